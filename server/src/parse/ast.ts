@@ -200,7 +200,11 @@ export interface InitListExpression extends Node {
 export interface LambdaExpression extends Node {
   readonly kind: 'lambda';
   readonly defaultCapture?: '=' | '&';
-  readonly captures: readonly { readonly name: string; readonly byReference: boolean; readonly initializer?: Expression }[];
+  readonly captures: readonly {
+    readonly name: string;
+    readonly byReference: boolean;
+    readonly initializer?: Expression;
+  }[];
   readonly templateParameters?: readonly TemplateParameter[];
   readonly parameters: readonly Parameter[];
   readonly result?: TypeNode;

@@ -1,0 +1,85 @@
+import type { MemorySpace } from '../program/program';
+
+/** What a launch gives an input register. */
+export type InputValue =
+  | { readonly kind: 'number'; readonly value: number }
+  /** an address: `allocation` numbers distinct buffers, `offset` bytes into it */
+  | { readonly kind: 'pointer'; readonly allocation: number; readonly offset: number }
+  | { readonly kind: 'unknown'; readonly reason: string };
+
+export interface LaunchShape {
+  readonly grid: readonly [number, number, number];
+  readonly block: readonly [number, number, number];
+  readonly dynamicSharedBytes: number;
+  /** By index into Program.inputs; only kinds 'parameter' and 'global' need a value, missing ones are unknown. */
+  readonly inputs: ReadonlyMap<number, InputValue>;
+}
+
+export interface ExecutionBudget {
+  /** Warp instructions over the whole execution. */
+  readonly warpInstructions: number;
+  /** Blocks executed at most. */
+  readonly blocks: number;
+  /** Polled now and then; true stops the execution with a partial result. */
+  readonly cancelled?: () => boolean;
+}
+
+/** One access site in one space, counted over the whole grid (sampled blocks weighted up). */
+export interface AccessCounts {
+  readonly access: number;
+  readonly space: MemorySpace;
+  /** Bytes a lane of the machine access (the largest, if instructions differ). */
+  bytesPerLane: number;
+  requests: number;
+  activeLanes: number;
+  wavefronts: number;
+  idealWavefronts: number;
+  sectors: number;
+  idealSectors: number;
+  transactions: number;
+  /** Requests whose address was unknown in some active lane: in `requests` and `activeLanes`, in no other figure. */
+  unknownRequests: number;
+  unknownReason?: string;
+  /** Executed under a branch or loop whose outcome was not known; the reason. */
+  speculative?: string;
+  /** The request with the highest excess (the first such). */
+  witness?: Witness;
+}
+
+export interface Witness {
+  readonly block: readonly [number, number, number];
+  /** First thread (linear index in the block) of the warp. */
+  readonly firstThread: number;
+  /** 32 byte addresses (relative to the object's window for shared), NaN: lane inactive. */
+  readonly addresses: readonly number[];
+  readonly bytes: number;
+  readonly wavefronts: number;
+  readonly idealWavefronts: number;
+  readonly sectors: number;
+  readonly idealSectors: number;
+}
+
+export interface BranchCounts {
+  readonly branch: number;
+  /** Warps that came to the branch (times), whole grid. */
+  executed: number;
+  /** Of these: lanes went both ways. */
+  divergent: number;
+  unknown: number;
+}
+
+export interface Execution {
+  readonly accesses: readonly AccessCounts[];
+  readonly branches: readonly BranchCounts[];
+  /** Warp-level executions of every basic block, whole grid. */
+  readonly blockExecutions: Float64Array;
+  /** Sum over active lanes of the same. */
+  readonly laneExecutions: Float64Array;
+  /** Warp instructions really simulated (not scaled). */
+  readonly simulatedWarpInstructions: number;
+  readonly simulatedBlocks: number;
+  /** All blocks gave the same counts (or the grid was executed wholly): figures are exact, not sampled. */
+  readonly uniformBlocks: boolean;
+  /** Undefined when everything was executed within the budget. */
+  readonly incomplete?: string;
+}

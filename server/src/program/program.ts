@@ -1,0 +1,379 @@
+/**
+ * The intermediate representation (IR): one kernel, everything it calls inlined, templates instantiated.
+ *
+ * A control-flow graph of basic blocks over typed virtual registers, near PTX: explicit widths, explicit memory accesses,
+ * every access with the place in the source it comes from. Both front ends (CUDA C++ and PTX) lower to it; the executor
+ * runs it for the lanes of real blocks; the passes in `machine` change it as the compiler would.
+ */
+
+/** 'pred' is a truth value. Pointers are 'u64'. f16 and bf16 are held as the number they stand for. */
+export type ScalarType =
+  | 'pred'
+  | 'i8'
+  | 'u8'
+  | 'i16'
+  | 'u16'
+  | 'i32'
+  | 'u32'
+  | 'i64'
+  | 'u64'
+  | 'f16'
+  | 'bf16'
+  | 'f32'
+  | 'f64';
+
+export const bytesOf: Readonly<Record<ScalarType, number>> = {
+  pred: 1,
+  i8: 1,
+  u8: 1,
+  i16: 2,
+  u16: 2,
+  i32: 4,
+  u32: 4,
+  i64: 8,
+  u64: 8,
+  f16: 2,
+  bf16: 2,
+  f32: 4,
+  f64: 8,
+};
+
+/** Index into Program.registers. */
+export type Register = number;
+
+export interface RegisterInfo {
+  readonly type: ScalarType;
+  /**
+   * variable: may be assigned several times; an assignment changes active lanes only.
+   * temporary: assigned at one place, used only where that assignment dominates and within the same pass of any loop,
+   *            so it may be computed for inactive lanes too (their value is never looked at).
+   * constant: `value` holds for all lanes, never assigned.
+   * input: preset by the launch (see Program.inputs), never assigned.
+   */
+  readonly role: 'variable' | 'temporary' | 'constant' | 'input';
+  /** The source name, for explanations. */
+  readonly name?: string;
+  /** of a constant; 64-bit integers beyond 2^53 are not representable and become unknown instead */
+  readonly value?: number;
+}
+
+/** dst = op(a), in `type`; comparisons read `type` and give 'pred'. */
+export type UnaryOp =
+  | 'mov'
+  | 'neg'
+  | 'bitnot'
+  | 'lognot' // pred
+  | 'abs'
+  | 'popc'
+  | 'clz'
+  | 'ffs' // 1-based, 0 for none
+  | 'brev'
+  | 'sqrt'
+  | 'rsqrt'
+  | 'rcp'
+  | 'exp'
+  | 'exp2'
+  | 'exp10'
+  | 'log'
+  | 'log2'
+  | 'log10'
+  | 'sin'
+  | 'cos'
+  | 'tan'
+  | 'asin'
+  | 'acos'
+  | 'atan'
+  | 'sinh'
+  | 'cosh'
+  | 'tanh'
+  | 'erf'
+  | 'cbrt'
+  | 'floor'
+  | 'ceil'
+  | 'round' // half away from zero
+  | 'rint' // half to even
+  | 'trunc'
+  | 'isnan'
+  | 'isinf'
+  | 'bitcast'; // same width, other type (`from` of the instruction): __float_as_int
+
+export type BinaryOp =
+  | 'add'
+  | 'sub'
+  | 'mul'
+  | 'mulhi'
+  | 'div' // integers: truncating; by zero gives unknown
+  | 'rem'
+  | 'and'
+  | 'or'
+  | 'xor'
+  | 'shl' // count taken as unsigned, ≥ width gives 0 (or the sign)
+  | 'shr' // arithmetic for signed types
+  | 'min'
+  | 'max'
+  | 'pow'
+  | 'fmod'
+  | 'atan2'
+  | 'hypot'
+  | 'copysign';
+
+export type CompareOp = 'eq' | 'ne' | 'lt' | 'le' | 'gt' | 'ge';
+
+/** Register operands throughout; literals are constant registers. */
+export type Instruction =
+  | {
+      readonly op: 'unary';
+      readonly fn: UnaryOp;
+      readonly type: ScalarType;
+      readonly dst: Register;
+      readonly a: Register;
+      readonly from?: ScalarType;
+    }
+  /** value conversion with C++ semantics (float to integer truncates, out of range is unknown; to narrower integers wraps) */
+  | {
+      readonly op: 'convert';
+      readonly from: ScalarType;
+      readonly type: ScalarType;
+      readonly dst: Register;
+      readonly a: Register;
+    }
+  | {
+      readonly op: 'binary';
+      readonly fn: BinaryOp;
+      readonly type: ScalarType;
+      readonly dst: Register;
+      readonly a: Register;
+      readonly b: Register;
+    }
+  | {
+      readonly op: 'compare';
+      readonly fn: CompareOp;
+      readonly type: ScalarType;
+      readonly dst: Register;
+      readonly a: Register;
+      readonly b: Register;
+    }
+  /** dst = p ? a : b */
+  | {
+      readonly op: 'select';
+      readonly type: ScalarType;
+      readonly dst: Register;
+      readonly p: Register;
+      readonly a: Register;
+      readonly b: Register;
+    }
+  /** a * b + c */
+  | {
+      readonly op: 'fma';
+      readonly type: ScalarType;
+      readonly dst: Register;
+      readonly a: Register;
+      readonly b: Register;
+      readonly c: Register;
+    }
+  | LoadInstruction
+  | StoreInstruction
+  | AtomicInstruction
+  | AsyncCopyInstruction
+  | MatrixLoadInstruction
+  | LaneInstruction
+  | { readonly op: 'barrier'; readonly scope: 'block' | 'warp' | 'grid' }
+  /** dst is not known; the reason is for people */
+  | { readonly op: 'unknown'; readonly dst: Register; readonly reason: string }
+  /** arithmetic that matters for timing only (tensor-core product, special function …), no values */
+  | { readonly op: 'work'; readonly unit: WorkUnit; readonly count: number };
+
+export type WorkUnit = 'tensor' | 'special' | 'other';
+
+/** One machine access of `type` × dst.length consecutive elements from byte address `address + offset`. */
+export interface LoadInstruction {
+  readonly op: 'load';
+  readonly type: ScalarType;
+  readonly dst: readonly Register[];
+  readonly address: Register;
+  readonly offset: number;
+  readonly access: number;
+}
+export interface StoreInstruction {
+  readonly op: 'store';
+  readonly type: ScalarType;
+  readonly values: readonly Register[];
+  readonly address: Register;
+  readonly offset: number;
+  readonly access: number;
+}
+export interface AtomicInstruction {
+  readonly op: 'atomic';
+  readonly fn: 'add' | 'sub' | 'min' | 'max' | 'and' | 'or' | 'xor' | 'inc' | 'dec' | 'exch' | 'cas';
+  readonly type: ScalarType;
+  /** the old value; undefined when nobody uses it */
+  readonly dst?: Register;
+  readonly address: Register;
+  readonly offset: number;
+  readonly value: Register;
+  /** of cas */
+  readonly compare?: Register;
+  readonly access: number;
+}
+/** cp.async: reads `bytes` a lane from global memory and writes them to shared memory. Two accesses. */
+export interface AsyncCopyInstruction {
+  readonly op: 'asyncCopy';
+  readonly bytes: number;
+  readonly source: Register;
+  readonly destination: Register;
+  readonly loadAccess: number;
+  readonly storeAccess: number;
+}
+/** ldmatrix/stmatrix: lane i gives the row address of row i; `matrices` 8×8 matrices of 16-bit elements, 16 bytes a row. */
+export interface MatrixLoadInstruction {
+  readonly op: 'matrix';
+  readonly direction: 'load' | 'store';
+  readonly matrices: 1 | 2 | 4;
+  readonly dst: readonly Register[];
+  readonly address: Register;
+  readonly access: number;
+}
+/** Operations across the lanes of a warp. */
+export interface LaneInstruction {
+  readonly op: 'lane';
+  readonly fn:
+    | 'shuffle' // value from lane `b`
+    | 'shuffleUp'
+    | 'shuffleDown'
+    | 'shuffleXor'
+    | 'ballot' // u32
+    | 'any'
+    | 'all'
+    | 'matchAny' // u32
+    | 'activeMask' // u32
+    | 'reduceAdd'
+    | 'reduceMin'
+    | 'reduceMax'
+    | 'reduceAnd'
+    | 'reduceOr'
+    | 'reduceXor';
+  readonly type: ScalarType;
+  readonly dst: Register;
+  readonly a?: Register;
+  readonly b?: Register;
+  /** segment width of shuffles, 32 by default (a register, power of two) */
+  readonly width?: Register;
+}
+
+export type Terminator =
+  | { readonly kind: 'jump'; readonly target: number }
+  | {
+      readonly kind: 'branch';
+      readonly condition: Register;
+      readonly ifTrue: number;
+      readonly ifFalse: number;
+      /** Index into Program.branches. */
+      readonly branch: number;
+    }
+  | { readonly kind: 'exit' };
+
+export interface Block {
+  readonly instructions: readonly Instruction[];
+  readonly terminator: Terminator;
+}
+
+/** A place in the source: token indices into the unit's stream. `call`: where the function that holds it was inlined. */
+export interface SourcePlace {
+  readonly first: number;
+  readonly last: number;
+  readonly call?: SourcePlace;
+}
+
+export interface BranchSite {
+  readonly place: SourcePlace;
+  readonly kind: 'if' | 'loop' | 'switch' | 'conditional' | 'logical' | 'exit';
+}
+
+/** A memory access as the source writes it. Several instructions may share a site (unrolled copies). */
+export interface AccessSite {
+  readonly place: SourcePlace;
+  /** Source text, as short as it may be: `tile[threadIdx.x][threadIdx.y + i]`. */
+  readonly expression: string;
+  readonly operation: 'load' | 'store' | 'atomic';
+  /** What the front end knows; 'generic' is settled by the addresses at execution. */
+  readonly space: MemorySpace | 'generic';
+  /** Array or pointer that is accessed, for messages: index into objects if known. */
+  readonly object?: number;
+  /** __ldg, .nc and const __restrict__: through the read-only cache */
+  readonly readOnly?: boolean;
+  /** Types of 1.x/2.x interest: volatile accesses are neither merged nor reused. */
+  readonly isVolatile?: boolean;
+  /** How an atomic is counted. */
+  readonly atomic?: 'add-constant' | 'integer' | 'float';
+  readonly resultUsed?: boolean;
+}
+
+export type MemorySpace = 'shared' | 'global' | 'constant' | 'local' | 'texture';
+
+/** An array (or variable) that lives in memory, or what a pointer parameter points to. */
+export interface MemoryObject {
+  readonly name: string;
+  readonly space: MemorySpace;
+  /** Size in bytes; for dynamic shared memory 0 (the launch decides), for pointer parameters undefined. */
+  readonly bytes?: number;
+  readonly alignment: number;
+  readonly isDynamic: boolean;
+  /** Register that holds its address (an input of kind 'object'). */
+  readonly register: Register;
+  /** Dimensions of the declared array, outermost first; [] for a scalar. */
+  readonly dimensions: readonly number[];
+  readonly elementBytes: number;
+  readonly elementType: string;
+  readonly place: SourcePlace;
+  /** Known contents: element values in order (constant tables). */
+  readonly contents?: { readonly type: ScalarType; readonly values: readonly number[] };
+}
+
+export type InputSource =
+  | { readonly kind: 'threadIdx' | 'blockIdx' | 'blockDim' | 'gridDim'; readonly axis: 0 | 1 | 2 }
+  | { readonly kind: 'laneId' | 'warpId' | 'dynamicSharedBytes' }
+  /** scalar parameter, or a scalar leaf of a struct parameter: path ['n'] or ['params', 'stride'] */
+  | { readonly kind: 'parameter'; readonly parameter: number; readonly path: readonly string[] }
+  /** the value of a device global that the host sets (`__constant__ int n;`) */
+  | { readonly kind: 'global'; readonly path: readonly string[] }
+  /** address of objects[object] */
+  | { readonly kind: 'object'; readonly object: number };
+
+export interface Input {
+  readonly register: Register;
+  readonly source: InputSource;
+  readonly name: string;
+}
+
+export interface Program {
+  readonly kernel: string;
+  readonly registers: readonly RegisterInfo[];
+  readonly blocks: readonly Block[]; // entry is block 0
+  readonly inputs: readonly Input[];
+  readonly objects: readonly MemoryObject[];
+  readonly accesses: readonly AccessSite[];
+  readonly branches: readonly BranchSite[];
+  /** Constructs that were not understood: nothing else is affected but the values that depend on them. */
+  readonly skipped: readonly { readonly place: SourcePlace; readonly reason: string }[];
+}
+
+/**
+ * Address windows: a pointer is a plain number, and its space follows from the window it falls into. Global allocations
+ * are `globalWindow * (k + 1)` apart, k the order of objects, so that none overlaps and all sums stay below 2^53.
+ */
+export const addressWindows = {
+  shared: 2 ** 34,
+  local: 2 ** 35,
+  constant: 2 ** 35 + 2 ** 34,
+  texture: 2 ** 35 + 2 ** 34 + 2 ** 33,
+  global: 2 ** 36,
+} as const;
+
+/** The space an address belongs to; addresses below the windows (null and wild pointers) count as global. */
+export function spaceOfAddress(address: number): MemorySpace {
+  if (address >= addressWindows.global || address < addressWindows.shared) return 'global';
+  if (address < addressWindows.local) return 'shared';
+  if (address < addressWindows.constant) return 'local';
+  if (address < addressWindows.texture) return 'constant';
+  return 'texture';
+}
