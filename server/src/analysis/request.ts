@@ -1,0 +1,28 @@
+/** What a caller asks of the analysis: pure data and functions, so that editor, command line and tests share one entry. */
+
+export interface AnalysisOptions {
+  /** e.g. '9.0' */
+  readonly computeCapability: string;
+  readonly defines: ReadonlyMap<string, string>;
+  /** Launch overrides: option of the command line or setting. */
+  readonly block?: readonly [number, number, number];
+  readonly grid?: readonly [number, number, number];
+  readonly dynamicSharedBytes?: number;
+  readonly registersPerThread?: number;
+  /** `--assume n=4096` */
+  readonly assume: ReadonlyMap<string, number>;
+  /** Analyse this kernel only. */
+  readonly kernel?: string;
+  /** Device for the time estimate, e.g. 'H200'. */
+  readonly device?: string;
+}
+
+export interface AnalysisRequest {
+  readonly path: string;
+  readonly text: string;
+  readonly options: AnalysisOptions;
+  /** Reads an include; undefined when it is not to be had. */
+  readonly include: (name: string, quoted: boolean, from: string) => { path: string; text: string } | undefined;
+  /** True stops the analysis with what there is. */
+  readonly cancelled?: () => boolean;
+}

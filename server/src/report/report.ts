@@ -1,0 +1,173 @@
+/**
+ * What Warplens knows about a file: plain data, serialisable, the one source of everything a user sees. The shape is that of
+ * the command line's JSON (version 1), with more fields where the editor needs them. Lines and columns count from 1.
+ */
+import type { Occupancy } from '../hardware/occupancy';
+import type { MemorySpace } from '../program/program';
+
+export type Certainty = 'exact' | 'assumed' | 'unknown';
+
+export interface Range {
+  readonly line: number;
+  readonly column: number;
+  readonly endLine: number;
+  /** exclusive */
+  readonly endColumn: number;
+}
+
+/** A range in a file of the unit (the file itself or an include). */
+export interface Location extends Range {
+  readonly file: string;
+}
+
+export type LaunchOrigin = 'launch-site' | 'annotation' | 'setting' | 'launch-bounds' | 'assumed';
+
+export interface Assumption {
+  readonly name: string;
+  readonly value: number;
+  readonly origin: LaunchOrigin;
+}
+
+/** The warp access that shows the trouble best, so that a reader can check the figure. */
+export interface AccessWitness {
+  readonly block: readonly [number, number, number];
+  /** threadIdx of the first lane of the warp */
+  readonly thread: readonly [number, number, number];
+  /** byte address per lane, null where inactive; shared: offset from the array's start, global: from the allocation's */
+  readonly addresses: readonly (number | null)[];
+  readonly bytes: number;
+  readonly wavefronts: number;
+  readonly idealWavefronts: number;
+  readonly sectors: number;
+  readonly idealSectors: number;
+}
+
+export interface AccessReport {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  readonly endLine: number;
+  readonly endColumn: number;
+  readonly expression: string;
+  readonly space: MemorySpace;
+  readonly operation: 'load' | 'store' | 'atomic';
+  readonly bytesPerLane: number;
+  readonly requests: number;
+  readonly activeLanes: number;
+  readonly wavefronts: number;
+  readonly idealWavefronts: number;
+  readonly sectors: number;
+  readonly idealSectors: number;
+  readonly transactions: number;
+  readonly certainty: Certainty;
+  readonly reason: string | null;
+  /** Name and declaration of the array or pointer, where known. */
+  readonly object?: {
+    readonly name: string;
+    readonly dimensions: readonly number[];
+    readonly elementType: string;
+    readonly elementBytes: number;
+    readonly isDynamic: boolean;
+    readonly declaration: Location;
+  };
+  /** Calls through which the kernel comes to this access, innermost first. */
+  readonly calls?: readonly Location[];
+  readonly witness?: AccessWitness;
+}
+
+export interface BranchReport extends Location {
+  readonly kind: string;
+  readonly executed: number;
+  readonly divergent: number;
+  readonly unknown: number;
+}
+
+export interface OccupancyReport extends Occupancy {
+  readonly registersPerThread: number;
+  readonly registersOrigin: 'compiler' | 'option' | 'launch-bounds' | 'estimate';
+  readonly registersRange?: readonly [number, number];
+  readonly staticSharedBytes: number;
+}
+
+export interface LaunchReport {
+  /** Line of the launch site (or annotation), 0 when there is none. */
+  readonly line: number;
+  readonly location?: Location;
+  readonly origin: LaunchOrigin;
+  readonly grid: readonly [number, number, number];
+  readonly block: readonly [number, number, number];
+  readonly dynamicSharedBytes: number;
+  readonly assumptions: readonly Assumption[];
+  readonly occupancy: OccupancyReport | null;
+  readonly accesses: readonly AccessReport[];
+  readonly branches: readonly BranchReport[];
+  /** Warp instructions of the whole grid, by the IR. */
+  readonly warpInstructions: number;
+  readonly estimate: {
+    readonly microseconds: number;
+    readonly cycles: number;
+    readonly boundBy: string;
+    readonly device: string;
+  } | null;
+  /** Why the simulation ended early or is partial. */
+  readonly incomplete?: string;
+}
+
+export interface KernelReport {
+  readonly name: string;
+  readonly line: number;
+  readonly templateArguments: readonly string[];
+  /** The kernel's name, and its whole definition. */
+  readonly nameRange: Location;
+  readonly range: Location;
+  readonly launches: readonly LaunchReport[];
+  /** Constructs not understood. */
+  readonly skipped: readonly (Location & { readonly reason: string })[];
+  /** Set when the kernel could not be analysed now (half-typed, over budget); launches is then empty or of the last good text. */
+  readonly problem?: string;
+}
+
+export type Severity = 'error' | 'warning' | 'information' | 'hint';
+
+export interface TextEdit extends Range {
+  /** other than the diagnostic's file only if given */
+  readonly file?: string;
+  readonly newText: string;
+}
+
+export interface Fix {
+  readonly title: string;
+  readonly edits: readonly TextEdit[];
+  /** Figures of the same access after the edit, from a simulation of the edited text. */
+  readonly after: {
+    readonly wavefronts?: number;
+    readonly idealWavefronts?: number;
+    readonly sectors?: number;
+    readonly idealSectors?: number;
+  };
+}
+
+export interface Finding extends Range {
+  readonly file: string;
+  readonly rule: string;
+  readonly severity: Severity;
+  readonly message: string;
+  readonly kernel: string;
+  readonly fixes: readonly Fix[];
+  readonly related: readonly (Location & { readonly message: string })[];
+}
+
+export interface FileReport {
+  readonly path: string;
+  readonly kernels: readonly KernelReport[];
+  readonly diagnostics: readonly Finding[];
+  /** One line each: what could not be analysed. */
+  readonly notes: readonly (Location & { readonly message: string })[];
+}
+
+export interface CheckReport {
+  readonly schemaVersion: 1;
+  readonly tool: { readonly name: 'warplens'; readonly version: string };
+  readonly computeCapability: string;
+  readonly files: readonly FileReport[];
+}
