@@ -4,6 +4,8 @@
  * *user* would point at: tokens that come out of a macro stand at the macro call.
  */
 
+import type { LexCache } from './lex-cache';
+
 export const TokenKind = {
   endOfFile: 0,
   identifier: 1, // keywords too: the parser knows which are which
@@ -63,10 +65,28 @@ export interface WarplensComment {
   readonly file: number;
   readonly start: number;
   readonly end: number;
-  /** The text behind `warplens:`, trimmed. */
+  /** The leading word: 'warplens', 'warplens-ignore', 'warplens-ignore-next-line', … */
+  readonly keyword: string;
+  /** Whether a colon follows the keyword; without one the comment may be prose. */
+  readonly hasColon: boolean;
+  /** The text behind the keyword and its colon, trimmed. */
   readonly text: string;
   /** Index of the first token that follows the comment. */
   readonly beforeToken: number;
+}
+
+/** A pragma that matters to the analysis (`unroll`, `nounroll`), from `#pragma` or `_Pragma("…")`. */
+export interface Pragma {
+  /** Index of the first token that follows. */
+  readonly beforeToken: number;
+  /** The pragma with its macros expanded, spaced as written: 'unroll', 'unroll 4', 'unroll(N)'. */
+  readonly text: string;
+  /** What follows the pragma's name, without enclosing parentheses; '' for none. */
+  readonly argument: string;
+  readonly file: number;
+  /** The directive's range (without its comment), or that of the outermost macro call. */
+  readonly start: number;
+  readonly end: number;
 }
 
 /** Something the preprocessor could not do; analysis goes on without it. */
@@ -83,6 +103,8 @@ export interface MacroDefinition {
   readonly parameters?: readonly string[];
   readonly variadic: boolean;
   readonly body: readonly string[];
+  /** Where it is defined; undefined for predefined ones. */
+  readonly definition?: { readonly file: number; readonly start: number; readonly end: number };
 }
 
 export interface PreprocessOptions {
@@ -92,11 +114,13 @@ export interface PreprocessOptions {
   readonly defines: ReadonlyMap<string, string>;
   /**
    * Resolves an include and reads it. `from` is the including file's path. Returns undefined when the file is not to be had
-   * (system headers always are not): the include is then skipped with a note.
+   * (system headers always are not): the include is then skipped, with a note if it was quoted.
    */
   readonly include: (name: string, quoted: boolean, from: string) => { path: string; text: string } | undefined;
   readonly text: string;
   readonly budget?: Partial<PreprocessBudget>;
+  /** Keeps what was learned about a file's text from call to call: give the same object each time. */
+  readonly lexCache?: LexCache;
 }
 
 export interface PreprocessBudget {
@@ -113,6 +137,7 @@ export interface PreprocessBudget {
 export interface PreprocessResult {
   readonly tokens: TokenStream;
   readonly comments: readonly WarplensComment[];
+  readonly pragmas: readonly Pragma[];
   readonly notes: readonly PreprocessNote[];
   /** Macros as they stand at the end of the unit. */
   readonly macros: ReadonlyMap<string, MacroDefinition>;
