@@ -1,24 +1,16 @@
 /** Sectors and transactions of global, texture and local memory. */
 
+import { type AccessShape, type Counter, emptyCounts, type WarpCounts } from './access';
 import type { Capability, GlobalRules } from './capabilities';
 import { DistinctSet } from './distinct-set';
-import type { AccessShape, WarpCounts } from './memory-model';
+import { constantStride, countActive } from './lanes';
 
-/** Counts one warp access with at least one active lane; see MemoryModel.count. */
-export type Counter = (
-  shape: AccessShape,
-  addresses: Float64Array,
-  active: Uint8Array,
-  first: number,
-  lanes: number,
-  out: WarpCounts,
-) => void;
+/** Bytes of a sector, the smallest piece that moves between caches. */
+export const SECTOR = 32;
 
-const SECTOR = 32;
-
-/** Whether a load of this shape goes through L1. Stores and atomics never do. */
+/** Whether a load of this shape goes through L1. Stores, atomics and texture fetches never do. */
 export function isCached(rules: GlobalRules, shape: AccessShape): boolean {
-  if (shape.operation !== 'load') return false;
+  if (shape.operation !== 'load' || shape.space === 'texture') return false;
   return shape.caching === undefined ? rules.loadsCachedByDefault : shape.caching === 'l1';
 }
 
@@ -57,42 +49,41 @@ function countUnits(
   return count;
 }
 
-function allSame(addresses: Float64Array, active: Uint8Array, from: number, to: number): boolean {
-  let address = -1;
-  for (let lane = from; lane < to; lane++) {
-    if (active[lane] === 0) continue;
-    if (address < 0) address = addresses[lane];
-    else if (addresses[lane] !== address) return false;
-  }
-  return true;
+/** The same for `count` lanes a constant stride apart: neighbours skip no unit, or every lane has its own. */
+function strideUnits(unitBytes: number, stride: number, start: number, count: number): number {
+  const distance = Math.abs(stride);
+  if (distance > unitBytes) return count;
+  const low = stride < 0 ? start + stride * (count - 1) : start;
+  return Math.floor((low + distance * (count - 1)) / unitBytes) - Math.floor(low / unitBytes) + 1;
 }
 
-function countActive(active: Uint8Array, from: number, to: number): number {
-  let count = 0;
-  for (let lane = from; lane < to; lane++) if (active[lane] !== 0) count++;
-  return count;
-}
-
-/** What one request adds to the counters. */
+/** What one request adds to the counters; `full` when all its lanes are active. */
 type RequestRule = (
   shape: AccessShape,
   addresses: Float64Array,
   active: Uint8Array,
   from: number,
   to: number,
+  full: boolean,
   out: WarpCounts,
 ) => void;
 
-/** 2.x and later: distinct lines; the ideal is the active lanes' bytes packed, one line for a uniform access. */
+/**
+ * 2.x and later: distinct lines. The ideal is the profiler's: the active lanes' bytes packed, or fewer where lanes share
+ * data (measured on an H200: 232 of 232 patterns).
+ */
 function lineRule(rules: GlobalRules): RequestRule {
   const seen = new DistinctSet(64);
-  return (shape, addresses, active, from, to, out) => {
-    const count = countActive(active, from, to);
+  return (shape, addresses, active, from, to, full, out) => {
+    const count = full ? to - from : countActive(active, from, to);
     if (count === 0) return;
     const lineBytes = isCached(rules, shape) ? rules.cachedLineBytes : rules.lineBytes;
-    const lines = countUnits(seen, lineBytes, addresses, active, from, to);
+    const stride = full ? constantStride(addresses, from, to) : Number.NaN;
+    const lines = Number.isNaN(stride)
+      ? countUnits(seen, lineBytes, addresses, active, from, to)
+      : strideUnits(lineBytes, stride, addresses[from], count);
     const packed = Math.ceil((count * shape.bytes) / lineBytes);
-    const ideal = packed > lines && allSame(addresses, active, from, to) ? 1 : packed;
+    const ideal = Math.min(lines, packed);
     out.transactions += lines;
     out.sectors += lines * (lineBytes / SECTOR);
     out.idealSectors += ideal * (lineBytes / SECTOR);
@@ -108,18 +99,30 @@ function atomicRule(): RequestRule {
   const sectors = new DistinctSet(64);
   const lanesOfWord = new Uint8Array(64);
   const mostOfSector = new Uint8Array(64);
-  return (shape, addresses, active, from, to, out) => {
+  return (shape, addresses, active, from, to, full, out) => {
+    const stride = full ? constantStride(addresses, from, to) : Number.NaN;
+    if (Math.abs(stride) >= shape.bytes) {
+      const units = strideUnits(SECTOR, stride, addresses[from], to - from);
+      out.sectors += units;
+      out.transactions += units;
+      out.idealSectors += Math.min(units, Math.ceil(((to - from) * shape.bytes) / SECTOR));
+      return;
+    }
     words.clear();
     sectors.clear();
     let sent = 0;
     let count = 0;
+    let touched = 0;
     for (let lane = from; lane < to; lane++) {
       if (active[lane] === 0) continue;
       count++;
       let word = words.slot(Math.floor(addresses[lane] / shape.bytes));
       if (word < 0) lanesOfWord[(word = ~word)] = 0;
       let sector = sectors.slot(Math.floor(addresses[lane] / SECTOR));
-      if (sector < 0) mostOfSector[(sector = ~sector)] = 0;
+      if (sector < 0) {
+        mostOfSector[(sector = ~sector)] = 0;
+        touched++;
+      }
       if (++lanesOfWord[word] > mostOfSector[sector]) {
         mostOfSector[sector] = lanesOfWord[word];
         sent++;
@@ -127,7 +130,7 @@ function atomicRule(): RequestRule {
     }
     out.sectors += sent;
     out.transactions += sent;
-    out.idealSectors += Math.ceil((count * shape.bytes) / SECTOR);
+    out.idealSectors += Math.min(touched, Math.ceil((count * shape.bytes) / SECTOR));
   };
 }
 
@@ -155,7 +158,7 @@ const HALF_WARP = 16;
 const LARGEST_SEGMENT = 128;
 
 /** 1.0 and 1.1: one segment where lanes are in order, otherwise a transaction of 32 bytes for every active lane. */
-const inOrderRule: RequestRule = (shape, addresses, active, from, to, out) => {
+const inOrderRule: RequestRule = (shape, addresses, active, from, to, _full, out) => {
   const count = countActive(active, from, to);
   if (count === 0) return;
   const whole = HALF_WARP * shape.bytes;
@@ -222,14 +225,14 @@ function shrinkingRule(): RequestRule {
     current.sectors += bytes / SECTOR;
     current.transactions++;
   };
-  return (shape, addresses, active, from, to, out) => {
+  return (shape, addresses, active, from, to, _full, out) => {
     const count = countActive(active, from, to);
     if (count === 0) return;
     current = out;
     const before = out.sectors;
     shrinkingSegments(addresses, active, from, to, shape.bytes, waiting, emit);
     const packed = packedSegments(count * shape.bytes, segmentBytes(shape.bytes));
-    out.idealSectors += allSame(addresses, active, from, to) ? out.sectors - before : packed;
+    out.idealSectors += Math.min(out.sectors - before, packed);
   };
 }
 
@@ -247,18 +250,29 @@ const loadRules: Readonly<Record<GlobalRules['coalescing'], (rules: GlobalRules)
   lines: lineRule,
 };
 
-/** Global memory of a capability; texture fetches are counted as loads. */
-export function globalCounter(capability: Capability): Counter {
-  const rules = capability.global;
-  const plain = loadRules[rules.coalescing](rules);
-  const atomic = rules.coalescing === 'segment-in-order' ? inOrderRule : atomicRule();
+/** Cuts a warp into requests and hands them to a rule. */
+function byRequests(rules: GlobalRules, plain: RequestRule, atomic: RequestRule): Counter {
   return (shape, addresses, active, first, lanes, out) => {
     const rule = shape.operation === 'atomic' ? atomic : plain;
     const step = rules.lanesPerRequest[shape.bytes];
     const end = first + lanes;
-    for (let from = first; from < end; from += step)
-      rule(shape, addresses, active, from, Math.min(from + step, end), out);
+    const full = out.lanes === lanes;
+    for (let from = first; from < end; from += step) {
+      rule(shape, addresses, active, from, Math.min(from + step, end), full, out);
+    }
   };
+}
+
+/** Global memory of a capability. */
+export function globalCounter(capability: Capability): Counter {
+  const rules = capability.global;
+  const atomic = rules.coalescing === 'segment-in-order' ? inOrderRule : atomicRule();
+  return byRequests(rules, loadRules[rules.coalescing](rules), atomic);
+}
+
+/** Texture fetches: distinct sectors, without rules for the order of lanes; the cache's hits are not modelled. */
+export function textureCounter(capability: Capability): Counter {
+  return byRequests(capability.global, lineRule(capability.global), atomicRule());
 }
 
 /**
@@ -270,14 +284,7 @@ export function localCounter(capability: Capability): Counter {
   const physical = new Float64Array(32);
   const lanesUsed = new Uint8Array(32);
   const word: AccessShape = { space: 'local', operation: 'load', bytes: 4 };
-  const ideal: WarpCounts = {
-    wavefronts: 0,
-    idealWavefronts: 0,
-    sectors: 0,
-    idealSectors: 0,
-    transactions: 0,
-    lanes: 0,
-  };
+  const ideal = emptyCounts();
   return (shape, addresses, active, first, lanes, out) => {
     word.operation = shape.operation === 'store' ? 'store' : 'load';
     word.caching = shape.caching;
@@ -287,6 +294,7 @@ export function localCounter(capability: Capability): Counter {
     }
     const words = Math.max(1, shape.bytes / 4);
     ideal.sectors = 0;
+    ideal.lanes = out.lanes;
     count(word, physical, lanesUsed, 0, lanes, ideal);
     for (let piece = 0; piece < words; piece++) {
       for (let lane = 0; lane < lanes; lane++) {
