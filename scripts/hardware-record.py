@@ -37,9 +37,9 @@ ACCESSES = {
     "LD": [("generic", "load")], "ST": [("generic", "store")], "ATOM": [("generic", "atomic")],
     "TEX": [("texture", "load")], "TLD": [("texture", "load")], "TLD4": [("texture", "load")],
 }
-# ULDC and LDC of descriptors and kernel parameters are not accesses that a user wrote; only indexed
-# LDC (c[bank][register]) is kept.
-PLAIN_CONSTANT = re.compile(r"c\[0x[0-9a-f]+\]\[0x[0-9a-f]+\]")
+# Bank 0 at a fixed offset holds launch dimensions and kernel parameters, bank 4 the addresses of
+# variables: reading them is no access that a user wrote. __constant__ variables are in bank 3.
+PLAIN_CONSTANT = re.compile(r"c\[0x[04]\]\[(RZ|0x[0-9a-f]+)\]")
 
 # Per-instruction counters of the source page, in the order in which they stand in an 'instructions' row.
 COUNTERS = [
@@ -50,8 +50,12 @@ COUNTERS = [
     ("idealWavefronts", "memory_l1_wavefronts_shared_ideal"),
     ("sectors", "memory_l2_theoretical_sectors_global"),
     ("idealSectors", "memory_l2_theoretical_sectors_global_ideal"),
-    ("localSectors", "memory_l2_theoretical_sectors_local"),
+    ("tagRequests", "memory_l1_tag_requests_global"),
 ]
+
+# Counters that mean something in one space only.
+SPACE_OF_COUNTER = {"wavefronts": "shared", "idealWavefronts": "shared",
+                    "sectors": "global", "idealSectors": "global", "tagRequests": "global"}
 
 LAUNCH_METRICS = {
     "registersPerThread": "launch__registers_per_thread",
@@ -189,7 +193,7 @@ def width_of(opcode):
     return 4
 
 
-def reduce_action(action, chains):
+def reduce_action(action, chains, own_files):
     counters = {name: per_pc(action, metric) for name, metric in COUNTERS}
     pcs = sorted(counters["requests"])
     base = pcs[0] if pcs else 0
@@ -206,26 +210,33 @@ def reduce_action(action, chains):
         file = os.path.basename(info.file_name()) if info else None
         line = info.line() if info else None
         chain = kernel_chains.get(pc - base, [])
-        callers = [f"{f}:{l}" for f, l in chain if (f, l) != (file, line)]
+        reported = (file, line)
+        if file not in own_files:
+            file, line = next(((f, l) for f, l in chain if f in own_files), reported)
         row = [f"{pc - base:04x}", (predicate + " " if predicate else "") + opcode]
         row += [counters[name].get(pc, 0) for name, _ in COUNTERS]
         for space, operation in ACCESSES[stem]:
-            key = (file or "", line or 0, space, operation, tuple(callers))
-            groups.setdefault(key, []).append((row, width_of(opcode)))
+            group = groups.setdefault((file or "", line or 0, space, operation),
+                                      {"rows": [], "bytes": set(), "reportedAt": set(), "chains": set()})
+            group["rows"].append(row)
+            group["bytes"].add(width_of(opcode))
+            if reported != (file, line):
+                group["reportedAt"].add("%s:%s" % reported)
+            if len(chain) > 1:
+                group["chains"].add(" < ".join(f"{f}:{l}" for f, l in chain))
 
     result = []
-    for (file, line, space, operation, callers), rows in sorted(groups.items()):
-        entry = {"file": file, "line": line, "space": space, "operation": operation}
-        if callers:
-            entry["inlinedAt"] = list(callers)
-        entry["bytes"] = sorted({width for _, width in rows})
+    for (file, line, space, operation), group in sorted(groups.items(), key=lambda item: item[0]):
+        entry = {"file": file, "line": line, "space": space, "operation": operation, "bytes": sorted(group["bytes"])}
         for at, (name, _) in enumerate(COUNTERS, start=2):
-            total = sum(row[at] for row, _ in rows)
-            wanted = {"wavefronts": "shared", "idealWavefronts": "shared", "sectors": "global",
-                      "idealSectors": "global", "localSectors": "local"}.get(name)
+            total = sum(row[at] for row in group["rows"])
+            wanted = SPACE_OF_COUNTER.get(name)
             if wanted is None or wanted == space or (space == "generic" and total):
                 entry[name] = total
-        entry["instructions"] = [row for row, _ in rows]
+        for key in ("reportedAt", "chains"):
+            if group[key]:
+                entry[key] = sorted(group[key])
+        entry["instructions"] = group["rows"]
         result.append(entry)
 
     launch = {
@@ -256,13 +267,14 @@ def record(source, work, arch, binary, flags):
         return None, f"{name}: not profiled\n{profile.stdout[-1500:]}"
     chains = inline_chains(binary, work)
     context = ncu_report.load_report(stem + ".ncu-rep")
+    own_files = set(os.listdir(os.path.dirname(source)))
     launches, device = [], None
     for r in range(context.num_ranges()):
         span = context.range_by_idx(r)
         for a in range(span.num_actions()):
             action = span.action_by_idx(a)
             device = action.metric_by_name("device__attribute_display_name").as_string()
-            launches.append(reduce_action(action, chains))
+            launches.append(reduce_action(action, chains, own_files))
     return {
         "schemaVersion": 1,
         "program": name,

@@ -154,7 +154,7 @@ int main()
     ok &= report("sgemmTile1D", allNear(toHost(C, M * N), want, 1e-4));
 
     CUDA_OK(cudaMemcpy(C, c.data(), bytes, cudaMemcpyHostToDevice));
-    sgemmVector<64, 64, 16, 8, 8><<<dim3(N / 64, M / 64), 64>>>(M, N, K, alpha, A, B, beta, C);
+    sgemmVector<128, 128, 8, 8, 8><<<dim3(N / 128, M / 128), 256>>>(M, N, K, alpha, A, B, beta, C);
     ok &= report("sgemmVector", allNear(toHost(C, M * N), want, 1e-4));
     return ok ? 0 : 1;
 }
