@@ -30,7 +30,7 @@ export interface SharedExplanation {
   readonly lanes: readonly LaneOnBank[];
   /** Requests one after the other that the access is cut into, after merging. */
   readonly requests: number;
-  /** The bank with most distinct words (for atomics: most lanes) of one request; undefined without active lanes. */
+  /** The bank that takes longest in one request (atomics: the one with most lanes); undefined without active lanes. */
   readonly worst: BankLoad | undefined;
 }
 
@@ -76,7 +76,10 @@ export function explainShared(
     const banks = Math.ceil(geometry.pieceBytes / rules.interleaveBytes);
     placed.push({ lane, address, bank: word % rules.banks, banks, request: Math.floor(lane / step) });
   }
-  const weight = (load: BankLoad) => (shape.operation === 'atomic' ? load.lanes.length : load.words.length);
+  const rowBytes = rules.banks * rules.bankBytes;
+  // A bank delivers a row at once: on 3.x that is two 4-byte words, elsewhere one.
+  const rows = (load: BankLoad) => new Set(load.words.map((word) => Math.floor(word / rowBytes))).size;
+  const weight = (load: BankLoad) => (shape.operation === 'atomic' ? load.lanes.length : rows(load));
   let worst: BankLoad | undefined;
   for (const load of collectBanks(placed, rules.interleaveBytes, rules.banks)) {
     if (worst === undefined || weight(load) > weight(worst)) worst = load;

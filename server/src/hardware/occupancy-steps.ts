@@ -1,0 +1,107 @@
+/** What a little more or a little less of a resource would do to the occupancy, in both directions. */
+
+import type { Capability } from './capabilities';
+import { type Occupancy, type OccupancyRequest, occupancy } from './occupancy';
+
+export interface OccupancyStep {
+  readonly resource: 'registers' | 'shared' | 'threads';
+  /**
+   * 'gain': the nearest change that lets more warps in. 'free': how far the resource may grow without losing any.
+   * 'loss': the first amount beyond that.
+   */
+  readonly effect: 'gain' | 'free' | 'loss';
+  /** The amount now and after the step: registers a thread, bytes a block, or threads a block. */
+  readonly from: number;
+  readonly to: number;
+  readonly before: Occupancy;
+  readonly after: Occupancy;
+}
+
+type Amount = 'registersPerThread' | 'sharedBytesPerBlock' | 'threadsPerBlock';
+const amounts = {
+  registers: 'registersPerThread',
+  shared: 'sharedBytesPerBlock',
+  threads: 'threadsPerBlock',
+} as const satisfies Record<OccupancyStep['resource'], Amount>;
+
+/** Amounts of registers or shared memory worth trying, ascending: each is the last of one allocation step. */
+function allocationSteps(capability: Capability, resource: 'registers' | 'shared'): number[] {
+  const { limits } = capability;
+  if (resource === 'registers') return Array.from({ length: limits.registersPerThread }, (_, index) => index + 1);
+  const count = Math.floor(limits.sharedPerBlockOptIn / limits.sharedGranularity);
+  return Array.from({ length: count + 1 }, (_, index) => index * limits.sharedGranularity);
+}
+
+function stepsOf(capability: Capability, request: OccupancyRequest, resource: 'registers' | 'shared'): OccupancyStep[] {
+  const key = amounts[resource];
+  const before = occupancy(capability, request);
+  const from = request[key];
+  const at = (to: number) => occupancy(capability, { ...request, [key]: to });
+  const steps: OccupancyStep[] = [];
+  const add = (effect: OccupancyStep['effect'], to: number, after: Occupancy) =>
+    steps.push({ resource, effect, from, to, before, after });
+
+  const tried = allocationSteps(capability, resource);
+  for (const to of tried.filter((value) => value < from).reverse()) {
+    const after = at(to);
+    if (after.warpsPerSm <= before.warpsPerSm) continue;
+    add('gain', to, after);
+    break;
+  }
+  let free = from;
+  for (const to of tried.filter((value) => value > from)) {
+    const after = at(to);
+    if (after.warpsPerSm >= before.warpsPerSm) {
+      free = to;
+      continue;
+    }
+    if (free > from) add('free', free, at(free));
+    add('loss', to, after);
+    return steps;
+  }
+  if (free > from) add('free', free, at(free));
+  return steps;
+}
+
+/** Block sizes of whole warps that keep more warps resident, best first, then nearest to the present one. */
+function blockSizeSteps(capability: Capability, request: OccupancyRequest, most: number): OccupancyStep[] {
+  const before = occupancy(capability, request);
+  const from = request.threadsPerBlock;
+  const steps: OccupancyStep[] = [];
+  for (let to = 32; to <= capability.limits.threadsPerBlock; to += 32) {
+    const after = occupancy(capability, { ...request, threadsPerBlock: to });
+    if (after.warpsPerSm > before.warpsPerSm) {
+      steps.push({ resource: 'threads', effect: 'gain', from, to, before, after });
+    }
+  }
+  const distance = (step: OccupancyStep) => Math.abs(step.to - from);
+  steps.sort((left, right) => right.after.warpsPerSm - left.after.warpsPerSm || distance(left) - distance(right));
+  return steps.slice(0, most);
+}
+
+/**
+ * The next steps from a launch: fewer registers or bytes that would let another block in, how much more of each is free,
+ * where the next block is lost, and up to three better block sizes (with the same registers and shared bytes a block).
+ */
+export function occupancySteps(capability: Capability, request: OccupancyRequest): OccupancyStep[] {
+  return [
+    ...stepsOf(capability, request, 'registers'),
+    ...stepsOf(capability, request, 'shared'),
+    ...blockSizeSteps(capability, request, 3),
+  ];
+}
+
+const unitNames = { registers: 'registers', shared: 'bytes of shared memory', threads: 'threads a block' } as const;
+
+function blocks(count: number): string {
+  return count === 1 ? '1 block' : `${count} blocks`;
+}
+
+/** A step in words: '38 → 36 registers: 6 blocks instead of 5'. */
+export function describeStep({ resource, effect, from, to, before, after }: OccupancyStep): string {
+  const change = `${from} → ${to} ${unitNames[resource]}`;
+  if (effect === 'free') return `${change}: still ${blocks(after.blocksPerSm)}`;
+  if (resource !== 'threads') return `${change}: ${blocks(after.blocksPerSm)} instead of ${before.blocksPerSm}`;
+  const percent = (value: number) => `${Math.round(value * 100)} %`;
+  return `${change}: ${percent(after.theoretical)} occupancy instead of ${percent(before.theoretical)}`;
+}
