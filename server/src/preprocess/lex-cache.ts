@@ -10,6 +10,8 @@ export class LexCache {
   private table = new Spellings();
   private readonly files = new Map<string, LexedFile>();
   private characters = 0;
+  /** Tokens that the unit of a main file had last time: room for as many is made at once. */
+  readonly expectedTokens = new Map<string, number>();
 
   /** Limits: UTF-16 units of text kept, and distinct token texts known, after which all is forgotten. */
   constructor(
@@ -28,6 +30,7 @@ export class LexCache {
       this.files.clear();
       this.characters = 0;
       this.table = new Spellings();
+      this.expectedTokens.clear();
     }
     for (const [path, file] of this.files) {
       if (this.characters <= this.maximumCharacters) return;

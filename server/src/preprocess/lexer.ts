@@ -40,7 +40,19 @@ const standardSuffixes: ReadonlySet<string> = new Set([
   'd',
   'y',
 ]);
-const warplensComment = /^[/*!\s]*(warplens(?:-[\w-]*)?)(?![\w-])\s*(:?)/;
+const warplensComment = /^(warplens(?:-[\w-]*)?)(?![\w-])\s*(:?)/;
+
+/**
+ * Arrays to lex into, copied at their true length at the end. Shared by all calls: fresh memory of the size of a file
+ * at every key press would cost as much as the lexing.
+ */
+const scratch = {
+  kind: new Uint8Array(1 << 14),
+  flags: new Uint8Array(1 << 14),
+  spelling: new Int32Array(1 << 14),
+  start: new Int32Array(1 << 14),
+  end: new Int32Array(1 << 14),
+};
 
 class Lexer {
   private readonly splices: SplicedText | undefined;
@@ -49,11 +61,11 @@ class Lexer {
   /** Flags of the next token. */
   private pending: number = TokenFlag.lineStart;
   private count = 0;
-  private kind: Uint8Array;
-  private flags: Uint8Array;
-  private spelling: Int32Array;
-  private start: Int32Array;
-  private end: Int32Array;
+  private kind = scratch.kind;
+  private flags = scratch.flags;
+  private spelling = scratch.spelling;
+  private start = scratch.start;
+  private end = scratch.end;
   private readonly comments: LexedComment[] = [];
   private readonly problems: LexicalProblem[] = [];
 
@@ -63,12 +75,6 @@ class Lexer {
   ) {
     this.splices = spliceLines(original);
     this.text = this.splices?.text ?? original;
-    const estimate = (this.text.length >> 2) + 16;
-    this.kind = new Uint8Array(estimate);
-    this.flags = new Uint8Array(estimate);
-    this.spelling = new Int32Array(estimate);
-    this.start = new Int32Array(estimate);
-    this.end = new Int32Array(estimate);
   }
 
   run(): LexedFile {
@@ -209,10 +215,10 @@ class Lexer {
 
   /** Keeps a comment that speaks to Warplens. */
   private collect(start: number, contentEnd: number, end: number): void {
-    const word = this.text.indexOf('warplens', start);
-    // the marker stands at the front; the bound keeps long comments without it cheap
-    if (word < 0 || word >= contentEnd || word > start + 80) return;
-    const content = this.text.slice(start + 2, contentEnd);
+    let front = start + 2;
+    while (front < contentEnd && leadsComment(this.text.charCodeAt(front))) front++;
+    if (!this.text.startsWith('warplens', front)) return;
+    const content = this.text.slice(front, contentEnd);
     const match = warplensComment.exec(content);
     if (!match) return;
     this.comments.push({
@@ -292,11 +298,11 @@ class Lexer {
   }
 
   private grow(): void {
-    this.kind = enlarged(this.kind, new Uint8Array(this.kind.length * 2));
-    this.flags = enlarged(this.flags, new Uint8Array(this.flags.length * 2));
-    this.spelling = enlarged(this.spelling, new Int32Array(this.spelling.length * 2));
-    this.start = enlarged(this.start, new Int32Array(this.start.length * 2));
-    this.end = enlarged(this.end, new Int32Array(this.end.length * 2));
+    this.kind = scratch.kind = enlarged(this.kind, new Uint8Array(this.kind.length * 2));
+    this.flags = scratch.flags = enlarged(this.flags, new Uint8Array(this.flags.length * 2));
+    this.spelling = scratch.spelling = enlarged(this.spelling, new Int32Array(this.spelling.length * 2));
+    this.start = scratch.start = enlarged(this.start, new Int32Array(this.start.length * 2));
+    this.end = scratch.end = enlarged(this.end, new Int32Array(this.end.length * 2));
   }
 
   private internRange(start: number, end: number): number {
@@ -348,6 +354,11 @@ class Lexer {
       compiledMacros: new Map(),
     };
   }
+}
+
+/** Blanks, and the ornaments of documentation comments. */
+function leadsComment(code: number): boolean {
+  return code === STAR || code === SLASH || code === 33 || asciiClasses[code] === CharacterClass.space || code === 10;
 }
 
 function isExponent(code: number): boolean {

@@ -10,9 +10,10 @@ export class TokenOutput {
   start: Int32Array;
   end: Int32Array;
   expansion: Int32Array;
-  readonly text: string[] = [];
+  readonly text: string[];
 
   constructor(capacity: number) {
+    this.text = new Array(capacity);
     this.kind = new Uint8Array(capacity);
     this.flags = new Uint8Array(capacity);
     this.file = new Int32Array(capacity);
@@ -48,7 +49,7 @@ export class TokenOutput {
     const index = this.count;
     if (index === this.kind.length) this.reserve(1);
     this.kind[index] = kind;
-    this.text.push(text);
+    this.text[index] = text;
     this.flags[index] = flags;
     this.file[index] = file;
     this.start[index] = start;
@@ -59,6 +60,7 @@ export class TokenOutput {
 
   finish(files: readonly SourceFile[]): TokenStream {
     const { count } = this;
+    this.text.length = count;
     return {
       count,
       kind: this.kind.subarray(0, count),

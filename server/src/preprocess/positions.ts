@@ -17,7 +17,7 @@ export function findLineStarts(text: string): Int32Array {
       lineFeed = text.indexOf('\n', lineFeed + 1);
     }
   }
-  return Int32Array.from(starts);
+  return new Int32Array(starts);
 }
 
 /** Index of the line (from 0) that holds `offset`. */

@@ -22,6 +22,7 @@ export function preprocess(options: PreprocessOptions): PreprocessResult {
   unit.open(main, options.path);
   readAll(unit);
   const end = main.text.length;
+  unit.cache.expectedTokens.set(options.path, unit.output.count);
   unit.output.push(TokenKind.endOfFile, '', 0, 0, end, end, -1);
   const { macros } = unit;
   let definitions: PreprocessResult['macros'] | undefined;
@@ -103,7 +104,7 @@ function copyTokens(unit: Unit, frame: Frame, to: number): void {
     output.start[at] = start[index];
     output.end[at] = end[index];
     output.expansion[at] = -1;
-    output.text.push(texts[spelling[index]]);
+    output.text[at] = texts[spelling[index]];
   }
   output.count = at;
   frame.index = to;
@@ -192,6 +193,7 @@ function emit(unit: Unit, tokens: readonly Lexeme[], macro: Macro, call: Site, n
     macro: texts[body.name],
     definition: file < 0 ? undefined : { file, start: body.start, end: body.end },
   });
+  output.reserve(tokens.length);
   for (let index = 0; index < tokens.length; index++) {
     const token = tokens[index];
     if (token.spelling === Fixed.pragmaOperator) {

@@ -33,7 +33,7 @@ export function spliceLines(text: string): SplicedText | undefined {
   }
   if (cuts.length === 0) return undefined;
   pieces.push(text.slice(kept));
-  return { text: pieces.join(''), cuts: Int32Array.from(cuts), removed: Int32Array.from(removed) };
+  return { text: pieces.join(''), cuts: new Int32Array(cuts), removed: new Int32Array(removed) };
 }
 
 /** Where the continuation that begins with the backslash at `at` ends, or -1; blanks before the line break are allowed (GCC). */

@@ -99,7 +99,8 @@ export class Unit implements ExpansionHost {
     this.cache.trim();
     this.spellings = this.cache.spellings;
     this.macros = new MacroTable(this.spellings);
-    this.output = new TokenOutput((options.text.length >> 2) + 64);
+    const expected = this.cache.expectedTokens.get(options.path) ?? options.text.length >> 2;
+    this.output = new TokenOutput(expected + 1000);
     this.expander = new Expander(this);
   }
 
