@@ -36,7 +36,7 @@ export interface ExpansionHost {
 /** Nesting of calls within arguments; each level is a few frames of the JavaScript stack. */
 const deepestArgument = 200;
 /** Steps of work for every token that a call may produce: reading, collecting arguments, substituting. */
-const stepsPerToken = 8;
+const stepsPerToken = 4;
 
 export class Expander {
   private exhausted = false;

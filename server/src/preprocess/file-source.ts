@@ -6,9 +6,9 @@ import { endOfLine } from './positions';
 import { Fixed } from './spellings';
 import { type Frame, lexemeAt, type Unit } from './unit';
 
-/** Raw tokens looked at for the ends of calls in the whole unit, before each such look is cut short. */
-const scanLimit = 2_000_000;
-const shortScan = 2_000;
+/** Raw tokens that may be looked at in vain for the ends of calls in the whole unit, before each look is cut short. */
+const scanLimit = 1_000_000;
+const shortScan = 100;
 
 /** The text behind a macro name in a file. Directives among the arguments of a call are followed. */
 export class FileSource implements TokenSource {
@@ -36,7 +36,7 @@ export class FileSource implements TokenSource {
   closesCall(depth: number): boolean {
     const { unit, frame } = this;
     const { spelling, directives, count } = frame.lexed;
-    const limit = unit.scannedTokens > scanLimit ? Math.min(count, frame.index + shortScan) : count;
+    const limit = unit.scannedInVain > scanLimit ? Math.min(count, frame.index + shortScan) : count;
     let next = frame.directive;
     let open = depth;
     let index = frame.index;
@@ -47,8 +47,9 @@ export class FileSource implements TokenSource {
       } else if (spelling[index] === Fixed.leftParenthesis) open++;
       else if (spelling[index] === Fixed.rightParenthesis && --open === 0) break;
     }
-    unit.scannedTokens += index - frame.index;
-    return index < limit;
+    if (index < limit) return true;
+    unit.scannedInVain += index - frame.index;
+    return false;
   }
 
   take(): Lexeme | undefined {

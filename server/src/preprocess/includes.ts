@@ -45,8 +45,8 @@ function overBudget(unit: Unit, tokens: number): string | undefined {
   if (unit.includedFiles >= includedFiles) {
     return `More than ${includedFiles} files are included: this one is skipped.`;
   }
-  if (unit.includedTokens + tokens > 2 * tokenLimit) {
-    return `The included files have more than ${2 * tokenLimit} tokens: this one is skipped.`;
+  if (unit.includedTokens + tokens > tokenLimit) {
+    return `The included files have more than ${tokenLimit} tokens: this one is skipped.`;
   }
   return undefined;
 }

@@ -84,6 +84,8 @@ export interface Macro {
   readonly file: number;
   /** Its expansion is being read: the name is not expanded now. */
   disabled: boolean;
+  /** An object-like macro whose expansion ran over the budget: it will again. */
+  isBomb?: boolean;
 }
 
 const builtinNames: ReadonlyMap<string, BuiltinMacro> = new Map([
@@ -247,6 +249,7 @@ function compileItems(
   tokens: readonly Lexeme[],
   parameters: readonly number[] | undefined,
   variadic: boolean,
+  isWithinOptional = false,
 ): BodyItem[] {
   const items: BodyItem[] = [];
   const parameterOf = (token: Lexeme | undefined) =>
@@ -269,11 +272,12 @@ function compileItems(
     };
     const hashed = token.spelling === Fixed.hash && parameters !== undefined && index + 1 < tokens.length;
     const subject = hashed ? tokens[index + 1] : token;
-    const optionalEnd = variadic ? optionalEndAt(tokens, hashed ? index + 1 : index) : -1;
+    // __VA_OPT__ does not nest
+    const optionalEnd = variadic && !isWithinOptional ? optionalEndAt(tokens, hashed ? index + 1 : index) : -1;
     if (optionalEnd >= 0) {
       const open = hashed ? index + 2 : index + 1;
       item.kind = hashed ? ItemKind.stringifiedOptional : ItemKind.optional;
-      item.items = compileItems(tokens.slice(open + 1, optionalEnd), parameters, variadic);
+      item.items = compileItems(tokens.slice(open + 1, optionalEnd), parameters, variadic, true);
       index = optionalEnd;
     } else if (parameterOf(subject) >= 0) {
       item.kind = hashed ? ItemKind.stringified : ItemKind.parameter;

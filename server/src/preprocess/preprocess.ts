@@ -150,7 +150,7 @@ function expandCall(unit: Unit, frame: Frame, macro: Macro, name: Site): void {
   frame.index = index + 1;
   let end = name.end;
   let result: readonly Lexeme[] | undefined = finalTokens(unit, macro);
-  if (result === undefined) {
+  if (result === undefined && !macro.isBomb) {
     const source = new FileSource(unit, frame, name.end);
     result = unit.expander.run([lexemeAt(lexed, index, true)], unit.allowance, false, source);
     end = source.end;
@@ -166,7 +166,8 @@ function expandCall(unit: Unit, frame: Frame, macro: Macro, name: Site): void {
     const text = unit.spellings.texts[macro.body.name];
     const message = `Macro ${text} expands to more than ${unit.allowance} tokens or nests too deeply: it is left as a name.`;
     unit.note(call, message);
-    unit.overrun();
+    if (!macro.isBomb) unit.overrun();
+    macro.isBomb = macro.body.parameters === undefined;
     result = [{ kind: TokenKind.identifier, spelling: macro.body.name, flags: 0, start: -1, end: -1 }];
   }
   const first = unit.output.count;

@@ -22,7 +22,7 @@ export interface SubstitutionHost {
   badPaste(left: string, right: string): void;
 }
 
-/** Texts longer than this come from no honest `#` or `##`. */
+/** Texts longer than this come from no honest `#` or `##`: making one uses the budget up. */
 const longestText = 1 << 16;
 
 /**
@@ -111,7 +111,7 @@ function stringify(tokens: readonly Lexeme[], flags: number, host: SubstitutionH
     const written = host.spellings.texts[token.spelling];
     const isLiteral = token.kind === TokenKind.string || token.kind === TokenKind.character;
     text += isLiteral ? written.replace(/["\\]/g, '\\$&').replace(/\n/g, '\\n') : written;
-    if (!host.spend(1 + (written.length >> 3)) || text.length > longestText) break;
+    if (!host.spend(costOf(text.length, written.length))) break;
   }
   return {
     kind: TokenKind.string,
@@ -120,6 +120,11 @@ function stringify(tokens: readonly Lexeme[], flags: number, host: SubstitutionH
     start: -1,
     end: -1,
   };
+}
+
+/** Work of adding so many characters to a text that is then so long. */
+function costOf(length: number, added: number): number {
+  return length > longestText ? Number.POSITIVE_INFINITY : 1 + (added >> 3);
 }
 
 /** Joins `right` to the last token of the list. */
@@ -131,7 +136,7 @@ function paste(list: Lexeme[], right: Lexeme, host: SubstitutionHost): void {
   }
   const { texts } = host.spellings;
   const text = texts[left.spelling] + texts[right.spelling];
-  if (!host.spend(text.length >> 3) || text.length > longestText) return;
+  if (!host.spend(costOf(text.length, text.length))) return;
   const kind = joinedKind(left, right, text, host.spellings);
   if (kind < 0) {
     host.badPaste(texts[left.spelling], texts[right.spelling]);

@@ -28,8 +28,11 @@ export const defaultBudget: PreprocessBudget = {
 
 /** Notes of one unit; what comes after them would not be read. */
 const maximumNotes = 200;
-/** However often calls ran over the budget before, a call may produce so many tokens. */
-const leastAllowance = 1_000;
+/** Calls that may run over the full budget, and further ones over the small one, before the next smaller one is given. */
+const fullOverruns = 2;
+const smallOverruns = 100;
+const smallAllowance = 500;
+const leastAllowance = 50;
 
 /** An `#if` that is open. */
 export interface Conditional {
@@ -87,8 +90,8 @@ export class Unit implements ExpansionHost {
   includedTokens = 0;
   /** The call or directive being worked on. */
   site: Site = { file: 0, start: 0, end: 0 };
-  /** Raw tokens looked at in search of the ends of macro calls. */
-  scannedTokens = 0;
+  /** Raw tokens looked at for the ends of macro calls that have none. */
+  scannedInVain = 0;
   private readonly noted = new Set<string>();
   private overruns = 0;
   private counter = 0;
@@ -195,12 +198,17 @@ export class Unit implements ExpansionHost {
     return result ?? [];
   }
 
-  /** Tokens that the next expansion may produce: halved with every one that ran over, so that a thousand of them end soon. */
+  /**
+   * Tokens that the next expansion may produce: less once others have run over, so that a thousand bombs end soon. One
+   * macro that runs over always is not tried again, and takes nothing from the others.
+   */
   get allowance(): number {
     const { expansionTokens } = this.budget;
-    return Math.max(Math.min(leastAllowance, expansionTokens), Math.floor(expansionTokens / 2 ** this.overruns));
+    if (this.overruns < fullOverruns) return expansionTokens;
+    return Math.min(expansionTokens, this.overruns < smallOverruns ? smallAllowance : leastAllowance);
   }
 
+  /** Remembers that an expansion ran over. */
   overrun(): void {
     this.overruns++;
   }
