@@ -1,0 +1,51 @@
+import type { AccessSite, MemorySpace, Register } from '../program/program';
+import { type Context, placeOf, textOf } from './context';
+import type { MemoryPlace } from './values';
+
+export type SiteExtra = Pick<AccessSite, 'atomic' | 'resultUsed'>;
+
+/**
+ * The access site of an expression: one for each place in the source, operation and call path, however often it is lowered
+ * (unrolled copies, the parts of a struct).
+ */
+export function accessSite(
+  ctx: Context,
+  place: MemoryPlace,
+  operation: AccessSite['operation'],
+  address: Register,
+  extra: SiteExtra = {},
+): number {
+  const object = place.object ?? objectOfAddress(ctx, address);
+  const space = object === undefined ? 'generic' : ctx.builder.objects[object].space;
+  const key = `${ctx.callPath}:${place.node.first}:${place.node.last}:${operation}:${object ?? ''}:${extra.atomic ?? ''}:${extra.resultUsed ?? ''}`;
+  const known = ctx.sites.get(key);
+  if (known !== undefined) return known;
+  const site: AccessSite = {
+    place: placeOf(ctx, place.node),
+    expression: textOf(ctx.unit.tokens, place.node),
+    operation,
+    space: space as MemorySpace | 'generic',
+    object,
+    readOnly: place.readOnly,
+    isVolatile: place.isVolatile,
+    ...extra,
+  };
+  const index = ctx.builder.access(site);
+  ctx.sites.set(key, index);
+  return index;
+}
+
+/** The object an address is derived from, by its linear form: the one term that is an object's or parameter's address. */
+export function objectOfAddress(ctx: Context, address: Register): number | undefined {
+  const form = ctx.builder.linearForm(address);
+  if (!form) return undefined;
+  let found: number | undefined;
+  for (const [register, factor] of form.terms) {
+    if (factor !== 1) continue;
+    const index = ctx.builder.objects.findIndex((o) => o.register === register);
+    if (index < 0) continue;
+    if (found !== undefined) return undefined;
+    found = index;
+  }
+  return found;
+}

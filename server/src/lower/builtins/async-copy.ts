@@ -1,0 +1,46 @@
+/** Copies from global to shared memory that bypass registers (LDGSTS). */
+import type { Node } from '../../parse/ast';
+import { accessSite } from '../access-sites';
+import type { Context } from '../context';
+import { types } from '../types';
+import type { MemoryPlace, Value } from '../values';
+import type { BuiltinCall, BuiltinFunction } from './functions';
+
+const voidValue: Value = { kind: 'void', type: types.void };
+
+/** Emits one asynchronous copy of `bytes` a lane. */
+export function emitAsyncCopy(ctx: Context, node: Node, destination: Value, source: Value, bytes: number): void {
+  const register = (v: Value) =>
+    v.kind === 'scalar'
+      ? v.register
+      : ctx.builder.unknown('i64', v.kind === 'unknown' ? v.reason : 'address of an asynchronous copy');
+  const from = register(source);
+  const to = register(destination);
+  const place = (address: number): MemoryPlace => ({ kind: 'memory', address, offset: 0, node });
+  const loadAccess = accessSite(ctx, place(from), 'load', from);
+  const storeAccess = accessSite(ctx, place(to), 'store', to);
+  ctx.builder.emit({ op: 'asyncCopy', bytes, source: from, destination: to, loadAccess, storeAccess });
+}
+
+/** __pipeline_memcpy_async(shared, global, bytes) */
+const pipelineCopy: BuiltinFunction = (call) => {
+  const size = call.value(2);
+  const bytes = size.kind === 'scalar' ? call.ctx.builder.constantValue(size.register) : undefined;
+  if (bytes === 4 || bytes === 8 || bytes === 16)
+    emitAsyncCopy(call.ctx, call.node, call.value(0), call.value(1), bytes);
+  return voidValue;
+};
+
+/** cuda::memcpy_async(group, dst, src, …): how it is split over the threads is the library's business */
+const groupCopy: BuiltinFunction = (call: BuiltinCall) => {
+  call.ctx.builder.skipped.push({
+    place: { first: call.node.first, last: call.node.last, call: call.ctx.call },
+    reason: 'memcpy_async over a group is not modelled',
+  });
+  return voidValue;
+};
+
+export const asyncFunctions: Record<string, BuiltinFunction> = {
+  __pipeline_memcpy_async: pipelineCopy,
+  memcpy_async: groupCopy,
+};

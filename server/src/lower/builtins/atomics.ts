@@ -1,0 +1,83 @@
+/** Atomic functions. How the machine carries them out decides how they are counted. */
+import type { AtomicInstruction } from '../../program/program';
+import { accessSite } from '../access-sites';
+import { convertValue } from '../conversions';
+import { isFloat, scalarOf, sizeOf, types, unqualified } from '../types';
+import { type MemoryPlace, unknownValue, type Value } from '../values';
+import type { BuiltinCall, BuiltinFunction } from './functions';
+
+const names: Record<string, AtomicInstruction['fn']> = {
+  Add: 'add',
+  Sub: 'sub',
+  Min: 'min',
+  Max: 'max',
+  And: 'and',
+  Or: 'or',
+  Xor: 'xor',
+  Inc: 'inc',
+  Dec: 'dec',
+  Exch: 'exch',
+  CAS: 'cas',
+};
+
+const atomic =
+  (fn: AtomicInstruction['fn']): BuiltinFunction =>
+  (call) => {
+    const { ctx, node } = call;
+    const pointer = call.value(0);
+    const target = pointer.type.kind === 'pointer' ? unqualified(pointer.type.to) : undefined;
+    if (!target) return unknownValue({ kind: 'unknown', reason: call.name }, `operand of ${call.name}`);
+    if (pointer.kind === 'placePointer') return unknownValue(target, 'atomic on a local variable');
+    const scalar = scalarOf(target) ?? (sizeOf(target) === 8 ? 'u64' : 'u32');
+    const value = operand(call, fn === 'cas' ? 2 : 1, target);
+    const compare = fn === 'cas' ? operand(call, 1, target) : undefined;
+    const address =
+      pointer.kind === 'scalar'
+        ? pointer.register
+        : ctx.builder.unknown('i64', pointer.kind === 'unknown' ? pointer.reason : 'address');
+    const split = ctx.builder.splitAddress(address);
+    const place: MemoryPlace = { kind: 'memory', address, offset: 0, node };
+    const resultUsed = !call.discarded;
+    const access = accessSite(ctx, place, 'atomic', split.register, {
+      atomic: classOf(call, fn, scalar, value),
+      resultUsed,
+    });
+    const dst = resultUsed ? ctx.builder.register(scalar, 'temporary') : undefined;
+    ctx.builder.emit({
+      op: 'atomic',
+      fn,
+      type: scalar,
+      dst,
+      address: split.register,
+      offset: split.offset,
+      value,
+      compare,
+      access,
+    });
+    return dst === undefined ? { kind: 'void', type: types.void } : { kind: 'scalar', type: target, register: dst };
+  };
+
+function operand(call: BuiltinCall, index: number, type: Value['type']): number {
+  const value = convertValue(call.ctx, call.value(index), type, call.node);
+  return value.kind === 'scalar'
+    ? value.register
+    : call.ctx.builder.unknown(scalarOf(type) ?? 'u32', 'operand of an atomic');
+}
+
+/** `atomicAdd(&s[i], 1)` with the same constant in every lane becomes a population count (measured on 9.0). */
+function classOf(
+  call: BuiltinCall,
+  fn: AtomicInstruction['fn'],
+  scalar: AtomicInstruction['type'],
+  value: number,
+): 'add-constant' | 'integer' | 'float' {
+  if (isFloat(scalar)) return 'float';
+  const constant = call.ctx.builder.constantValue(value) !== undefined;
+  return (fn === 'add' || fn === 'sub' || fn === 'inc') && constant && call.discarded ? 'add-constant' : 'integer';
+}
+
+export const atomicFunctions: Record<string, BuiltinFunction> = Object.fromEntries(
+  Object.entries(names).flatMap(([name, fn]) =>
+    ['', '_block', '_system'].map((scope) => [`atomic${name}${scope}`, atomic(fn)] as const),
+  ),
+);

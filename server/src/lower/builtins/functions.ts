@@ -1,0 +1,149 @@
+/** Functions of CUDA and the standard library whose headers are not read: found by name in tables. */
+import type * as ast from '../../parse/ast';
+import { unknownCall } from '../calls';
+import type { Context } from '../context';
+import { store } from '../operators';
+import { rvalue } from '../places';
+import type { Type } from '../types';
+import { types } from '../types';
+import { unknownValue, type Value } from '../values';
+import { asyncFunctions } from './async-copy';
+import { atomicFunctions } from './atomics';
+import { conversionFunctions } from './conversion-functions';
+import { groupFunctions, groupMethod } from './groups';
+import { laneFunctions } from './lanes';
+import { mathFunction } from './math';
+import { memoryFunctions } from './memory-functions';
+import { makeVector } from './vectors';
+
+export interface BuiltinCall {
+  readonly ctx: Context;
+  readonly name: string;
+  /** As passed; lvalues are places. */
+  readonly args: readonly Value[];
+  /** The argument's value. */
+  readonly value: (index: number) => Value;
+  readonly read: (place: Value) => Value;
+  readonly assign: (place: Value, value: Value) => void;
+  readonly node: ast.CallExpression;
+  readonly callee: Value & { kind: 'builtin' };
+  /** Nobody uses the result. */
+  readonly discarded: boolean;
+}
+
+export type BuiltinFunction = (call: BuiltinCall) => Value;
+
+const nothing: BuiltinFunction = () => ({ kind: 'void', type: types.void });
+
+/** Functions that change nothing that is counted here. */
+const ignored: readonly string[] = [
+  'printf',
+  'assert',
+  '__assert_fail',
+  '__trap',
+  '__brkpt',
+  '__threadfence',
+  '__threadfence_block',
+  '__threadfence_system',
+  '__nanosleep',
+  '__prof_trigger',
+  'static_assert',
+  '__builtin_assume',
+  '__builtin_unreachable',
+  'abort',
+  'exit',
+  'cudaDeviceSynchronize',
+  '__builtin_prefetch',
+  'prefetch',
+  'fprintf',
+  'free',
+  '__pipeline_commit',
+  '__pipeline_wait_prior',
+];
+
+const barrier =
+  (scope: 'block' | 'warp' | 'grid'): BuiltinFunction =>
+  ({ ctx }) => {
+    ctx.builder.emit({ op: 'barrier', scope });
+    return { kind: 'void', type: types.void };
+  };
+
+const countingBarrier: BuiltinFunction = ({ ctx }) => {
+  ctx.builder.emit({ op: 'barrier', scope: 'block' });
+  return unknownValue(types.int, 'count over the block');
+};
+
+const passThrough: BuiltinFunction = ({ args }) => args[0] ?? { kind: 'void', type: types.void };
+
+const notKnown =
+  (type: Type, reason: string): BuiltinFunction =>
+  ({ ctx }) => ({
+    kind: 'scalar',
+    type,
+    register: ctx.builder.unknown(type === types.longlong ? 'i64' : 'u32', reason),
+  });
+
+const functions: ReadonlyMap<string, BuiltinFunction> = new Map<string, BuiltinFunction>([
+  ...ignored.map((n): [string, BuiltinFunction] => [n, nothing]),
+  ['__syncthreads', barrier('block')],
+  ['__syncwarp', barrier('warp')],
+  ['__syncthreads_count', countingBarrier],
+  ['__syncthreads_and', countingBarrier],
+  ['__syncthreads_or', countingBarrier],
+  ['move', passThrough],
+  ['forward', passThrough],
+  ['__builtin_expect', passThrough],
+  ['__builtin_assume_aligned', passThrough],
+  ['as_const', passThrough],
+  ['clock', notKnown(types.uint, 'clock')],
+  ['clock64', notKnown(types.longlong, 'clock')],
+  ['rand', notKnown(types.uint, 'random number')],
+  ['curand', notKnown(types.uint, 'random number')],
+  ...Object.entries(memoryFunctions),
+  ...Object.entries(atomicFunctions),
+  ...Object.entries(laneFunctions),
+  ...Object.entries(conversionFunctions),
+  ...Object.entries(groupFunctions),
+  ...Object.entries(asyncFunctions),
+]);
+
+/** Calls a function that the files read do not define. */
+export function callBuiltin(
+  ctx: Context,
+  callee: Value & { kind: 'builtin' },
+  args: readonly Value[],
+  node: ast.CallExpression,
+): Value {
+  const call: BuiltinCall = {
+    ctx,
+    name: callee.name,
+    args,
+    value: (i) =>
+      args[i]
+        ? rvalue(ctx, args[i], node.arguments[i] ?? node)
+        : unknownValue({ kind: 'unknown', reason: 'argument' }, `argument ${i + 1} of ${callee.name} is missing`),
+    read: (place) => rvalue(ctx, place, node),
+    assign: (place, value) => store(ctx, place, value, node),
+    node,
+    callee,
+    discarded: ctx.discarded === node,
+  };
+  if (callee.self) {
+    const method = groupMethod(call, callee.self);
+    if (method) return method;
+  }
+  const found = functions.get(callee.name);
+  if (found) return found(call);
+  const value =
+    mathFunction(call) ??
+    (callee.name.startsWith('make_')
+      ? makeVector(
+          ctx,
+          callee.name,
+          args.map((_, i) => call.value(i)),
+          node,
+        )
+      : undefined);
+  if (value) return value;
+  return unknownCall(ctx, node, args, `${callee.name} is not defined in the files that could be read`);
+}

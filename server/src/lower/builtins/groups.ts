@@ -1,0 +1,149 @@
+/** Cooperative groups: thread blocks, tiles and the grid. */
+
+import { type GroupInfo, groupOf, groupType } from '../builtin-types';
+import type { Context } from '../context';
+import { memberOf, number } from '../expressions';
+import { scalarBinary } from '../operators';
+import { types } from '../types';
+import { unknownValue, type Value } from '../values';
+import type { BuiltinCall, BuiltinFunction } from './functions';
+import { shuffle, vote } from './lanes';
+import { builtinVariable } from './variables';
+
+type Scalar = Value & { kind: 'scalar' };
+
+const empty = (type: Value['type']): Value => ({ kind: 'aggregate', type, elements: [] });
+
+function part(ctx: Context, name: string, axis: string, call: BuiltinCall): Scalar {
+  const triple = builtinVariable(ctx, name);
+  const value = triple && memberOf(ctx, triple, axis, call.node);
+  return value?.kind === 'scalar' ? value : (number(ctx, types.uint, 0) as Scalar);
+}
+
+function combine(ctx: Context, operator: string, a: Value, b: Value): Scalar {
+  if (a.kind !== 'scalar' || b.kind !== 'scalar') return number(ctx, types.uint, 0) as Scalar;
+  return scalarBinary(ctx, operator, a, b) as Scalar;
+}
+
+/** x + dim.x * (y + dim.y * z) */
+function linear(call: BuiltinCall, index: string, size: string): Scalar {
+  const { ctx } = call;
+  const p = (name: string, axis: string) => part(ctx, name, axis, call);
+  const yz = combine(ctx, '+', p(index, 'y'), combine(ctx, '*', p(size, 'y'), p(index, 'z')));
+  return combine(ctx, '+', p(index, 'x'), combine(ctx, '*', p(size, 'x'), yz));
+}
+
+function volume(call: BuiltinCall, size: string): Scalar {
+  const p = (axis: string) => part(call.ctx, size, axis, call);
+  return combine(call.ctx, '*', combine(call.ctx, '*', p('x'), p('y')), p('z'));
+}
+
+/** Rank of the thread in its group. */
+function threadRank(call: BuiltinCall, group: GroupInfo): Value {
+  const inBlock = linear(call, 'threadIdx', 'blockDim');
+  if (group.group === 'tile')
+    return combine(call.ctx, '%', inBlock, number(call.ctx, types.uint, group.tileSize ?? 32));
+  if (group.group === 'grid')
+    return combine(
+      call.ctx,
+      '+',
+      inBlock,
+      combine(call.ctx, '*', linear(call, 'blockIdx', 'gridDim'), volume(call, 'blockDim')),
+    );
+  if (group.group === 'coalesced') return unknownValue(types.uint, 'rank in a coalesced group');
+  return inBlock;
+}
+
+function groupSize(call: BuiltinCall, group: GroupInfo): Value {
+  if (group.group === 'tile') return number(call.ctx, types.uint, group.tileSize ?? 32);
+  if (group.group === 'block') return volume(call, 'blockDim');
+  if (group.group === 'grid') return combine(call.ctx, '*', volume(call, 'gridDim'), volume(call, 'blockDim'));
+  return unknownValue(types.uint, 'size of a coalesced group');
+}
+
+type GroupMethod = (call: BuiltinCall, group: GroupInfo) => Value;
+
+const voidValue: Value = { kind: 'void', type: types.void };
+
+const sync: GroupMethod = ({ ctx }, group) => {
+  ctx.builder.emit({
+    op: 'barrier',
+    scope: group.group === 'block' ? 'block' : group.group === 'grid' ? 'grid' : 'warp',
+  });
+  return voidValue;
+};
+
+const shuffleMethod =
+  (fn: 'shuffle' | 'shuffleUp' | 'shuffleDown' | 'shuffleXor'): GroupMethod =>
+  (call, group) =>
+    shuffle(call.ctx, fn, call.value(0), call.value(1), number(call.ctx, types.int, group.tileSize ?? 32), call.node);
+
+const methods: Record<string, GroupMethod> = {
+  sync,
+  barrier_arrive: () => voidValue,
+  barrier_wait: sync,
+  thread_rank: threadRank,
+  size: groupSize,
+  num_threads: groupSize,
+  meta_group_rank: (call, group) =>
+    combine(call.ctx, '/', linear(call, 'threadIdx', 'blockDim'), number(call.ctx, types.uint, group.tileSize ?? 32)),
+  meta_group_size: (call, group) =>
+    combine(call.ctx, '/', volume(call, 'blockDim'), number(call.ctx, types.uint, group.tileSize ?? 32)),
+  thread_index: ({ ctx }) => builtinVariable(ctx, 'threadIdx') ?? voidValue,
+  group_index: ({ ctx }) => builtinVariable(ctx, 'blockIdx') ?? voidValue,
+  dim_threads: ({ ctx }) => builtinVariable(ctx, 'blockDim') ?? voidValue,
+  group_dim: ({ ctx }) => builtinVariable(ctx, 'blockDim') ?? voidValue,
+  block_rank: (call) => linear(call, 'blockIdx', 'gridDim'),
+  num_blocks: (call) => volume(call, 'gridDim'),
+  shfl: shuffleMethod('shuffle'),
+  shfl_up: shuffleMethod('shuffleUp'),
+  shfl_down: shuffleMethod('shuffleDown'),
+  shfl_xor: shuffleMethod('shuffleXor'),
+  ballot: (call) => vote(call.ctx, 'ballot', call.value(0)),
+  any: (call) => vote(call.ctx, 'any', call.value(0)),
+  all: (call) => vote(call.ctx, 'all', call.value(0)),
+};
+
+export function groupMethod(call: BuiltinCall, self: Value): Value | undefined {
+  const group = groupOf(self.type);
+  const method = group && (Object.hasOwn(methods, call.name) ? methods[call.name] : undefined);
+  return group && method ? method(call, group) : undefined;
+}
+
+const partition: BuiltinFunction = (call) => {
+  const written = call.callee.templateArguments?.[0];
+  const second = call.args[1] ? call.value(1) : undefined;
+  const size =
+    written?.kind === 'number'
+      ? written.value
+      : second?.kind === 'scalar'
+        ? call.ctx.builder.constantValue(second.register)
+        : undefined;
+  return empty(groupType('tile', size ?? 32));
+};
+
+const reduceOverGroup: BuiltinFunction = (call) => {
+  const value = call.value(1);
+  if (value.kind !== 'scalar') return unknownValue(value.type, 'reduction over a group');
+  return {
+    kind: 'scalar',
+    type: value.type,
+    register: call.ctx.builder.unknown(call.ctx.builder.typeOf(value.register), 'reduction over a group'),
+  };
+};
+
+const syncFunction: BuiltinFunction = (call) => {
+  const group = call.args[0] ? groupOf(call.args[0].type) : undefined;
+  return group ? sync(call, group) : voidValue;
+};
+
+export const groupFunctions: Record<string, BuiltinFunction> = {
+  this_thread_block: () => empty(groupType('block')),
+  this_grid: () => empty(groupType('grid')),
+  coalesced_threads: () => empty(groupType('coalesced')),
+  tiled_partition: partition,
+  sync: syncFunction,
+  reduce: reduceOverGroup,
+  wait: syncFunction,
+  wait_prior: () => voidValue,
+};

@@ -1,0 +1,125 @@
+/** Shuffles, votes, matches and reductions across a warp. */
+import type { LaneInstruction } from '../../program/program';
+import type { Context } from '../context';
+import { convertRegister, convertValue, toPredicate } from '../conversions';
+import { scalarOf, types } from '../types';
+import { unknownValue, type Value } from '../values';
+import type { BuiltinCall, BuiltinFunction } from './functions';
+
+type LaneFn = LaneInstruction['fn'];
+
+const shuffles: Record<string, LaneFn> = {
+  __shfl: 'shuffle',
+  __shfl_up: 'shuffleUp',
+  __shfl_down: 'shuffleDown',
+  __shfl_xor: 'shuffleXor',
+};
+
+/** value of another lane; vectors element by element */
+export function shuffle(
+  ctx: Context,
+  fn: LaneFn,
+  value: Value,
+  lane: Value,
+  width: Value | undefined,
+  node: BuiltinCall['node'],
+): Value {
+  if (value.kind === 'aggregate')
+    return { ...value, elements: value.elements.map((e) => shuffle(ctx, fn, e, lane, width, node)) };
+  if (value.kind !== 'scalar')
+    return unknownValue(value.type, value.kind === 'unknown' ? value.reason : 'shuffled value');
+  const type = ctx.builder.typeOf(value.register);
+  const index = convertValue(ctx, lane, types.int, node);
+  const segment = width && convertValue(ctx, width, types.int, node);
+  const dst = ctx.builder.register(type, 'temporary');
+  const b = index.kind === 'scalar' ? index.register : ctx.builder.unknown('i32', 'lane of a shuffle');
+  ctx.builder.emit({
+    op: 'lane',
+    fn,
+    type,
+    dst,
+    a: value.register,
+    b,
+    width: segment?.kind === 'scalar' ? segment.register : undefined,
+  });
+  return { kind: 'scalar', type: value.type, register: dst };
+}
+
+const shuffleFunction =
+  (fn: LaneFn, first: number): BuiltinFunction =>
+  (call) =>
+    shuffle(
+      call.ctx,
+      fn,
+      call.value(first),
+      call.value(first + 1),
+      call.args[first + 2] ? call.value(first + 2) : undefined,
+      call.node,
+    );
+
+export function vote(ctx: Context, fn: 'ballot' | 'any' | 'all', value: Value): Value {
+  const a = toPredicate(ctx, value);
+  const dst = ctx.builder.register(fn === 'ballot' ? 'u32' : 'pred', 'temporary');
+  ctx.builder.emit({ op: 'lane', fn, type: fn === 'ballot' ? 'u32' : 'pred', dst, a });
+  if (fn === 'ballot') return { kind: 'scalar', type: types.uint, register: dst };
+  return { kind: 'scalar', type: types.int, register: convertRegister(ctx, dst, 'pred', 'i32') };
+}
+
+const voteFunction =
+  (fn: 'ballot' | 'any' | 'all', argument: number): BuiltinFunction =>
+  (call) =>
+    vote(call.ctx, fn, call.value(argument));
+
+const reduction =
+  (fn: LaneFn): BuiltinFunction =>
+  (call) => {
+    const value = call.value(1);
+    if (value.kind !== 'scalar') return unknownValue(value.type, 'reduced value');
+    const type = scalarOf(value.type) ?? 'i32';
+    const dst = call.ctx.builder.register(type, 'temporary');
+    call.ctx.builder.emit({ op: 'lane', fn, type, dst, a: value.register });
+    return { kind: 'scalar', type: value.type, register: dst };
+  };
+
+const activeMask: BuiltinFunction = ({ ctx }) => {
+  const dst = ctx.builder.register('u32', 'temporary');
+  ctx.builder.emit({ op: 'lane', fn: 'activeMask', type: 'u32', dst });
+  return { kind: 'scalar', type: types.uint, register: dst };
+};
+
+const match: BuiltinFunction = (call) => {
+  const value = call.value(1);
+  if (value.kind !== 'scalar') return unknownValue(types.uint, 'matched value');
+  const dst = call.ctx.builder.register('u32', 'temporary');
+  call.ctx.builder.emit({
+    op: 'lane',
+    fn: 'matchAny',
+    type: call.ctx.builder.typeOf(value.register),
+    dst,
+    a: value.register,
+  });
+  return { kind: 'scalar', type: types.uint, register: dst };
+};
+
+export const laneFunctions: Record<string, BuiltinFunction> = {
+  ...Object.fromEntries(
+    Object.entries(shuffles).flatMap(([name, fn]) => [
+      [name, shuffleFunction(fn, 0)],
+      [`${name}_sync`, shuffleFunction(fn, 1)],
+    ]),
+  ),
+  __ballot: voteFunction('ballot', 0),
+  __any: voteFunction('any', 0),
+  __all: voteFunction('all', 0),
+  __ballot_sync: voteFunction('ballot', 1),
+  __any_sync: voteFunction('any', 1),
+  __all_sync: voteFunction('all', 1),
+  __activemask: activeMask,
+  __match_any_sync: match,
+  __reduce_add_sync: reduction('reduceAdd'),
+  __reduce_min_sync: reduction('reduceMin'),
+  __reduce_max_sync: reduction('reduceMax'),
+  __reduce_and_sync: reduction('reduceAnd'),
+  __reduce_or_sync: reduction('reduceOr'),
+  __reduce_xor_sync: reduction('reduceXor'),
+};

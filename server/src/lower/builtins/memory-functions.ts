@@ -1,0 +1,62 @@
+/** Loads and stores that are written as functions: __ldg and its kin, __stcs, memcpy of small objects. */
+
+import { dereference } from '../expressions';
+import { addressOf } from '../places';
+import { types } from '../types';
+import { unknownValue, type Value } from '../values';
+import type { BuiltinCall, BuiltinFunction } from './functions';
+
+function load(call: BuiltinCall, readOnly: boolean): Value {
+  const pointer = call.value(0);
+  const place = dereference(call.ctx, pointer, call.node);
+  if (place.kind !== 'place') return place;
+  const marked: Value =
+    place.place.kind === 'memory' ? { ...place, place: { ...place.place, readOnly, node: call.node } } : place;
+  return call.read(marked);
+}
+
+const readOnlyLoad: BuiltinFunction = (call) => load(call, true);
+const plainLoad: BuiltinFunction = (call) => load(call, false);
+
+const store: BuiltinFunction = (call) => {
+  const place = dereference(call.ctx, call.value(0), call.node);
+  call.assign(place, call.value(1));
+  return { kind: 'void', type: types.void };
+};
+
+/** `memcpy(&x, &y, sizeof x)`: an assignment where both types agree. */
+const copy: BuiltinFunction = (call) => {
+  const target = call.value(0);
+  const source = call.value(1);
+  const to = dereference(call.ctx, target, call.node);
+  const from = dereference(call.ctx, source, call.node);
+  if (to.kind === 'place' && from.kind === 'place' && to.type.kind !== 'void') call.assign(to, call.read(from));
+  return target;
+};
+
+/** `__cvta_generic_to_shared(p)`: the address itself; the shared window is one range of it. */
+const sharedAddress: BuiltinFunction = (call) => {
+  const pointer = call.value(0);
+  if (pointer.kind === 'scalar') return { kind: 'scalar', type: types.ulong, register: pointer.register };
+  if (pointer.kind === 'place' && pointer.place.kind === 'memory')
+    return { kind: 'scalar', type: types.ulong, register: addressOf(call.ctx, pointer.place) };
+  return unknownValue(types.ulong, 'address of a local variable');
+};
+
+export const memoryFunctions: Record<string, BuiltinFunction> = {
+  __ldg: readOnlyLoad,
+  __ldca: plainLoad,
+  __ldcg: plainLoad,
+  __ldcs: plainLoad,
+  __ldlu: plainLoad,
+  __ldcv: plainLoad,
+  __stwb: store,
+  __stcg: store,
+  __stcs: store,
+  __stwt: store,
+  memcpy: copy,
+  __builtin_memcpy: copy,
+  __cvta_generic_to_shared: sharedAddress,
+  __cvta_generic_to_global: sharedAddress,
+  __cvta_shared_to_generic: sharedAddress,
+};

@@ -1,0 +1,462 @@
+/** Calls: overloads are chosen, templates deduced, bodies inlined; builtin functions go to their tables. */
+import type * as ast from '../parse/ast';
+import { callBuiltin } from './builtins/functions';
+import { construct } from './construct';
+import { type Context, type Frame, placeOf, skip } from './context';
+import { convertValue } from './conversions';
+import { expression } from './expressions';
+import { mergeKnown } from './flow';
+import { lookupIn, lookupName } from './lookup';
+import { readStorage, rvalue, writeStorage } from './places';
+import { findMethods, recordOf } from './records';
+import { evaluateArguments, resolveNamedType, resolveType } from './resolve-type';
+import { Scope } from './scope';
+import { statement } from './statements';
+import { bindTemplateParameters, deduceArguments } from './templates';
+import {
+  isFloat,
+  isSigned,
+  scalarOf,
+  type TemplateValue,
+  type Type,
+  typeKey,
+  types,
+  unqualified,
+  withoutReference,
+} from './types';
+import { unknownValue, type Value } from './values';
+import { allocateStorage, bindParameter } from './variables';
+
+export interface ChosenFunction {
+  readonly declaration: ast.FunctionDeclaration;
+  /** Where the function is declared: its names are looked up from here. */
+  readonly scope: Scope;
+  readonly templateArguments: readonly TemplateValue[];
+}
+
+/** Lowers a call. `callee` and `args` may be given when they are known already (operators). */
+export function callExpression(ctx: Context, node: ast.CallExpression, callee?: Value, args?: readonly Value[]): Value {
+  const target = callee ?? calleeValue(ctx, node);
+  const values = args ?? callArguments(ctx, node.arguments);
+  return callValue(ctx, target, values, node);
+}
+
+/** Arguments; packs are spread. */
+export function callArguments(ctx: Context, nodes: readonly ast.Expression[]): Value[] {
+  const out: Value[] = [];
+  for (const node of nodes) {
+    const value = expression(ctx, node);
+    if (value.kind === 'pack') out.push(...value.elements);
+    else out.push(value);
+  }
+  return out;
+}
+
+/** `T(x)` with a template parameter or a record parses as a call: the type is constructed. */
+function calleeValue(ctx: Context, node: ast.CallExpression): Value {
+  const callee = node.callee;
+  if (callee.kind === 'name') {
+    const part = callee.name.parts[callee.name.parts.length - 1];
+    const entity = callee.name.parts.length === 1 ? lookupName(ctx, ctx.scope, part.name) : undefined;
+    if (entity && entity.kind !== 'functions' && entity.kind !== 'value' && entity.kind !== 'global') {
+      const type = resolveNamedType(ctx, ctx.scope, entity, part);
+      if (type) return unknownValue(type, 'type');
+    }
+  }
+  return expression(ctx, callee);
+}
+
+export function callValue(ctx: Context, callee: Value, args: readonly Value[], node: ast.CallExpression): Value {
+  switch (callee.kind) {
+    case 'functions':
+      return callFunctions(ctx, callee, args, node);
+    case 'lambda':
+      return callLambda(ctx, callee, args, node);
+    case 'builtin':
+      return callBuiltin(ctx, callee, args, node);
+    case 'place': {
+      if (recordOf(callee.type)) return callObject(ctx, callee, args, node);
+      const value = rvalue(ctx, callee, node);
+      return value.kind === 'place' || value.kind === 'scalar'
+        ? unknownCall(ctx, node, args, 'call through a pointer that is not known')
+        : callValue(ctx, value, args, node);
+    }
+    case 'aggregate':
+      return callObject(ctx, callee, args, node);
+    case 'unknown':
+      if (callee.reason === 'type' || callee.reason.endsWith('is a type'))
+        return construct(ctx, callee.type, args, node, false);
+      return unknownCall(ctx, node, args, callee.reason);
+    default:
+      return unknownCall(ctx, node, args, 'call of a value that is no function');
+  }
+}
+
+function callObject(ctx: Context, callee: Value, args: readonly Value[], node: ast.CallExpression): Value {
+  const record = recordOf(callee.type);
+  const methods = record && findMethods(record, 'operator()');
+  if (!methods?.owner.scope) return unknownCall(ctx, node, args, `${record?.name ?? 'value'} cannot be called`);
+  return callFunctions(
+    ctx,
+    {
+      kind: 'functions',
+      type: { kind: 'function' },
+      declarations: methods.declarations,
+      scope: methods.owner.scope,
+      self: callee,
+    },
+    args,
+    node,
+  );
+}
+
+function callFunctions(
+  ctx: Context,
+  callee: Value & { kind: 'functions' },
+  args: readonly Value[],
+  node: ast.CallExpression,
+): Value {
+  const candidates = [...callee.declarations];
+  const name = callee.declarations[0]?.name.parts.at(-1)?.name ?? '';
+  // a function may be declared in several enclosing scopes and namespaces: all of them are candidates
+  if (!callee.self)
+    for (let s = callee.scope.parent; s; s = s.parent) {
+      const outer = lookupIn(ctx, s, name, new Set());
+      if (outer?.kind === 'functions')
+        for (const d of outer.declarations) if (!candidates.includes(d)) candidates.push(d);
+    }
+  const chosen = chooseOverload(ctx, candidates, callee.scope, args, callee.templateArguments);
+  if (!chosen) {
+    if (candidates.every((c) => !c.body))
+      return callBuiltin(
+        ctx,
+        { kind: 'builtin', type: callee.type, name, templateArguments: callee.templateArguments },
+        args,
+        node,
+      );
+    return unknownCall(ctx, node, args, `no definition of ${name} fits the call`);
+  }
+  return callFunction(ctx, chosen, args, chosen.declaration.specifiers.isStatic ? undefined : callee.self, node);
+}
+
+// ---- overloads ----
+
+/** The best function with a body for the arguments. */
+export function chooseOverload(
+  ctx: Context,
+  candidates: readonly ast.FunctionDeclaration[],
+  scope: Scope,
+  args: readonly Value[],
+  explicit: readonly TemplateValue[] | undefined,
+): ChosenFunction | undefined {
+  let best: { chosen: ChosenFunction; cost: number } | undefined;
+  for (const declaration of candidates) {
+    if (!declaration.body || !acceptsCount(declaration, args.length)) continue;
+    const specialised = declaration.name.parts.at(-1)?.templateArguments;
+    if (explicit?.length && !declaration.templateParameters && !specialised) continue;
+    const rated = rate(ctx, declaration, scope, args, explicit ?? []);
+    if (rated && (!best || rated.cost < best.cost)) best = rated;
+  }
+  return best?.chosen;
+}
+
+function acceptsCount(declaration: ast.FunctionDeclaration, count: number): boolean {
+  const parameters = declaration.parameters;
+  const required = parameters.filter((p) => !p.default && !p.pack).length;
+  const open = declaration.isVariadic || parameters.some((p) => p.pack);
+  return count >= required && (open || count <= parameters.length);
+}
+
+function rate(
+  ctx: Context,
+  declaration: ast.FunctionDeclaration,
+  scope: Scope,
+  args: readonly Value[],
+  explicit: readonly TemplateValue[],
+): { chosen: ChosenFunction; cost: number } | undefined {
+  const argumentTypes = args.map((a) => a.type);
+  let bound = scope;
+  let templateArguments: TemplateValue[] = [];
+  let cost = declaration.specifiers.isHost && !declaration.specifiers.isDevice ? 50 : 0;
+  const specialised = declaration.name.parts.at(-1)?.templateArguments;
+  if (specialised) {
+    const wanted = evaluateArguments(ctx, specialised, scope);
+    if (explicit.some((e, i) => !sameArgument(e, wanted[i]))) return undefined;
+    cost -= 1;
+  } else if (declaration.templateParameters) {
+    templateArguments = deduceArguments(ctx, declaration, explicit, argumentTypes, scope);
+    bound = new Scope(scope, 'overload');
+    bindTemplateParameters(ctx, bound, declaration.templateParameters, templateArguments);
+    if (templateArguments.some((t) => t.kind === 'unknown')) cost += 200;
+    cost += 2;
+  }
+  for (const [i, parameter] of declaration.parameters.entries()) {
+    if (parameter.pack || !argumentTypes[i]) continue;
+    const step = conversionCost(argumentTypes[i], resolveType(ctx, parameter.type, bound));
+    if (step === undefined) return undefined;
+    cost += step;
+  }
+  return { chosen: { declaration, scope, templateArguments }, cost };
+}
+
+function sameArgument(a: TemplateValue, b: TemplateValue | undefined): boolean {
+  if (!b || a.kind !== b.kind) return false;
+  if (a.kind === 'type' && b.kind === 'type') return typeKey(a.type) === typeKey(b.type);
+  if (a.kind === 'number' && b.kind === 'number') return a.value === b.value;
+  return true;
+}
+
+/** 0 exact, small for promotions, larger for conversions, undefined when impossible. Unknown types fit anything, badly. */
+function conversionCost(from: Type, to: Type): number | undefined {
+  const a = unqualified(withoutReference(from));
+  const b = unqualified(withoutReference(to));
+  if (a.kind === 'unknown' || b.kind === 'unknown') return 30;
+  const constPenalty =
+    to.kind === 'reference' && Boolean(to.to.isConst) !== Boolean(withoutReference(from).isConst) ? 0.5 : 0;
+  if (typeKey(a) === typeKey(b)) return constPenalty;
+  const sa = scalarOf(a);
+  const sb = scalarOf(b);
+  if (a.kind === 'array' && b.kind === 'pointer')
+    return typeKey(a.of) === typeKey(b.to) ? 0.5 : b.to.kind === 'void' ? 5 : undefined;
+  if (a.kind === 'pointer' && b.kind === 'pointer') return pointerCost(a, b);
+  if (a.kind === 'pointer' || b.kind === 'pointer') return undefined;
+  if (sa && sb) {
+    if (isFloat(sa) === isFloat(sb)) return isSigned(sa) === isSigned(sb) ? 2 : 3;
+    return 6;
+  }
+  if (b.kind === 'record' && (sa || a.kind === 'record')) return b.record.methods.size > 0 ? 20 : undefined;
+  if (a.kind === 'record' && sb) return 25;
+  return a.kind === b.kind ? 10 : undefined;
+}
+
+function pointerCost(a: Type & { kind: 'pointer' }, b: Type & { kind: 'pointer' }): number | undefined {
+  if (b.to.kind === 'void') return 5;
+  if (a.to.isConst && !b.to.isConst) return undefined;
+  if (a.to.kind === 'unknown' || b.to.kind === 'unknown') return 30;
+  if (a.to.kind === 'record' && b.to.kind === 'record') return typeKey(a.to) === typeKey(b.to) ? 0.5 : 8;
+  return typeKey(a.to) === typeKey(b.to) ? 0.5 : undefined;
+}
+
+// ---- inlining ----
+
+/** Inlines a function. */
+export function callFunction(
+  ctx: Context,
+  chosen: ChosenFunction,
+  args: readonly Value[],
+  self: Value | undefined,
+  node: ast.Node,
+): Value {
+  const { declaration } = chosen;
+  const name = declaration.name.parts.at(-1)?.name ?? 'function';
+  const body = declaration.body;
+  if (!body)
+    return unknownValue({ kind: 'unknown', reason: name }, `${name} is not defined in the files that could be read`);
+  const running = ctx.active.get(declaration) ?? 0;
+  if (ctx.callDepth >= ctx.budget.callDepth || running >= 8) {
+    skip(ctx, node, `${name} is recursive or nested too deeply to follow`);
+    return unknownValue(returnTypeOf(ctx, chosen), `${name} is recursive or nested too deeply to follow`);
+  }
+  const scope = new Scope(chosen.scope, name);
+  if (declaration.templateParameters)
+    bindTemplateParameters(ctx, scope, declaration.templateParameters, chosen.templateArguments);
+  scope.thisValue = self;
+  return withCall(ctx, declaration, node, () => {
+    bindParameters(ctx, scope, declaration, args, node);
+    const result = resolveType(ctx, declaration.result, scope);
+    return inlineBody(ctx, body, new Scope(scope, 'body'), result, declaration);
+  });
+}
+
+function returnTypeOf(ctx: Context, chosen: ChosenFunction): Type {
+  const scope = new Scope(chosen.scope, 'result');
+  if (chosen.declaration.templateParameters)
+    bindTemplateParameters(ctx, scope, chosen.declaration.templateParameters, chosen.templateArguments);
+  return resolveType(ctx, chosen.declaration.result, scope);
+}
+
+function withCall<T>(ctx: Context, declaration: ast.FunctionDeclaration | undefined, node: ast.Node, run: () => T): T {
+  const saved = { call: ctx.call, callPath: ctx.callPath, scope: ctx.scope, frame: ctx.frame };
+  const running = declaration ? (ctx.active.get(declaration) ?? 0) : 0;
+  if (declaration) ctx.active.set(declaration, running + 1);
+  ctx.call = placeOf(ctx, node);
+  ctx.callPath = `${ctx.callPath}/${node.first}`;
+  ctx.callDepth++;
+  const result = run();
+  ctx.callDepth--;
+  if (declaration) ctx.active.set(declaration, running);
+  Object.assign(ctx, saved);
+  return result;
+}
+
+/** Parameter types are resolved in the function's scope, default arguments evaluated there. */
+function bindParameters(
+  ctx: Context,
+  scope: Scope,
+  declaration: ast.FunctionDeclaration,
+  args: readonly Value[],
+  node: ast.Node,
+): void {
+  for (const [i, parameter] of declaration.parameters.entries()) {
+    if (parameter.pack) {
+      const elements = args.slice(i).map((a) => rvalue(ctx, a, node));
+      if (parameter.name)
+        scope.define(parameter.name, { kind: 'value', value: { kind: 'pack', type: types.void, elements } });
+      break;
+    }
+    let value = args[i];
+    if (!value && parameter.default) {
+      const saved = ctx.scope;
+      ctx.scope = scope;
+      value = expression(ctx, parameter.default);
+      ctx.scope = saved;
+    }
+    if (!parameter.name) continue;
+    const type = resolveType(ctx, parameter.type, scope);
+    bindParameter(
+      ctx,
+      scope,
+      parameter,
+      parameter.name,
+      type,
+      value ?? unknownValue(type, `argument ${parameter.name} is missing`),
+      node,
+    );
+  }
+}
+
+/** Lowers a body in a frame of its own and gives what it returns. */
+export function inlineBody(
+  ctx: Context,
+  body: ast.CompoundStatement,
+  scope: Scope,
+  result: Type,
+  declaration: ast.FunctionDeclaration | undefined,
+): Value {
+  const b = ctx.builder;
+  const early = hasEarlyReturn(body);
+  const exitBlock = early ? b.newBlock() : -1;
+  const frame: Frame = {
+    declaration,
+    exitBlock,
+    result,
+    storage: undefined,
+    value: undefined,
+    known: [],
+    jumps: [],
+    labels: new Map(),
+  };
+  ctx.frame = frame;
+  ctx.scope = scope;
+  if (early) b.enterRegion();
+  for (const s of body.body) statement(ctx, s);
+  if (!early) return frame.value ?? { kind: 'void', type: types.void };
+  if (b.reachable) frame.known.push(ctx.known);
+  b.jump(exitBlock);
+  b.leaveRegion();
+  b.use(exitBlock);
+  ctx.known = mergeKnown(frame.known);
+  if (frame.storage) return readStorage(ctx, frame.storage);
+  return frame.value ?? { kind: 'void', type: types.void };
+}
+
+/** `return e;` */
+export function returnValue(ctx: Context, node: ast.ReturnStatement): void {
+  const { frame } = ctx;
+  const reference = frame.result.kind === 'reference';
+  let value: Value | undefined;
+  if (node.value) {
+    const raw =
+      node.value.kind === 'initList' && frame.result.kind === 'record'
+        ? construct(
+            ctx,
+            frame.result,
+            node.value.elements.map((e) => expression(ctx, e.value)),
+            node,
+            false,
+          )
+        : expression(ctx, node.value);
+    value = reference ? raw : rvalue(ctx, raw, node.value);
+    if (!reference && frame.result.kind !== 'unknown' && frame.result.kind !== 'void')
+      value = convertValue(ctx, value, frame.result, node);
+  }
+  if (frame.exitBlock < 0) {
+    frame.value = value ?? frame.value;
+    return;
+  }
+  if (value && (value.kind === 'scalar' || value.kind === 'aggregate')) {
+    frame.storage ??= allocateStorage(ctx, unqualified(value.type), 'result');
+    writeStorage(ctx, frame.storage, value, node);
+  } else if (value && frame.value === undefined) frame.value = value;
+  if (ctx.builder.reachable) frame.known.push(new Map(ctx.known));
+  ctx.builder.jump(frame.exitBlock);
+}
+
+const earlyReturns = new WeakMap<object, boolean>();
+
+/** A return anywhere but at the end of the body. */
+function hasEarlyReturn(body: ast.CompoundStatement): boolean {
+  const known = earlyReturns.get(body);
+  if (known !== undefined) return known;
+  const last = body.body[body.body.length - 1];
+  const early = body.body.some((s) => (s === last && s.kind === 'return' ? false : containsReturn(s, 0)));
+  earlyReturns.set(body, early);
+  return early;
+}
+
+function containsReturn(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null || depth > 200 || value instanceof Set) return false;
+  if (Array.isArray(value)) return value.some((v) => containsReturn(v, depth + 1));
+  const node = value as { kind?: string };
+  if (node.kind === 'return') return true;
+  if (node.kind === 'lambda') return false;
+  return Object.values(value).some((v) => containsReturn(v, depth + 1));
+}
+
+function callLambda(ctx: Context, callee: Value & { kind: 'lambda' }, args: readonly Value[], node: ast.Node): Value {
+  if (ctx.callDepth >= ctx.budget.callDepth)
+    return unknownValue({ kind: 'unknown', reason: 'lambda' }, 'lambda nested too deeply to follow');
+  const { lambda } = callee;
+  const scope = new Scope(callee.scope, 'lambda');
+  return withCall(ctx, undefined, node, () => {
+    ctx.scope = callee.scope;
+    for (const capture of lambda.captures) {
+      if (capture.initializer)
+        scope.define(capture.name, { kind: 'value', value: rvalue(ctx, expression(ctx, capture.initializer), node) });
+    }
+    for (const [i, parameter] of lambda.parameters.entries()) {
+      const value = args[i];
+      if (!parameter.name || !value) continue;
+      const type = resolveType(ctx, parameter.type, scope);
+      const plain: Type = type.kind === 'unknown' ? withoutReference(value.type) : type;
+      const isReference = parameter.type.kind === 'reference';
+      bindParameter(
+        ctx,
+        scope,
+        parameter,
+        parameter.name,
+        isReference ? { kind: 'reference', to: plain } : plain,
+        value,
+        node,
+      );
+    }
+    const result: Type = lambda.result ? resolveType(ctx, lambda.result, scope) : { kind: 'unknown', reason: 'auto' };
+    return inlineBody(ctx, lambda.body, new Scope(scope, 'body'), result, undefined);
+  });
+}
+
+/** A call that cannot be followed: its result is unknown, and so is what it may write. */
+export function unknownCall(ctx: Context, node: ast.CallExpression, args: readonly Value[], reason: string): Value {
+  skip(ctx, node, reason);
+  invalidate(ctx, args, reason);
+  return unknownValue({ kind: 'unknown', reason }, reason);
+}
+
+/** Arguments that a function we do not know may change. */
+export function invalidate(ctx: Context, args: readonly Value[], reason: string): void {
+  for (const argument of args) {
+    if (argument.kind === 'placePointer')
+      for (const s of argument.target.elements)
+        writeStorage(ctx, s, unknownValue(s.type, reason), { first: 0, last: 0 });
+  }
+}

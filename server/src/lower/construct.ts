@@ -1,0 +1,136 @@
+/** Objects made from arguments or lists: zero values, aggregates, constructors. */
+import type { InitListExpression, Node } from '../parse/ast';
+import { callFunction, chooseOverload } from './calls';
+import type { Context } from './context';
+import { convertValue } from './conversions';
+import { expression } from './expressions';
+import { readStorage, rvalue, writeStorage } from './places';
+import { recordOf } from './records';
+import { scalarOf, type Type, unqualified } from './types';
+import { unknownValue, type Value } from './values';
+import { allocateStorage } from './variables';
+
+/** `T(args)`; `uninitialised` for a declaration without initialiser: its numbers are then not known. */
+export function construct(ctx: Context, type: Type, args: readonly Value[], node: Node, uninitialised: boolean): Value {
+  const plain = unqualified(type);
+  const scalar = scalarOf(plain);
+  if (scalar) {
+    if (args.length > 0) return convertValue(ctx, rvalue(ctx, args[0], node), plain, node);
+    const register = uninitialised ? ctx.builder.unknown(scalar, 'not initialised') : ctx.builder.constant(scalar, 0);
+    return { kind: 'scalar', type: plain, register };
+  }
+  if (plain.kind === 'record') return constructRecord(ctx, plain, args, node, uninitialised);
+  if (plain.kind === 'array') {
+    const elements = Array.from({ length: plain.count ?? 0 }, () => construct(ctx, plain.of, [], node, uninitialised));
+    return { kind: 'aggregate', type: plain, elements };
+  }
+  if (args.length === 1) return args[0];
+  return unknownValue(plain, plain.kind === 'unknown' ? plain.reason : 'value could not be made');
+}
+
+function constructRecord(
+  ctx: Context,
+  type: Type & { kind: 'record' },
+  args: readonly Value[],
+  node: Node,
+  uninitialised: boolean,
+): Value {
+  const { record } = type;
+  const name = record.declaration?.name?.parts[record.declaration.name.parts.length - 1].name;
+  const constructors = name ? record.methods.get(name)?.filter((m) => m.body) : undefined;
+  if (args.length === 1 && recordOf(args[0].type) === record) return rvalue(ctx, args[0], node);
+  if (constructors?.length && record.scope) {
+    const chosen = chooseOverload(ctx, constructors, record.scope, args, undefined);
+    if (chosen) {
+      const storage = allocateStorage(ctx, type, name ?? 'object');
+      writeStorage(ctx, storage, defaultMembers(ctx, type, node, uninitialised), node);
+      callFunction(ctx, chosen, args, { kind: 'place', type, place: { kind: 'storage', storage } }, node);
+      return readStorage(ctx, storage);
+    }
+  }
+  if (args.length === 1 && record.fields.length > 1) return convertValue(ctx, rvalue(ctx, args[0], node), type, node);
+  if (args.length === 0) return defaultMembers(ctx, type, node, uninitialised);
+  return {
+    kind: 'aggregate',
+    type,
+    elements: record.fields.map((f, i) =>
+      args[i]
+        ? convertValue(ctx, rvalue(ctx, args[i], node), f.type, node)
+        : dimDefault(ctx, record.name, f.type, node),
+    ),
+  };
+}
+
+/** dim3's missing members are 1, all others' 0. */
+function dimDefault(ctx: Context, record: string, type: Type, node: Node): Value {
+  if (record === 'dim3') return { kind: 'scalar', type, register: ctx.builder.constant('u32', 1) };
+  return construct(ctx, type, [], node, false);
+}
+
+/** Members by their default initialisers, else zero or unknown. */
+function defaultMembers(ctx: Context, type: Type & { kind: 'record' }, node: Node, uninitialised: boolean): Value {
+  const { record } = type;
+  const elements = record.fields.map((f): Value => {
+    const member = record.declaration?.members?.find((m) => m.kind === 'variable' && m.name === f.name);
+    const init = member?.kind === 'variable' ? member.initializer : undefined;
+    if (init && record.scope) {
+      const saved = ctx.scope;
+      ctx.scope = record.scope;
+      const value =
+        init.form === 'assign'
+          ? expression(ctx, init.value)
+          : init.form === 'braces'
+            ? initialiseFromList(ctx, f.type, init.list)
+            : construct(ctx, f.type, [], node, false);
+      ctx.scope = saved;
+      return convertValue(ctx, rvalue(ctx, value, node), f.type, node);
+    }
+    return f.type.kind === 'record' || f.type.kind === 'array' || scalarOf(f.type)
+      ? construct(ctx, f.type, [], node, uninitialised)
+      : unknownValue(f.type, 'member could not be followed');
+  });
+  return { kind: 'aggregate', type, elements };
+}
+
+/** `T x = {…}` */
+export function initialiseFromList(ctx: Context, type: Type, list: InitListExpression): Value {
+  const plain = unqualified(type);
+  const element = (i: number, of: Type): Value => {
+    const node = list.elements[i]?.value;
+    if (!node) return construct(ctx, of, [], list, false);
+    if (node.kind === 'initList') return initialiseFromList(ctx, of, node);
+    return convertValue(ctx, rvalue(ctx, expression(ctx, node), node), of, node);
+  };
+  if (plain.kind === 'array') {
+    const count = plain.count ?? list.elements.length;
+    return {
+      kind: 'aggregate',
+      type: { ...plain, count },
+      elements: Array.from({ length: Math.min(count, 4096) }, (_, i) => element(i, plain.of)),
+    };
+  }
+  if (plain.kind === 'record') {
+    const constructors = plain.record.methods.get(plain.record.declaration?.name?.parts.at(-1)?.name ?? '');
+    if (constructors?.some((c) => c.body))
+      return construct(
+        ctx,
+        plain,
+        list.elements.map((e) => expression(ctx, e.value)),
+        list,
+        false,
+      );
+    const positions = new Map(list.elements.map((e, i) => [e.designator ?? plain.record.fields[i]?.name, i]));
+    const elements = plain.record.fields.map((f) => {
+      const at = positions.get(f.name);
+      return at === undefined
+        ? list.elements.length === 0 || plain.record.name !== 'dim3'
+          ? construct(ctx, f.type, [], list, false)
+          : dimDefault(ctx, 'dim3', f.type, list)
+        : element(at, f.type);
+    });
+    return { kind: 'aggregate', type: plain, elements };
+  }
+  if (scalarOf(plain)) return element(0, plain);
+  if (list.elements.length === 1) return expression(ctx, list.elements[0].value);
+  return unknownValue(plain, 'initialiser list of a type that is not known');
+}

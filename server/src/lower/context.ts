@@ -1,0 +1,153 @@
+import type { FunctionDeclaration, Node } from '../parse/ast';
+import type { TokenStream } from '../preprocess/token';
+import { ProgramBuilder } from '../program/builder';
+import type { Register, SourcePlace } from '../program/program';
+import type { Scope } from './scope';
+import type { TemplateValue, Type } from './types';
+import type { LocalDeclaration, RegisterTarget, Storage, Value } from './values';
+
+/** A loop or switch that `break` and `continue` can leave. */
+export interface JumpTarget {
+  readonly breakBlock: number;
+  readonly continueBlock: number | undefined;
+  readonly onBreak: KnownValues[];
+  readonly onContinue: KnownValues[];
+}
+
+/** Values of variables where they are known to equal a stable register (flow-sensitive). */
+export type KnownValues = Map<Register, Register>;
+
+/** The function being inlined. */
+export interface Frame {
+  readonly declaration: FunctionDeclaration | undefined;
+  readonly exitBlock: number;
+  readonly result: Type;
+  /** Where return values go when there is more than one return; a single one at the end is passed on directly. */
+  storage: Storage | undefined;
+  value: Value | undefined;
+  readonly known: KnownValues[];
+  /** Enclosing jump targets, innermost last. */
+  readonly jumps: JumpTarget[];
+  readonly labels: Map<string, number>;
+}
+
+export interface LoweringBudget {
+  readonly instructions: number;
+  readonly callDepth: number;
+  readonly templateDepth: number;
+  readonly unrolledIterations: number;
+}
+
+export const defaultBudget: LoweringBudget = {
+  instructions: 60_000,
+  callDepth: 24,
+  templateDepth: 64,
+  unrolledIterations: 1024,
+};
+
+/** Facts about one translation unit that all its kernels share. */
+export interface UnitContext {
+  readonly tokens: TokenStream;
+  readonly scope: Scope;
+}
+
+/** State of the lowering of one kernel instance. */
+export interface Context {
+  readonly unit: UnitContext;
+  readonly builder: ProgramBuilder;
+  readonly budget: LoweringBudget;
+  frame: Frame;
+  /** Innermost scope: names are looked up from here. */
+  scope: Scope;
+  known: KnownValues;
+  call: SourcePlace | undefined;
+  callPath: string;
+  callDepth: number;
+  templateDepth: number;
+  /** Functions being inlined now, for recursion. */
+  readonly active: Map<FunctionDeclaration, number>;
+  /** Local arrays that must live in memory, by LocalDeclaration.key; grows during a try, which is then repeated. */
+  readonly inMemory: Set<string>;
+  demanded: boolean;
+  /** The call whose result the statement being lowered throws away. */
+  discarded: Node | undefined;
+  readonly sites: Map<string, number>;
+  readonly globals: Map<object, Value>;
+  readonly sharedObjects: Map<object, number>;
+  readonly records: Map<string, Type>;
+  readonly notes: Set<string>;
+  /** For an element of an array in registers, the array around it: what `&a[i]` may reach. */
+  readonly arrayOf: WeakMap<Storage, RegisterTarget>;
+}
+
+export function createContext(
+  unit: UnitContext,
+  kernel: string,
+  inMemory: Set<string>,
+  budget: LoweringBudget = defaultBudget,
+): Context {
+  return {
+    unit,
+    builder: new ProgramBuilder(kernel, budget.instructions),
+    budget,
+    frame: {
+      declaration: undefined,
+      exitBlock: -1,
+      result: { kind: 'void' },
+      storage: undefined,
+      value: undefined,
+      known: [],
+      jumps: [],
+      labels: new Map(),
+    },
+    scope: unit.scope,
+    known: new Map(),
+    call: undefined,
+    callPath: '',
+    callDepth: 0,
+    templateDepth: 0,
+    active: new Map(),
+    inMemory,
+    demanded: false,
+    discarded: undefined,
+    sites: new Map(),
+    globals: new Map(),
+    sharedObjects: new Map(),
+    records: new Map(),
+    notes: new Set(),
+    arrayOf: new WeakMap(),
+  };
+}
+
+export function placeOf(ctx: Context, node: Node): SourcePlace {
+  return { first: node.first, last: node.last, call: ctx.call };
+}
+
+/** Notes a construct that was not understood; what depends on it becomes unknown, nothing else. */
+export function skip(ctx: Context, node: Node, reason: string): void {
+  const key = `${node.first}:${reason}`;
+  if (ctx.notes.has(key) || !ctx.builder.reachable) return;
+  ctx.notes.add(key);
+  ctx.builder.skipped.push({ place: placeOf(ctx, node), reason });
+}
+
+/** Asks for a local array to live in memory: the kernel is lowered again with it there. */
+export function demandMemory(ctx: Context, owner: LocalDeclaration): void {
+  if (!ctx.inMemory.has(owner.key)) {
+    ctx.inMemory.add(owner.key);
+    ctx.demanded = true;
+  }
+}
+
+/** Source text of a node, on one line. */
+export function textOf(tokens: TokenStream, node: Node, limit = 120): string {
+  let text = '';
+  for (let i = node.first; i <= node.last && i < tokens.count; i++) {
+    if (text.length > limit) return `${text}…`;
+    const spaced = i > node.first && (tokens.flags[i] & 2) !== 0;
+    text += (spaced ? ' ' : '') + tokens.text[i];
+  }
+  return text;
+}
+
+export type Bindings = ReadonlyMap<string, TemplateValue>;

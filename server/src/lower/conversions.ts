@@ -1,0 +1,81 @@
+/** Implicit and explicit conversions of values. */
+import type { Node } from '../parse/ast';
+import type { Register, ScalarType } from '../program/program';
+import type { Context } from './context';
+import { isFloat, scalarOf, type Type, typeKey, unqualified, withoutReference } from './types';
+import { unknownValue, type Value } from './values';
+
+export function convertRegister(ctx: Context, register: Register, from: ScalarType, to: ScalarType): Register {
+  if (from === to) return register;
+  if (to === 'pred') return ctx.builder.compare('ne', from, register, ctx.builder.constant(from, 0));
+  return ctx.builder.convert(from, to, register);
+}
+
+/** Converts an rvalue to a type, as an assignment or a cast would. */
+export function convertValue(ctx: Context, value: Value, to: Type, node: Node): Value {
+  const target = unqualified(withoutReference(to));
+  if (target.kind === 'unknown') return value;
+  const scalar = scalarOf(target);
+  if (value.kind === 'scalar' && scalar) {
+    const from = ctx.builder.typeOf(value.register);
+    return { kind: 'scalar', type: target, register: convertRegister(ctx, value.register, from, scalar) };
+  }
+  if (value.kind === 'placePointer' && target.kind === 'pointer') return retypePlacePointer(value, target);
+  if (value.kind === 'aggregate' && scalar) return aggregateToScalar(ctx, value, target, scalar, node);
+  if (value.kind === 'aggregate' && target.kind === 'record') return value;
+  if (value.kind === 'scalar' && target.kind === 'record') return scalarToRecord(ctx, value, target, node);
+  if (value.kind === 'unknown') return unknownValue(target, value.reason);
+  return value;
+}
+
+/** `(float4*)&acc[0]`: the same elements seen in another grouping are followed only where the scalars agree. */
+function retypePlacePointer(value: Value & { kind: 'placePointer' }, target: Type & { kind: 'pointer' }): Value {
+  const same = typeKey(target.to) === typeKey(value.target.elementType);
+  if (same || target.to.kind === 'void') return { ...value, type: target };
+  return { ...value, type: target };
+}
+
+/** dim3 or a one-element wrapper used as a number. */
+function aggregateToScalar(
+  ctx: Context,
+  value: Value & { kind: 'aggregate' },
+  target: Type,
+  scalar: ScalarType,
+  node: Node,
+): Value {
+  const only = value.elements.length === 1 ? value.elements[0] : undefined;
+  if (only?.kind === 'scalar') return convertValue(ctx, only, target, node);
+  void scalar;
+  return unknownValue(target, 'conversion of a record to a number');
+}
+
+/** `float4 v = 0` does not exist, but half2 from half, and dim3 from a number do. */
+function scalarToRecord(
+  ctx: Context,
+  value: Value & { kind: 'scalar' },
+  target: Type & { kind: 'record' },
+  node: Node,
+): Value {
+  const { record } = target;
+  if (!record.isVector && record.name !== 'dim3')
+    return unknownValue(target, `conversion of a number to ${record.name}`);
+  const elements = record.fields.map((f, i): Value => {
+    if (record.name === 'dim3' && i > 0)
+      return { kind: 'scalar', type: f.type, register: ctx.builder.constant('u32', 1) };
+    return convertValue(ctx, value, f.type, node);
+  });
+  return { kind: 'aggregate', type: target, elements };
+}
+
+/** Truth value of a scalar. */
+export function toPredicate(ctx: Context, value: Value): Register {
+  if (value.kind === 'scalar') return convertRegister(ctx, value.register, ctx.builder.typeOf(value.register), 'pred');
+  if (value.kind === 'placePointer' || value.kind === 'functions' || value.kind === 'lambda')
+    return ctx.builder.constant('pred', 1);
+  return ctx.builder.unknown('pred', value.kind === 'unknown' ? value.reason : 'condition could not be followed');
+}
+
+export const isFloating = (type: Type): boolean => {
+  const scalar = scalarOf(type);
+  return scalar !== undefined && isFloat(scalar);
+};

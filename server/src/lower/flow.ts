@@ -1,0 +1,147 @@
+/** What is known of variables where paths meet, and what a loop may change. */
+import type * as ast from '../parse/ast';
+import type { Register } from '../program/program';
+import type { Context, KnownValues } from './context';
+import { lookupName } from './lookup';
+import type { Scope } from './scope';
+import type { Storage, Value } from './values';
+
+/** Values that all paths agree on. */
+export function mergeKnown(paths: readonly KnownValues[]): KnownValues {
+  const [first, ...rest] = paths;
+  const merged: KnownValues = new Map();
+  if (!first) return merged;
+  for (const [variable, value] of first)
+    if (rest.every((path) => path.get(variable) === value)) merged.set(variable, value);
+  return merged;
+}
+
+interface Assigned {
+  readonly names: Set<string>;
+  /** a method or unqualified function may change members of this */
+  calls: boolean;
+}
+
+const cache = new WeakMap<object, Assigned>();
+
+/** Names that a piece of syntax may assign: left sides, ++, &x, arguments (a reference may be behind), objects of methods. */
+function assignedNames(node: object): Assigned {
+  const known = cache.get(node);
+  if (known) return known;
+  const result: Assigned = { names: new Set(), calls: false };
+  collect(node, result, 0);
+  cache.set(node, result);
+  return result;
+}
+
+function rootName(node: ast.Expression): string | undefined {
+  let e: ast.Expression | undefined = node;
+  for (let i = 0; e && i < 64; i++) {
+    switch (e.kind) {
+      case 'name':
+        return e.name.parts[e.name.parts.length - 1].name;
+      case 'index':
+        e = e.base;
+        break;
+      case 'member':
+        e = e.object;
+        break;
+      case 'unary':
+        e = e.operand;
+        break;
+      case 'cast':
+        e = e.arguments[0];
+        break;
+      case 'binary':
+        e = e.left;
+        break;
+      case 'this':
+        return 'this';
+      default:
+        return undefined;
+    }
+  }
+  return undefined;
+}
+
+function note(result: Assigned, node: ast.Expression | undefined): void {
+  const name = node && rootName(node);
+  if (name === 'this') result.calls = true;
+  else if (name) result.names.add(name);
+}
+
+function collect(value: unknown, result: Assigned, depth: number): void {
+  if (typeof value !== 'object' || value === null || depth > 300 || value instanceof Set || value instanceof Map)
+    return;
+  if (Array.isArray(value)) {
+    for (const v of value) collect(v, result, depth + 1);
+    return;
+  }
+  const node = value as { kind?: string };
+  if (node.kind === 'assign') note(result, (value as ast.AssignExpression).left);
+  if (node.kind === 'unary') {
+    const unary = value as ast.UnaryExpression;
+    if (unary.operator.includes('++') || unary.operator.includes('--') || unary.operator === '&')
+      note(result, unary.operand);
+  }
+  if (node.kind === 'call') noteCall(result, value as ast.CallExpression);
+  if (node.kind === 'asm') for (const o of (value as ast.AsmStatement).outputs) note(result, o.expression);
+  if (node.kind === 'variable') noteReference(result, value as ast.VariableDeclaration);
+  for (const child of Object.values(value)) collect(child, result, depth + 1);
+}
+
+function noteCall(result: Assigned, call: ast.CallExpression): void {
+  for (const argument of call.arguments) note(result, argument);
+  if (call.callee.kind === 'member') note(result, call.callee.object);
+  if (call.callee.kind === 'name') {
+    result.names.add(call.callee.name.parts[call.callee.name.parts.length - 1].name);
+    result.calls = true;
+  }
+}
+
+/** `auto& r = x;` lets later code change x through r. */
+function noteReference(result: Assigned, declaration: ast.VariableDeclaration): void {
+  const init = declaration.initializer;
+  if (declaration.type.kind !== 'reference' || !init) return;
+  if (init.form === 'assign') note(result, init.value);
+}
+
+/** Forgets what is known of every variable that the syntax may assign. */
+export function forgetAssigned(ctx: Context, nodes: readonly (object | undefined)[]): void {
+  const visited = new Set<object>();
+  for (const node of nodes) if (node) forget(ctx, node, ctx.scope, visited);
+}
+
+function forget(ctx: Context, node: object, scope: Scope, visited: Set<object>): void {
+  if (visited.has(node) || visited.size > 200) return;
+  visited.add(node);
+  const { names, calls } = assignedNames(node);
+  for (const name of names) {
+    const entity = lookupName(ctx, scope, name);
+    if (entity?.kind === 'value') forgetValue(ctx, entity.value, visited);
+    if (entity?.kind === 'global' && entity.scope.recordType) forgetThis(ctx, visited);
+  }
+  if (calls) forgetThis(ctx, visited);
+}
+
+function forgetThis(ctx: Context, visited: Set<object>): void {
+  for (let s: Scope | undefined = ctx.scope; s; s = s.parent) {
+    if (s.thisValue) {
+      forgetValue(ctx, s.thisValue, visited);
+      return;
+    }
+  }
+}
+
+function forgetValue(ctx: Context, value: Value, visited: Set<object>): void {
+  if (value.kind === 'place' && value.place.kind === 'storage') forgetStorage(ctx, value.place.storage, visited);
+  else if (value.kind === 'placePointer') for (const s of value.target.elements) forgetStorage(ctx, s, visited);
+  else if (value.kind === 'lambda') forget(ctx, value.lambda.body, value.scope, visited);
+  else if (value.kind === 'pack') for (const e of value.elements) forgetValue(ctx, e, visited);
+}
+
+function forgetStorage(ctx: Context, storage: Storage, visited: Set<object>): void {
+  if (storage.kind === 'scalar') ctx.known.delete(storage.register as Register);
+  else if (storage.kind === 'aggregate') for (const e of storage.elements) forgetStorage(ctx, e, visited);
+  else forgetValue(ctx, storage.cell.value, visited);
+}

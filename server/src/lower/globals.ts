@@ -1,0 +1,109 @@
+/** Variables at namespace and class scope: constants, device and constant memory, dynamic shared memory. */
+import type { Node, VariableDeclaration } from '../parse/ast';
+import type { MemoryObject } from '../program/program';
+import { construct, initialiseFromList } from './construct';
+import type { Context } from './context';
+import { convertValue } from './conversions';
+import { expression } from './expressions';
+import { rvalue } from './places';
+import { inScope, resolveType } from './resolve-type';
+import type { Entity } from './scope';
+import { scalarOf, sizeOf, type Type, withoutReference } from './types';
+import { type MemoryPlace, unknownValue, type Value } from './values';
+import { declareVariable, memoryObject } from './variables';
+
+export function globalValue(ctx: Context, entity: Entity & { kind: 'global' }, node: Node): Value {
+  const { declaration } = entity;
+  const known = ctx.globals.get(declaration);
+  if (known) return known;
+  // a constant that refers to itself must not be followed for ever
+  ctx.globals.set(
+    declaration,
+    unknownValue({ kind: 'unknown', reason: declaration.name ?? '' }, `${declaration.name} refers to itself`),
+  );
+  const value = inScope(ctx, entity.scope, () => makeGlobal(ctx, entity, node));
+  ctx.globals.set(declaration, value);
+  return value;
+}
+
+function makeGlobal(ctx: Context, entity: Entity & { kind: 'global' }, node: Node): Value {
+  const { declaration } = entity;
+  const name = declaration.name ?? '(unnamed)';
+  const s = declaration.specifiers;
+  if (s.isShared) {
+    declareVariable(ctx, declaration);
+    const local = ctx.scope.own(name);
+    ctx.scope.define(name, entity);
+    return local?.kind === 'value' ? local.value : unknownValue({ kind: 'unknown', reason: name }, name);
+  }
+  const type = completeType(resolveType(ctx, declaration.type), declaration);
+  const isMemory = s.isConstant || ((s.isDevice || s.isManaged) && !s.isConstexpr);
+  const constant = !isMemory || type.isConst ? initialValue(ctx, declaration, type, node) : undefined;
+  if (!isMemory && constant && (type.isConst || s.isConstexpr || declaration.type.kind === 'auto')) return constant;
+  if (!isMemory) return unknownValue(type, `${name} is a variable of the host`);
+  return deviceObject(ctx, declaration, name, type, s.isConstant ? 'constant' : 'global', node);
+}
+
+function completeType(type: Type, declaration: VariableDeclaration): Type {
+  if (type.kind !== 'array' || type.count !== undefined) return type;
+  const init = declaration.initializer;
+  const list = init?.form === 'assign' ? init.value : init?.form === 'braces' ? init.list : undefined;
+  return list?.kind === 'initList' ? { ...type, count: list.elements.length } : type;
+}
+
+function initialValue(ctx: Context, declaration: VariableDeclaration, type: Type, node: Node): Value | undefined {
+  const init = declaration.initializer;
+  if (!init) return undefined;
+  if (init.form === 'braces') return initialiseFromList(ctx, type, init.list);
+  if (init.form === 'call')
+    return construct(
+      ctx,
+      type,
+      init.arguments.map((a) => expression(ctx, a)),
+      node,
+      false,
+    );
+  if (init.value.kind === 'initList') return initialiseFromList(ctx, type, init.value);
+  const value = rvalue(ctx, expression(ctx, init.value), init.value);
+  return type.kind === 'unknown' ? value : convertValue(ctx, value, type, node);
+}
+
+function deviceObject(
+  ctx: Context,
+  declaration: VariableDeclaration,
+  name: string,
+  type: Type,
+  space: 'global' | 'constant',
+  node: Node,
+): Value {
+  const contents = contentsOf(ctx, declaration, type, node);
+  const object = memoryObject(ctx, declaration, name, type, space);
+  if (contents) ctx.builder.objects[object] = { ...ctx.builder.objects[object], contents };
+  const place: MemoryPlace = {
+    kind: 'memory',
+    address: ctx.builder.objects[object].register,
+    offset: 0,
+    node,
+    object,
+    isVolatile: type.isVolatile,
+  };
+  return { kind: 'place', type: withoutReference(type), place };
+}
+
+/** Tables with constant numbers. */
+function contentsOf(ctx: Context, declaration: VariableDeclaration, type: Type, node: Node): MemoryObject['contents'] {
+  let element = type;
+  while (element.kind === 'array') element = element.of;
+  const scalar = scalarOf(element);
+  if (!scalar || !declaration.initializer || (sizeOf(type) ?? Number.POSITIVE_INFINITY) > 65536) return undefined;
+  const value = initialValue(ctx, declaration, type, node);
+  const values: number[] = [];
+  const collect = (v: Value | undefined): boolean => {
+    if (v?.kind === 'aggregate') return v.elements.every(collect);
+    const number = v?.kind === 'scalar' ? ctx.builder.constantValue(v.register) : undefined;
+    if (number === undefined) return false;
+    values.push(number);
+    return true;
+  };
+  return value && collect(value) ? { type: scalar, values } : undefined;
+}

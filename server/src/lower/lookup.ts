@@ -1,0 +1,119 @@
+/** Name lookup: from the innermost scope outwards, through namespaces, records with their bases, and using-directives. */
+import type { NamePart, QualifiedName } from '../parse/ast';
+import type { Context } from './context';
+import { recordOf } from './records';
+import { resolveNamedType } from './resolve-type';
+import { type Entity, Scope, usingDeclarations } from './scope';
+import type { Type } from './types';
+
+const MAX_SCOPES = 200;
+
+/** Finds an unqualified name. */
+export function lookupName(ctx: Context, from: Scope, name: string): Entity | undefined {
+  let scope: Scope | undefined = from;
+  for (let i = 0; scope && i < MAX_SCOPES; i++, scope = scope.parent) {
+    const found = lookupIn(ctx, scope, name, new Set());
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** Finds a name in one scope, its bases, inline namespaces and using-directives. */
+export function lookupIn(ctx: Context, scope: Scope, name: string, seen: Set<Scope>): Entity | undefined {
+  if (seen.has(scope) || seen.size > MAX_SCOPES) return undefined;
+  seen.add(scope);
+  const own = scope.own(name);
+  if (own) return own;
+  const declared = usingDeclarations(scope).get(name);
+  if (declared && scope.parent) {
+    const target = lookupQualified(ctx, scope.parent, declared) ?? lookupQualified(ctx, scope, declared);
+    if (target) return target;
+  }
+  for (const used of scope.using) {
+    const found = lookupIn(ctx, used, name, seen);
+    if (found) return found;
+  }
+  for (const directive of scope.usingNames) {
+    const target = namespaceOf(ctx, scope, directive);
+    const found = target && lookupIn(ctx, target, name, seen);
+    if (found) return found;
+  }
+  return lookupInBases(ctx, scope, name, seen);
+}
+
+function lookupInBases(ctx: Context, scope: Scope, name: string, seen: Set<Scope>): Entity | undefined {
+  const type = scope.recordType;
+  if (type?.kind !== 'record') return undefined;
+  for (const field of type.record.fields) {
+    if (!(field.isBase || field.isAnonymous) || field.type.kind !== 'record' || !field.type.record.scope) continue;
+    const found = lookupIn(ctx, field.type.record.scope, name, seen);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+function namespaceOf(ctx: Context, scope: Scope, name: QualifiedName): Scope | undefined {
+  let found: Entity | undefined;
+  for (const [i, part] of name.parts.entries()) {
+    if (i === 0) {
+      let s: Scope | undefined = scope;
+      while (s && !found) {
+        found = s.own(part.name);
+        s = s.parent;
+      }
+    } else found = found?.kind === 'namespace' ? found.scope.own(part.name) : undefined;
+    if (found?.kind === 'namespaceAlias') {
+      const target: Scope | undefined =
+        found.name.parts.length < 8 ? namespaceOf(ctx, found.scope.parent ?? found.scope, found.name) : undefined;
+      found = target ? { kind: 'namespace', scope: target } : undefined;
+    }
+    if (!found || found.kind !== 'namespace') return undefined;
+  }
+  return found?.kind === 'namespace' ? found.scope : undefined;
+}
+
+/** Finds `a::b<T>::c`; template arguments of the last part are left to the caller. */
+export function lookupQualified(ctx: Context, from: Scope, name: QualifiedName): Entity | undefined {
+  const start = name.global ? ctx.unit.scope : from;
+  if (name.parts.length === 1 && !name.global) return lookupName(ctx, from, name.parts[0].name);
+  let scope: Scope | undefined = start;
+  for (const [i, part] of name.parts.slice(0, -1).entries()) {
+    scope = scope && enter(ctx, scope, part, from, i === 0 && !name.global);
+    if (!scope) return undefined;
+  }
+  if (!scope) return undefined;
+  return lookupIn(ctx, scope, name.parts[name.parts.length - 1].name, new Set());
+}
+
+/** The scope that `part::` names. */
+function enter(ctx: Context, scope: Scope, part: NamePart, from: Scope, outward: boolean): Scope | undefined {
+  const entity = outward ? lookupName(ctx, scope, part.name) : lookupIn(ctx, scope, part.name, new Set());
+  if (!entity) return undefined;
+  switch (entity.kind) {
+    case 'namespace':
+      return entity.scope;
+    case 'namespaceAlias':
+      return (
+        namespaceOf(ctx, entity.scope.parent ?? entity.scope, entity.name) ??
+        namespaceOf(ctx, entity.scope, entity.name)
+      );
+    case 'enum':
+      return enumScope(entity);
+    default: {
+      const type = resolveNamedType(ctx, from, entity, part);
+      return type ? scopeOfType(type) : undefined;
+    }
+  }
+}
+
+function enumScope(entity: Entity & { kind: 'enum' }): Scope {
+  const scope = new Scope(entity.scope, 'enum');
+  entity.declaration.enumerators?.forEach((enumerator, index) => {
+    scope.define(enumerator.name, { kind: 'enumerator', declaration: entity.declaration, index, scope: entity.scope });
+  });
+  return scope;
+}
+
+export function scopeOfType(type: Type): Scope | undefined {
+  return recordOf(type)?.scope;
+}

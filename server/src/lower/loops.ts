@@ -1,0 +1,228 @@
+/** Loops: unrolled where the compiler would, otherwise a header, a body and a step. */
+import type * as ast from '../parse/ast';
+import { type Context, type JumpTarget, type KnownValues, placeOf, skip } from './context';
+import { expression } from './expressions';
+import { forgetAssigned, mergeKnown } from './flow';
+import { rvalue } from './places';
+import { conditionOf, statement, withScope } from './statements';
+import { tripCount } from './trip-count';
+import { unrollDecision } from './unroll';
+import type { Value } from './values';
+
+export function forStatement(ctx: Context, node: ast.ForStatement): void {
+  withScope(ctx, 'for', () => {
+    if (node.initializer) statement(ctx, node.initializer);
+    const trips = tripCount(ctx, node);
+    const plan = unrollDecision(ctx, node, trips);
+    if (plan.kind === 'full') unrolled(ctx, node, plan.trips);
+    else
+      loop(ctx, {
+        node,
+        condition: node.condition,
+        body: node.body,
+        increment: node.increment,
+        repeat: plan.kind === 'partial' ? plan.factor : 1,
+      });
+  });
+}
+
+export function whileStatement(ctx: Context, node: ast.WhileStatement): void {
+  withScope(ctx, 'while', () =>
+    loop(ctx, { node, condition: node.condition, body: node.body, increment: undefined, repeat: 1 }),
+  );
+}
+
+/** Every iteration written out, with the loop variable constant in each. */
+function unrolled(ctx: Context, node: ast.ForStatement, trips: number): void {
+  const b = ctx.builder;
+  const breaks = b.newBlock();
+  const jumps = containsJump(node.body);
+  const ends: KnownValues[] = [];
+  for (let i = 0; i < trips && b.reachable; i++) {
+    const next = jumps ? b.newBlock() : undefined;
+    const target: JumpTarget = { breakBlock: breaks, continueBlock: next ?? breaks, onBreak: ends, onContinue: [] };
+    ctx.frame.jumps.push(target);
+    if (jumps) b.enterRegion();
+    withScope(ctx, 'iteration', () => statement(ctx, node.body));
+    if (jumps) b.leaveRegion();
+    ctx.frame.jumps.pop();
+    if (next !== undefined) {
+      if (b.reachable) target.onContinue.push(ctx.known);
+      b.jump(next);
+      b.use(next);
+      ctx.known = mergeKnown(target.onContinue);
+      if (target.onContinue.length === 0) b.exit();
+    }
+    if (node.increment) expression(ctx, node.increment);
+  }
+  if (b.reachable) ends.push(ctx.known);
+  b.jump(breaks);
+  b.use(breaks);
+  if (ends.length === 0) b.exit();
+  ctx.known = mergeKnown(ends);
+}
+
+interface LoopParts {
+  readonly node: ast.Statement;
+  readonly condition: ast.Expression | ast.VariableDeclaration | undefined;
+  readonly body: ast.Statement;
+  readonly increment: ast.Expression | undefined;
+  /** Copies of the body in one pass (partial unrolling; the trip count is a multiple of it). */
+  readonly repeat: number;
+}
+
+function loop(ctx: Context, parts: LoopParts): void {
+  const b = ctx.builder;
+  const blocks = { header: b.newBlock(), body: b.newBlock(), exit: b.newBlock() };
+  b.jump(blocks.header);
+  b.use(blocks.header);
+  forgetAssigned(ctx, [parts.condition, parts.body, parts.increment]);
+  const entry = new Map(ctx.known);
+  b.enterRegion();
+  withScope(ctx, 'loop', () => {
+    if (parts.condition) {
+      const condition = conditionOf(ctx, parts.condition);
+      b.branch(condition, blocks.body, blocks.exit, {
+        place: placeOf(ctx, { first: parts.condition.first, last: parts.condition.last }),
+        kind: 'loop',
+      });
+    } else b.jump(blocks.body);
+    b.use(blocks.body);
+    for (let copy = 0; copy < parts.repeat && b.reachable; copy++) iteration(ctx, parts, blocks.exit);
+    b.jump(blocks.header);
+  });
+  b.leaveRegion();
+  b.use(blocks.exit);
+  ctx.known = entry;
+}
+
+function iteration(ctx: Context, parts: LoopParts, exit: number): void {
+  const b = ctx.builder;
+  const step = containsJump(parts.body) ? b.newBlock() : undefined;
+  const target: JumpTarget = { breakBlock: exit, continueBlock: step ?? exit, onBreak: [], onContinue: [] };
+  ctx.frame.jumps.push(target);
+  if (step !== undefined) b.enterRegion();
+  withScope(ctx, 'iteration', () => statement(ctx, parts.body));
+  if (step !== undefined) b.leaveRegion();
+  ctx.frame.jumps.pop();
+  if (step !== undefined) {
+    if (b.reachable) target.onContinue.push(ctx.known);
+    b.jump(step);
+    b.use(step);
+    ctx.known = mergeKnown(target.onContinue);
+    if (target.onContinue.length === 0) b.exit();
+  }
+  if (parts.increment) expression(ctx, parts.increment);
+}
+
+/** do … while: the condition stands at the end, in a block of its own. */
+export function doStatement(ctx: Context, node: ast.DoStatement): void {
+  const b = ctx.builder;
+  const blocks = { body: b.newBlock(), test: b.newBlock(), exit: b.newBlock() };
+  b.jump(blocks.body);
+  b.use(blocks.body);
+  if (isNever(node.condition)) {
+    doOnce(ctx, node, blocks);
+    return;
+  }
+  forgetAssigned(ctx, [node.condition, node.body]);
+  const entry = new Map(ctx.known);
+  b.enterRegion();
+  const target: JumpTarget = { breakBlock: blocks.exit, continueBlock: blocks.test, onBreak: [], onContinue: [] };
+  ctx.frame.jumps.push(target);
+  withScope(ctx, 'do', () => statement(ctx, node.body));
+  ctx.frame.jumps.pop();
+  b.jump(blocks.test);
+  b.leaveRegion();
+  b.use(blocks.test);
+  ctx.known = new Map(entry);
+  b.enterRegion();
+  const condition = conditionOf(ctx, node.condition);
+  b.branch(condition, blocks.body, blocks.exit, {
+    place: placeOf(ctx, { first: node.condition.first, last: node.condition.last }),
+    kind: 'loop',
+  });
+  b.leaveRegion();
+  b.use(blocks.exit);
+  ctx.known = entry;
+}
+
+/** `do { … } while (0)`, as macros use it. */
+function doOnce(ctx: Context, node: ast.DoStatement, blocks: { test: number; exit: number }): void {
+  const b = ctx.builder;
+  const ends: KnownValues[] = [];
+  ctx.frame.jumps.push({ breakBlock: blocks.exit, continueBlock: blocks.exit, onBreak: ends, onContinue: ends });
+  b.enterRegion();
+  withScope(ctx, 'do', () => statement(ctx, node.body));
+  b.leaveRegion();
+  ctx.frame.jumps.pop();
+  if (b.reachable) ends.push(ctx.known);
+  b.jump(blocks.exit);
+  b.use(blocks.exit);
+  if (ends.length === 0) b.exit();
+  ctx.known = mergeKnown(ends);
+}
+
+const isNever = (node: ast.Expression): boolean => node.kind === 'integer' && node.value === 0n;
+
+/** Range-for over a local array or a braced list, written out. */
+export function rangeForStatement(ctx: Context, node: ast.RangeForStatement): void {
+  const range = expression(ctx, node.range);
+  const elements = elementsOf(range);
+  if (!elements || !node.variable.name) {
+    skip(ctx, node, 'range-for over something that is no local array');
+    return;
+  }
+  const name = node.variable.name;
+  for (const element of elements.slice(0, ctx.budget.unrolledIterations)) {
+    withScope(ctx, 'range-for', () => {
+      ctx.scope.define(name, {
+        kind: 'value',
+        value: node.variable.type.kind === 'reference' ? element : rvalue(ctx, element, node.range),
+      });
+      statement(ctx, node.body);
+    });
+  }
+}
+
+function elementsOf(range: Value): readonly Value[] | undefined {
+  if (range.kind === 'aggregate') return range.elements;
+  if (range.kind !== 'place' || range.type.kind !== 'array') return undefined;
+  const of = range.type.of;
+  const place = range.place;
+  if (place.kind === 'storage') {
+    if (place.storage.kind !== 'aggregate') return undefined;
+    return place.storage.elements.map(
+      (storage): Value => ({ kind: 'place', type: of, place: { kind: 'storage', storage } }),
+    );
+  }
+  return undefined;
+}
+
+const jumpCache = new WeakMap<object, boolean>();
+
+/** A break or continue that belongs to this body (not to a loop inside it). */
+function containsJump(body: ast.Statement): boolean {
+  const known = jumpCache.get(body);
+  if (known !== undefined) return known;
+  const found = findJump(body, false, 0);
+  jumpCache.set(body, found);
+  return found;
+}
+
+function findJump(value: unknown, insideSwitch: boolean, depth: number): boolean {
+  if (typeof value !== 'object' || value === null || depth > 200 || value instanceof Set) return false;
+  if (Array.isArray(value)) return value.some((v) => findJump(v, insideSwitch, depth + 1));
+  const node = value as { kind?: string };
+  if (node.kind === 'continue') return true;
+  if (node.kind === 'break') return !insideSwitch;
+  if (
+    node.kind === 'for' ||
+    node.kind === 'while' ||
+    node.kind === 'do' ||
+    node.kind === 'rangeFor' ||
+    node.kind === 'lambda'
+  )
+    return false;
+  return Object.values(value).some((v) => findJump(v, insideSwitch || node.kind === 'switch', depth + 1));
+}

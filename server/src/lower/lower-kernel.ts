@@ -1,0 +1,69 @@
+/** Entry of the lowering: one kernel, instantiated with template arguments, becomes a program. */
+import type { FunctionDeclaration, TranslationUnit } from '../parse/ast';
+import type { TokenStream } from '../preprocess/token';
+import type { Program } from '../program/program';
+import { inlineBody } from './calls';
+import { createContext, defaultBudget, type LoweringBudget, placeOf, type UnitContext } from './context';
+import { parameterObject } from './parameters';
+import { resolveType } from './resolve-type';
+import { declareAll, Scope } from './scope';
+import { bindTemplateParameters } from './templates';
+import type { TemplateValue } from './types';
+
+/** Names of a unit, shared by the lowering of all its kernels. */
+export function createUnitContext(unit: TranslationUnit, tokens: TokenStream): UnitContext {
+  const scope = new Scope(undefined, '');
+  declareAll(scope, unit.declarations);
+  return { tokens, scope };
+}
+
+/** A scalar parameter (or leaf of one) of a kernel, as an input of the program wants it. */
+export interface KernelInstance {
+  readonly declaration: FunctionDeclaration;
+  /** The scope the kernel is declared in. */
+  readonly scope: Scope;
+  readonly templateArguments: readonly TemplateValue[];
+}
+
+/** How often a kernel is lowered again because a local array turned out to need memory. */
+const MAX_TRIES = 4;
+
+/** Lowers a kernel. Never throws: what is not understood is in `skipped` and makes values unknown. */
+export function lowerKernel(
+  unit: UnitContext,
+  kernel: KernelInstance,
+  budget: LoweringBudget = defaultBudget,
+): Program {
+  const inMemory = new Set<string>();
+  let program = lowerOnce(unit, kernel, inMemory, budget);
+  for (let i = 1; i < MAX_TRIES && program.demanded; i++) program = lowerOnce(unit, kernel, inMemory, budget);
+  return program.program;
+}
+
+function lowerOnce(
+  unit: UnitContext,
+  kernel: KernelInstance,
+  inMemory: Set<string>,
+  budget: LoweringBudget,
+): { program: Program; demanded: boolean } {
+  const { declaration } = kernel;
+  const name = declaration.name.parts.at(-1)?.name ?? 'kernel';
+  const ctx = createContext(unit, name, inMemory, budget);
+  const scope = new Scope(kernel.scope, name);
+  ctx.scope = scope;
+  if (declaration.templateParameters)
+    bindTemplateParameters(ctx, scope, declaration.templateParameters, kernel.templateArguments);
+  declaration.parameters.forEach((parameter, index) => {
+    if (!parameter.name) return;
+    const type = resolveType(ctx, parameter.type, scope);
+    scope.define(parameter.name, { kind: 'value', value: parameterObject(ctx, parameter, index, type) });
+  });
+  if (declaration.body) inlineBody(ctx, declaration.body, new Scope(scope, 'body'), { kind: 'void' }, declaration);
+  ctx.builder.exit();
+  if (ctx.builder.overBudget)
+    ctx.builder.skipped.push({
+      place: placeOf(ctx, declaration),
+      reason: `the kernel is too large: only its first ${budget.instructions} instructions are simulated`,
+    });
+  return { program: ctx.builder.finish(), demanded: ctx.demanded };
+}

@@ -1,0 +1,489 @@
+/** Unary, binary, assignment and conditional operators. */
+import type * as ast from '../parse/ast';
+import type { BinaryOp, CompareOp, ScalarType } from '../program/program';
+import { vectorOperator } from './builtins/vectors';
+import { callExpression } from './calls';
+import { type Context, demandMemory, placeOf, skip } from './context';
+import { convertRegister, convertValue, toPredicate } from './conversions';
+import { dereference, elementAt, expression, number } from './expressions';
+import { mergeKnown } from './flow';
+import { lookupName } from './lookup';
+import { addressOf, assign, reasonOf, rvalue, writeRegister } from './places';
+import { findMethods, recordOf } from './records';
+import { arithmeticType, isFloat, promote, scalarOf, sizeOf, type Type, types, withoutReference } from './types';
+import { type RegisterTarget, unknownValue, type Value } from './values';
+
+const arithmetic: Record<string, BinaryOp> = {
+  '+': 'add',
+  '-': 'sub',
+  '*': 'mul',
+  '/': 'div',
+  '%': 'rem',
+  '&': 'and',
+  '|': 'or',
+  '^': 'xor',
+  '<<': 'shl',
+  '>>': 'shr',
+};
+const comparison: Record<string, CompareOp> = { '==': 'eq', '!=': 'ne', '<': 'lt', '<=': 'le', '>': 'gt', '>=': 'ge' };
+
+// ---- unary ----
+
+export function unaryExpression(ctx: Context, node: ast.UnaryExpression): Value {
+  switch (node.operator) {
+    case '*': {
+      const operand = expression(ctx, node.operand);
+      const overloaded = userOperator(ctx, 'operator*', [operand], node);
+      return overloaded ?? dereference(ctx, rvalue(ctx, operand, node.operand), node);
+    }
+    case '&':
+      return addressOfExpression(ctx, expression(ctx, node.operand));
+    case '++':
+    case '--':
+    case 'post++':
+    case 'post--':
+      return increment(ctx, node);
+    case 'noexcept':
+      return number(ctx, types.bool, 1);
+    case 'delete':
+      return { kind: 'void', type: types.void };
+    default:
+      return simpleUnary(ctx, node);
+  }
+}
+
+function simpleUnary(ctx: Context, node: ast.UnaryExpression): Value {
+  const operand = expression(ctx, node.operand);
+  const overloaded = userOperator(ctx, `operator${node.operator}`, [operand], node);
+  if (overloaded) return overloaded;
+  const value = rvalue(ctx, operand, node.operand);
+  if (node.operator === '!')
+    return { kind: 'scalar', type: types.bool, register: ctx.builder.unary('lognot', 'pred', toPredicate(ctx, value)) };
+  if (value.kind === 'lambda' && node.operator === '+') return value;
+  if (value.kind === 'aggregate') {
+    const elements = value.elements.map((e) => (e.kind === 'scalar' ? negate(ctx, e, node.operator) : e));
+    return { ...value, elements };
+  }
+  if (value.kind !== 'scalar') return unknownValue(value.type, reasonOf(value));
+  return negate(ctx, value, node.operator);
+}
+
+function negate(ctx: Context, value: Value & { kind: 'scalar' }, operator: string): Value {
+  const type = promote(value.type);
+  const scalar = scalarOf(type) ?? 'i32';
+  const register = convertRegister(ctx, value.register, ctx.builder.typeOf(value.register), scalar);
+  if (operator === '-') return { kind: 'scalar', type, register: ctx.builder.unary('neg', scalar, register) };
+  if (operator === '~') return { kind: 'scalar', type, register: ctx.builder.unary('bitnot', scalar, register) };
+  return { kind: 'scalar', type, register };
+}
+
+/** `&x`: of memory a number, of registers a pointer that is known while lowering. */
+export function addressOfExpression(ctx: Context, value: Value): Value {
+  const pointer: Type = { kind: 'pointer', to: withoutReference(value.type) };
+  if (value.kind === 'functions' || value.kind === 'lambda') return value;
+  if (value.kind !== 'place') return unknownValue(pointer, 'address of a temporary');
+  if (value.place.kind === 'memory')
+    return {
+      kind: 'scalar',
+      type: { ...pointer, isRestrict: value.place.readOnly },
+      register: addressOf(ctx, value.place),
+    };
+  const target = ctx.arrayOf.get(value.place.storage);
+  if (target) return { kind: 'placePointer', type: pointer, target };
+  return {
+    kind: 'placePointer',
+    type: pointer,
+    target: {
+      elements: [value.place.storage],
+      index: 0,
+      elementType: pointer.kind === 'pointer' ? pointer.to : types.void,
+    },
+  };
+}
+
+function increment(ctx: Context, node: ast.UnaryExpression): Value {
+  const place = expression(ctx, node.operand);
+  const before = rvalue(ctx, place, node.operand);
+  const up = node.operator.endsWith('++');
+  const one = number(ctx, types.int, 1);
+  const overloaded = recordOf(place.type) && userOperator(ctx, up ? 'operator++' : 'operator--', [place], node);
+  if (overloaded) return overloaded;
+  const after = binaryOnValues(ctx, up ? '+' : '-', before, one, node);
+  store(ctx, place, after, node.operand);
+  return node.operator.startsWith('post') ? before : place;
+}
+
+// ---- assignment ----
+
+export function assignExpression(ctx: Context, node: ast.AssignExpression): Value {
+  const operator = node.operator.slice(0, -1);
+  const place = expression(ctx, node.left);
+  if (recordOf(place.type)) {
+    const right = node.right.kind === 'initList' ? undefined : expression(ctx, node.right);
+    const overloaded = right && userOperator(ctx, `operator${node.operator}`, [place, right], node);
+    if (overloaded) return overloaded;
+    const value = right ? combine(ctx, operator, place, right, node) : expression(ctx, node.right);
+    store(ctx, place, value, node.left);
+    return place;
+  }
+  const right = expression(ctx, node.right);
+  store(ctx, place, combine(ctx, operator, place, right, node), node.left);
+  return place;
+}
+
+function combine(ctx: Context, operator: string, place: Value, right: Value, node: ast.AssignExpression): Value {
+  const value = rvalue(ctx, right, node.right);
+  if (operator === '') return value;
+  return binaryOnValues(ctx, operator, rvalue(ctx, place, node.left), value, node);
+}
+
+export function store(ctx: Context, place: Value, value: Value, node: ast.Node): void {
+  if (place.kind === 'place') assign(ctx, place.place, place.type, value, node);
+  else if (place.kind === 'unknown') skip(ctx, node, place.reason);
+}
+
+// ---- binary ----
+
+export function binaryExpression(ctx: Context, node: ast.BinaryExpression): Value {
+  switch (node.operator) {
+    case ',':
+      expression(ctx, node.left);
+      return expression(ctx, node.right);
+    case '&&':
+    case '||':
+      return logical(ctx, node);
+    default:
+      break;
+  }
+  const left = expression(ctx, node.left);
+  const right = expression(ctx, node.right);
+  if (recordOf(left.type) || recordOf(right.type)) {
+    const overloaded = userOperator(ctx, `operator${node.operator}`, [left, right], node);
+    if (overloaded) return overloaded;
+  }
+  return binaryOnValues(ctx, node.operator, rvalue(ctx, left, node.left), rvalue(ctx, right, node.right), node);
+}
+
+/** A binary operator on rvalues of builtin types. */
+export function binaryOnValues(ctx: Context, operator: string, a: Value, b: Value, node: ast.Node): Value {
+  const pointer = pointerArithmetic(ctx, operator, a, b, node);
+  if (pointer) return pointer;
+  if (a.kind === 'aggregate' || b.kind === 'aggregate') return vectorOperator(ctx, operator, a, b, node);
+  const compare = comparison[operator];
+  if (a.kind !== 'scalar' || b.kind !== 'scalar') {
+    const type = compare ? types.bool : a.kind === 'unknown' ? b.type : a.type;
+    return unknownValue(
+      type,
+      a.kind === 'unknown'
+        ? a.reason
+        : b.kind === 'unknown'
+          ? b.reason
+          : `operands of ${operator} could not be followed`,
+    );
+  }
+  return scalarBinary(ctx, operator, a, b);
+}
+
+type Scalar = Value & { kind: 'scalar' };
+
+export function scalarBinary(ctx: Context, operator: string, a: Scalar, b: Scalar): Value {
+  const compare = comparison[operator];
+  const shift = operator === '<<' || operator === '>>';
+  const type = shift
+    ? promote(a.type)
+    : a.type.kind === 'pointer' || b.type.kind === 'pointer'
+      ? types.long
+      : arithmeticType(a.type, b.type);
+  const scalar = scalarOf(type) ?? 'i32';
+  const ra = convertRegister(ctx, a.register, ctx.builder.typeOf(a.register), scalar);
+  const rb = convertRegister(
+    ctx,
+    b.register,
+    ctx.builder.typeOf(b.register),
+    shift ? shiftType(ctx, b, scalar) : scalar,
+  );
+  if (compare) return { kind: 'scalar', type: types.bool, register: ctx.builder.compare(compare, scalar, ra, rb) };
+  const fn = arithmetic[operator];
+  if (!fn) return unknownValue(type, `operator ${operator}`);
+  return { kind: 'scalar', type, register: ctx.builder.binary(fn, scalar, ra, rb) };
+}
+
+/** Shift counts keep a type of their own; the executor takes any 32-bit one. */
+function shiftType(_ctx: Context, _b: Scalar, scalar: ScalarType): ScalarType {
+  return isFloat(scalar) ? 'i32' : scalar;
+}
+
+// ---- pointers ----
+
+function pointerArithmetic(ctx: Context, operator: string, a: Value, b: Value, node: ast.Node): Value | undefined {
+  const pa = a.type.kind === 'pointer' ? a.type : undefined;
+  const pb = b.type.kind === 'pointer' ? b.type : undefined;
+  if (!pa && !pb) return undefined;
+  if (operator === '+' || (operator === '-' && pa && !pb)) {
+    const [pointer, index] = pa ? [a, b] : [b, a];
+    const type = pa ?? pb;
+    if (!type) return undefined;
+    return offsetPointer(ctx, pointer, type, operator === '-' ? negateIndex(ctx, index) : index, node);
+  }
+  if (operator === '-' && pa && pb && a.kind === 'scalar' && b.kind === 'scalar') {
+    const bytes = ctx.builder.binary('sub', 'i64', a.register, b.register);
+    const size = ctx.builder.constant('i64', sizeOf(pa.to) ?? 1);
+    return { kind: 'scalar', type: types.long, register: ctx.builder.binary('div', 'i64', bytes, size) };
+  }
+  return undefined;
+}
+
+function negateIndex(ctx: Context, index: Value): Value {
+  if (index.kind !== 'scalar') return index;
+  const wide = ctx.builder.convert(ctx.builder.typeOf(index.register), 'i64', index.register);
+  return { kind: 'scalar', type: types.long, register: ctx.builder.unary('neg', 'i64', wide) };
+}
+
+function offsetPointer(
+  ctx: Context,
+  pointer: Value,
+  type: Type & { kind: 'pointer' },
+  index: Value,
+  node: ast.Node,
+): Value {
+  if (pointer.kind === 'placePointer') {
+    const i = index.kind === 'scalar' ? ctx.builder.constantValue(index.register) : undefined;
+    if (i === undefined) {
+      if (pointer.target.owner) demandMemory(ctx, pointer.target.owner);
+      return unknownValue(type, 'offset into a local array that is not constant');
+    }
+    const target: RegisterTarget = { ...pointer.target, index: pointer.target.index + i };
+    return { ...pointer, target };
+  }
+  const element = elementAt(ctx, pointer, index, node);
+  if (element.kind === 'place' && element.place.kind === 'memory')
+    return { kind: 'scalar', type, register: addressOf(ctx, element.place) };
+  return unknownValue(type, reasonOf(element));
+}
+
+// ---- user operators ----
+
+/** An operator function or method of the user's, if one is declared for these operands. */
+export function userOperator(
+  ctx: Context,
+  name: string,
+  operands: readonly Value[],
+  node: ast.Node,
+): Value | undefined {
+  const record = recordOf(operands[0].type);
+  const anyRecord = record ?? operands.map((o) => recordOf(o.type)).find((r) => r !== undefined);
+  if (!anyRecord) return undefined;
+  const call = (callee: Value, args: readonly Value[]): Value =>
+    callExpression(
+      ctx,
+      {
+        kind: 'call',
+        callee: { kind: 'this', first: node.first, last: node.last },
+        arguments: [],
+        first: node.first,
+        last: node.last,
+      },
+      callee,
+      args,
+    );
+  const methods = record && findMethods(record, name);
+  if (methods?.owner.scope && methods.declarations.some((d) => d.body && d.parameters.length === operands.length - 1)) {
+    return call(
+      {
+        kind: 'functions',
+        type: { kind: 'function' },
+        declarations: methods.declarations,
+        scope: methods.owner.scope,
+        self: operands[0],
+      },
+      operands.slice(1),
+    );
+  }
+  const entity = lookupName(ctx, ctx.scope, name) ?? (anyRecord.scope && lookupName(ctx, anyRecord.scope, name));
+  if (
+    entity?.kind !== 'functions' ||
+    !entity.declarations.some((d) => d.body && d.parameters.length === operands.length)
+  )
+    return undefined;
+  return call(
+    { kind: 'functions', type: { kind: 'function' }, declarations: entity.declarations, scope: entity.scope },
+    operands,
+  );
+}
+
+// ---- control flow in expressions ----
+
+/** No access, call or side effect: may be evaluated for all lanes without a branch, as the compiler does. */
+export function isSimple(node: ast.Expression, budget = 24): boolean {
+  if (budget <= 0) return false;
+  switch (node.kind) {
+    case 'integer':
+    case 'float':
+    case 'name':
+    case 'sizeof':
+      return true;
+    case 'unary':
+      return /^[+\-!~]$/.test(node.operator) && isSimple(node.operand, budget - 1);
+    case 'binary':
+      return node.operator !== ',' && isSimple(node.left, budget / 2) && isSimple(node.right, budget / 2);
+    case 'conditional':
+      return isSimple(node.condition, budget / 3) && isSimple(node.then, budget / 3) && isSimple(node.else, budget / 3);
+    case 'cast':
+      return node.arguments.every((a) => isSimple(a, budget - 1));
+    case 'member':
+      return !node.arrow && isSimple(node.object, budget - 1);
+    default:
+      return false;
+  }
+}
+
+function logical(ctx: Context, node: ast.BinaryExpression): Value {
+  const b = ctx.builder;
+  const left = toPredicate(ctx, rvalue(ctx, expression(ctx, node.left), node.left));
+  const constant = b.constantValue(left);
+  const isAnd = node.operator === '&&';
+  if (constant !== undefined && Boolean(constant) !== isAnd)
+    return { kind: 'scalar', type: types.bool, register: left };
+  if (constant !== undefined || isSimple(node.right)) {
+    const right = toPredicate(ctx, rvalue(ctx, expression(ctx, node.right), node.right));
+    return { kind: 'scalar', type: types.bool, register: b.binary(isAnd ? 'and' : 'or', 'pred', left, right) };
+  }
+  const result = b.variable('pred');
+  writeRegister(ctx, result, left);
+  const more = b.newBlock();
+  const join = b.newBlock();
+  b.branch(left, isAnd ? more : join, isAnd ? join : more, { place: placeOf(ctx, node), kind: 'logical' });
+  const known = new Map(ctx.known);
+  b.use(more);
+  b.enterRegion();
+  writeRegister(ctx, result, toPredicate(ctx, rvalue(ctx, expression(ctx, node.right), node.right)));
+  b.jump(join);
+  b.leaveRegion();
+  ctx.known = mergeKnown([known, ctx.known]);
+  b.use(join);
+  return { kind: 'scalar', type: types.bool, register: readResult(ctx, result) };
+}
+
+function readResult(ctx: Context, variable: number): number {
+  const copy = ctx.builder.register(ctx.builder.typeOf(variable), 'temporary');
+  ctx.builder.emit({ op: 'unary', fn: 'mov', type: ctx.builder.typeOf(variable), dst: copy, a: variable });
+  return copy;
+}
+
+export function conditionalExpression(ctx: Context, node: ast.ConditionalExpression): Value {
+  const condition = toPredicate(ctx, rvalue(ctx, expression(ctx, node.condition), node.condition));
+  const constant = ctx.builder.constantValue(condition);
+  if (constant !== undefined) return expression(ctx, constant ? node.then : node.else);
+  if (isSimple(node.then) && isSimple(node.else)) {
+    const a = rvalue(ctx, expression(ctx, node.then), node.then);
+    const b = rvalue(ctx, expression(ctx, node.else), node.else);
+    return selectValue(ctx, condition, a, b, node);
+  }
+  return branchingConditional(ctx, node, condition);
+}
+
+/** p ? a : b of two values already computed. */
+export function selectValue(ctx: Context, p: number, a: Value, b: Value, node: ast.Node): Value {
+  if (a.kind === 'scalar' && b.kind === 'scalar') {
+    const type = commonType(a.type, b.type);
+    const scalar = scalarOf(type) ?? 'i32';
+    const ra = convertRegister(ctx, a.register, ctx.builder.typeOf(a.register), scalar);
+    const rb = convertRegister(ctx, b.register, ctx.builder.typeOf(b.register), scalar);
+    return { kind: 'scalar', type, register: ctx.builder.select(scalar, p, ra, rb) };
+  }
+  if (a.kind === 'aggregate' && b.kind === 'aggregate' && a.elements.length === b.elements.length) {
+    return { ...a, elements: a.elements.map((e, i) => selectValue(ctx, p, e, b.elements[i], node)) };
+  }
+  if (a.kind === 'scalar' || b.kind === 'scalar') {
+    const known = a.kind === 'scalar' ? a : b;
+    const other = a.kind === 'scalar' ? b : a;
+    const scalar = scalarOf(known.type);
+    if (scalar && other.kind === 'unknown') {
+      const u: Value = { kind: 'scalar', type: known.type, register: ctx.builder.unknown(scalar, other.reason) };
+      return a.kind === 'scalar' ? selectValue(ctx, p, a, u, node) : selectValue(ctx, p, u, b, node);
+    }
+  }
+  return unknownValue(a.type, 'choice between values that have no common form');
+}
+
+function commonType(a: Type, b: Type): Type {
+  if (a.kind === 'pointer') return a;
+  if (b.kind === 'pointer') return b;
+  const same = scalarOf(a) === scalarOf(b);
+  return same && a.kind === b.kind ? a : arithmeticType(a, b);
+}
+
+function branchingConditional(ctx: Context, node: ast.ConditionalExpression, condition: number): Value {
+  const b = ctx.builder;
+  const blocks = { then: b.newBlock(), else: b.newBlock(), join: b.newBlock() };
+  b.branch(condition, blocks.then, blocks.else, { place: placeOf(ctx, node), kind: 'conditional' });
+  const before = new Map(ctx.known);
+  const side = (block: number, value: ast.Expression) => {
+    ctx.known = new Map(before);
+    b.use(block);
+    b.enterRegion();
+    const result = rvalue(ctx, expression(ctx, value), value);
+    return { result, end: b.currentBlock, known: ctx.known };
+  };
+  const then = side(blocks.then, node.then);
+  b.leaveRegion();
+  const otherwise = side(blocks.else, node.else);
+  b.leaveRegion();
+  return joinSides(ctx, node, then, otherwise, blocks.join);
+}
+
+interface Side {
+  readonly result: Value;
+  readonly end: number;
+  readonly known: Map<number, number>;
+}
+
+/** Both sides write the same variables, which are read behind the join. */
+function joinSides(ctx: Context, node: ast.ConditionalExpression, a: Side, c: Side, join: number): Value {
+  const b = ctx.builder;
+  const shape = shapeOf(a.result, c.result);
+  const variables: number[] = [];
+  const write = (side: Side) => {
+    b.use(side.end);
+    ctx.known = side.known;
+    let next = 0;
+    const put = (target: Value, value: Value | undefined): void => {
+      if (target.kind === 'aggregate') {
+        target.elements.forEach((e, i) => put(e, value?.kind === 'aggregate' ? value.elements[i] : undefined));
+        return;
+      }
+      const scalar = scalarOf(target.type) ?? 'i32';
+      if (variables.length === next) variables.push(b.variable(scalar));
+      const converted = value && convertValue(ctx, value, target.type, node);
+      const register =
+        converted?.kind === 'scalar'
+          ? converted.register
+          : b.unknown(scalar, value ? reasonOf(value) : 'value could not be followed');
+      writeRegister(ctx, variables[next++], register);
+    };
+    if (shape) put(shape, side.result);
+    b.jump(join);
+    return ctx.known;
+  };
+  const known = [write(a), write(c)];
+  b.use(join);
+  ctx.known = mergeKnown(known);
+  if (!shape)
+    return a.result.kind === 'void'
+      ? a.result
+      : unknownValue(a.result.type, 'choice between values that have no common form');
+  let next = 0;
+  const read = (target: Value): Value => {
+    if (target.kind === 'aggregate') return { ...target, elements: target.elements.map(read) };
+    return { kind: 'scalar', type: target.type, register: readResult(ctx, variables[next++]) };
+  };
+  return read(shape);
+}
+
+function shapeOf(a: Value, b: Value): Value | undefined {
+  if (a.kind === 'scalar' && b.kind === 'scalar') return { ...a, type: commonType(a.type, b.type) };
+  if (a.kind === 'aggregate') return a;
+  if (b.kind === 'aggregate') return b;
+  if (a.kind === 'scalar') return a;
+  return b.kind === 'scalar' ? b : undefined;
+}

@@ -1,0 +1,76 @@
+/** Kernel parameters: every scalar leaf is an input; pointers get an object for what they point to. */
+import type { Parameter } from '../parse/ast';
+import { type Context, placeOf } from './context';
+import { writeStorage } from './places';
+import { scalarOf, sizeOf, type Type, typeKey } from './types';
+import { type Storage, unknownValue, type Value } from './values';
+import { allocateStorage } from './variables';
+
+/** A variable that starts with the launch's value. */
+export function parameterObject(ctx: Context, parameter: Parameter, index: number, type: Type): Value {
+  const name = parameter.name ?? `argument ${index + 1}`;
+  const value = inputValue(ctx, parameter, index, type.kind === 'array' ? { kind: 'pointer', to: type.of } : type, [
+    name,
+  ]);
+  const plain = value.type;
+  const storage: Storage =
+    value.kind === 'scalar' || value.kind === 'aggregate'
+      ? allocateStorage(ctx, plain, name)
+      : { kind: 'fixed', type: plain, cell: { value } };
+  if (storage.kind !== 'fixed') writeStorage(ctx, storage, value, parameter);
+  return { kind: 'place', type: plain, place: { kind: 'storage', storage } };
+}
+
+function inputValue(ctx: Context, parameter: Parameter, index: number, type: Type, path: readonly string[]): Value {
+  const scalar = scalarOf(type);
+  if (scalar) {
+    const register = ctx.builder.input(scalar, { kind: 'parameter', parameter: index, path }, path.join('.'));
+    if (type.kind === 'pointer') pointee(ctx, parameter, type, register, path);
+    return { kind: 'scalar', type, register };
+  }
+  if (type.kind === 'record') {
+    return {
+      kind: 'aggregate',
+      type,
+      elements: type.record.fields.map((f) =>
+        inputValue(ctx, parameter, index, f.type, f.isBase || f.isAnonymous ? path : [...path, f.name]),
+      ),
+    };
+  }
+  if (type.kind === 'array') {
+    const count = Math.min(type.count ?? 0, 256);
+    return {
+      kind: 'aggregate',
+      type: { ...type, count },
+      elements: Array.from({ length: count }, (_, i) =>
+        inputValue(ctx, parameter, index, type.of, [...path, String(i)]),
+      ),
+    };
+  }
+  return unknownValue(
+    type,
+    type.kind === 'unknown'
+      ? `parameter ${path.join('.')}: ${type.reason}`
+      : `parameter ${path.join('.')} has no value`,
+  );
+}
+
+function pointee(
+  ctx: Context,
+  parameter: Parameter,
+  type: Type & { kind: 'pointer' },
+  register: number,
+  path: readonly string[],
+): void {
+  ctx.builder.pointee({
+    name: path.join('.'),
+    space: 'global',
+    alignment: 256,
+    isDynamic: false,
+    register,
+    dimensions: [],
+    elementBytes: sizeOf(type.to) ?? 4,
+    elementType: typeKey(type.to),
+    place: placeOf(ctx, parameter),
+  });
+}

@@ -1,0 +1,268 @@
+/** Reading and writing of lvalues: registers, or machine accesses to memory. */
+import type { Node } from '../parse/ast';
+import { bytesOf, type Register, type ScalarType } from '../program/program';
+import { accessSite } from './access-sites';
+import { type Context, demandMemory, skip } from './context';
+import { convertRegister, convertValue } from './conversions';
+import { isSigned, scalarOf, sizeOf, type Type, unqualified, withoutReference } from './types';
+import { type MemoryPlace, type Place, type RegisterTarget, type Storage, unknownValue, type Value } from './values';
+
+/** Parts of a record that one copy may consist of; larger ones are not followed. */
+const MAX_PARTS = 512;
+
+/** Turns an lvalue into its value (loads, decays arrays); other values are returned as they are. */
+export function rvalue(ctx: Context, value: Value, node: Node): Value {
+  if (value.kind !== 'place') return value;
+  const type = withoutReference(value.type);
+  if (type.kind === 'array') return decay(ctx, value.place, type, node);
+  return value.place.kind === 'storage' ? readStorage(ctx, value.place.storage) : readMemory(ctx, value.place, type);
+}
+
+/** Array to pointer. */
+function decay(ctx: Context, place: Place, type: Type & { kind: 'array' }, node: Node): Value {
+  const pointer: Type = { kind: 'pointer', to: type.of };
+  if (place.kind === 'memory') return { kind: 'scalar', type: pointer, register: addressOf(ctx, place) };
+  const storage = place.storage;
+  if (storage.kind !== 'aggregate') return unknownValue(pointer, 'array without elements');
+  void node;
+  return {
+    kind: 'placePointer',
+    type: pointer,
+    target: { elements: storage.elements, index: 0, elementType: type.of, owner: storage.owner },
+  };
+}
+
+/** The address of a memory place in one register. */
+export function addressOf(ctx: Context, place: MemoryPlace): Register {
+  if (place.offset === 0) return place.address;
+  return ctx.builder.binary('add', 'i64', place.address, ctx.builder.constant('i64', place.offset));
+}
+
+// ---- registers ----
+
+export function readStorage(ctx: Context, storage: Storage): Value {
+  switch (storage.kind) {
+    case 'scalar':
+      return { kind: 'scalar', type: storage.type, register: readRegister(ctx, storage.register) };
+    case 'aggregate':
+      return { kind: 'aggregate', type: storage.type, elements: storage.elements.map((e) => readStorage(ctx, e)) };
+    case 'fixed':
+      return storage.cell.value;
+  }
+}
+
+/** A stable register with the variable's present value. */
+export function readRegister(ctx: Context, register: Register): Register {
+  if (ctx.builder.registers[register].role !== 'variable') return register;
+  const known = ctx.known.get(register);
+  if (known !== undefined) return known;
+  const type = ctx.builder.typeOf(register);
+  const copy = ctx.builder.register(type, 'temporary', ctx.builder.registers[register].name);
+  ctx.builder.emit({ op: 'unary', fn: 'mov', type, dst: copy, a: register });
+  ctx.known.set(register, copy);
+  return copy;
+}
+
+/** Assigns a variable in the active lanes and remembers the value. */
+export function writeRegister(ctx: Context, variable: Register, value: Register): void {
+  ctx.builder.move(variable, value);
+  if (ctx.builder.registers[value].role === 'variable') ctx.known.delete(variable);
+  else ctx.known.set(variable, value);
+}
+
+/** Assigns storage from a value of (nearly) its type; what does not fit becomes unknown. */
+export function writeStorage(ctx: Context, storage: Storage, value: Value, node: Node): void {
+  switch (storage.kind) {
+    case 'fixed':
+      storage.cell.value = value;
+      break;
+    case 'scalar': {
+      const converted = convertValue(ctx, rvalue(ctx, value, node), storage.type, node);
+      if (converted.kind === 'scalar') writeRegister(ctx, storage.register, converted.register);
+      else
+        writeRegister(
+          ctx,
+          storage.register,
+          ctx.builder.unknown(ctx.builder.typeOf(storage.register), reasonOf(converted)),
+        );
+      break;
+    }
+    case 'aggregate': {
+      const whole =
+        value.kind === 'place' && value.type.kind === 'array'
+          ? readElements(ctx, value, node)
+          : rvalue(ctx, value, node);
+      storage.elements.forEach((element, i) => {
+        const part = whole.kind === 'aggregate' ? whole.elements[i] : undefined;
+        writeStorage(ctx, element, part ?? unknownValue(element.type, reasonOf(whole)), node);
+      });
+      break;
+    }
+  }
+}
+
+/** All elements of an array place, without decay. */
+function readElements(ctx: Context, value: Value & { kind: 'place' }, node: Node): Value {
+  if (value.place.kind === 'storage') return readStorage(ctx, value.place.storage);
+  const place = value.place;
+  const type = value.type;
+  if (type.kind !== 'array') return rvalue(ctx, value, node);
+  const size = sizeOf(type.of) ?? 1;
+  const count = Math.min(type.count ?? 0, MAX_PARTS);
+  const elements = Array.from({ length: count }, (_, i) =>
+    readMemory(ctx, { ...place, offset: place.offset + i * size }, type.of),
+  );
+  return { kind: 'aggregate', type, elements };
+}
+
+export function reasonOf(value: Value): string {
+  return value.kind === 'unknown' ? value.reason : 'value could not be followed';
+}
+
+// ---- memory ----
+
+/** bool is a byte in memory */
+const machineType = (scalar: ScalarType): ScalarType => (scalar === 'pred' ? 'u8' : scalar);
+
+export function readMemory(ctx: Context, place: MemoryPlace, type: Type): Value {
+  const scalar = scalarOf(type);
+  if (scalar) return { kind: 'scalar', type: unqualified(type), register: loadScalar(ctx, place, scalar) };
+  if (type.kind === 'record') return readRecord(ctx, place, type);
+  if (type.kind === 'array') return readElements(ctx, { kind: 'place', type, place }, place.node);
+  return unknownValue(type, type.kind === 'unknown' ? type.reason : 'value has no size');
+}
+
+function loadScalar(ctx: Context, place: MemoryPlace, scalar: ScalarType): Register {
+  const type = machineType(scalar);
+  const dst = ctx.builder.register(type, 'temporary');
+  emitLoad(ctx, place, type, [dst]);
+  if (place.bits) return extractBits(ctx, dst, type, place.bits);
+  return scalar === 'pred' ? ctx.builder.compare('ne', 'u8', dst, ctx.builder.constant('u8', 0)) : dst;
+}
+
+function emitLoad(ctx: Context, place: MemoryPlace, type: ScalarType, dst: readonly Register[]): void {
+  const { register, offset } = ctx.builder.splitAddress(addressOf(ctx, place));
+  const access = accessSite(ctx, place, 'load', register);
+  ctx.builder.emit({ op: 'load', type, dst, address: register, offset, access });
+}
+
+function extractBits(ctx: Context, unit: Register, type: ScalarType, bits: { first: number; width: number }): Register {
+  const b = ctx.builder;
+  const total = bytesOf[type] * 8;
+  const left = b.binary('shl', type, unit, b.constant('u32', total - bits.first - bits.width));
+  return b.binary('shr', type, left, b.constant('u32', total - bits.width));
+}
+
+function readRecord(ctx: Context, place: MemoryPlace, type: Type & { kind: 'record' }): Value {
+  const record = type.record;
+  if (record.isVector) {
+    const dst = record.fields.map((f) => ctx.builder.register(machineType(scalarOf(f.type) ?? 'i32'), 'temporary'));
+    emitLoad(ctx, place, machineType(scalarOf(record.fields[0].type) ?? 'i32'), dst);
+    return {
+      kind: 'aggregate',
+      type,
+      elements: record.fields.map((f, i) => ({ kind: 'scalar', type: f.type, register: dst[i] })),
+    };
+  }
+  if (countParts(type) > MAX_PARTS) return unknownValue(type, `${record.name} is too large to follow`);
+  return {
+    kind: 'aggregate',
+    type,
+    elements: record.fields.map((f) =>
+      readMemory(ctx, { ...place, offset: place.offset + f.offset, bits: f.bits }, f.type),
+    ),
+  };
+}
+
+export function countParts(type: Type): number {
+  if (type.kind === 'record') return type.record.fields.reduce((n, f) => n + countParts(f.type), 0);
+  if (type.kind === 'array') return (type.count ?? 0) * countParts(type.of);
+  return 1;
+}
+
+/** Writes a value to a place of the given type. */
+export function assign(ctx: Context, place: Place, type: Type, value: Value, node: Node): void {
+  if (place.kind === 'storage') {
+    writeStorage(ctx, place.storage, value, node);
+    return;
+  }
+  writeMemory(ctx, place, withoutReference(type), value, node);
+}
+
+function writeMemory(ctx: Context, place: MemoryPlace, type: Type, value: Value, node: Node): void {
+  const scalar = scalarOf(type);
+  if (scalar) {
+    storeScalar(ctx, place, type, scalar, value, node);
+    return;
+  }
+  const whole =
+    value.kind === 'place' && value.type.kind === 'array' ? readElements(ctx, value, node) : rvalue(ctx, value, node);
+  if (type.kind === 'record') writeRecord(ctx, place, type, whole, node);
+  else if (type.kind === 'array') {
+    const size = sizeOf(type.of) ?? 1;
+    for (let i = 0; i < Math.min(type.count ?? 0, MAX_PARTS); i++) {
+      const part = whole.kind === 'aggregate' ? whole.elements[i] : undefined;
+      if (part) writeMemory(ctx, { ...place, offset: place.offset + i * size }, type.of, part, node);
+    }
+  } else skip(ctx, node, type.kind === 'unknown' ? type.reason : 'assignment to a value without size');
+}
+
+function storeScalar(ctx: Context, place: MemoryPlace, type: Type, scalar: ScalarType, value: Value, node: Node): void {
+  const machine = machineType(scalar);
+  const converted = convertValue(ctx, rvalue(ctx, value, node), type, node);
+  let register = converted.kind === 'scalar' ? converted.register : ctx.builder.unknown(machine, reasonOf(converted));
+  if (scalar === 'pred' && converted.kind === 'scalar') register = convertRegister(ctx, register, 'pred', 'u8');
+  if (place.bits) {
+    // read, change, write: what the compiler does for a bit-field
+    loadScalar(ctx, { ...place, bits: undefined }, scalar);
+    register = ctx.builder.unknown(machine, 'bit-field unit');
+  }
+  emitStore(ctx, place, machine, [register]);
+}
+
+function emitStore(ctx: Context, place: MemoryPlace, type: ScalarType, values: readonly Register[]): void {
+  const { register, offset } = ctx.builder.splitAddress(addressOf(ctx, place));
+  const access = accessSite(ctx, place, 'store', register);
+  ctx.builder.emit({ op: 'store', type, values, address: register, offset, access });
+}
+
+function writeRecord(
+  ctx: Context,
+  place: MemoryPlace,
+  type: Type & { kind: 'record' },
+  value: Value,
+  node: Node,
+): void {
+  const record = type.record;
+  const parts = value.kind === 'aggregate' ? value.elements : undefined;
+  if (record.isVector) {
+    const scalar = machineType(scalarOf(record.fields[0].type) ?? 'i32');
+    const values = record.fields.map((f, i) => {
+      const part = parts?.[i] && convertValue(ctx, parts[i], f.type, node);
+      return part?.kind === 'scalar' ? part.register : ctx.builder.unknown(scalar, reasonOf(value));
+    });
+    emitStore(ctx, place, scalar, values);
+    return;
+  }
+  record.fields.forEach((f, i) => {
+    const part = parts?.[i] ?? unknownValue(f.type, reasonOf(value));
+    writeMemory(ctx, { ...place, offset: place.offset + f.offset, bits: f.bits }, f.type, part, node);
+  });
+}
+
+// ---- elements of register arrays ----
+
+/** The element of a register array that a constant index selects; undefined when it is out of range. */
+export function elementOf(target: RegisterTarget, index: number): Storage | undefined {
+  return target.elements[target.index + index];
+}
+
+/** An index that is not constant: the array must be in memory, so that the hardware can address it. */
+export function demandForIndex(ctx: Context, target: RegisterTarget): void {
+  if (target.owner) demandMemory(ctx, target.owner);
+}
+
+export const unsignedOf = (type: Type): boolean => {
+  const scalar = scalarOf(type);
+  return scalar !== undefined && !isSigned(scalar);
+};

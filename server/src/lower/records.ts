@@ -1,0 +1,327 @@
+/** Records: instantiation of class templates, layout by the Itanium rules that nvcc follows on its hosts. */
+import type { Declaration, FunctionDeclaration, RecordDeclaration, VariableDeclaration } from '../parse/ast';
+import { constantOf } from './constants';
+import type { Context } from './context';
+
+import { inScope, isSpecialisation, resolveType } from './resolve-type';
+import { declareAll, outOfClass, outOfClassVariables, Scope } from './scope';
+import { bindTemplateParameters, matchArguments } from './templates';
+import {
+  alignOf,
+  type Field,
+  type RecordInfo,
+  sizeOf,
+  type TemplateValue,
+  type Type,
+  typeKey,
+  unknownType,
+  vectorTypes,
+} from './types';
+
+/** The record behind a type (through references). */
+export function recordOf(type: Type): RecordInfo | undefined {
+  const t = type.kind === 'reference' ? type.to : type;
+  return t.kind === 'record' ? t.record : undefined;
+}
+
+export function argumentKey(value: TemplateValue): string {
+  switch (value.kind) {
+    case 'type':
+      return typeKey(value.type);
+    case 'number':
+      return String(value.value);
+    case 'pack':
+      return value.elements.map(argumentKey).join(',');
+    case 'name':
+      return value.name;
+    default:
+      return '?';
+  }
+}
+
+/** The type of a record declaration, its template instantiated for `args` (written or deduced; undefined: none given). */
+export function instantiateRecord(
+  ctx: Context,
+  primary: RecordDeclaration,
+  scope: Scope,
+  args: readonly TemplateValue[] | undefined,
+  declarations: readonly RecordDeclaration[] = [primary],
+): Type {
+  const name = primary.name?.parts[primary.name.parts.length - 1].name ?? `(unnamed ${primary.key})`;
+  if (primary.templateParameters && !args) {
+    const own = injectedName(ctx, primary);
+    if (own) return own;
+  }
+  const label = args ? `${name}<${args.map(argumentKey).join(', ')}>` : name;
+  const key = `${primary.first}:${label}:${scopeKey(scope)}`;
+  const known = ctx.records.get(key);
+  if (known) return known;
+  if (ctx.templateDepth > ctx.budget.templateDepth || ctx.records.size > 4000)
+    return unknownType(`templates nested too deeply at ${label}`);
+  ctx.templateDepth++;
+  try {
+    return buildRecord(ctx, primary, scope, args, declarations, label, key);
+  } finally {
+    ctx.templateDepth--;
+  }
+}
+
+let scopeCount = 0;
+const scopeIds = new WeakMap<Scope, number>();
+function scopeKey(scope: Scope): number {
+  let id = scopeIds.get(scope);
+  if (id === undefined) scopeIds.set(scope, (id = ++scopeCount));
+  return id;
+}
+
+/** Inside a class template its own name means the current instance. */
+function injectedName(ctx: Context, primary: RecordDeclaration): Type | undefined {
+  for (let s: Scope | undefined = ctx.scope; s; s = s.parent) {
+    if (s.recordType?.kind === 'record' && s.recordType.record.template === primary) return s.recordType;
+  }
+  return undefined;
+}
+
+function buildRecord(
+  ctx: Context,
+  primary: RecordDeclaration,
+  scope: Scope,
+  args: readonly TemplateValue[] | undefined,
+  declarations: readonly RecordDeclaration[],
+  label: string,
+  key: string,
+): Type {
+  const inner = new Scope(scope, label);
+  let declaration = primary;
+  if (args && primary.templateParameters) {
+    const complete = bindTemplateParameters(ctx, new Scope(scope, label), primary.templateParameters, args);
+    declaration = chooseSpecialisation(ctx, declarations, scope, complete, inner) ?? primary;
+    if (declaration === primary) bindTemplateParameters(ctx, inner, primary.templateParameters, args);
+  }
+  if (!declaration.members) {
+    const vector = vectorTypes.get(label);
+    return vector ?? unknownType(`${label} is declared but not defined in the files that could be read`);
+  }
+  const type: Type & { kind: 'record' } = {
+    kind: 'record',
+    record: emptyRecord(label, inner, declaration, primary, args),
+  };
+  ctx.records.set(key, type);
+  inner.recordType = type;
+  declareAll(inner, declaration.members);
+  const layout = layOut(ctx, declaration, inner);
+  Object.assign(type.record, layout, { methods: methodsOf(declaration.members) });
+  attachOutOfClass(scope, primary, inner);
+  return type;
+}
+
+function emptyRecord(
+  name: string,
+  scope: Scope,
+  declaration: RecordDeclaration,
+  template: RecordDeclaration,
+  args?: readonly TemplateValue[],
+): RecordInfo {
+  return {
+    name,
+    isUnion: declaration.key === 'union',
+    fields: [],
+    bytes: 1,
+    alignment: 1,
+    isVector: false,
+    scope,
+    declaration,
+    methods: new Map(),
+    template,
+    templateArguments: args,
+  };
+}
+
+/** Picks the most specific specialisation that matches; binds its parameters in `inner`. */
+function chooseSpecialisation(
+  ctx: Context,
+  declarations: readonly RecordDeclaration[],
+  scope: Scope,
+  args: readonly TemplateValue[],
+  inner: Scope,
+): RecordDeclaration | undefined {
+  let best: { declaration: RecordDeclaration; bound: Map<string, TemplateValue> } | undefined;
+  for (const declaration of declarations) {
+    if (!isSpecialisation(declaration) || !declaration.members) continue;
+    const pattern = declaration.name?.parts[declaration.name.parts.length - 1].templateArguments ?? [];
+    const bound = matchArguments(ctx, pattern, args, declaration.templateParameters ?? [], scope);
+    if (bound && (!best || bound.size < best.bound.size)) best = { declaration, bound };
+  }
+  if (!best) return undefined;
+  for (const [name, value] of best.bound) inner.define(name, { kind: 'template', value });
+  return best.declaration;
+}
+
+function methodsOf(members: readonly Declaration[]): Map<string, FunctionDeclaration[]> {
+  const methods = new Map<string, FunctionDeclaration[]>();
+  for (const member of members) {
+    if (member.kind !== 'function') continue;
+    const name = member.name.parts[member.name.parts.length - 1].name;
+    const list = methods.get(name);
+    if (list) list.push(member);
+    else methods.set(name, [member]);
+  }
+  return methods;
+}
+
+/** Definitions that stand outside the class replace the declarations inside. */
+function attachOutOfClass(scope: Scope, primary: RecordDeclaration, inner: Scope): void {
+  const record = inner.recordType?.kind === 'record' ? inner.recordType.record : undefined;
+  const own = primary.name?.parts[primary.name.parts.length - 1].name;
+  for (const definition of outOfClass(scope)) {
+    const parts = definition.name.parts;
+    if (parts.length < 2 || parts[parts.length - 2].name !== own || !record) continue;
+    const name = parts[parts.length - 1].name;
+    const list = record.methods.get(name) as FunctionDeclaration[] | undefined;
+    const index = list?.findIndex((m) => !m.body && m.parameters.length === definition.parameters.length) ?? -1;
+    if (list && index >= 0) list[index] = definition;
+    const entity = inner.own(name);
+    if (entity?.kind === 'functions') {
+      const at = entity.declarations.findIndex((m) => !m.body && m.parameters.length === definition.parameters.length);
+      if (at >= 0) entity.declarations[at] = definition;
+    }
+  }
+  for (const variable of outOfClassVariables(scope)) {
+    const parts = variable.scope?.parts ?? [];
+    if (parts[parts.length - 1]?.name === own && variable.name)
+      inner.define(variable.name, { kind: 'global', declaration: variable, scope: inner });
+  }
+}
+
+// ---- layout ----
+
+interface Cursor {
+  offset: number;
+  size: number;
+  alignment: number;
+  /** open bit-field unit */
+  unit?: { offset: number; bytes: number; used: number };
+}
+
+function layOut(
+  ctx: Context,
+  declaration: RecordDeclaration,
+  scope: Scope,
+): Pick<RecordInfo, 'fields' | 'bytes' | 'alignment'> {
+  const fields: Field[] = [];
+  const cursor: Cursor = { offset: 0, size: 0, alignment: 1 };
+  const isUnion = declaration.key === 'union';
+  const packed = declaration.specifiers.isPacked;
+  const place = (name: string, type: Type, extra: Partial<Field>, minimum = 1) => {
+    const bytes = extra.isBase && recordOf(type)?.fields.length === 0 ? 0 : (sizeOf(type) ?? 8);
+    const alignment = Math.max(packed ? 1 : alignOf(type), minimum);
+    const offset = isUnion ? 0 : Math.ceil(cursor.offset / alignment) * alignment;
+    fields.push({ name, type, offset, ...extra });
+    cursor.alignment = Math.max(cursor.alignment, alignment);
+    cursor.offset = offset + bytes;
+    cursor.size = Math.max(cursor.size, cursor.offset);
+    cursor.unit = undefined;
+  };
+  for (const base of declaration.bases) {
+    const type = resolveType(ctx, base.type, scope);
+    if (type.kind === 'record') place(`(base ${type.record.name})`, type, { isBase: true });
+  }
+  // the scope's record must already show the bases while member types are resolved
+  if (scope.recordType?.kind === 'record') Object.assign(scope.recordType.record, { fields });
+  for (const member of declaration.members ?? []) {
+    if (member.kind === 'record' && !member.name)
+      place('(anonymous)', resolveAnonymous(ctx, member, scope), { isAnonymous: true });
+    if (member.kind !== 'variable' || member.specifiers.isStatic || member.specifiers.isConstexpr) continue;
+    layOutMember(ctx, member, scope, fields, cursor, place);
+  }
+  const wanted = alignmentOf(ctx, declaration, scope);
+  const alignment = Math.max(cursor.alignment, wanted);
+  return { fields, bytes: Math.max(1, Math.ceil(cursor.size / alignment) * alignment), alignment };
+}
+
+function resolveAnonymous(ctx: Context, member: RecordDeclaration, scope: Scope): Type {
+  return instantiateRecord(ctx, member, scope, undefined);
+}
+
+type PlaceField = (name: string, type: Type, extra: Partial<Field>, minimum?: number) => void;
+
+function layOutMember(
+  ctx: Context,
+  member: VariableDeclaration,
+  scope: Scope,
+  fields: Field[],
+  cursor: Cursor,
+  place: PlaceField,
+): void {
+  const type = resolveType(ctx, member.type, scope);
+  const width =
+    member.bitWidth &&
+    inScope(ctx, scope, () => constantOf(ctx, member.bitWidth as NonNullable<typeof member.bitWidth>));
+  if (width !== undefined) {
+    layOutBits(member.name ?? '', type, width, fields, cursor);
+    return;
+  }
+  const anonymous = !member.name && type.kind === 'record';
+  const minimum = member.specifiers.alignment ? declaredAlignment(ctx, member.specifiers.alignment, scope) : 1;
+  place(member.name ?? '(anonymous)', type, anonymous ? { isAnonymous: true } : {}, minimum);
+}
+
+function layOutBits(name: string, type: Type, width: number, fields: Field[], cursor: Cursor): void {
+  const bytes = sizeOf(type) ?? 4;
+  if (!cursor.unit || cursor.unit.bytes !== bytes || cursor.unit.used + width > bytes * 8 || width === 0) {
+    const offset = Math.ceil(cursor.offset / bytes) * bytes;
+    cursor.unit = { offset, bytes, used: 0 };
+    cursor.alignment = Math.max(cursor.alignment, bytes);
+    cursor.offset = offset + bytes;
+    cursor.size = Math.max(cursor.size, cursor.offset);
+  }
+  if (width === 0) return;
+  fields.push({ name, type, offset: cursor.unit.offset, bits: { first: cursor.unit.used, width } });
+  cursor.unit.used += width;
+}
+
+function alignmentOf(ctx: Context, declaration: RecordDeclaration, scope: Scope): number {
+  const wanted = declaration.specifiers.alignment;
+  return wanted ? declaredAlignment(ctx, wanted, scope) : 1;
+}
+
+/** alignas(16), alignas(float4), __align__(N) */
+export function declaredAlignment(
+  ctx: Context,
+  node: NonNullable<RecordDeclaration['specifiers']['alignment']>,
+  scope: Scope,
+): number {
+  const isType = 'isConst' in node;
+  if (isType) return alignOf(resolveType(ctx, node, scope));
+  return inScope(ctx, scope, () => constantOf(ctx, node)) ?? 1;
+}
+
+/** Field by name, through bases and anonymous members; offsets are relative to the outer record. */
+export function findField(record: RecordInfo, name: string, depth = 0): { path: readonly Field[] } | undefined {
+  if (depth > 16) return undefined;
+  const direct = record.fields.find((f) => f.name === name);
+  if (direct) return { path: [direct] };
+  for (const field of record.fields) {
+    if (!(field.isBase || field.isAnonymous) || field.type.kind !== 'record') continue;
+    const inner = findField(field.type.record, name, depth + 1);
+    if (inner) return { path: [field, ...inner.path] };
+  }
+  return undefined;
+}
+
+/** Methods by name, bases included. */
+export function findMethods(
+  record: RecordInfo,
+  name: string,
+  depth = 0,
+): { declarations: readonly FunctionDeclaration[]; owner: RecordInfo } | undefined {
+  const own = record.methods.get(name);
+  if (own) return { declarations: own, owner: record };
+  if (depth > 16) return undefined;
+  for (const field of record.fields) {
+    if (!field.isBase || field.type.kind !== 'record') continue;
+    const inner = findMethods(field.type.record, name, depth + 1);
+    if (inner) return inner;
+  }
+  return undefined;
+}

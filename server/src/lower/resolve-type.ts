@@ -1,0 +1,177 @@
+/** From syntactic types to semantic ones: lookup, template substitution, array sizes. */
+import type { Expression, NamePart, QualifiedName, TemplateArgument, TypeNode } from '../parse/ast';
+import { builtinTemplateType } from './builtin-types';
+import { constantOf } from './constants';
+import type { Context } from './context';
+import { expression } from './expressions';
+import { lookupQualified } from './lookup';
+import { instantiateRecord } from './records';
+import type { Entity, Scope } from './scope';
+import { Scope as NewScope } from './scope';
+import { bindTemplateParameters } from './templates';
+import {
+  namedTypes,
+  qualified,
+  type TemplateValue,
+  type Type,
+  types,
+  unknownType,
+  vectorTypes,
+  withoutReference,
+} from './types';
+import type { Value } from './values';
+
+/** Resolves a type as seen from a scope. Never throws; what is not known is an unknown type with a reason. */
+export function resolveType(ctx: Context, node: TypeNode, scope: Scope = ctx.scope): Type {
+  return qualified(resolveUnqualified(ctx, node, scope), node.isConst, node.isVolatile);
+}
+
+function resolveUnqualified(ctx: Context, node: TypeNode, scope: Scope): Type {
+  switch (node.kind) {
+    case 'builtin':
+      return namedTypes.get(node.name) ?? unknownType(`type ${node.name}`);
+    case 'named':
+      return resolveName(ctx, node.name, scope);
+    case 'auto':
+      return unknownType('auto');
+    case 'decltype':
+      return inScope(ctx, scope, () => withoutReference(expression(ctx, node.expression).type));
+    case 'pointer':
+      return { kind: 'pointer', to: resolveType(ctx, node.to, scope), isRestrict: node.restrict };
+    case 'reference': {
+      const to = resolveType(ctx, node.to, scope);
+      return to.kind === 'reference' ? to : { kind: 'reference', to };
+    }
+    case 'array': {
+      const count = node.size && inScope(ctx, scope, () => constantOf(ctx, node.size as Expression));
+      return { kind: 'array', of: resolveType(ctx, node.of, scope), count };
+    }
+    case 'record':
+      return instantiateRecord(ctx, node.record, scope, undefined);
+    case 'enum':
+      return { kind: 'enum', scalar: 'i32', name: 'enum' };
+    case 'function':
+      return { kind: 'function' };
+    case 'packExpansion':
+      return resolveType(ctx, node.of, scope);
+    case 'memberPointer':
+      return unknownType('pointer to member');
+    default:
+      return unknownType(node.kind === 'unknown' ? node.reason : 'type not understood');
+  }
+}
+
+/** Runs something with another innermost scope. */
+export function inScope<T>(ctx: Context, scope: Scope, run: () => T): T {
+  const saved = ctx.scope;
+  ctx.scope = scope;
+  try {
+    return run();
+  } finally {
+    ctx.scope = saved;
+  }
+}
+
+function resolveName(ctx: Context, name: QualifiedName, scope: Scope): Type {
+  const last = name.parts[name.parts.length - 1];
+  const entity = lookupQualified(ctx, scope, name);
+  const found = entity && resolveNamedType(ctx, scope, entity, last);
+  if (found) return found;
+  const known = namedTypes.get(last.name) ?? vectorTypes.get(last.name) ?? builtinTemplateType(ctx, name, scope);
+  return (
+    known ??
+    unknownType(`type ${name.parts.map((p) => p.name).join('::')} is not declared in the files that could be read`)
+  );
+}
+
+/** The type an entity stands for, with the template arguments written behind its name; undefined when it is no type. */
+export function resolveNamedType(ctx: Context, from: Scope, entity: Entity, part: NamePart): Type | undefined {
+  switch (entity.kind) {
+    case 'type':
+      return entity.type;
+    case 'template':
+      return entity.value.kind === 'type' ? entity.value.type : undefined;
+    case 'record': {
+      const primary = entity.declarations.find((d) => d.members && !isSpecialisation(d)) ?? entity.declarations[0];
+      const args = part.templateArguments ? evaluateArguments(ctx, part.templateArguments, from) : undefined;
+      return instantiateRecord(ctx, primary, entity.scope, args, entity.declarations);
+    }
+    case 'alias':
+      return resolveAlias(ctx, entity, part, from);
+    case 'enum': {
+      const under = entity.declaration.underlying && resolveType(ctx, entity.declaration.underlying, entity.scope);
+      return { kind: 'enum', scalar: under?.kind === 'scalar' ? under.scalar : 'i32', name: part.name };
+    }
+    default:
+      return undefined;
+  }
+}
+
+export const isSpecialisation = (d: { name?: QualifiedName }): boolean =>
+  d.name?.parts[d.name.parts.length - 1].templateArguments !== undefined;
+
+function resolveAlias(ctx: Context, entity: Entity & { kind: 'alias' }, part: NamePart, from: Scope): Type {
+  if (ctx.templateDepth > ctx.budget.templateDepth) return unknownType('templates nested too deeply');
+  ctx.templateDepth++;
+  try {
+    const parameters = entity.declaration.templateParameters;
+    if (!parameters) return resolveType(ctx, entity.declaration.type, entity.scope);
+    const scope = new NewScope(entity.scope, entity.declaration.name);
+    bindTemplateParameters(ctx, scope, parameters, evaluateArguments(ctx, part.templateArguments ?? [], from));
+    return resolveType(ctx, entity.declaration.type, scope);
+  } finally {
+    ctx.templateDepth--;
+  }
+}
+
+/** Evaluates written template arguments. Packs are expanded. */
+export function evaluateArguments(ctx: Context, args: readonly TemplateArgument[], scope: Scope): TemplateValue[] {
+  const out: TemplateValue[] = [];
+  for (const argument of args) {
+    const value = evaluateArgument(ctx, argument, scope);
+    if (argument.pack && value.kind === 'pack') out.push(...value.elements);
+    else out.push(value);
+  }
+  return out;
+}
+
+function evaluateArgument(ctx: Context, argument: TemplateArgument, scope: Scope): TemplateValue {
+  if (argument.type) {
+    const named = argument.type.kind === 'named' && argument.type.name;
+    const entity = named ? lookupQualified(ctx, scope, named) : undefined;
+    if (entity?.kind === 'template' && entity.value.kind !== 'type') return entity.value;
+    if (entity?.kind === 'functions' && named)
+      return { kind: 'name', name: named.parts[named.parts.length - 1].name, entity };
+    const type = resolveType(ctx, argument.type, scope);
+    if (type.kind !== 'unknown' || !argument.expression) {
+      if (type.kind === 'unknown' && named)
+        return { kind: 'name', name: named.parts[named.parts.length - 1].name, entity };
+      return { kind: 'type', type };
+    }
+  }
+  if (argument.expression) {
+    const node = argument.expression;
+    return inScope(ctx, scope, () => templateValueOf(ctx, expression(ctx, node)));
+  }
+  return { kind: 'unknown', reason: 'template argument not understood' };
+}
+
+export function templateValueOf(ctx: Context, value: Value): TemplateValue {
+  if (value.kind === 'scalar' || value.kind === 'place') {
+    const number = constantValueOf(ctx, value);
+    if (number !== undefined) return { kind: 'number', value: number, type: withoutReference(value.type) };
+  }
+  if (value.kind === 'functions') return { kind: 'name', name: 'function', entity: { kind: 'value', value } };
+  return { kind: 'unknown', reason: 'template argument is not constant' };
+}
+
+function constantValueOf(ctx: Context, value: Value): number | undefined {
+  if (value.kind === 'scalar') return ctx.builder.constantValue(value.register);
+  if (value.kind === 'place' && value.place.kind === 'storage' && value.place.storage.kind === 'scalar') {
+    const register = ctx.known.get(value.place.storage.register) ?? value.place.storage.register;
+    return ctx.builder.constantValue(register);
+  }
+  return undefined;
+}
+
+export const voidType = types.void;

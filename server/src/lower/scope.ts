@@ -1,0 +1,188 @@
+/** Names and what they mean: namespaces, records, functions and blocks, each with a link to the enclosing scope. */
+import type {
+  AliasDeclaration,
+  Declaration,
+  EnumDeclaration,
+  FunctionDeclaration,
+  QualifiedName,
+  RecordDeclaration,
+  VariableDeclaration,
+} from '../parse/ast';
+import type { TemplateValue, Type } from './types';
+import type { Value } from './values';
+
+/** What one name stands for in one scope. */
+export type Entity =
+  | { readonly kind: 'functions'; readonly declarations: FunctionDeclaration[]; readonly scope: Scope }
+  /** A variable at namespace or class scope. */
+  | { readonly kind: 'global'; readonly declaration: VariableDeclaration; readonly scope: Scope }
+  /** A local variable, parameter, capture: already lowered. */
+  | { readonly kind: 'value'; readonly value: Value }
+  | { readonly kind: 'type'; readonly type: Type }
+  | { readonly kind: 'template'; readonly value: TemplateValue }
+  | { readonly kind: 'record'; readonly declarations: RecordDeclaration[]; readonly scope: Scope }
+  | { readonly kind: 'enum'; readonly declaration: EnumDeclaration; readonly scope: Scope }
+  | {
+      readonly kind: 'enumerator';
+      readonly declaration: EnumDeclaration;
+      readonly index: number;
+      readonly scope: Scope;
+    }
+  | { readonly kind: 'alias'; readonly declaration: AliasDeclaration; readonly scope: Scope }
+  | { readonly kind: 'namespace'; readonly scope: Scope }
+  | { readonly kind: 'namespaceAlias'; readonly name: QualifiedName; readonly scope: Scope };
+
+export class Scope {
+  private readonly names = new Map<string, Entity>();
+  readonly using: Scope[] = [];
+  readonly usingNames: QualifiedName[] = [];
+  /** The record whose members these are. */
+  recordType?: Type;
+  /** The object that unqualified members belong to, inside a method. */
+  thisValue?: Value;
+
+  constructor(
+    readonly parent: Scope | undefined,
+    readonly label: string,
+  ) {}
+
+  own(name: string): Entity | undefined {
+    return this.names.get(name);
+  }
+
+  define(name: string, entity: Entity): void {
+    this.names.set(name, entity);
+  }
+
+  entries(): IterableIterator<[string, Entity]> {
+    return this.names.entries();
+  }
+}
+
+/** Puts declarations into a scope (names only; nothing is evaluated). Safe on any tree. */
+export function declareAll(scope: Scope, declarations: readonly Declaration[]): void {
+  for (const declaration of declarations) declare(scope, declaration);
+}
+
+function declare(scope: Scope, declaration: Declaration): void {
+  switch (declaration.kind) {
+    case 'function':
+      declareFunction(scope, declaration);
+      break;
+    case 'variable':
+      if (declaration.scope) declareStaticMember(scope, declaration);
+      else if (declaration.name) scope.define(declaration.name, { kind: 'global', declaration, scope });
+      declareInPlaceTypes(scope, declaration);
+      break;
+    case 'record':
+      declareRecord(scope, declaration);
+      break;
+    case 'enum':
+      declareEnum(scope, declaration);
+      break;
+    case 'alias':
+      if (declaration.type.kind === 'record') declareRecord(scope, declaration.type.record);
+      if (declaration.type.kind === 'enum') declareEnum(scope, declaration.type.enumeration);
+      scope.define(declaration.name, { kind: 'alias', declaration, scope });
+      break;
+    case 'namespace':
+      declareNamespace(scope, declaration);
+      break;
+    case 'using':
+      scope.usingNames.push(declaration.name);
+      if (!declaration.isDirective) {
+        const last = declaration.name.parts[declaration.name.parts.length - 1];
+        if (declaration.name.parts.length > 1 && !scope.own(last.name))
+          usingDeclarations(scope).set(last.name, declaration.name);
+      }
+      break;
+    default:
+      break;
+  }
+}
+
+const usings = new WeakMap<Scope, Map<string, QualifiedName>>();
+
+/** `using a::b;` declarations of a scope, by the name they bring in. */
+export function usingDeclarations(scope: Scope): Map<string, QualifiedName> {
+  let map = usings.get(scope);
+  if (!map) usings.set(scope, (map = new Map()));
+  return map;
+}
+
+function declareFunction(scope: Scope, declaration: FunctionDeclaration): void {
+  const parts = declaration.name.parts;
+  let target = scope;
+  // an out-of-class or qualified definition belongs to the named scope where that is a namespace; methods are matched by record
+  for (const part of parts.slice(0, -1)) {
+    const entity = target.own(part.name);
+    if (entity?.kind === 'namespace') target = entity.scope;
+    else {
+      outOfClass(target).push(declaration);
+      return;
+    }
+  }
+  const name = parts[parts.length - 1].name;
+  const known = target.own(name);
+  if (known?.kind === 'functions') known.declarations.push(declaration);
+  else if (!known || known.kind === 'record')
+    target.define(name, { kind: 'functions', declarations: [declaration], scope: target });
+}
+
+const definitions = new WeakMap<Scope, FunctionDeclaration[]>();
+
+/** Definitions `T Record::method(…) {…}` that stand in this scope. */
+export function outOfClass(scope: Scope): FunctionDeclaration[] {
+  let list = definitions.get(scope);
+  if (!list) definitions.set(scope, (list = []));
+  return list;
+}
+
+const staticMembers = new WeakMap<Scope, VariableDeclaration[]>();
+
+export function outOfClassVariables(scope: Scope): VariableDeclaration[] {
+  let list = staticMembers.get(scope);
+  if (!list) staticMembers.set(scope, (list = []));
+  return list;
+}
+
+function declareStaticMember(scope: Scope, declaration: VariableDeclaration): void {
+  outOfClassVariables(scope).push(declaration);
+}
+
+function declareInPlaceTypes(scope: Scope, declaration: VariableDeclaration): void {
+  let type = declaration.type;
+  while (type.kind === 'array' || type.kind === 'pointer') type = type.kind === 'array' ? type.of : type.to;
+  if (type.kind === 'record') declareRecord(scope, type.record);
+  if (type.kind === 'enum') declareEnum(scope, type.enumeration);
+}
+
+function declareRecord(scope: Scope, declaration: RecordDeclaration): void {
+  const parts = declaration.name?.parts;
+  if (!parts) return;
+  const name = parts[parts.length - 1].name;
+  const known = scope.own(name);
+  if (known?.kind === 'record') known.declarations.push(declaration);
+  else scope.define(name, { kind: 'record', declarations: [declaration], scope });
+}
+
+function declareEnum(scope: Scope, declaration: EnumDeclaration): void {
+  const parts = declaration.name?.parts;
+  if (parts) scope.define(parts[parts.length - 1].name, { kind: 'enum', declaration, scope });
+  if (declaration.isScoped) return;
+  declaration.enumerators?.forEach((enumerator, index) => {
+    scope.define(enumerator.name, { kind: 'enumerator', declaration, index, scope });
+  });
+}
+
+function declareNamespace(scope: Scope, declaration: Declaration & { kind: 'namespace' }): void {
+  if (declaration.alias) {
+    scope.define(declaration.name, { kind: 'namespaceAlias', name: declaration.alias, scope });
+    return;
+  }
+  const known = declaration.name ? scope.own(declaration.name) : undefined;
+  const inner = known?.kind === 'namespace' ? known.scope : new Scope(scope, declaration.name);
+  if (declaration.name) scope.define(declaration.name, { kind: 'namespace', scope: inner });
+  if (!declaration.name || declaration.isInline) scope.using.push(inner);
+  declareAll(inner, declaration.members);
+}

@@ -1,0 +1,278 @@
+/** Statements: blocks, branches, switches, jumps; loops are in loops.ts. */
+import type * as ast from '../parse/ast';
+import { asmStatement } from './builtins/inline-ptx';
+import { returnValue } from './calls';
+import { type Context, type JumpTarget, placeOf, skip } from './context';
+import { toPredicate } from './conversions';
+import { expression } from './expressions';
+import { forgetAssigned, mergeKnown } from './flow';
+import { doStatement, forStatement, rangeForStatement, whileStatement } from './loops';
+import { scalarBinary } from './operators';
+import { rvalue } from './places';
+import { declareAll, Scope } from './scope';
+import { types } from './types';
+import type { Value } from './values';
+import { declareVariable } from './variables';
+
+const MAX_DEPTH = 300;
+let depth = 0;
+
+/** Lowers a statement; behind a return or break nothing is emitted. */
+export function statement(ctx: Context, node: ast.Statement): void {
+  if (depth > MAX_DEPTH) {
+    skip(ctx, node, 'statements nested too deeply to follow');
+    return;
+  }
+  depth++;
+  try {
+    lowerStatement(ctx, node);
+  } finally {
+    depth--;
+  }
+}
+
+function lowerStatement(ctx: Context, node: ast.Statement): void {
+  if (!ctx.builder.reachable && node.kind !== 'label' && node.kind !== 'case') return;
+  switch (node.kind) {
+    case 'compound':
+      withScope(ctx, 'block', () => {
+        for (const s of node.body) statement(ctx, s);
+      });
+      break;
+    case 'declaration':
+      localDeclarations(ctx, node.declarations);
+      break;
+    case 'expression':
+      ctx.discarded = node.expression;
+      expression(ctx, node.expression);
+      break;
+    case 'if':
+      ifStatement(ctx, node);
+      break;
+    case 'for':
+      forStatement(ctx, node);
+      break;
+    case 'rangeFor':
+      rangeForStatement(ctx, node);
+      break;
+    case 'while':
+      whileStatement(ctx, node);
+      break;
+    case 'do':
+      doStatement(ctx, node);
+      break;
+    case 'switch':
+      switchStatement(ctx, node);
+      break;
+    case 'break':
+    case 'continue':
+      jumpStatement(ctx, node);
+      break;
+    case 'return':
+      returnValue(ctx, node);
+      break;
+    case 'asm':
+      asmStatement(ctx, node);
+      break;
+    case 'try':
+      statement(ctx, node.body);
+      break;
+    case 'goto':
+    case 'label':
+      skip(ctx, node, 'goto is not followed');
+      break;
+    case 'unknownStatement':
+      skip(ctx, node, node.reason);
+      break;
+    default:
+      break;
+  }
+}
+
+export function withScope(ctx: Context, label: string, run: () => void): void {
+  const saved = ctx.scope;
+  ctx.scope = new Scope(saved, label);
+  run();
+  ctx.scope = saved;
+}
+
+function localDeclarations(ctx: Context, declarations: readonly ast.Declaration[]): void {
+  for (const declaration of declarations) {
+    if (declaration.kind === 'variable') {
+      const isLocalConstant =
+        declaration.specifiers.isStatic && !declaration.specifiers.isShared && declaration.type.isConst;
+      if (isLocalConstant) declareAll(ctx.scope, [declaration]);
+      else declareVariable(ctx, declaration);
+    } else if (declaration.kind === 'unknownDeclaration') skip(ctx, declaration, declaration.reason);
+    else declareAll(ctx.scope, [declaration]);
+  }
+}
+
+/** The truth of a condition, which may declare a variable. */
+export function conditionOf(ctx: Context, node: ast.Expression | ast.VariableDeclaration): number {
+  if (node.kind !== 'variable') return toPredicate(ctx, rvalue(ctx, expression(ctx, node), node));
+  declareVariable(ctx, node);
+  const entity = node.name ? ctx.scope.own(node.name) : undefined;
+  const value: Value =
+    entity?.kind === 'value' ? entity.value : { kind: 'unknown', type: types.bool, reason: 'condition' };
+  return toPredicate(ctx, rvalue(ctx, value, node));
+}
+
+function ifStatement(ctx: Context, node: ast.IfStatement): void {
+  withScope(ctx, 'if', () => {
+    if (node.initializer) statement(ctx, node.initializer);
+    const condition = conditionOf(ctx, node.condition);
+    const constant = ctx.builder.constantValue(condition);
+    if (constant !== undefined) {
+      const taken = constant ? node.then : node.else;
+      if (taken) statement(ctx, taken);
+      return;
+    }
+    branches(ctx, node, condition);
+  });
+}
+
+function branches(ctx: Context, node: ast.IfStatement, condition: number): void {
+  const b = ctx.builder;
+  const thenBlock = b.newBlock();
+  const join = b.newBlock();
+  const elseBlock = node.else ? b.newBlock() : join;
+  b.branch(condition, thenBlock, elseBlock, {
+    place: placeOf(ctx, { first: node.condition.first, last: node.condition.last }),
+    kind: 'if',
+  });
+  const before = ctx.known;
+  const ends: Map<number, number>[] = node.else ? [] : [before];
+  const side = (block: number, body: ast.Statement) => {
+    ctx.known = new Map(before);
+    b.use(block);
+    b.enterRegion();
+    withScope(ctx, 'branch', () => statement(ctx, body));
+    if (b.reachable) ends.push(ctx.known);
+    b.jump(join);
+    b.leaveRegion();
+  };
+  side(thenBlock, node.then);
+  if (node.else) side(elseBlock, node.else);
+  b.use(join);
+  if (ends.length === 0) b.exit(); // both sides left: nothing comes here
+  ctx.known = mergeKnown(ends);
+}
+
+function jumpStatement(ctx: Context, node: ast.JumpStatement): void {
+  const jumps = ctx.frame.jumps;
+  const target = node.kind === 'break' ? jumps[jumps.length - 1] : lastLoop(jumps);
+  if (!target) {
+    skip(ctx, node, `${node.kind} outside a loop`);
+    return;
+  }
+  const block = node.kind === 'break' ? target.breakBlock : target.continueBlock;
+  if (ctx.builder.reachable) (node.kind === 'break' ? target.onBreak : target.onContinue).push(new Map(ctx.known));
+  if (block !== undefined) ctx.builder.jump(block);
+}
+
+function lastLoop(jumps: readonly JumpTarget[]): JumpTarget | undefined {
+  for (let i = jumps.length - 1; i >= 0; i--) if (jumps[i].continueBlock !== undefined) return jumps[i];
+  return undefined;
+}
+
+// ---- switch ----
+
+interface SwitchSection {
+  readonly labels: ast.CaseStatement[];
+  readonly body: ast.Statement[];
+}
+
+function switchStatement(ctx: Context, node: ast.SwitchStatement): void {
+  withScope(ctx, 'switch', () => {
+    if (node.initializer) statement(ctx, node.initializer);
+    const condition = node.condition.kind === 'variable' ? undefined : node.condition;
+    const value = condition ? rvalue(ctx, expression(ctx, condition), condition) : undefined;
+    if (value?.kind !== 'scalar') {
+      skip(ctx, node, value?.kind === 'unknown' ? value.reason : 'switch over a value that could not be followed');
+      return;
+    }
+    lowerSections(ctx, node, value, sectionsOf(node.body));
+  });
+}
+
+function sectionsOf(body: ast.Statement): SwitchSection[] {
+  const sections: SwitchSection[] = [];
+  for (const s of body.kind === 'compound' ? body.body : [body]) {
+    const last = sections[sections.length - 1];
+    if (s.kind === 'case') {
+      if (last && last.body.length === 0) last.labels.push(s);
+      else sections.push({ labels: [s], body: [] });
+    } else if (last) last.body.push(s);
+  }
+  return sections;
+}
+
+/** A chain of comparisons, then the sections, each falling into the next. */
+function lowerSections(
+  ctx: Context,
+  node: ast.SwitchStatement,
+  value: Value & { kind: 'scalar' },
+  sections: readonly SwitchSection[],
+): void {
+  const b = ctx.builder;
+  const join = b.newBlock();
+  const blocks = sections.map(() => b.newBlock());
+  let fallback = join;
+  sections.forEach((section, i) => {
+    for (const label of section.labels) {
+      if (!label.value) fallback = blocks[i];
+      else compareCase(ctx, node, value, label, blocks[i]);
+    }
+  });
+  b.jump(fallback);
+  const target: JumpTarget = {
+    breakBlock: join,
+    continueBlock: undefined,
+    onBreak: fallback === join ? [new Map(ctx.known)] : [],
+    onContinue: [],
+  };
+  ctx.frame.jumps.push(target);
+  const before = new Map(ctx.known);
+  sections.forEach((section, i) => {
+    b.use(blocks[i]);
+    ctx.known = new Map(before);
+    // a section may be entered from the one above it
+    if (i > 0)
+      forgetAssigned(
+        ctx,
+        sections.slice(0, i).flatMap((s) => s.body),
+      );
+    b.enterRegion();
+    withScope(ctx, 'case', () => {
+      for (const s of section.body) statement(ctx, s);
+    });
+    b.leaveRegion();
+    if (b.reachable && i + 1 === sections.length) target.onBreak.push(new Map(ctx.known));
+    b.jump(blocks[i + 1] ?? join);
+  });
+  ctx.frame.jumps.pop();
+  b.use(join);
+  ctx.known = mergeKnown(target.onBreak);
+}
+
+function compareCase(
+  ctx: Context,
+  node: ast.SwitchStatement,
+  value: Value & { kind: 'scalar' },
+  label: ast.CaseStatement,
+  block: number,
+): void {
+  if (!label.value) return;
+  const b = ctx.builder;
+  const wanted = rvalue(ctx, expression(ctx, label.value), label.value);
+  if (wanted.kind !== 'scalar') return;
+  const test = scalarBinary(ctx, '==', value, wanted);
+  const next = b.newBlock();
+  if (test.kind === 'scalar')
+    b.branch(test.register, block, next, {
+      place: placeOf(ctx, { first: node.condition.first, last: node.condition.last }),
+      kind: 'switch',
+    });
+  b.use(next);
+}

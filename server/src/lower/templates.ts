@@ -1,0 +1,249 @@
+/** Template parameters: binding, defaults, deduction from call arguments, matching of partial specialisations. */
+import type { FunctionDeclaration, TemplateArgument, TemplateParameter, TypeNode } from '../parse/ast';
+import { constantOf } from './constants';
+import type { Context } from './context';
+import { lookupName } from './lookup';
+import { argumentKey } from './records';
+import { evaluateArguments, inScope, resolveType } from './resolve-type';
+import type { Scope } from './scope';
+import { type TemplateValue, type Type, typeKey, types, unqualified, withoutReference } from './types';
+
+/** Defines the parameters in `scope` from the given arguments and the defaults; returns the complete list. */
+export function bindTemplateParameters(
+  ctx: Context,
+  scope: Scope,
+  parameters: readonly TemplateParameter[],
+  args: readonly TemplateValue[],
+): TemplateValue[] {
+  const complete: TemplateValue[] = [];
+  for (const [i, parameter] of parameters.entries()) {
+    let value: TemplateValue | undefined;
+    if (parameter.pack) value = { kind: 'pack', elements: args.slice(i) };
+    else value = args[i] ?? defaultOf(ctx, scope, parameter);
+    const bound = coerce(
+      ctx,
+      scope,
+      parameter,
+      value ?? { kind: 'unknown', reason: `template parameter ${parameter.name ?? ''} is not known` },
+    );
+    complete.push(bound);
+    if (parameter.name) scope.define(parameter.name, { kind: 'template', value: bound });
+  }
+  return complete;
+}
+
+function defaultOf(ctx: Context, scope: Scope, parameter: TemplateParameter): TemplateValue | undefined {
+  return parameter.default ? evaluateArguments(ctx, [parameter.default], scope)[0] : undefined;
+}
+
+/** A number takes the declared type of its parameter. */
+function coerce(ctx: Context, scope: Scope, parameter: TemplateParameter, value: TemplateValue): TemplateValue {
+  if (value.kind !== 'number' || !parameter.type) return value;
+  const type = resolveType(ctx, parameter.type, scope);
+  return type.kind === 'scalar' || type.kind === 'enum' ? { ...value, type } : value;
+}
+
+/** Deduction state: parameter names and what was found for them. */
+interface Deduction {
+  readonly names: ReadonlySet<string>;
+  readonly found: Map<string, TemplateValue>;
+}
+
+/** Deduces template arguments of a function from the types of call arguments; explicit ones come first. */
+export function deduceArguments(
+  ctx: Context,
+  declaration: FunctionDeclaration,
+  explicit: readonly TemplateValue[],
+  argumentTypes: readonly Type[],
+  scope: Scope,
+): TemplateValue[] {
+  const parameters = declaration.templateParameters ?? [];
+  const state: Deduction = { names: new Set(parameters.flatMap((p) => (p.name ? [p.name] : []))), found: new Map() };
+  parameters.forEach((p, i) => {
+    if (p.name && explicit[i] && !p.pack) state.found.set(p.name, explicit[i]);
+  });
+  declaration.parameters.forEach((parameter, i) => {
+    if (parameter.pack) deducePack(ctx, parameter.type, argumentTypes.slice(i), state, scope);
+    else if (argumentTypes[i]) deduce(ctx, parameter.type, argumentTypes[i], state, scope);
+  });
+  const out: TemplateValue[] = [];
+  for (const [i, parameter] of parameters.entries()) {
+    if (parameter.pack) {
+      const pack = parameter.name ? state.found.get(parameter.name) : undefined;
+      out.push(...(pack?.kind === 'pack' ? pack.elements : explicit.slice(i)));
+      break;
+    }
+    const value = parameter.name ? state.found.get(parameter.name) : undefined;
+    if (!value && parameter.default) break; // defaults are evaluated when the parameters are bound
+    out.push(value ?? { kind: 'unknown', reason: `template parameter ${parameter.name ?? i} cannot be deduced` });
+  }
+  return out;
+}
+
+function deducePack(ctx: Context, node: TypeNode, args: readonly Type[], state: Deduction, scope: Scope): void {
+  const elements: TemplateValue[] = [];
+  let name: string | undefined;
+  for (const type of args) {
+    const inner: Deduction = { names: state.names, found: new Map() };
+    deduce(ctx, node, type, inner, scope);
+    for (const [n, value] of inner.found) {
+      name = n;
+      elements.push(value);
+    }
+  }
+  if (!name) name = packName(node);
+  if (name) state.found.set(name, { kind: 'pack', elements });
+}
+
+function packName(node: TypeNode): string | undefined {
+  if (node.kind === 'named') return node.name.parts[0].name;
+  if (node.kind === 'packExpansion') return packName(node.of);
+  if (node.kind === 'reference' || node.kind === 'pointer') return packName(node.to);
+  return undefined;
+}
+
+function deduce(ctx: Context, node: TypeNode, type: Type, state: Deduction, scope: Scope): void {
+  const actual = withoutReference(type);
+  switch (node.kind) {
+    case 'named':
+      deduceNamed(ctx, node, actual, state, scope);
+      break;
+    case 'reference':
+      deduce(ctx, node.to, actual, state, scope);
+      break;
+    case 'pointer':
+      if (actual.kind === 'pointer') deduce(ctx, node.to, actual.to, state, scope);
+      else if (actual.kind === 'array') deduce(ctx, node.to, actual.of, state, scope);
+      break;
+    case 'array':
+      if (actual.kind !== 'array') break;
+      deduce(ctx, node.of, actual.of, state, scope);
+      if (node.size?.kind === 'name' && actual.count !== undefined) {
+        setOnce(state, node.size.name.parts[0].name, { kind: 'number', value: actual.count, type: types.ulong });
+      }
+      break;
+    case 'packExpansion':
+      deduce(ctx, node.of, type, state, scope);
+      break;
+    default:
+      break;
+  }
+}
+
+function setOnce(state: Deduction, name: string, value: TemplateValue): void {
+  if (state.names.has(name) && !state.found.has(name)) state.found.set(name, value);
+}
+
+function deduceNamed(
+  ctx: Context,
+  node: TypeNode & { kind: 'named' },
+  type: Type,
+  state: Deduction,
+  scope: Scope,
+): void {
+  const part = node.name.parts[node.name.parts.length - 1];
+  if (node.name.parts.length === 1 && !part.templateArguments && state.names.has(part.name)) {
+    const plain = unqualified(type.kind === 'array' ? { kind: 'pointer', to: type.of } : type);
+    // `const T*` deduces T without the const that the pattern itself supplies
+    setOnce(state, part.name, {
+      kind: 'type',
+      type: type.isConst && !node.isConst ? { ...plain, isConst: true } : plain,
+    });
+    return;
+  }
+  if (!part.templateArguments || type.kind !== 'record' || !type.record.templateArguments) return;
+  const entity = lookupName(ctx, scope, part.name);
+  if (entity?.kind === 'record' && type.record.template && !entity.declarations.includes(type.record.template)) return;
+  deduceList(ctx, part.templateArguments, type.record.templateArguments, state, scope);
+}
+
+function deduceList(
+  ctx: Context,
+  pattern: readonly TemplateArgument[],
+  args: readonly TemplateValue[],
+  state: Deduction,
+  scope: Scope,
+): void {
+  pattern.forEach((p, i) => {
+    const actual = args[i];
+    if (!actual) return;
+    const name = nameOfArgument(p);
+    if (name && state.names.has(name))
+      setOnce(state, name, p.pack ? { kind: 'pack', elements: args.slice(i) } : actual);
+    else if (p.type && actual.kind === 'type') deduce(ctx, p.type, actual.type, state, scope);
+  });
+}
+
+function nameOfArgument(argument: TemplateArgument): string | undefined {
+  if (
+    argument.type?.kind === 'named' &&
+    argument.type.name.parts.length === 1 &&
+    !argument.type.name.parts[0].templateArguments
+  ) {
+    return argument.type.isConst ? undefined : argument.type.name.parts[0].name;
+  }
+  if (argument.expression?.kind === 'name' && argument.expression.name.parts.length === 1)
+    return argument.expression.name.parts[0].name;
+  return undefined;
+}
+
+/** Matches a partial specialisation's arguments against actual ones; the bindings of its parameters, or undefined. */
+export function matchArguments(
+  ctx: Context,
+  pattern: readonly TemplateArgument[],
+  args: readonly TemplateValue[],
+  parameters: readonly TemplateParameter[],
+  scope: Scope,
+): Map<string, TemplateValue> | undefined {
+  const state: Deduction = { names: new Set(parameters.flatMap((p) => (p.name ? [p.name] : []))), found: new Map() };
+  for (const [i, p] of pattern.entries()) {
+    const actual = args[i];
+    if (!actual) return p.pack ? state.found : undefined;
+    if (!matchOne(ctx, p, actual, state, scope, args.slice(i))) return undefined;
+  }
+  return state.found;
+}
+
+function matchOne(
+  ctx: Context,
+  p: TemplateArgument,
+  actual: TemplateValue,
+  state: Deduction,
+  scope: Scope,
+  rest: readonly TemplateValue[],
+): boolean {
+  const name = nameOfArgument(p);
+  if (name && state.names.has(name)) {
+    const known = state.found.get(name);
+    if (known) return argumentKey(known) === argumentKey(actual);
+    state.found.set(name, p.pack ? { kind: 'pack', elements: rest } : actual);
+    return true;
+  }
+  if (p.type && actual.kind === 'type') return matchType(ctx, p.type, actual.type, state, scope);
+  if (p.expression && actual.kind === 'number') {
+    const node = p.expression;
+    return inScope(ctx, scope, () => constantOf(ctx, node)) === actual.value;
+  }
+  return false;
+}
+
+function matchType(ctx: Context, node: TypeNode, type: Type, state: Deduction, scope: Scope): boolean {
+  if (node.kind === 'named' && node.name.parts.length === 1) {
+    const part = node.name.parts[0];
+    if (state.names.has(part.name) && !part.templateArguments) {
+      if (node.isConst && !type.isConst) return false;
+      setOnce(state, part.name, { kind: 'type', type: node.isConst ? unqualified(type) : type });
+      return true;
+    }
+    if (part.templateArguments && type.kind === 'record' && type.record.templateArguments) {
+      if (!type.record.name.startsWith(`${part.name}<`)) return false;
+      deduceList(ctx, part.templateArguments, type.record.templateArguments, state, scope);
+      return true;
+    }
+  }
+  if (node.kind === 'pointer') return type.kind === 'pointer' && matchType(ctx, node.to, type.to, state, scope);
+  if (node.kind === 'array') return type.kind === 'array' && matchType(ctx, node.of, type.of, state, scope);
+  if (node.kind === 'reference') return type.kind === 'reference' && matchType(ctx, node.to, type.to, state, scope);
+  const plain = resolveType(ctx, node, scope);
+  return typeKey(plain) === typeKey(type) && Boolean(plain.isConst) === Boolean(type.isConst);
+}

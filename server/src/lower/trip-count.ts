@@ -1,0 +1,100 @@
+/** Loops whose number of iterations is a compile-time constant. */
+import type * as ast from '../parse/ast';
+import { constantOf } from './constants';
+import type { Context } from './context';
+import { lookupName } from './lookup';
+
+const LIMIT = 4096;
+
+type Step = (value: number) => number;
+
+const compare: Record<string, (a: number, b: number) => boolean> = {
+  '<': (a, b) => a < b,
+  '<=': (a, b) => a <= b,
+  '>': (a, b) => a > b,
+  '>=': (a, b) => a >= b,
+  '!=': (a, b) => a !== b,
+};
+const mirrored: Record<string, string> = { '<': '>', '<=': '>=', '>': '<', '>=': '<=', '!=': '!=' };
+
+const compound: Partial<Record<string, (value: number, by: number) => number>> = {
+  '+=': (v, by) => v + by,
+  '-=': (v, by) => v - by,
+  '*=': (v, by) => v * by,
+  '/=': (v, by) => Math.trunc(v / by),
+  '<<=': (v, by) => v * 2 ** by,
+  '>>=': (v, by) => Math.floor(v / 2 ** by),
+};
+
+/** Iterations of a for loop, after its initialiser was lowered; undefined when not constant or above 4096. */
+export function tripCount(ctx: Context, node: ast.ForStatement): number | undefined {
+  if (!node.condition || node.condition.kind !== 'binary' || !node.increment) return undefined;
+  const name = loopVariable(node.increment);
+  if (!name || assigns(node.body, name, 0)) return undefined;
+  const start = constantVariable(ctx, name);
+  const step = stepOf(ctx, node.increment);
+  const test = testOf(ctx, node.condition, name);
+  if (start === undefined || !step || !test) return undefined;
+  let trips = 0;
+  for (let value = start; test(value); value = step(value)) if (++trips > LIMIT) return undefined;
+  return trips;
+}
+
+function nameOf(node: ast.Expression): string | undefined {
+  return node.kind === 'name' && node.name.parts.length === 1 ? node.name.parts[0].name : undefined;
+}
+
+function loopVariable(node: ast.Expression): string | undefined {
+  if (node.kind === 'unary' && /\+\+|--/.test(node.operator)) return nameOf(node.operand);
+  if (node.kind === 'assign') return nameOf(node.left);
+  return undefined;
+}
+
+function stepOf(ctx: Context, node: ast.Expression): Step | undefined {
+  if (node.kind === 'unary') return node.operator.includes('+') ? (v) => v + 1 : (v) => v - 1;
+  if (node.kind !== 'assign') return undefined;
+  const apply = compound[node.operator];
+  const by = constantOf(ctx, node.operator === '=' ? (stepOfPlain(node) ?? node.right) : node.right);
+  if (by === undefined || by === 0) return undefined;
+  if (apply) return (v) => apply(v, by);
+  if (node.operator !== '=' || node.right.kind !== 'binary') return undefined;
+  const same: ((value: number, by: number) => number) | undefined = compound[`${node.right.operator}=`];
+  return same !== undefined && stepOfPlain(node) ? (v) => same(v, by) : undefined;
+}
+
+/** `i = i + 2` */
+function stepOfPlain(node: ast.AssignExpression): ast.Expression | undefined {
+  const { right } = node;
+  if (right.kind !== 'binary' || nameOf(right.left) !== nameOf(node.left)) return undefined;
+  return right.right;
+}
+
+function testOf(ctx: Context, node: ast.BinaryExpression, name: string): ((value: number) => boolean) | undefined {
+  const onLeft = nameOf(node.left) === name;
+  const other = onLeft ? node.right : nameOf(node.right) === name ? node.left : undefined;
+  const fn = compare[onLeft ? node.operator : (mirrored[node.operator] ?? '')];
+  if (!other || !fn) return undefined;
+  const bound = constantOf(ctx, other);
+  return bound === undefined ? undefined : (value) => fn(value, bound);
+}
+
+/** The constant a local variable has here. */
+function constantVariable(ctx: Context, name: string): number | undefined {
+  const entity = lookupName(ctx, ctx.scope, name);
+  if (entity?.kind !== 'value' || entity.value.kind !== 'place' || entity.value.place.kind !== 'storage')
+    return undefined;
+  const storage = entity.value.place.storage;
+  if (storage.kind !== 'scalar') return undefined;
+  const register = ctx.known.get(storage.register);
+  return register === undefined ? undefined : ctx.builder.constantValue(register);
+}
+
+/** The body changes the loop variable itself. */
+function assigns(value: unknown, name: string, depth: number): boolean {
+  if (typeof value !== 'object' || value === null || depth > 200 || value instanceof Set) return false;
+  if (Array.isArray(value)) return value.some((v) => assigns(v, name, depth + 1));
+  const node = value as ast.Expression;
+  if (node.kind === 'assign' && nameOf(node.left) === name) return true;
+  if (node.kind === 'unary' && /\+\+|--|^&$/.test(node.operator) && nameOf(node.operand) === name) return true;
+  return Object.values(value).some((v) => assigns(v, name, depth + 1));
+}

@@ -1,0 +1,80 @@
+/** What an expression gives while it is lowered. */
+import type { FunctionDeclaration, LambdaExpression, Node } from '../parse/ast';
+import type { Register } from '../program/program';
+import type { Scope } from './scope';
+import type { TemplateValue, Type } from './types';
+
+export type Value =
+  /** A number or pointer in a register. */
+  | { readonly kind: 'scalar'; readonly type: Type; readonly register: Register }
+  /** A record or array in registers, by field or element. */
+  | { readonly kind: 'aggregate'; readonly type: Type; readonly elements: readonly Value[] }
+  /** An lvalue. */
+  | { readonly kind: 'place'; readonly type: Type; readonly place: Place }
+  /** A pointer to something that lives in registers: known while lowering, it has no address. */
+  | { readonly kind: 'placePointer'; readonly type: Type; readonly target: RegisterTarget }
+  | {
+      readonly kind: 'functions';
+      readonly type: Type;
+      readonly declarations: readonly FunctionDeclaration[];
+      readonly scope: Scope;
+      readonly templateArguments?: readonly TemplateValue[];
+      readonly self?: Value;
+    }
+  | { readonly kind: 'lambda'; readonly type: Type; readonly lambda: LambdaExpression; readonly scope: Scope }
+  /** A function that is built in: math, atomics, shuffles … */
+  | {
+      readonly kind: 'builtin';
+      readonly type: Type;
+      readonly name: string;
+      readonly templateArguments?: readonly TemplateValue[];
+      readonly self?: Value;
+    }
+  | { readonly kind: 'pack'; readonly type: Type; readonly elements: readonly Value[] }
+  | { readonly kind: 'void'; readonly type: Type }
+  | { readonly kind: 'unknown'; readonly type: Type; readonly reason: string };
+
+export type Place = { readonly kind: 'storage'; readonly storage: Storage; readonly isConst?: boolean } | MemoryPlace;
+
+/** Bytes in memory. `node` is the expression a user would point at when this place is read or written. */
+export interface MemoryPlace {
+  readonly kind: 'memory';
+  readonly address: Register;
+  readonly offset: number;
+  readonly node: Node;
+  /** Index into the program's objects where the pointer's origin is known. */
+  readonly object?: number;
+  readonly readOnly?: boolean;
+  readonly isVolatile?: boolean;
+  readonly bits?: { readonly first: number; readonly width: number };
+}
+
+/** An element (or the start) of an array in registers: `&acc[2]`, or a single object: `&x`. */
+export interface RegisterTarget {
+  /** the elements that can be reached by pointer arithmetic */
+  readonly elements: readonly Storage[];
+  readonly index: number;
+  readonly elementType: Type;
+  /** what was declared, should it have to move to memory after all */
+  readonly owner?: LocalDeclaration;
+}
+
+/** Identity of a local array, for moving it to memory when an index is not constant. */
+export interface LocalDeclaration {
+  readonly key: string;
+  readonly name: string;
+}
+
+/** Where a local variable lives: one register a scalar. */
+export type Storage =
+  | { readonly kind: 'scalar'; readonly type: Type; readonly register: Register }
+  | {
+      readonly kind: 'aggregate';
+      readonly type: Type;
+      readonly elements: readonly Storage[];
+      readonly owner?: LocalDeclaration;
+    }
+  /** Holds a value that has no registers: lambda, pointer into registers, function. Assigned once. */
+  | { readonly kind: 'fixed'; readonly type: Type; readonly cell: { value: Value } };
+
+export const unknownValue = (type: Type, reason: string): Value => ({ kind: 'unknown', type, reason });

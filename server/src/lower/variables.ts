@@ -1,0 +1,302 @@
+/** Declarations of variables inside functions, and objects in memory. */
+import type { Expression, Node, Parameter, VariableDeclaration } from '../parse/ast';
+import { construct, initialiseFromList } from './construct';
+import { type Context, placeOf, skip } from './context';
+import { convertValue } from './conversions';
+import { expression } from './expressions';
+import { assign, countParts, rvalue, writeStorage } from './places';
+import { declaredAlignment } from './records';
+import { resolveType } from './resolve-type';
+import type { Scope } from './scope';
+import { alignOf, scalarOf, sizeOf, type Type, typeKey, withoutReference } from './types';
+import { type LocalDeclaration, type MemoryPlace, type Storage, unknownValue, type Value } from './values';
+
+/** Scalars that one local array may have and still be kept in registers (255 registers a thread at the most). */
+const MAX_REGISTER_PARTS = 512;
+
+/** Registers for a variable of the type; undefined when the type has no such form. */
+export function allocateStorage(ctx: Context, type: Type, name: string, owner?: LocalDeclaration): Storage {
+  const scalar = scalarOf(type);
+  if (scalar) return { kind: 'scalar', type, register: ctx.builder.variable(scalar, name) };
+  if (type.kind === 'record') {
+    return {
+      kind: 'aggregate',
+      type,
+      owner,
+      elements: type.record.fields.map((f) => allocateStorage(ctx, f.type, `${name}.${f.name}`, owner)),
+    };
+  }
+  if (type.kind === 'array') {
+    const elements = Array.from({ length: type.count ?? 0 }, (_, i) =>
+      allocateStorage(ctx, type.of, `${name}[${i}]`, owner),
+    );
+    return { kind: 'aggregate', type, elements, owner };
+  }
+  return { kind: 'fixed', type, cell: { value: unknownValue(type, `${name} is not initialised`) } };
+}
+
+export function declareVariable(ctx: Context, declaration: VariableDeclaration): void {
+  const s = declaration.specifiers;
+  if (s.isShared) declareShared(ctx, declaration);
+  else if (declaration.bindings) declareBindings(ctx, declaration);
+  else if (declaration.name) declareLocal(ctx, declaration, declaration.name);
+}
+
+// ---- locals ----
+
+function declareLocal(ctx: Context, declaration: VariableDeclaration, name: string): void {
+  let type = resolveType(ctx, declaration.type);
+  const init = declaration.initializer;
+  const first =
+    init?.form === 'assign'
+      ? init.value
+      : init?.form === 'call' && init.arguments.length === 1
+        ? init.arguments[0]
+        : undefined;
+  if (hasAuto(declaration) && first) {
+    const value = expression(ctx, first);
+    defineAuto(ctx, declaration, name, type, value, first);
+    return;
+  }
+  if (type.kind === 'reference') {
+    defineReference(ctx, name, type, init?.form === 'braces' ? undefined : first);
+    return;
+  }
+  type = completeArray(type, declaration);
+  const storage = storageFor(ctx, declaration, name, type);
+  define(ctx.scope, name, storage);
+  initialise(ctx, storage, type, declaration);
+}
+
+function hasAuto(declaration: VariableDeclaration): boolean {
+  let t = declaration.type;
+  while (t.kind === 'reference' || t.kind === 'pointer') t = t.to;
+  return t.kind === 'auto';
+}
+
+function defineAuto(
+  ctx: Context,
+  declaration: VariableDeclaration,
+  name: string,
+  type: Type,
+  value: Value,
+  node: Expression,
+): void {
+  if (type.kind === 'reference' && value.kind === 'place') {
+    ctx.scope.define(name, { kind: 'value', value });
+    return;
+  }
+  const plain = rvalue(ctx, value, node);
+  if (plain.kind !== 'scalar' && plain.kind !== 'aggregate') {
+    ctx.scope.define(name, {
+      kind: 'value',
+      value: {
+        kind: 'place',
+        type: plain.type,
+        place: { kind: 'storage', storage: { kind: 'fixed', type: plain.type, cell: { value: plain } } },
+      },
+    });
+    return;
+  }
+  const storage = storageFor(ctx, declaration, name, plain.type);
+  define(ctx.scope, name, storage);
+  if (storage.kind === 'memory') assign(ctx, storage.place, storage.type, plain, node);
+  else writeStorage(ctx, storage.storage, plain, node);
+}
+
+function defineReference(
+  ctx: Context,
+  name: string,
+  type: Type & { kind: 'reference' },
+  init: Expression | undefined,
+): void {
+  const value = init ? expression(ctx, init) : unknownValue(type.to, `reference ${name} is not bound`);
+  // the type that the reference declares counts: `float4& v = reinterpret_cast<float4&>(…)` was cast already
+  ctx.scope.define(name, { kind: 'value', value: value.kind === 'place' ? value : value });
+}
+
+type Home =
+  | { readonly kind: 'registers'; readonly storage: Storage }
+  | { readonly kind: 'memory'; readonly type: Type; readonly place: MemoryPlace };
+
+function storageFor(ctx: Context, declaration: VariableDeclaration, name: string, type: Type): Home {
+  const owner: LocalDeclaration = { key: `${declaration.first}:${name}`, name };
+  const parts = countParts(type);
+  if (!ctx.inMemory.has(owner.key) && parts <= MAX_REGISTER_PARTS)
+    return { kind: 'registers', storage: allocateStorage(ctx, type, name, owner) };
+  const object = memoryObject(ctx, declaration, name, type, 'local');
+  return {
+    kind: 'memory',
+    type,
+    place: { kind: 'memory', address: ctx.builder.objects[object].register, offset: 0, node: declaration, object },
+  };
+}
+
+function define(scope: Scope, name: string, home: Home): void {
+  const value: Value =
+    home.kind === 'memory'
+      ? { kind: 'place', type: home.type, place: home.place }
+      : { kind: 'place', type: home.storage.type, place: { kind: 'storage', storage: home.storage } };
+  scope.define(name, { kind: 'value', value });
+}
+
+function initialise(ctx: Context, home: Home, type: Type, declaration: VariableDeclaration): void {
+  const init = declaration.initializer;
+  let value: Value;
+  if (!init) {
+    if (home.kind === 'memory') return;
+    value = construct(ctx, type, [], declaration, true);
+  } else if (init.form === 'assign') {
+    value = init.value.kind === 'initList' ? initialiseFromList(ctx, type, init.value) : expression(ctx, init.value);
+  } else if (init.form === 'braces') value = initialiseFromList(ctx, type, init.list);
+  else {
+    const args = init.arguments.map((a) => expression(ctx, a));
+    value = construct(ctx, type, args, declaration, false);
+  }
+  if (home.kind === 'memory') assign(ctx, home.place, type, value, declaration);
+  else if (home.storage.kind === 'scalar' && type.kind === 'pointer')
+    initialisePointer(ctx, home.storage, value, declaration);
+  else writeStorage(ctx, home.storage, value, declaration);
+}
+
+/** A pointer to registers has no number: the variable stands for the target itself. */
+function initialisePointer(
+  ctx: Context,
+  storage: Storage & { kind: 'scalar' },
+  value: Value,
+  declaration: VariableDeclaration,
+): void {
+  const plain = rvalue(ctx, value, declaration);
+  if (plain.kind === 'placePointer' || plain.kind === 'functions') {
+    const fixed: Storage = {
+      kind: 'fixed',
+      type: storage.type,
+      cell: { value: convertValue(ctx, plain, storage.type, declaration) },
+    };
+    if (declaration.name) define(ctx.scope, declaration.name, { kind: 'registers', storage: fixed });
+    return;
+  }
+  writeStorage(ctx, storage, plain, declaration);
+}
+
+/** `int a[] = {1, 2, 3}`: the list gives the size. */
+function completeArray(type: Type, declaration: VariableDeclaration): Type {
+  if (type.kind !== 'array' || type.count !== undefined) return type;
+  const init = declaration.initializer;
+  const list = init?.form === 'assign' ? init.value : init?.form === 'braces' ? init.list : undefined;
+  if (list?.kind === 'initList') return { ...type, count: list.elements.length };
+  if (list?.kind === 'string') return { ...type, count: list.value.length + 1 };
+  return type;
+}
+
+function declareBindings(ctx: Context, declaration: VariableDeclaration): void {
+  const init = declaration.initializer;
+  const node = init?.form === 'assign' ? init.value : undefined;
+  const value = node ? rvalue(ctx, expression(ctx, node), node) : undefined;
+  declaration.bindings?.forEach((name, i) => {
+    const part = value?.kind === 'aggregate' ? value.elements[i] : undefined;
+    ctx.scope.define(name, {
+      kind: 'value',
+      value:
+        part ??
+        unknownValue(
+          { kind: 'unknown', reason: 'structured binding' },
+          'structured binding of a value that could not be followed',
+        ),
+    });
+  });
+}
+
+// ---- shared and other memory ----
+
+function declareShared(ctx: Context, declaration: VariableDeclaration): void {
+  const name = declaration.name ?? '(unnamed)';
+  const known = ctx.sharedObjects.get(sharedKey(ctx, declaration));
+  const type = resolveType(ctx, declaration.type);
+  const object = known ?? memoryObject(ctx, declaration, name, type, 'shared');
+  ctx.sharedObjects.set(sharedKey(ctx, declaration), object);
+  const place: MemoryPlace = {
+    kind: 'memory',
+    address: ctx.builder.objects[object].register,
+    offset: 0,
+    node: declaration,
+    object,
+    isVolatile: type.isVolatile,
+  };
+  ctx.scope.define(name, { kind: 'value', value: { kind: 'place', type: withoutReference(type), place } });
+}
+
+const dynamicKey = {};
+
+/** One object a declaration (an instance of a function has its own); all dynamic arrays of a kernel are the same memory. */
+function sharedKey(ctx: Context, declaration: VariableDeclaration): object {
+  if (declaration.specifiers.isExtern) return dynamicKey;
+  void ctx;
+  return declaration;
+}
+
+/** Makes the memory object of a declaration. */
+export function memoryObject(
+  ctx: Context,
+  declaration: VariableDeclaration,
+  name: string,
+  type: Type,
+  space: 'shared' | 'local' | 'global' | 'constant',
+): number {
+  const dimensions: number[] = [];
+  let element = withoutReference(type);
+  while (element.kind === 'array') {
+    dimensions.push(element.count ?? 0);
+    element = element.of;
+  }
+  const isDynamic =
+    space === 'shared' && (declaration.specifiers.isExtern || (type.kind === 'array' && type.count === undefined));
+  const bytes = sizeOf(type);
+  if (bytes === undefined && !isDynamic) skip(ctx, declaration, `size of ${name} is not known`);
+  const wanted = declaration.specifiers.alignment
+    ? declaredAlignment(ctx, declaration.specifiers.alignment, ctx.scope)
+    : 1;
+  return ctx.builder.object({
+    name,
+    space,
+    bytes: isDynamic ? 0 : (bytes ?? 0),
+    // dynamic shared memory starts 16-byte aligned at least; the compiler aligns big static arrays likewise
+    alignment: Math.max(alignOf(type), wanted, isDynamic ? 16 : 1),
+    isDynamic,
+    dimensions,
+    elementBytes: sizeOf(element) ?? 4,
+    elementType: typeKey(element),
+    place: placeOf(ctx, { first: declaration.nameToken, last: declaration.nameToken }),
+  });
+}
+
+/** Binds an argument to a parameter. */
+export function bindParameter(
+  ctx: Context,
+  scope: Scope,
+  parameter: Parameter,
+  name: string,
+  type: Type,
+  argument: Value,
+  node: Node,
+): void {
+  if (type.kind === 'reference') {
+    scope.define(name, { kind: 'value', value: argument });
+    return;
+  }
+  const value = rvalue(ctx, argument, node);
+  const converted = convertValue(ctx, value, type, node);
+  const plainType: Type =
+    type.kind === 'unknown' ? converted.type : type.kind === 'array' ? { kind: 'pointer', to: type.of } : type;
+  if (converted.kind !== 'scalar' && converted.kind !== 'aggregate') {
+    const fixed: Storage = { kind: 'fixed', type: plainType, cell: { value: converted } };
+    scope.define(name, {
+      kind: 'value',
+      value: { kind: 'place', type: plainType, place: { kind: 'storage', storage: fixed } },
+    });
+    return;
+  }
+  const storage = allocateStorage(ctx, plainType, name, { key: `${parameter.first}:${name}`, name });
+  writeStorage(ctx, storage, converted, node);
+  scope.define(name, { kind: 'value', value: { kind: 'place', type: plainType, place: { kind: 'storage', storage } } });
+}

@@ -1,0 +1,303 @@
+import { foldBinary, foldCompare, foldConvert, foldUnary } from './fold';
+import { type Linear, LinearForms } from './linear';
+import type {
+  AccessSite,
+  BinaryOp,
+  Block,
+  BranchSite,
+  CompareOp,
+  Input,
+  InputSource,
+  Instruction,
+  MemoryObject,
+  Program,
+  Register,
+  RegisterInfo,
+  ScalarType,
+  SourcePlace,
+  Terminator,
+  UnaryOp,
+} from './program';
+
+interface OpenBlock {
+  readonly instructions: Instruction[];
+  terminator: Terminator | undefined;
+}
+
+/**
+ * Writes a program block by block. Folds constants, keeps one register for equal pure expressions (value numbering,
+ * valid where the first one dominates) and knows the linear form of integers, so that constant offsets of addresses come
+ * out as such: both are what the real compiler does, and what merging neighbouring accesses later needs.
+ */
+export class ProgramBuilder {
+  readonly registers: RegisterInfo[] = [];
+  readonly inputs: Input[] = [];
+  readonly objects: MemoryObject[] = [];
+  readonly accesses: AccessSite[] = [];
+  readonly branches: BranchSite[] = [];
+  readonly skipped: { place: SourcePlace; reason: string }[] = [];
+  private readonly blocks: OpenBlock[] = [];
+  private current = 0;
+  /** Pure expressions seen, innermost dominating region last. */
+  private readonly regions: Map<string, Register>[] = [new Map()];
+  private readonly constants = new Map<string, Register>();
+  private readonly inputRegisters = new Map<string, Register>();
+  private readonly linear = new LinearForms(this.registers);
+  instructionCount = 0;
+
+  constructor(
+    private readonly kernel: string,
+    /** Instructions after which the program is cut off (reachable becomes false). */
+    private readonly budget: number,
+  ) {
+    this.blocks.push({ instructions: [], terminator: undefined });
+  }
+
+  // ---- registers ----
+
+  register(type: ScalarType, role: RegisterInfo['role'], name?: string): Register {
+    this.registers.push({ type, role, name });
+    return this.registers.length - 1;
+  }
+
+  variable(type: ScalarType, name?: string): Register {
+    return this.register(type, 'variable', name);
+  }
+
+  constant(type: ScalarType, value: number): Register {
+    const key = `${type}:${Object.is(value, -0) ? '-0' : value}`;
+    const known = this.constants.get(key);
+    if (known !== undefined) return known;
+    this.registers.push({ type, role: 'constant', value });
+    const register = this.registers.length - 1;
+    this.constants.set(key, register);
+    return register;
+  }
+
+  constantValue(register: Register): number | undefined {
+    const info = this.registers[register];
+    return info.role === 'constant' ? info.value : undefined;
+  }
+
+  typeOf(register: Register): ScalarType {
+    return this.registers[register].type;
+  }
+
+  input(type: ScalarType, source: InputSource, name: string): Register {
+    const key = JSON.stringify(source);
+    const known = this.inputRegisters.get(key);
+    if (known !== undefined) return known;
+    const register = this.register(type, 'input', name);
+    this.inputs.push({ register, source, name });
+    this.inputRegisters.set(key, register);
+    return register;
+  }
+
+  /** Adds an array or variable in memory; returns its index. The register with its address is made here. */
+  object(object: Omit<MemoryObject, 'register'>): number {
+    const index = this.objects.length;
+    const register = this.input('i64', { kind: 'object', object: index }, object.name);
+    this.objects.push({ ...object, register });
+    return index;
+  }
+
+  /** What a pointer parameter points to: its address is the parameter's own register. */
+  pointee(object: MemoryObject): number {
+    this.objects.push(object);
+    return this.objects.length - 1;
+  }
+
+  access(site: AccessSite): number {
+    this.accesses.push(site);
+    return this.accesses.length - 1;
+  }
+
+  // ---- blocks ----
+
+  newBlock(): number {
+    this.blocks.push({ instructions: [], terminator: undefined });
+    return this.blocks.length - 1;
+  }
+
+  /** False behind a return, break or a spent budget: nothing is emitted there. */
+  get reachable(): boolean {
+    return this.blocks[this.current].terminator === undefined && this.instructionCount < this.budget;
+  }
+
+  get overBudget(): boolean {
+    return this.instructionCount >= this.budget;
+  }
+
+  get currentBlock(): number {
+    return this.current;
+  }
+
+  use(block: number): void {
+    this.current = block;
+  }
+
+  private terminate(terminator: Terminator): void {
+    const block = this.blocks[this.current];
+    if (block.terminator === undefined) block.terminator = terminator;
+  }
+
+  jump(target: number): void {
+    this.terminate({ kind: 'jump', target });
+  }
+
+  exit(): void {
+    this.terminate({ kind: 'exit' });
+  }
+
+  branch(condition: Register, ifTrue: number, ifFalse: number, site: BranchSite): void {
+    if (!this.reachable) return;
+    const value = this.constantValue(condition);
+    if (value !== undefined) {
+      this.jump(value ? ifTrue : ifFalse);
+      return;
+    }
+    this.branches.push(site);
+    this.terminate({ kind: 'branch', condition, ifTrue, ifFalse, branch: this.branches.length - 1 });
+  }
+
+  /** Expressions first computed between enter and leave are not reused behind it (they do not dominate what follows). */
+  enterRegion(): void {
+    this.regions.push(new Map());
+  }
+
+  leaveRegion(): void {
+    this.regions.pop();
+  }
+
+  // ---- instructions ----
+
+  emit(instruction: Instruction): void {
+    if (!this.reachable) return;
+    this.instructionCount++;
+    this.blocks[this.current].instructions.push(instruction);
+  }
+
+  private reuse(key: string): Register | undefined {
+    for (let i = this.regions.length - 1; i >= 0; i--) {
+      const known = this.regions[i].get(key);
+      if (known !== undefined) return known;
+    }
+    return undefined;
+  }
+
+  /** Emits a pure instruction unless an equal one dominates this place. Operands that may change are not numbered. */
+  private pure(
+    key: string,
+    operands: readonly Register[],
+    type: ScalarType,
+    make: (dst: Register) => Instruction,
+  ): Register {
+    const stable = operands.every((r) => this.registers[r].role !== 'variable');
+    if (stable) {
+      const known = this.reuse(key);
+      if (known !== undefined) return known;
+    }
+    const dst = this.register(type, 'temporary');
+    this.emit(make(dst));
+    if (stable && this.reachable) this.regions[this.regions.length - 1].set(key, dst);
+    return dst;
+  }
+
+  unary(fn: UnaryOp, type: ScalarType, a: Register, from?: ScalarType): Register {
+    const folded = foldUnary(fn, type, this.constantValue(a));
+    if (folded !== undefined) return this.constant(type, folded);
+    const resultType: ScalarType = fn === 'isnan' || fn === 'isinf' ? 'pred' : type;
+    const dst = this.pure(`u ${fn} ${type} ${a}`, [a], resultType, (dst) => ({ op: 'unary', fn, type, dst, a, from }));
+    if (fn === 'neg') this.linear.scale(dst, a, -1);
+    return dst;
+  }
+
+  convert(from: ScalarType, type: ScalarType, a: Register): Register {
+    if (from === type) return a;
+    const folded = foldConvert(from, type, this.constantValue(a));
+    if (folded !== undefined) return this.constant(type, folded);
+    const dst = this.pure(`c ${from} ${type} ${a}`, [a], type, (dst) => ({ op: 'convert', from, type, dst, a }));
+    this.linear.convert(dst, a, from, type);
+    return dst;
+  }
+
+  binary(fn: BinaryOp, type: ScalarType, a: Register, b: Register): Register {
+    const ca = this.constantValue(a);
+    const cb = this.constantValue(b);
+    const folded = foldBinary(fn, type, ca, cb);
+    if (folded === 'a') return a;
+    if (folded === 'b') return b;
+    if (folded !== undefined) return this.constant(type, folded);
+    const dst = this.pure(`b ${fn} ${type} ${a} ${b}`, [a, b], type, (dst) => ({ op: 'binary', fn, type, dst, a, b }));
+    this.linear.binary(dst, fn, type, a, b);
+    return dst;
+  }
+
+  compare(fn: CompareOp, type: ScalarType, a: Register, b: Register): Register {
+    const folded = foldCompare(fn, type, this.constantValue(a), this.constantValue(b));
+    if (folded !== undefined) return this.constant('pred', folded);
+    return this.pure(`p ${fn} ${type} ${a} ${b}`, [a, b], 'pred', (dst) => ({ op: 'compare', fn, type, dst, a, b }));
+  }
+
+  select(type: ScalarType, p: Register, a: Register, b: Register): Register {
+    const cp = this.constantValue(p);
+    if (cp !== undefined) return cp ? a : b;
+    if (a === b) return a;
+    return this.pure(`s ${type} ${p} ${a} ${b}`, [p, a, b], type, (dst) => ({ op: 'select', type, dst, p, a, b }));
+  }
+
+  fma(type: ScalarType, a: Register, b: Register, c: Register): Register {
+    return this.pure(`f ${type} ${a} ${b} ${c}`, [a, b, c], type, (dst) => ({ op: 'fma', type, dst, a, b, c }));
+  }
+
+  unknown(type: ScalarType, reason: string): Register {
+    const dst = this.register(type, 'temporary');
+    this.emit({ op: 'unknown', dst, reason });
+    return dst;
+  }
+
+  /** Assigns a variable in the active lanes. */
+  move(variable: Register, value: Register): void {
+    this.emit({ op: 'unary', fn: 'mov', type: this.registers[variable].type, dst: variable, a: value });
+  }
+
+  /**
+   * Splits an address into a register without constant part, and the constant: `p + 4*i + 12` gives (p + 4*i, 12).
+   * Addresses that differ by a constant then share the register. Addresses are computed as i64: they stay below 2^53,
+   * and negative offsets need the sign.
+   */
+  splitAddress(address: Register): { register: Register; offset: number } {
+    const form = this.linear.of(address);
+    if (!form || form.terms.size === 0) return { register: address, offset: 0 };
+    return { register: this.materialise(form), offset: form.constant };
+  }
+
+  linearForm(register: Register): Linear | undefined {
+    return this.linear.of(register);
+  }
+
+  private materialise(form: Linear): Register {
+    let sum: Register | undefined;
+    for (const [register, factor] of [...form.terms].sort((a, b) => a[0] - b[0])) {
+      const wide = this.convert(this.typeOf(register), 'i64', register);
+      const term = factor === 1 ? wide : this.binary('mul', 'i64', wide, this.constant('i64', factor));
+      sum = sum === undefined ? term : this.binary('add', 'i64', sum, term);
+    }
+    return sum ?? this.constant('i64', 0);
+  }
+
+  finish(): Program {
+    return {
+      kernel: this.kernel,
+      registers: this.registers,
+      blocks: this.blocks.map(
+        (b): Block => ({ instructions: b.instructions, terminator: b.terminator ?? { kind: 'exit' } }),
+      ),
+      inputs: this.inputs,
+      objects: this.objects,
+      accesses: this.accesses,
+      branches: this.branches,
+      skipped: this.skipped,
+    };
+  }
+}

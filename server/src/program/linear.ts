@@ -1,0 +1,101 @@
+import type { BinaryOp, Register, RegisterInfo, ScalarType } from './program';
+
+/** Σ factor·register + constant. Registers are stable ones (never reassigned). */
+export interface Linear {
+  readonly terms: ReadonlyMap<Register, number>;
+  readonly constant: number;
+}
+
+const integer = new Set<ScalarType>(['i32', 'u32', 'i64', 'u64']);
+const MAX_TERMS = 12;
+
+/**
+ * Linear forms of integer registers. As the compiler does, signed 32-bit arithmetic is taken not to overflow (that would be
+ * undefined), so that `(long)(i + 1)` is `(long)i + 1`; unsigned 32-bit sums keep their form only within 32 bits, unless
+ * they are built from thread and block indices alone, whose ranges are known.
+ */
+export class LinearForms {
+  private readonly forms = new Map<Register, Linear>();
+  constructor(private readonly registers: readonly RegisterInfo[]) {}
+
+  /** The form of a register; one that nothing is known of is its own term. */
+  of(register: Register): Linear | undefined {
+    const info = this.registers[register];
+    if (!integer.has(info.type)) return undefined;
+    if (info.role === 'constant') return { terms: new Map(), constant: info.value ?? 0 };
+    const known = this.forms.get(register);
+    if (known) return known;
+    if (info.role === 'variable') return undefined;
+    return { terms: new Map([[register, 1]]), constant: 0 };
+  }
+
+  scale(dst: Register, a: Register, factor: number): void {
+    const form = this.of(a);
+    if (form) this.set(dst, { terms: mapTerms(form.terms, (f) => f * factor), constant: form.constant * factor });
+  }
+
+  binary(dst: Register, fn: BinaryOp, type: ScalarType, a: Register, b: Register): void {
+    if (!integer.has(type)) return;
+    if (fn === 'add' || fn === 'sub') this.add(dst, a, b, fn === 'add' ? 1 : -1);
+    else if (fn === 'mul' || fn === 'shl') this.multiply(dst, fn, a, b);
+  }
+
+  private add(dst: Register, a: Register, b: Register, sign: number): void {
+    const fa = this.of(a);
+    const fb = this.of(b);
+    if (!fa || !fb) return;
+    const terms = new Map(fa.terms);
+    for (const [register, factor] of fb.terms) {
+      const sum = (terms.get(register) ?? 0) + sign * factor;
+      if (sum === 0) terms.delete(register);
+      else terms.set(register, sum);
+    }
+    this.set(dst, { terms, constant: fa.constant + sign * fb.constant });
+  }
+
+  private multiply(dst: Register, fn: 'mul' | 'shl', a: Register, b: Register): void {
+    const factorOf = (r: Register) => (this.registers[r].role === 'constant' ? this.registers[r].value : undefined);
+    const fb = factorOf(b);
+    if (fn === 'shl') {
+      if (fb !== undefined && fb >= 0 && fb < 31) this.scale(dst, a, 2 ** fb);
+      return;
+    }
+    if (fb !== undefined) this.scale(dst, a, fb);
+    else {
+      const fa = factorOf(a);
+      if (fa !== undefined) this.scale(dst, b, fa);
+    }
+  }
+
+  convert(dst: Register, a: Register, from: ScalarType, to: ScalarType): void {
+    if (!integer.has(from) || !integer.has(to)) return;
+    const form = this.of(a);
+    if (!form) return;
+    const widens = from === 'i32' || from === 'i64' || from === 'u64' || to === 'i32' || to === 'u32';
+    if (widens || this.isBounded(form)) this.set(dst, form);
+  }
+
+  /** Thread and block indices with non-negative small factors cannot wrap in practice. */
+  private isBounded(form: Linear): boolean {
+    for (const [register, factor] of form.terms) {
+      if (this.registers[register].role !== 'input' || factor < 0 || factor > 4096) return false;
+      if (this.registers[register].name?.startsWith('threadIdx') !== true) return false;
+    }
+    return form.constant >= 0;
+  }
+
+  private set(dst: Register, form: Linear): void {
+    if (this.registers[dst].role === 'constant' || form.terms.size > MAX_TERMS) return;
+    if (!Number.isSafeInteger(form.constant)) return;
+    this.forms.set(dst, form);
+  }
+}
+
+function mapTerms(terms: ReadonlyMap<Register, number>, f: (factor: number) => number): Map<Register, number> {
+  const out = new Map<Register, number>();
+  for (const [register, factor] of terms) {
+    const g = f(factor);
+    if (g !== 0) out.set(register, g);
+  }
+  return out;
+}
