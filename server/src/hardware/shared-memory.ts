@@ -191,8 +191,8 @@ function serialRule(): RequestRule {
   };
 }
 
-/** Wavefronts of one round of a compare-and-swap loop without conflicts: the load, and two for the swap. */
-const SWAP = 2;
+/** Wavefronts of one compare-and-swap (measured on 9.0), and of a round of the loop: the load as well. */
+export const SWAP = 2;
 const SWAP_ROUND = 1 + SWAP;
 
 /**
