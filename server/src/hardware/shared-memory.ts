@@ -81,8 +81,8 @@ function withoutConflict(g: BankGeometry, count: number, requests: number): numb
 /**
  * What the profiler calls ideal before it takes the smaller of this and the wavefronts needed: the active lanes' data
  * packed into as few requests as can hold them, wherever the lanes are. Settled by measurement on an H200: equal to
- * the profiler's ideal for 201 of 203 load and store patterns of 1 to 16 bytes, partly active and broadcast ones too
- * (the other two: the profiler's own count of wavefronts is below what its hardware counter says).
+ * the profiler's ideal in 202 of 203 load and store patterns of 1 to 16 bytes, partly active and broadcast ones too
+ * (in the other the profiler's own count of wavefronts is one below the hardware's counter).
  * @param count active lanes
  */
 export function packedWavefronts(g: BankGeometry, count: number): number {
