@@ -93,7 +93,7 @@ function beginCondition(unit: Unit, frame: Frame, directive: Directive, site: Si
     unit.skipTo(frame, current?.hash ?? count);
     if (current === undefined) return;
     frame.directive = index + 1;
-    unit.skipTo(frame, current.end);
+    frame.index = current.end;
     if (current.name !== Fixed.endif) continue;
     frame.conditionals.pop();
     return;
