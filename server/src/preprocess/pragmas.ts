@@ -7,7 +7,11 @@ import { spell } from './substitution';
 import { TokenKind } from './token';
 import type { Site, Unit } from './unit';
 
-/** Keeps a pragma for the token that comes next, if it is one that matters. `tokens`: what follows the word `pragma`. */
+/**
+ * Keeps a pragma for the token that comes next, if it is one that matters. Macros in it are expanded, which nvcc 13 does
+ * not do: it refuses a macro there, so that nothing changes for code that compiles.
+ * @param tokens what follows the word `pragma`
+ */
 export function keepPragma(unit: Unit, tokens: readonly Lexeme[], site: Site): void {
   const name = tokens[0]?.spelling;
   if (name !== Fixed.unroll && name !== Fixed.nounroll) return;

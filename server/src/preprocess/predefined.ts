@@ -1,6 +1,6 @@
 /**
- * Macros that are there before the first line is read: those of nvcc and its host compiler (from `nvcc -dM -E` and
- * `g++ -dM -E`), and constants of system headers, which are not read here. A user's own `#define` replaces any of them.
+ * Macros that are there before the first line is read: those of nvcc 13.0 and its host compiler g++ 12 (compared with
+ * `nvcc -dryrun`, `nvcc -E -Xcompiler -dM` and `g++ -dM -E`), and constants of system headers, which are not read here. A user's own `#define` replaces any of them.
  */
 
 /** nvcc of CUDA 13.0 in its device pass (NVCC guide, "Predefined macros"; CUDA guide, "__CUDA_ARCH__"). */
@@ -9,7 +9,8 @@ __CUDACC__ 1
 __NVCC__ 1
 __CUDACC_VER_MAJOR__ 13
 __CUDACC_VER_MINOR__ 0
-__CUDACC_VER_BUILD__ 0
+__CUDACC_VER_BUILD__ 88
+__CUDACC_DEVICE_ATOMIC_BUILTINS__ 1
 __CUDA_API_VER_MAJOR__ 13
 __CUDA_API_VER_MINOR__ 0
 __NVCC_DIAG_PRAGMA_SUPPORT__ 1
@@ -226,8 +227,15 @@ export function predefinedMacros(cc: string): Map<string, string> {
   if (match) {
     const [, major, minor, suffix] = match;
     // CUDA guide, "__CUDA_ARCH__": 100 times the major number and 10 times the minor
-    macros.set('__CUDA_ARCH__', String(Number(major) * 100 + Number(minor) * 10));
-    if (suffix === 'a') macros.set(`__CUDA_ARCH_FEAT_SM${major}${minor}_ALL`, '1');
+    const architecture = String(Number(major) * 100 + Number(minor) * 10);
+    macros.set('__CUDA_ARCH__', architecture);
+    macros.set('__CUDA_ARCH_LIST__', architecture);
+    // as `nvcc -dryrun -arch=sm_90a` and `-arch=sm_103f` give them
+    if (suffix !== '') macros.set('__CUDA_ARCH_FAMILY_SPECIFIC__', architecture);
+    if (suffix === 'a') {
+      macros.set('__CUDA_ARCH_SPECIFIC__', architecture);
+      macros.set(`__CUDA_ARCH_FEAT_SM${major}${minor}_ALL`, '1');
+    }
   }
   return macros;
 }
