@@ -1,0 +1,266 @@
+/** Entry of the analysis: a file's text in, its report out. Never throws; what is not understood is in the report. */
+import type { ExecutionBudget } from '../execute/execution';
+import { capability } from '../hardware/capabilities';
+import { memoryModel } from '../hardware/memory-model';
+import { launchBounds, readAnnotations } from '../launch/annotation';
+import { findLaunches } from '../launch/find-launches';
+import { createUnitContext, lowerKernel } from '../lower/lower-kernel';
+import type { UnitContext } from '../lower/context';
+import { argumentKey } from '../lower/records';
+import type { TemplateValue } from '../lower/types';
+import { machineProgram } from '../machine/machine';
+import { parse } from '../parse/parse';
+import { LexCache } from '../preprocess/lex-cache';
+import { predefinedMacros } from '../preprocess/predefined';
+import { preprocess } from '../preprocess/preprocess';
+import type { PreprocessResult } from '../preprocess/token';
+import type { Program } from '../program/program';
+import { accessReports, branchReports } from '../report/assemble';
+import { occupancyReport } from '../report/occupancy';
+import { locationOf } from '../report/positions';
+import type { FileReport, Finding, KernelReport, LaunchReport, Location } from '../report/report';
+import { findingsOf } from '../rules/findings';
+import { suppressed } from '../rules/suppression';
+import { type Fingerprint, Fingerprints } from './fingerprint';
+import { type FoundKernel, findKernels } from './kernels';
+import { matchLaunches, type Launch } from './launches';
+import { type Annotated, planLaunches, type PlannedLaunch } from './launch-plan';
+import type { AnalysisRequest } from './request';
+import { type Simulation, simulateLaunch } from './simulate';
+
+/** Keeps results by content between calls: after an edit only what it touches is lowered and executed again. */
+export interface Analyzer {
+  analyze(request: AnalysisRequest): FileReport;
+}
+
+/** Everything known of one kernel, with token positions of the unit it was made from. */
+interface KernelResult {
+  readonly fingerprint: Fingerprint;
+  readonly launches: readonly { readonly plan: PlannedLaunch; readonly simulation: Simulation; readonly program: Program }[];
+}
+
+const BUDGET: ExecutionBudget = { warpInstructions: 3_000_000, blocks: 64 };
+const CACHE_SIZE = 512;
+
+export function createAnalyzer(): Analyzer {
+  const results = new Map<string, KernelResult>();
+  const lexCache = new LexCache();
+  return {
+    analyze(request) {
+      return analyzeUnit(request, results, lexCache);
+    },
+  };
+}
+
+/** One file, without memory of earlier calls. */
+export function analyzeFile(request: AnalysisRequest): FileReport {
+  return createAnalyzer().analyze(request);
+}
+
+interface Unit {
+  readonly request: AnalysisRequest;
+  readonly source: PreprocessResult;
+  readonly context: UnitContext;
+  readonly launches: readonly Launch[];
+  readonly annotations: ReadonlyMap<FoundKernel, Annotated>;
+  readonly fingerprints: Fingerprints;
+  readonly locate: (first: number, last: number) => Location;
+}
+
+function analyzeUnit(request: AnalysisRequest, results: Map<string, KernelResult>, lexCache: LexCache, withFindings = true): FileReport {
+  const row = capability(request.options.computeCapability);
+  if (!row) return emptyReport(request.path, `compute capability ${request.options.computeCapability} is not known`);
+  const defines = new Map([...predefinedMacros(request.options.computeCapability), ...request.options.defines]);
+  const source = preprocess({ path: request.path, text: request.text, defines, include: request.include, lexCache });
+  const tree = parse(source.tokens, source.pragmas);
+  const context = createUnitContext(tree, source.tokens);
+  const kernels = findKernels(tree, context.scope);
+  const wanted = request.options.kernel ? kernels.filter((k) => k.name === request.options.kernel) : kernels;
+  const locate = (first: number, last: number) => locationOf(source.tokens, first, last);
+  const found = findLaunches(tree, source.tokens, source.comments, { assume: request.options.assume });
+  const unit: Unit = {
+    request,
+    source,
+    context,
+    launches: matchLaunches(context, kernels, found),
+    annotations: readAnnotations(kernels, source.comments),
+    fingerprints: new Fingerprints(tree, source.tokens),
+    locate,
+  };
+  const reports: KernelReport[] = [];
+  const findings: Finding[] = [];
+  const model = memoryModel(row);
+  for (const kernel of wanted) {
+    if (request.cancelled?.()) break;
+    const { report, result } = analyzeKernel(unit, kernel, results, model);
+    reports.push(report);
+    if (result && withFindings) {
+      findings.push(
+        ...findingsOf({
+          report,
+          launches: result.launches.map((l, i) => ({ ...l, report: report.launches[i] })),
+          capability: row,
+          request,
+          tokens: source.tokens,
+          locate,
+          tryText: (text) => tryText(request, kernel.name, text, lexCache),
+        }),
+      );
+    }
+  }
+  const notes = [
+    ...source.notes.map((n) => ({ ...spanOf(source, n.file, n.start, n.end), message: n.message })),
+    ...tree.notes.map((n) => ({ ...locate(n.first, n.last), message: n.message })),
+  ];
+  return { path: request.path, kernels: reports, diagnostics: suppressed(findings, source), notes };
+}
+
+/** The whole way on another text, for one kernel, without findings: that is how a fix is tried. */
+function tryText(request: AnalysisRequest, kernel: string, text: string, lexCache: LexCache): FileReport {
+  return analyzeUnit({ ...request, text, options: { ...request.options, kernel } }, new Map(), lexCache, false);
+}
+
+function spanOf(source: PreprocessResult, file: number, start: number, end: number): Location {
+  const tokens = source.tokens;
+  const stream = { ...tokens, file: Int32Array.of(file), start: Int32Array.of(start), end: Int32Array.of(end), count: 1 };
+  return locationOf(stream, 0, 0);
+}
+
+function emptyReport(path: string, message: string): FileReport {
+  return { path, kernels: [], diagnostics: [], notes: [{ file: path, line: 1, column: 1, endLine: 1, endColumn: 1, message }] };
+}
+
+function analyzeKernel(unit: Unit, kernel: FoundKernel, results: Map<string, KernelResult>, model: ReturnType<typeof memoryModel>): { report: KernelReport; result?: KernelResult } {
+  const { declaration } = kernel;
+  const base = {
+    name: kernel.name,
+    line: unit.locate(declaration.nameToken, declaration.nameToken).line,
+    nameRange: unit.locate(declaration.nameToken, declaration.nameToken),
+    range: unit.locate(declaration.first, declaration.last),
+  };
+  if (declaration.broken) {
+    const report: KernelReport = { ...base, templateArguments: [], launches: [], skipped: [], problem: 'the kernel does not parse at the moment' };
+    return { report };
+  }
+  const result = kernelResult(unit, kernel, results, model);
+  const launches = result.launches.map((l) => launchReport(unit, kernel, l));
+  const first = result.launches[0];
+  return {
+    report: {
+      ...base,
+      templateArguments: first?.plan.launch?.templateArguments.map(argumentKey) ?? [],
+      launches,
+      skipped: dedupe(result.launches.flatMap((l) => l.program.skipped.map((s) => ({ ...unit.locate(s.place.first, s.place.last), reason: s.reason })))),
+    },
+    result,
+  };
+}
+
+function dedupe<T extends Location & { reason: string }>(items: readonly T[]): T[] {
+  const seen = new Map(items.map((i) => [`${i.file}:${i.line}:${i.column}:${i.reason}`, i]));
+  return [...seen.values()];
+}
+
+function kernelResult(unit: Unit, kernel: FoundKernel, results: Map<string, KernelResult>, model: ReturnType<typeof memoryModel>): KernelResult {
+  const fingerprint = unit.fingerprints.of(kernel.declaration);
+  const plans = planLaunches({
+    launches: unit.launches.filter((l) => l.kernel.declaration === kernel.declaration),
+    annotation: unit.annotations.get(kernel),
+    maxThreads: launchBounds(kernel.declaration)?.maxThreads,
+    options: unit.request.options,
+  });
+  const { options } = unit.request;
+  const key = `${kernel.name}#${fingerprint.key}#${options.computeCapability}#${JSON.stringify([...options.assume])}#${plans.map(planKey).join(';')}`;
+  const known = results.get(key);
+  if (known) {
+    results.delete(key);
+    const moved = shifted(known, fingerprint, plans);
+    results.set(key, moved);
+    return moved;
+  }
+  const launches = plans.map((plan) => {
+    const program = machineProgram(lowerKernel(unit.context, { declaration: kernel.declaration, scope: kernel.scope, templateArguments: templateArgumentsOf(kernel, plan) }));
+    const simulation = simulateLaunch(program, plan, model, {
+      assume: options.assume,
+      parameterNames: kernel.declaration.parameters.map((p) => p.name),
+      budget: { ...BUDGET, cancelled: unit.request.cancelled },
+    });
+    return { plan, program, simulation };
+  });
+  const result: KernelResult = { fingerprint, launches };
+  if (!unit.request.cancelled?.()) remember(results, key, result);
+  return result;
+}
+
+function templateArgumentsOf(kernel: FoundKernel, plan: PlannedLaunch): readonly TemplateValue[] {
+  void kernel;
+  return plan.launch?.templateArguments ?? [];
+}
+
+function remember(results: Map<string, KernelResult>, key: string, result: KernelResult): void {
+  results.set(key, result);
+  if (results.size > CACHE_SIZE) {
+    const oldest = results.keys().next().value;
+    if (oldest !== undefined) results.delete(oldest);
+  }
+}
+
+const planKey = (plan: PlannedLaunch): string =>
+  JSON.stringify([plan.origin, plan.block, plan.grid, plan.dynamicSharedBytes, plan.launch?.key, [...plan.named], [...plan.symbols.keys()]]);
+
+/** The same result with the positions of the present text. */
+function shifted(result: KernelResult, now: Fingerprint, plans: readonly PlannedLaunch[]): KernelResult {
+  const before = result.fingerprint.pieces;
+  const delta = now.pieces.map((p, i) => p.first - (before[i]?.first ?? p.first));
+  const move = (token: number): number => {
+    for (let i = 0; i < before.length; i++) if (token >= before[i].first && token <= before[i].last) return token + delta[i];
+    return token;
+  };
+  if (delta.every((d) => d === 0)) return { ...result, fingerprint: now, launches: result.launches.map((l, i) => ({ ...l, plan: plans[i] ?? l.plan })) };
+  const programs = new Map<Program, Program>();
+  const moved = (program: Program): Program => {
+    let known = programs.get(program);
+    if (!known) programs.set(program, (known = moveProgram(program, move)));
+    return known;
+  };
+  return {
+    fingerprint: now,
+    launches: result.launches.map((l, i) => ({
+      plan: plans[i] ?? l.plan,
+      program: moved(l.program),
+      simulation: { ...l.simulation, program: moved(l.simulation.program) },
+    })),
+  };
+}
+
+function moveProgram(program: Program, move: (token: number) => number): Program {
+  type Place = Program['accesses'][number]['place'];
+  const place = (p: Place): Place => ({ first: move(p.first), last: move(p.last), call: p.call && place(p.call) });
+  return {
+    ...program,
+    accesses: program.accesses.map((a) => ({ ...a, place: place(a.place) })),
+    branches: program.branches.map((b) => ({ ...b, place: place(b.place) })),
+    objects: program.objects.map((o) => ({ ...o, place: place(o.place) })),
+    skipped: program.skipped.map((s) => ({ ...s, place: place(s.place) })),
+  };
+}
+
+function launchReport(unit: Unit, kernel: FoundKernel, { plan, simulation, program }: KernelResult['launches'][number]): LaunchReport {
+  const location = plan.place && unit.locate(plan.place.first, plan.place.last);
+  const sample = simulation.samples[0];
+  return {
+    line: location?.line ?? 0,
+    location,
+    origin: plan.origin,
+    grid: sample.shape.grid,
+    block: sample.shape.block,
+    dynamicSharedBytes: plan.dynamicSharedBytes,
+    assumptions: sample.assumptions,
+    occupancy: occupancyReport(program, plan, launchBounds(kernel.declaration), unit.request.options),
+    accesses: accessReports(simulation, unit.locate),
+    branches: branchReports(simulation, unit.locate),
+    warpInstructions: sample.execution.blockExecutions.reduce((sum, n, i) => sum + n * program.blocks[i].instructions.length, 0),
+    estimate: null,
+    incomplete: sample.execution.incomplete,
+  };
+}

@@ -1,0 +1,134 @@
+/**
+ * What a kernel's result depends on, as a key: the text of every declaration it can reach by name. Between two key presses
+ * most kernels keep their key, so that their result is reused; only positions are shifted.
+ */
+import type { Declaration, FunctionDeclaration, TranslationUnit } from '../parse/ast';
+import type { TokenStream } from '../preprocess/token';
+
+interface Piece {
+  readonly first: number;
+  readonly last: number;
+  readonly names: readonly string[];
+  readonly isGlobalFunction: boolean;
+}
+
+/** Stretches of tokens that a result refers to, in order; equal keys mean equal texts, so positions shift piecewise. */
+export interface Fingerprint {
+  readonly key: string;
+  readonly pieces: readonly { readonly first: number; readonly last: number }[];
+}
+
+export class Fingerprints {
+  private readonly pieces: Piece[] = [];
+  private readonly byName = new Map<string, number[]>();
+  private readonly hashes = new Map<number, string>();
+  private readonly mentions = new Map<number, readonly string[]>();
+
+  constructor(
+    unit: TranslationUnit,
+    private readonly tokens: TokenStream,
+  ) {
+    this.collect(unit.declarations, 0);
+  }
+
+  private collect(declarations: readonly Declaration[], depth: number): void {
+    for (const declaration of declarations) {
+      if (declaration.kind === 'namespace' && depth < 50) this.collect(declaration.members, depth + 1);
+      else this.add(declaration);
+    }
+  }
+
+  private add(declaration: Declaration): void {
+    const names = namesOf(declaration);
+    const index = this.pieces.length;
+    this.pieces.push({
+      first: declaration.first,
+      last: declaration.last,
+      names,
+      isGlobalFunction: declaration.kind === 'function' && isHostOnly(declaration),
+    });
+    for (const name of names) {
+      const list = this.byName.get(name);
+      if (list) list.push(index);
+      else this.byName.set(name, [index]);
+    }
+  }
+
+  /** Fingerprint of a kernel definition. */
+  of(kernel: FunctionDeclaration): Fingerprint {
+    const start = this.pieces.findIndex((p) => p.first === kernel.first && p.last === kernel.last);
+    if (start < 0) return { key: this.hash({ first: kernel.first, last: kernel.last }), pieces: [kernel] };
+    const reached = new Set<number>([start]);
+    const queue = [start];
+    while (queue.length > 0) {
+      const index = queue.pop() as number;
+      for (const name of this.mentionsOf(index)) {
+        for (const target of this.byName.get(name) ?? []) {
+          if (reached.has(target) || (this.pieces[target].isGlobalFunction && target !== start)) continue;
+          reached.add(target);
+          queue.push(target);
+        }
+      }
+    }
+    const order = [...reached].sort((a, b) => a - b);
+    return { key: order.map((i) => this.hashOf(i)).join('|'), pieces: order.map((i) => this.pieces[i]) };
+  }
+
+  private mentionsOf(index: number): readonly string[] {
+    const known = this.mentions.get(index);
+    if (known) return known;
+    const { first, last } = this.pieces[index];
+    const names = new Set<string>();
+    for (let t = first; t <= last; t++) if (this.tokens.kind[t] === 1) names.add(this.tokens.text[t]);
+    const list = [...names];
+    this.mentions.set(index, list);
+    return list;
+  }
+
+  private hashOf(index: number): string {
+    let hash = this.hashes.get(index);
+    if (hash === undefined) this.hashes.set(index, (hash = this.hash(this.pieces[index])));
+    return hash;
+  }
+
+  /** Two independent 32-bit FNV-1a hashes over the tokens' texts. */
+  private hash({ first, last }: { first: number; last: number }): string {
+    let a = 0x811c9dc5;
+    let b = 0x1234567;
+    for (let t = first; t <= last; t++) {
+      const text = this.tokens.text[t];
+      for (let i = 0; i < text.length; i++) {
+        const c = text.charCodeAt(i);
+        a = Math.imul(a ^ c, 0x01000193);
+        b = Math.imul(b ^ c, 0x85ebca6b) + 0x9e3779b9;
+      }
+      a = Math.imul(a ^ 0x1f, 0x01000193);
+      b = Math.imul(b ^ (this.tokens.flags[t] & 4), 0x01000193);
+    }
+    return `${(a >>> 0).toString(36)}.${(b >>> 0).toString(36)}.${last - first}`;
+  }
+}
+
+function isHostOnly(declaration: FunctionDeclaration): boolean {
+  const s = declaration.specifiers;
+  return !s.isDevice && !s.isConstexpr && !s.isGlobal;
+}
+
+function namesOf(declaration: Declaration): string[] {
+  switch (declaration.kind) {
+    case 'function':
+      return declaration.name.parts.map((p) => p.name);
+    case 'variable':
+      return [declaration.name, ...(declaration.bindings ?? []), ...(declaration.scope?.parts.map((p) => p.name) ?? [])].filter((n) => n !== undefined);
+    case 'record':
+      return declaration.name?.parts.map((p) => p.name) ?? [];
+    case 'enum':
+      return [...(declaration.name?.parts.map((p) => p.name) ?? []), ...(declaration.enumerators?.map((e) => e.name) ?? [])];
+    case 'alias':
+      return [declaration.name];
+    case 'using':
+      return declaration.name.parts.map((p) => p.name);
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,116 @@
+/** Which launches of a kernel are analysed: found ones, an annotation's, bounds, settings, or a stated assumption. */
+import type { HostValue } from '../launch/host-value';
+import type { Launch } from './launches';
+import type { AnalysisOptions } from './request';
+import type { Assumption, LaunchOrigin } from '../report/report';
+
+export type Triple = readonly [number, number, number];
+
+/** A launch with its shape settled. Values of parameters may still be unknown. */
+export interface PlannedLaunch {
+  readonly origin: LaunchOrigin;
+  readonly place?: { readonly first: number; readonly last: number };
+  readonly block: Triple;
+  /** undefined: follows from the sampled sizes */
+  readonly grid: Triple | undefined;
+  readonly dynamicSharedBytes: number;
+  readonly arguments: readonly HostValue[];
+  readonly named: ReadonlyMap<string, number>;
+  readonly symbols: ReadonlyMap<string, HostValue>;
+  readonly launch?: Launch;
+  readonly assumptions: readonly Assumption[];
+}
+
+export interface Annotated {
+  readonly block?: Triple;
+  readonly grid?: Triple;
+  readonly dynamicSharedBytes?: number;
+  readonly values: ReadonlyMap<string, number>;
+}
+
+export const DEFAULT_BLOCK: Triple = [256, 1, 1];
+
+/** Numbers of a host triple; undefined where one is not known. */
+export function tripleOf(values: readonly HostValue[]): Triple | undefined {
+  const numbers = values.map((v) => (v.kind === 'number' ? Math.trunc(v.value) : undefined));
+  const [x, y, z] = numbers;
+  return x === undefined || y === undefined || z === undefined ? undefined : [x, y, z];
+}
+
+export interface PlanInputs {
+  readonly launches: readonly Launch[];
+  readonly annotation: Annotated | undefined;
+  /** evaluated __launch_bounds__(maxThreads) */
+  readonly maxThreads: number | undefined;
+  readonly options: AnalysisOptions;
+}
+
+/** Launches of one kernel, at least one, identical ones once. */
+export function planLaunches(inputs: PlanInputs): PlannedLaunch[] {
+  const planned = new Map<string, PlannedLaunch>();
+  for (const launch of inputs.launches) {
+    const plan = fromLaunchSite(launch, inputs);
+    const key = JSON.stringify([plan.block, plan.grid, plan.dynamicSharedBytes, launch.key]);
+    if (!planned.has(key)) planned.set(key, plan);
+  }
+  if (planned.size > 0) return [...planned.values()].slice(0, 24);
+  return [withoutLaunchSite(inputs)];
+}
+
+function fromLaunchSite(launch: Launch, inputs: PlanInputs): PlannedLaunch {
+  const { annotation, options } = inputs;
+  const assumptions: Assumption[] = [];
+  const found = tripleOf(launch.block);
+  const fallback = blockWithoutSite(inputs);
+  const block = found ?? partly(launch.block, fallback.block);
+  if (!found) assumptions.push(...blockAssumptions(block, fallback.origin));
+  const grid = tripleOf(launch.grid) ?? annotation?.grid ?? options.grid;
+  const shared = launch.dynamicSharedBytes.kind === 'number' ? launch.dynamicSharedBytes.value : (annotation?.dynamicSharedBytes ?? options.dynamicSharedBytes);
+  if (shared === undefined) assumptions.push({ name: 'dynamic shared memory', value: 0, origin: 'assumed' });
+  return {
+    origin: 'launch-site',
+    place: launch.place,
+    block,
+    grid,
+    dynamicSharedBytes: Math.max(0, shared ?? 0),
+    arguments: launch.arguments,
+    named: annotation?.values ?? new Map(),
+    symbols: launch.symbols,
+    launch,
+    assumptions,
+  };
+}
+
+/** Known components of a block shape are kept. */
+function partly(values: readonly HostValue[], fallback: Triple): Triple {
+  const known = values.map((v) => (v.kind === 'number' ? v.value : undefined));
+  if (known[0] === undefined && known[1] === 1 && known[2] === 1) return [fallback[0] * fallback[1] * fallback[2], 1, 1];
+  if (known[0] === undefined && known[1] === undefined) return fallback[1] > 1 ? fallback : [16, 16, 1];
+  return [known[0] ?? 32, known[1] ?? (known[0] === undefined ? 1 : 8), known[2] ?? 1];
+}
+
+function blockAssumptions(block: Triple, origin: LaunchOrigin): Assumption[] {
+  return (['x', 'y', 'z'] as const).flatMap((axis, i) => (block[i] === 1 && i > 0 ? [] : [{ name: `blockDim.${axis}`, value: block[i], origin }]));
+}
+
+function blockWithoutSite({ annotation, maxThreads, options }: PlanInputs): { block: Triple; origin: LaunchOrigin } {
+  if (annotation?.block) return { block: annotation.block, origin: 'annotation' };
+  if (options.block) return { block: options.block, origin: 'setting' };
+  if (maxThreads !== undefined && maxThreads > 0 && maxThreads <= 1024) return { block: [maxThreads, 1, 1], origin: 'launch-bounds' };
+  return { block: DEFAULT_BLOCK, origin: 'assumed' };
+}
+
+function withoutLaunchSite(inputs: PlanInputs): PlannedLaunch {
+  const { annotation, options } = inputs;
+  const { block, origin } = blockWithoutSite(inputs);
+  return {
+    origin,
+    block,
+    grid: annotation?.grid ?? options.grid,
+    dynamicSharedBytes: annotation?.dynamicSharedBytes ?? options.dynamicSharedBytes ?? 0,
+    arguments: [],
+    named: annotation?.values ?? new Map(),
+    symbols: new Map(),
+    assumptions: origin === 'annotation' ? [] : blockAssumptions(block, origin),
+  };
+}

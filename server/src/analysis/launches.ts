@@ -1,0 +1,132 @@
+/** Found launches, matched to kernels, with their template arguments in the lowering's terms. */
+import type { FoundLaunch } from '../launch/find-launches';
+import type { HostTemplateArgument, HostTriple, HostValue } from '../launch/host-value';
+import { createContext, type UnitContext } from '../lower/context';
+import { lookupName } from '../lower/lookup';
+import { argumentKey } from '../lower/records';
+import { inScope, resolveNamedType, resolveType } from '../lower/resolve-type';
+import type { Scope } from '../lower/scope';
+import { deduceArguments } from '../lower/templates';
+import { namedTypes, type TemplateValue, type Type, types, unknownType, vectorTypes } from '../lower/types';
+import type { FoundKernel } from './kernels';
+
+export interface Launch {
+  readonly kernel: FoundKernel;
+  readonly templateArguments: readonly TemplateValue[];
+  readonly place: { readonly first: number; readonly last: number };
+  readonly grid: HostTriple;
+  readonly block: HostTriple;
+  readonly dynamicSharedBytes: HostValue;
+  readonly arguments: readonly HostValue[];
+  readonly symbols: ReadonlyMap<string, HostValue>;
+  /** Equal for launches that do the same: arguments by value. */
+  readonly key: string;
+}
+
+/** Launches of the kernels that are defined in the unit. */
+export function matchLaunches(unit: UnitContext, kernels: readonly FoundKernel[], found: readonly FoundLaunch[]): Launch[] {
+  const byName = new Map<string, FoundKernel[]>();
+  for (const kernel of kernels) {
+    const list = byName.get(kernel.name);
+    if (list) list.push(kernel);
+    else byName.set(kernel.name, [kernel]);
+  }
+  const launches: Launch[] = [];
+  for (const launch of found) {
+    const candidates = byName.get(launch.kernel.name) ?? [];
+    const kernel = chooseKernel(candidates, launch);
+    if (!kernel) continue;
+    const templateArguments = templateArgumentsOf(unit, kernel, launch);
+    launches.push({
+      kernel,
+      templateArguments,
+      place: launch.place,
+      grid: launch.grid,
+      block: launch.block,
+      dynamicSharedBytes: launch.dynamicSharedBytes,
+      arguments: launch.arguments,
+      symbols: launch.symbols ?? new Map(),
+      key: `${templateArguments.map(argumentKey).join(',')};${launch.arguments.map(hostKey).join(',')}`,
+    });
+  }
+  return launches;
+}
+
+/** Overloads are told apart by how many arguments they take, and whether they are specialisations. */
+function chooseKernel(candidates: readonly FoundKernel[], launch: FoundLaunch): FoundKernel | undefined {
+  const count = launch.arguments.length;
+  const fits = candidates.filter((k) => {
+    const required = k.declaration.parameters.filter((p) => !p.default && !p.pack).length;
+    return count >= required && (count <= k.declaration.parameters.length || k.declaration.parameters.some((p) => p.pack));
+  });
+  return fits.find((k) => Boolean(k.declaration.templateParameters) === launch.templateArguments.length > 0) ?? fits[0] ?? candidates[0];
+}
+
+function templateArgumentsOf(unit: UnitContext, kernel: FoundKernel, launch: FoundLaunch): TemplateValue[] {
+  if (!kernel.declaration.templateParameters) return [];
+  const ctx = createContext(unit, 'launch', new Set());
+  const explicit = launch.templateArguments.map((a) => templateValue(ctx, kernel.scope, a));
+  const argumentTypes = launch.arguments.map((a) => typeOfHost(ctx, kernel.scope, a));
+  return inScope(ctx, kernel.scope, () => deduceArguments(ctx, kernel.declaration, explicit, argumentTypes, kernel.scope));
+}
+
+type Scratch = ReturnType<typeof createContext>;
+
+function templateValue(ctx: Scratch, scope: Scope, argument: HostTemplateArgument): TemplateValue {
+  if (argument.kind === 'type') {
+    const environment = argument.environment.reduce<Scope>((s, name) => {
+      const entity = s.own(name);
+      return entity?.kind === 'namespace' ? entity.scope : s;
+    }, ctx.unit.scope);
+    const type = resolveType(ctx, argument.type, environment);
+    return { kind: 'type', type: type.kind === 'unknown' ? resolveType(ctx, argument.type, scope) : type };
+  }
+  const { value } = argument;
+  if (value.kind === 'number') return { kind: 'number', value: value.value, type: namedTypes.get(value.type ?? 'int') ?? types.int };
+  if (value.kind === 'function') return { kind: 'name', name: value.name, entity: lookupName(ctx, scope, value.name) };
+  return { kind: 'unknown', reason: value.kind === 'unknown' ? value.reason : 'template argument' };
+}
+
+/** The C++ type of a host value, as far as it is known. */
+function typeOfHost(ctx: Scratch, scope: Scope, value: HostValue): Type {
+  switch (value.kind) {
+    case 'number':
+      return typeByName(ctx, scope, value.type ?? 'int');
+    case 'pointer':
+      return value.elementType ? { kind: 'pointer', to: typeByName(ctx, scope, value.elementType) } : unknownType('pointer');
+    case 'struct':
+      return value.type ? typeByName(ctx, scope, value.type) : unknownType('struct');
+    case 'lambda':
+      return { kind: 'lambda', lambda: value.expression };
+    default:
+      return unknownType('argument');
+  }
+}
+
+function typeByName(ctx: Scratch, scope: Scope, spelled: string): Type {
+  const name = spelled.trim();
+  if (name.endsWith('*')) return { kind: 'pointer', to: typeByName(ctx, scope, name.slice(0, -1)) };
+  if (name.startsWith('const ')) return { ...typeByName(ctx, scope, name.slice(6)), isConst: true };
+  const known = namedTypes.get(name) ?? vectorTypes.get(name);
+  if (known) return known;
+  const last = name.split('::').at(-1) ?? name;
+  const entity = /^\w+$/.test(last) ? lookupName(ctx, scope, last) : undefined;
+  return (entity && resolveNamedType(ctx, scope, entity, { name: last })) ?? namedTypes.get(last) ?? vectorTypes.get(last) ?? unknownType(`type ${name}`);
+}
+
+function hostKey(value: HostValue): string {
+  switch (value.kind) {
+    case 'number':
+      return String(value.value);
+    case 'pointer':
+      return `p+${value.offsetBytes % 256}`;
+    case 'struct':
+      return `{${[...value.fields].map(([n, v]) => `${n}:${hostKey(v)}`).join(',')}}`;
+    case 'array':
+      return `[${value.elements.slice(0, 64).map(hostKey).join(',')}]`;
+    case 'unknown':
+      return `?${value.name ?? ''}`;
+    default:
+      return value.kind;
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * Values for what a launch leaves open. Sizes that nobody gives are sampled: a power of two, a multiple of 32 that is none,
+ * an odd number. A figure that differs between them is reported with its condition, and no warning rests on one alone.
+ */
+import type { InputValue } from '../execute/execution';
+import type { HostValue } from '../launch/host-value';
+import type { Input, Program } from '../program/program';
+import type { Assumption, LaunchOrigin } from '../report/report';
+import type { PlannedLaunch } from './launch-plan';
+
+export const SAMPLES = [1024, 1056, 1021] as const;
+
+export interface ResolvedInputs {
+  readonly values: Map<number, InputValue>;
+  /** Inputs that were sampled, with the value of this sample. */
+  readonly sampled: ReadonlyMap<number, number>;
+  readonly assumptions: readonly Assumption[];
+}
+
+export interface ResolveContext {
+  readonly assume: ReadonlyMap<string, number>;
+  readonly parameterNames: readonly (string | undefined)[];
+  /** 0 … SAMPLES.length - 1 */
+  readonly sample: number;
+}
+
+/** Gives every parameter and global of a program a value for one launch and sample. */
+export function resolveInputs(program: Program, plan: PlannedLaunch, context: ResolveContext): ResolvedInputs {
+  const values = new Map<number, InputValue>();
+  const sampled = new Map<number, number>();
+  const assumptions: Assumption[] = [];
+  const allocations = new Map<string, number>();
+  const allocation = (name: string) => {
+    let index = allocations.get(name);
+    if (index === undefined) allocations.set(name, (index = allocations.size));
+    return index;
+  };
+  program.inputs.forEach((input, index) => {
+    const found = hostValueOf(input, plan, context);
+    if (!found) return;
+    const { value, origin } = found;
+    if (value?.kind === 'number') {
+      values.set(index, { kind: 'number', value: value.value });
+      assumptions.push({ name: input.name, value: value.value, origin });
+    } else if (value?.kind === 'pointer') {
+      values.set(index, { kind: 'pointer', allocation: allocation(value.allocation), offset: Number.isFinite(value.offsetBytes) ? value.offsetBytes : 0 });
+    } else if (isPointerInput(program, input)) {
+      values.set(index, { kind: 'pointer', allocation: allocation(`parameter ${input.name}`), offset: 0 });
+    } else if (isInteger(program, input)) {
+      const sample = sampleValue(input.name, context.sample);
+      values.set(index, { kind: 'number', value: sample });
+      sampled.set(index, sample);
+      assumptions.push({ name: input.name, value: sample, origin: 'assumed' });
+    } else {
+      const reason = value?.kind === 'unknown' ? value.reason : `${input.name} is not known`;
+      values.set(index, { kind: 'unknown', reason });
+    }
+  });
+  return { values, sampled, assumptions };
+}
+
+function hostValueOf(input: Input, plan: PlannedLaunch, context: ResolveContext): { value: HostValue | undefined; origin: LaunchOrigin } | undefined {
+  const { source } = input;
+  if (source.kind !== 'parameter' && source.kind !== 'global') return undefined;
+  const path = source.path;
+  const assumed = context.assume.get(input.name) ?? context.assume.get(path[path.length - 1]);
+  const annotated = plan.named.get(input.name) ?? plan.named.get(path[path.length - 1]);
+  const site = source.kind === 'parameter' ? follow(plan.arguments[source.parameter], path.slice(1)) : follow(plan.symbols.get(path[0]), path.slice(1));
+  if (site && site.kind !== 'unknown') return { value: site, origin: 'launch-site' };
+  if (annotated !== undefined) return { value: { kind: 'number', value: annotated }, origin: 'annotation' };
+  if (assumed !== undefined) return { value: { kind: 'number', value: assumed }, origin: 'setting' };
+  return { value: site, origin: 'assumed' };
+}
+
+function follow(value: HostValue | undefined, path: readonly string[]): HostValue | undefined {
+  let at = value;
+  for (const part of path) {
+    if (at?.kind === 'struct') at = at.fields.get(part);
+    else if (at?.kind === 'array') at = at.elements[Number(part)];
+    else return at?.kind === 'unknown' ? at : undefined;
+  }
+  return at;
+}
+
+function isPointerInput(program: Program, input: Input): boolean {
+  return program.objects.some((o) => o.register === input.register);
+}
+
+function isInteger(program: Program, input: Input): boolean {
+  const type = program.registers[input.register].type;
+  return type === 'i32' || type === 'u32' || type === 'i64' || type === 'u64' || type === 'i16' || type === 'u16' || type === 'i8' || type === 'u8' || type === 'pred';
+}
+
+/** Names that mean something small; everything else is taken for a size. */
+const small = /^(k|r|radius|halo|offset|off|shift|iter|iters|iterations|steps?|level|stage|dim|dims|channels?|c|ch|batch|heads?|num_heads|order|pass|bit|start|begin|base|mode|flag|index|idx|id|seed|lda_pad|pad|padding|dilation|type|is_.*|use_.*|has_.*)$/i;
+
+function sampleValue(name: string, sample: number): number {
+  const last = name.split('.').at(-1) ?? name;
+  if (small.test(last)) return [2, 3, 1][sample] ?? 2;
+  return SAMPLES[sample];
+}
+
+/** A grid for a kernel whose launch does not say: enough blocks to cover the sampled size on every axis the block has. */
+export function assumedGrid(block: readonly [number, number, number], sample: number): readonly [number, number, number] {
+  const size = SAMPLES[sample] ?? SAMPLES[0];
+  const blocks = (threads: number) => Math.max(1, Math.ceil(size / threads));
+  if (block[1] === 1 && block[2] === 1) return [Math.max(4, blocks(block[0])), 1, 1];
+  return [blocks(block[0]), blocks(block[1]), 1];
+}
+

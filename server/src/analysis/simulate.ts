@@ -1,0 +1,79 @@
+/** One launch of one kernel: executed for its known values, or for the samples of what is unknown. */
+import { execute } from '../execute/execute';
+import type { Execution, ExecutionBudget, LaunchShape } from '../execute/execution';
+import type { MemoryModel } from '../hardware/memory-model';
+import { dependencies } from '../program/dependence';
+import type { Program } from '../program/program';
+import type { Assumption } from '../report/report';
+import type { PlannedLaunch, Triple } from './launch-plan';
+import { assumedGrid, resolveInputs, SAMPLES } from './sampling';
+
+/** The execution for one set of values. */
+export interface Sample {
+  readonly shape: LaunchShape;
+  readonly execution: Execution;
+  readonly assumptions: readonly Assumption[];
+}
+
+export interface Simulation {
+  readonly program: Program;
+  /** First: what is reported. More only where sizes were sampled. */
+  readonly samples: readonly Sample[];
+  /** Names of sampled sizes that the access depends on, by access index; empty: the figure follows from the text. */
+  readonly assumedFor: readonly (readonly string[])[];
+  readonly gridAssumed: boolean;
+}
+
+export interface SimulationOptions {
+  readonly assume: ReadonlyMap<string, number>;
+  readonly parameterNames: readonly (string | undefined)[];
+  readonly budget: ExecutionBudget;
+}
+
+export function simulateLaunch(program: Program, plan: PlannedLaunch, model: MemoryModel, options: SimulationOptions): Simulation {
+  const first = runSample(program, plan, model, options, 0);
+  const assumedFor = assumedNames(program, plan, first.sampled);
+  const needsSamples = first.sampled.size > 0 && assumedFor.some((names) => names.length > 0);
+  const samples = [first.sample];
+  if (needsSamples) {
+    for (let i = 1; i < SAMPLES.length; i++) {
+      if (options.budget.cancelled?.()) break;
+      samples.push(runSample(program, plan, model, options, i).sample);
+    }
+  }
+  return { program, samples, assumedFor, gridAssumed: plan.grid === undefined };
+}
+
+function runSample(
+  program: Program,
+  plan: PlannedLaunch,
+  model: MemoryModel,
+  options: SimulationOptions,
+  sample: number,
+): { sample: Sample; sampled: ReadonlyMap<number, number> } {
+  const resolved = resolveInputs(program, plan, { assume: options.assume, parameterNames: options.parameterNames, sample });
+  const grid: Triple = plan.grid ?? assumedGrid(plan.block, sample);
+  const shape: LaunchShape = { grid, block: plan.block, dynamicSharedBytes: plan.dynamicSharedBytes, inputs: resolved.values };
+  const execution = execute(program, shape, model, options.budget);
+  const assumptions = [...plan.assumptions, ...resolved.assumptions];
+  if (!plan.grid) assumptions.push({ name: 'gridDim.x', value: grid[0], origin: 'assumed' });
+  return { sample: { shape, execution, assumptions }, sampled: resolved.sampled };
+}
+
+/** For every access the assumed values that its address or its execution rests on. */
+function assumedNames(program: Program, plan: PlannedLaunch, sampled: ReadonlyMap<number, number>): string[][] {
+  const depends = dependencies(program);
+  const assumedBlock = plan.assumptions.some((a) => a.name.startsWith('blockDim') && (a.origin === 'assumed' || a.origin === 'launch-bounds'));
+  return program.accesses.map((_, access) => {
+    const names = new Set<string>();
+    for (const inputs of [depends.address[access], depends.execution[access]]) {
+      for (const input of inputs ?? []) {
+        const { source, name } = program.inputs[input];
+        if (sampled.has(input)) names.add(name);
+        if (assumedBlock && (source.kind === 'blockDim' || source.kind === 'threadIdx')) names.add('blockDim');
+        if (plan.grid === undefined && source.kind === 'gridDim') names.add('gridDim');
+      }
+    }
+    return [...names];
+  });
+}

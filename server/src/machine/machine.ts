@@ -1,0 +1,14 @@
+/**
+ * What the compiler changes between the source and the machine code, as far as it changes what the profiler counts.
+ * One pass a file, in this order; each says on what evidence it rests.
+ */
+import type { Program } from '../program/program';
+import { mergeNeighbours } from './merge-neighbours';
+import { reuseLoads } from './reuse-loads';
+import { dropDeadCode } from './dead-code';
+
+const passes: readonly ((program: Program) => Program)[] = [dropDeadCode, reuseLoads, dropDeadCode, mergeNeighbours, dropDeadCode];
+
+export function machineProgram(program: Program): Program {
+  return passes.reduce((p, pass) => pass(p), program);
+}

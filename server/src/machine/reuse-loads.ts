@@ -1,0 +1,97 @@
+/**
+ * Loads that the compiler does not repeat: the same address read again without a store in between that might change it, a
+ * value that was just stored, and read-only data (`const __restrict__`, __ldg, __constant__) across anything.
+ * Evidence: NVVM's early CSE and GVN on kernels compiled with nvcc 13.0; barriers count as writes to all memory but
+ * read-only data.
+ */
+import { controlFlow, type ControlFlow } from '../program/control-flow';
+import type { AccessSite, Block, Instruction, Program, Register, ScalarType } from '../program/program';
+
+interface Available {
+  readonly access: number;
+  readonly values: readonly Register[];
+  readonly readOnly: boolean;
+}
+
+type Table = Map<string, Available>;
+
+export function reuseLoads(program: Program): Program {
+  const flow = controlFlow(program);
+  const blocks: Block[] = program.blocks.map((b) => ({ ...b }));
+  const tables = new Map<number, Table>();
+  const stable = stableRegisters(program);
+  for (const block of flow.order) {
+    const inherited = inheritedTable(flow, tables, block);
+    const result = reuseInBlock(program, program.blocks[block], inherited, stable);
+    tables.set(block, inherited);
+    blocks[block] = { ...program.blocks[block], instructions: result };
+  }
+  return { ...program, blocks };
+}
+
+/** Registers whose value cannot change between two reads that the first dominates. */
+function stableRegisters(program: Program): (register: Register) => boolean {
+  return (register) => program.registers[register].role !== 'variable';
+}
+
+/** Everything of the only predecessor; of the dominator alone, what no store can change. */
+function inheritedTable(flow: ControlFlow, tables: ReadonlyMap<number, Table>, block: number): Table {
+  const dominator = flow.dominator[block];
+  const from = dominator >= 0 ? tables.get(dominator) : undefined;
+  if (!from) return new Map();
+  const only = flow.predecessors[block].length === 1 && flow.predecessors[block][0] === dominator;
+  return new Map([...from].filter(([, a]) => only || a.readOnly));
+}
+
+function keyOf(address: Register, offset: number, type: ScalarType, count: number): string {
+  return `${address}+${offset}:${type}x${count}`;
+}
+
+function reuseInBlock(program: Program, block: Block, table: Table, stable: (r: Register) => boolean): Instruction[] {
+  const out: Instruction[] = [];
+  for (const i of block.instructions) {
+    if (i.op === 'load' && !program.accesses[i.access].isVolatile && stable(i.address)) {
+      const key = keyOf(i.address, i.offset, i.type, i.dst.length);
+      const known = table.get(key);
+      if (known) {
+        i.dst.forEach((dst, k) => {
+          out.push({ op: 'unary', fn: 'mov', type: i.type, dst, a: known.values[k] });
+        });
+        continue;
+      }
+      const site = program.accesses[i.access];
+      table.set(key, { access: i.access, values: i.dst, readOnly: isReadOnly(site, program) });
+    } else if (i.op === 'store') {
+      invalidate(program, table, program.accesses[i.access]);
+      const forwards = stable(i.address) && i.values.every(stable) && !program.accesses[i.access].isVolatile;
+      if (forwards) table.set(keyOf(i.address, i.offset, i.type, i.values.length), { access: i.access, values: i.values, readOnly: false });
+    } else if (i.op === 'atomic') invalidate(program, table, program.accesses[i.access]);
+    else if (i.op === 'asyncCopy') invalidate(program, table, program.accesses[i.storeAccess]);
+    else if (i.op === 'barrier') for (const [key, a] of table) if (!a.readOnly) table.delete(key);
+    out.push(i);
+  }
+  return out;
+}
+
+export function isReadOnly(site: AccessSite, program: Program): boolean {
+  if (site.readOnly) return true;
+  const space = site.object === undefined ? site.space : program.objects[site.object].space;
+  return space === 'constant';
+}
+
+function invalidate(program: Program, table: Table, store: AccessSite): void {
+  for (const [key, a] of table) {
+    if (!a.readOnly && mayTouch(program, program.accesses[a.access], store)) table.delete(key);
+  }
+}
+
+/** Whether two accesses may meet: not in different spaces, not in different declared arrays. */
+export function mayTouch(program: Program, a: AccessSite, b: AccessSite): boolean {
+  const space = (s: AccessSite) => (s.object === undefined ? s.space : program.objects[s.object].space);
+  const sa = space(a);
+  const sb = space(b);
+  if (sa !== 'generic' && sb !== 'generic' && sa !== sb) return false;
+  if (a.object === undefined || b.object === undefined || a.object === b.object) return true;
+  // two pointer parameters may point to the same buffer; two declared arrays never overlap
+  return program.objects[a.object].bytes === undefined && program.objects[b.object].bytes === undefined;
+}

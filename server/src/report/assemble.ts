@@ -1,0 +1,127 @@
+/** From executions to report objects: accesses merged by source position, certainty, occupancy. */
+import type { Simulation } from '../analysis/simulate';
+import type { AccessCounts, Witness } from '../execute/execution';
+import type { AccessSite, MemoryObject, SourcePlace } from '../program/program';
+import type { AccessReport, AccessWitness, BranchReport, Certainty, Location } from './report';
+
+export type Locate = (first: number, last: number) => Location;
+
+interface Merged {
+  readonly site: AccessSite;
+  readonly counts: AccessCounts;
+  readonly location: Location;
+  readonly sites: number[];
+}
+
+/** Accesses of the reported sample, one object a source range, space and operation. */
+export function accessReports(simulation: Simulation, locate: Locate): AccessReport[] {
+  const { program, samples, assumedFor } = simulation;
+  const merged = new Map<string, Merged>();
+  for (const counts of samples[0].execution.accesses) {
+    const site = program.accesses[counts.access];
+    const location = locate(site.place.first, site.place.last);
+    const key = `${location.file}:${location.line}:${location.column}:${location.endLine}:${location.endColumn}:${counts.space}:${site.operation}`;
+    const known = merged.get(key);
+    if (known) {
+      addCounts(known.counts, counts);
+      known.sites.push(counts.access);
+    } else merged.set(key, { site, counts: { ...counts }, location, sites: [counts.access] });
+  }
+  return [...merged.values()].map((m) => {
+    const names = [...new Set(m.sites.flatMap((s) => assumedFor[s] ?? []))];
+    return accessReport(m, certaintyOf(m, names, simulation), program.objects[m.site.object ?? -1], locate, simulation);
+  });
+}
+
+function addCounts(into: AccessCounts, more: AccessCounts): void {
+  into.bytesPerLane = Math.max(into.bytesPerLane, more.bytesPerLane);
+  into.requests += more.requests;
+  into.activeLanes += more.activeLanes;
+  into.wavefronts += more.wavefronts;
+  into.idealWavefronts += more.idealWavefronts;
+  into.sectors += more.sectors;
+  into.idealSectors += more.idealSectors;
+  into.transactions += more.transactions;
+  into.unknownRequests += more.unknownRequests;
+  into.unknownReason ??= more.unknownReason;
+  into.speculative ??= more.speculative;
+  if (more.witness && excessOf(more.witness) > (into.witness ? excessOf(into.witness) : 0)) into.witness = more.witness;
+}
+
+const excessOf = (w: Witness): number => Math.max(w.wavefronts / Math.max(1, w.idealWavefronts), w.sectors / Math.max(1, w.idealSectors));
+
+function certaintyOf(m: Merged, assumed: readonly string[], simulation: Simulation): { certainty: Certainty; reason: string | null } {
+  const { counts } = m;
+  if (counts.unknownRequests > 0 && counts.unknownRequests >= counts.requests) return { certainty: 'unknown', reason: counts.unknownReason ?? 'the address is not known' };
+  const reasons: string[] = [];
+  if (counts.unknownRequests > 0) reasons.push(`part of the addresses is not known: ${counts.unknownReason ?? ''}`);
+  if (counts.speculative) reasons.push(counts.speculative);
+  if (assumed.length > 0) reasons.push(`rests on assumed ${list(assumed, simulation)}`);
+  const incomplete = simulation.samples[0].execution.incomplete;
+  if (incomplete) reasons.push(incomplete);
+  return reasons.length > 0 ? { certainty: 'assumed', reason: reasons.join('; ') } : { certainty: 'exact', reason: null };
+}
+
+function list(names: readonly string[], simulation: Simulation): string {
+  const values = new Map(simulation.samples[0].assumptions.map((a) => [a.name, a.value]));
+  return names.map((n) => (values.has(n) ? `${n} = ${values.get(n)}` : n === 'blockDim' ? `block ${simulation.samples[0].shape.block.join('×')}` : n)).join(', ');
+}
+
+function accessReport(m: Merged, sure: { certainty: Certainty; reason: string | null }, object: MemoryObject | undefined, locate: Locate, simulation: Simulation): AccessReport {
+  const { counts, site, location } = m;
+  return {
+    ...location,
+    expression: site.expression,
+    space: counts.space,
+    operation: site.operation,
+    bytesPerLane: counts.bytesPerLane,
+    requests: Math.round(counts.requests),
+    activeLanes: Math.round(counts.activeLanes),
+    wavefronts: Math.round(counts.wavefronts),
+    idealWavefronts: Math.round(counts.idealWavefronts),
+    sectors: Math.round(counts.sectors),
+    idealSectors: Math.round(counts.idealSectors),
+    transactions: Math.round(counts.transactions),
+    ...sure,
+    object: object && {
+      name: object.name,
+      dimensions: object.dimensions,
+      elementType: object.elementType,
+      elementBytes: object.elementBytes,
+      isDynamic: object.isDynamic,
+      declaration: locate(object.place.first, object.place.last),
+    },
+    calls: callsOf(site.place, locate),
+    witness: counts.witness && witnessOf(counts.witness, simulation),
+  };
+}
+
+function callsOf(place: SourcePlace, locate: Locate): Location[] | undefined {
+  const calls: Location[] = [];
+  for (let call = place.call; call && calls.length < 32; call = call.call) calls.push(locate(call.first, call.last));
+  return calls.length > 0 ? calls : undefined;
+}
+
+function witnessOf(witness: Witness, simulation: Simulation): AccessWitness {
+  const { block } = simulation.samples[0].shape;
+  const t = witness.firstThread;
+  return {
+    block: witness.block,
+    thread: [t % block[0], Math.floor(t / block[0]) % block[1], Math.floor(t / (block[0] * block[1]))],
+    addresses: witness.addresses.map((a) => (Number.isNaN(a) ? null : a)),
+    bytes: witness.bytes,
+    wavefronts: witness.wavefronts,
+    idealWavefronts: witness.idealWavefronts,
+    sectors: witness.sectors,
+    idealSectors: witness.idealSectors,
+  };
+}
+
+export function branchReports(simulation: Simulation, locate: Locate): BranchReport[] {
+  return simulation.samples[0].execution.branches
+    .filter((b) => b.executed > 0)
+    .map((b) => {
+      const site = simulation.program.branches[b.branch];
+      return { ...locate(site.place.first, site.place.last), kind: site.kind, executed: b.executed, divergent: b.divergent, unknown: b.unknown };
+    });
+}

@@ -1,0 +1,106 @@
+/** shared-bank-conflict: lanes of one request want different words of one bank, which serves one a wavefront. */
+import { layoutOf } from '../execute/layout';
+import type { AccessBytes } from '../hardware/capabilities';
+import { explainShared } from '../hardware/explain';
+import { addressWindows } from '../program/program';
+import type { AccessReport, AccessWitness, Finding } from '../report/report';
+import { padFix } from './pad-fix';
+import { conditionText, figure, laneList, relatedOf, type Rule, type RuleContext, sharedExcess, verb, type WorstAccess, worstAccesses } from './rule';
+
+/** From here on the profiler's users call it a conflict worth a word. */
+const THRESHOLD = 1.5;
+
+export const sharedBankConflict: Rule = {
+  id: 'shared-bank-conflict',
+  check(context) {
+    return worstAccesses(context, 'shared', sharedExcess, THRESHOLD)
+      .filter((w) => w.excess >= THRESHOLD && w.access.witness)
+      .map((w) => findingFor(context, w));
+  },
+};
+
+function findingFor(context: RuleContext, worst: WorstAccess): Finding {
+  const { access } = worst;
+  const certain = worst.certainExcess >= THRESHOLD;
+  const fix = certain ? padFix(context, worst) : undefined;
+  const mend = fix ? ` ${fix.title.replace(/^Pad \w+ to/, 'Pad to')}.` : adviceFor(access);
+  return {
+    file: access.file,
+    line: access.line,
+    column: access.column,
+    endLine: access.endLine,
+    endColumn: access.endColumn,
+    rule: 'shared-bank-conflict',
+    severity: certain ? 'warning' : 'information',
+    message: `${headline(worst)}: ${witnessText(context, worst)}.${mend}${conditionText(worst)}`,
+    kernel: context.report.name,
+    fixes: fix ? [fix] : [],
+    related: relatedOf(context, worst),
+  };
+}
+
+function headline({ access, excess }: WorstAccess): string {
+  const w = access.witness;
+  const ways = w ? w.wavefronts / Math.max(1, w.idealWavefronts) : excess;
+  if (access.operation === 'atomic') return `${figure(ways)}-way conflict of a shared atomic`;
+  const average = excess < ways * 0.9 ? ` (${figure(excess)} on average)` : '';
+  return `${figure(ways)}-way bank conflict${average}`;
+}
+
+interface Placed {
+  /** byte offset within the array */
+  readonly offset: number;
+  readonly lane: number;
+}
+
+function witnessText(context: RuleContext, worst: WorstAccess): string {
+  const { access } = worst;
+  const witness = access.witness;
+  if (!witness) return `${access.wavefronts} wavefronts where ${access.idealWavefronts} would do`;
+  const { bank, lanes } = worstBank(context, access, witness);
+  const placed = offsets(context, worst, witness);
+  const place = columnText(access, placed.filter((p) => lanes.includes(p.lane))) ?? strideText(placed, lanes.length === placed.length);
+  const all = lanes.length > 1 ? `all in bank ${bank}` : `in bank ${bank}`;
+  return `lanes ${laneList(lanes)} ${verb(access.operation)} ${place}, ${all}`;
+}
+
+function worstBank(context: RuleContext, access: AccessReport, witness: AccessWitness): { bank: number; lanes: readonly number[] } {
+  const addresses = Float64Array.from(witness.addresses, (a) => a ?? 0);
+  const active = Uint8Array.from(witness.addresses, (a) => (a === null ? 0 : 1));
+  const shape = { space: 'shared' as const, operation: access.operation, bytes: witness.bytes as AccessBytes };
+  const explained = explainShared(context.capability, shape, addresses, active, 0, addresses.length);
+  return { bank: explained.worst?.bank ?? 0, lanes: explained.worst?.lanes ?? [] };
+}
+
+/** Offsets within the accessed array. */
+function offsets(context: RuleContext, worst: WorstAccess, witness: AccessWitness): Placed[] {
+  const launch = context.launches[worst.launchIndex];
+  const layout = layoutOf(launch.program, launch.plan.dynamicSharedBytes);
+  const index = launch.program.objects.findIndex((o) => o.name === worst.access.object?.name && o.space === 'shared');
+  const base = index < 0 ? 0 : (layout.addresses[index] ?? addressWindows.shared) - addressWindows.shared;
+  return witness.addresses.flatMap((a, lane) => (a === null ? [] : [{ offset: a - base, lane }]));
+}
+
+/** `column 0 of tile[32][32]` when that is what the lanes have in common. */
+function columnText(access: AccessReport, placed: readonly Placed[]): string | undefined {
+  const object = access.object;
+  if (!object || object.dimensions.length < 2 || placed.length < 2) return undefined;
+  const row = object.dimensions[object.dimensions.length - 1] * object.elementBytes;
+  if (row <= 0) return undefined;
+  const columns = new Set(placed.map((p) => Math.floor((((p.offset % row) + row) % row) / object.elementBytes)));
+  const name = `${object.name}${object.dimensions.map((d) => `[${d}]`).join('')}`;
+  return columns.size === 1 ? `column ${[...columns][0]} of ${name}` : `different rows of ${name}`;
+}
+
+function strideText(placed: readonly Placed[], all: boolean): string {
+  const steps = new Set(placed.slice(1).map((p, i) => (p.offset - placed[i].offset) / Math.max(1, p.lane - placed[i].lane)));
+  const [step] = steps;
+  if (steps.size === 1 && step !== undefined && step % 4 === 0) return `words ${step / 4} apart`;
+  return all ? 'different words' : 'different words of one bank';
+}
+
+function adviceFor(access: AccessReport): string {
+  if (access.operation === 'atomic') return ' Give each warp a copy of its own, or combine equal values in the warp first.';
+  if (access.object && access.object.dimensions.length >= 2) return ' Padding the rows does not remove it here: change which lane takes which row, or swizzle the column with the row.';
+  return ' Make neighbouring lanes use neighbouring words, or spread the index by index/32.';
+}

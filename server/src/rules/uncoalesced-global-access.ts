@@ -1,0 +1,64 @@
+/** uncoalesced-global-access: a request moves many more 32-byte sectors than its lanes' data would fill. */
+import type { AccessReport, AccessWitness, Finding } from '../report/report';
+import { isShiftedRow } from './misaligned-global-access';
+import { conditionText, figure, globalExcess, relatedOf, type Rule, type RuleContext, type WorstAccess, worstAccesses } from './rule';
+
+const THRESHOLD = 1.5;
+
+export const uncoalescedGlobalAccess: Rule = {
+  id: 'uncoalesced-global-access',
+  check(context) {
+    return worstAccesses(context, 'global', globalExcess, THRESHOLD)
+      .filter((w) => w.excess >= THRESHOLD && w.access.witness && !isShiftedRow(w))
+      .map((w) => findingFor(context, w));
+  },
+};
+
+function findingFor(context: RuleContext, worst: WorstAccess): Finding {
+  const { access } = worst;
+  return {
+    file: access.file,
+    line: access.line,
+    column: access.column,
+    endLine: access.endLine,
+    endColumn: access.endColumn,
+    rule: 'uncoalesced-global-access',
+    severity: worst.certainExcess >= THRESHOLD ? 'warning' : 'information',
+    message: `${headline(worst)} ${witnessText(access)} ${adviceFor(access)}${conditionText(worst)}`,
+    kernel: context.report.name,
+    fixes: [],
+    related: relatedOf(context, worst),
+  };
+}
+
+function headline({ access, excess }: WorstAccess): string {
+  const perRequest = access.sectors / Math.max(1, access.requests);
+  const ideal = access.idealSectors / Math.max(1, access.requests);
+  const used = Math.min(100, 100 / excess);
+  return `Uncoalesced global ${access.operation}: ${figure(perRequest)} sectors a request where ${figure(ideal)} would do, ${figure(used)} % of the bytes used.`;
+}
+
+/** Bytes between neighbouring lanes when it is the same everywhere. */
+export function laneStride(witness: AccessWitness | undefined): number | undefined {
+  const at = (witness?.addresses ?? []).flatMap((a, lane) => (a === null ? [] : [{ a, lane }]));
+  if (at.length < 2) return undefined;
+  const step = (at[1].a - at[0].a) / (at[1].lane - at[0].lane);
+  return at.every((p, i) => i === 0 || (p.a - at[i - 1].a) / (p.lane - at[i - 1].lane) === step) ? step : undefined;
+}
+
+function witnessText(access: AccessReport): string {
+  const stride = laneStride(access.witness);
+  if (stride !== undefined) return `Neighbouring lanes are ${Math.abs(stride)} bytes apart.`;
+  const first = access.witness?.addresses.slice(0, 2) ?? [];
+  const gap = first[0] !== null && first[1] !== null && first.length === 2 ? Math.abs((first[1] ?? 0) - (first[0] ?? 0)) : undefined;
+  return gap === undefined ? 'The lanes of a warp are scattered.' : `Lanes 0 and 1 are ${gap} bytes apart.`;
+}
+
+function adviceFor(access: AccessReport): string {
+  const stride = Math.abs(laneStride(access.witness) ?? 0);
+  const element = access.object?.elementBytes ?? access.bytesPerLane;
+  if (element > access.bytesPerLane && stride === element) return 'Use a structure of arrays, or load whole elements as vectors.';
+  if (stride > 128) return 'Let threadIdx.x select neighbouring elements, or stage the tile in shared memory.';
+  if (stride > 0) return 'Let neighbouring lanes take neighbouring elements.';
+  return 'Let the lanes of a warp use neighbouring elements, or stage the data in shared memory.';
+}
