@@ -1,0 +1,140 @@
+/** The server's side of the analysis worker: starts it, stops a job, and replaces a worker that hangs or dies. */
+import { Worker } from 'node:worker_threads';
+import type { FileReport } from '../report/report';
+import type { AnalysisJob, FromWorker, ToWorker, WorkerSetup } from './worker-messages';
+
+export type Outcome =
+  | {
+      readonly kind: 'report';
+      readonly report: FileReport;
+      readonly headers: readonly string[];
+      readonly milliseconds: number;
+    }
+  /** Stopped by `cancel`: there is newer text. */
+  | { readonly kind: 'cancelled' }
+  /** One line. */
+  | { readonly kind: 'failed'; readonly reason: string };
+
+export interface HostOptions {
+  /** Path of the worker's program. */
+  readonly program: string;
+  readonly log: (line: string) => void;
+  /** Milliseconds after which a job is asked to answer with what it has. */
+  readonly budgetMs?: number;
+  /** Milliseconds a job has to answer once it was asked to stop; then its worker is ended. */
+  readonly graceMs?: number;
+  /** MB of heap; a worker that needs more is ended, the server goes on. */
+  readonly memoryMb?: number;
+}
+
+interface Running {
+  readonly id: number;
+  readonly path: string;
+  cancelled: boolean;
+  timer: NodeJS.Timeout;
+  readonly finish: (outcome: Outcome) => void;
+}
+
+export class AnalysisHost {
+  private readonly stop = new Int32Array(new SharedArrayBuffer(4));
+  private readonly documents = new Map<string, string>();
+  private worker: Worker | undefined;
+  private running: Running | undefined;
+  private jobs = 0;
+
+  constructor(private readonly options: HostOptions) {
+    this.worker = this.start();
+  }
+
+  /** Tells the worker a document's latest text (undefined: closed), for the files that include it. */
+  setDocument(path: string, text: string | undefined): void {
+    if (text === undefined) this.documents.delete(path);
+    else this.documents.set(path, text);
+    this.post({ kind: 'document', path, text });
+  }
+
+  /** Runs one job; there must be none running. Never rejects. */
+  run(job: AnalysisJob): Promise<Outcome> {
+    this.worker ??= this.start();
+    const id = ++this.jobs;
+    return new Promise((resolve) => {
+      const finish = (outcome: Outcome): void => {
+        clearTimeout(this.running?.timer);
+        this.running = undefined;
+        resolve(outcome);
+      };
+      const timer = setTimeout(() => this.askToStop(), this.options.budgetMs ?? 10_000);
+      this.running = { id, path: job.path, cancelled: false, timer, finish };
+      this.post({ kind: 'analyze', id, job });
+    });
+  }
+
+  /** The running job's answer is not wanted any more. */
+  cancel(): void {
+    if (this.running === undefined || this.running.cancelled) return;
+    this.running.cancelled = true;
+    this.askToStop();
+  }
+
+  async dispose(): Promise<void> {
+    const worker = this.worker;
+    this.worker = undefined;
+    this.running?.finish({ kind: 'cancelled' });
+    await worker?.terminate();
+  }
+
+  private askToStop(): void {
+    const { running } = this;
+    if (running === undefined) return;
+    Atomics.store(this.stop, 0, running.id);
+    clearTimeout(running.timer);
+    running.timer = setTimeout(() => this.replace('it did not stop in time'), this.options.graceMs ?? 3_000);
+  }
+
+  /** Ends the worker; the next job starts a new one. */
+  private replace(why: string): void {
+    const { worker, running } = this;
+    this.worker = undefined;
+    if (running !== undefined) {
+      this.options.log(`analysis of ${running.path} was ended: ${why}`);
+      running.finish(running.cancelled ? { kind: 'cancelled' } : { kind: 'failed', reason: why });
+    }
+    void worker?.terminate();
+  }
+
+  private post(message: ToWorker): void {
+    this.worker?.postMessage(message);
+  }
+
+  private start(): Worker {
+    const setup: WorkerSetup = { stop: this.stop.buffer as SharedArrayBuffer, open: this.documents };
+    const worker = new Worker(this.options.program, {
+      workerData: setup,
+      resourceLimits: { maxOldGenerationSizeMb: this.options.memoryMb ?? 900 },
+    });
+    worker.on('message', (message: FromWorker) => this.receive(message));
+    worker.on('error', (error: NodeJS.ErrnoException) => {
+      if (this.worker !== worker) return;
+      this.replace(
+        error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'it needed too much memory' : error.message.split('\n')[0],
+      );
+    });
+    worker.on('exit', () => {
+      if (this.worker === worker) this.replace('its worker ended');
+    });
+    worker.unref();
+    return worker;
+  }
+
+  private receive(message: FromWorker): void {
+    if (message.kind === 'log') {
+      this.options.log(message.line);
+      return;
+    }
+    const { running } = this;
+    if (running === undefined || running.id !== message.id) return;
+    if (running.cancelled) running.finish({ kind: 'cancelled' });
+    else if (message.kind === 'failed') running.finish({ kind: 'failed', reason: message.reason });
+    else running.finish(message);
+  }
+}

@@ -1,0 +1,143 @@
+/** The open documents and the latest report of each. */
+import type { TextDocument } from 'vscode-languageserver-textdocument';
+import type { FileReport } from '../report/report';
+import { AnalysisHost, type Outcome } from './analysis-host';
+import { withLastGood } from './last-good';
+import { pathOfUri } from './positions';
+import { Schedule } from './schedule';
+import { type Settings, workspaceOf } from './settings';
+import type { AnalysisJob } from './worker-messages';
+
+/** Characters of a document that are analysed at most. */
+const maxCharacters = 4 * 1024 * 1024;
+
+export interface Analysed {
+  readonly uri: string;
+  readonly path: string;
+  readonly version: number;
+  readonly text: string;
+  readonly report: FileReport;
+  readonly computeCapability: string;
+  readonly milliseconds: number;
+  readonly headers: readonly string[];
+}
+
+export interface DocumentsOptions {
+  /** Path of the analysis worker's program. */
+  readonly workerProgram: string;
+  readonly log: (line: string) => void;
+  readonly settingsFor: (uri: string) => Promise<Settings>;
+  readonly folders: () => readonly string[];
+  /** A document has a new report. */
+  readonly analysed: (analysed: Analysed) => void;
+  /** A document is closed or no longer analysed: nothing is to be shown for it. */
+  readonly dropped: (uri: string) => void;
+  /** A document could not be analysed; one line. */
+  readonly failed: (uri: string, reason: string) => void;
+}
+
+export class Documents {
+  private readonly open = new Map<string, TextDocument>();
+  private readonly latest = new Map<string, Analysed>();
+  private readonly host: AnalysisHost;
+  private readonly schedule: Schedule;
+
+  constructor(private readonly options: DocumentsOptions) {
+    this.host = new AnalysisHost({ program: options.workerProgram, log: options.log });
+    this.schedule = new Schedule({
+      host: this.host,
+      jobFor: (uri) => this.jobFor(uri),
+      finished: (uri, job, outcome) => this.finished(uri, job, outcome),
+    });
+  }
+
+  /** The document was opened or edited. */
+  changed(document: TextDocument): void {
+    const { uri } = document;
+    const path = pathOfUri(uri);
+    this.open.set(uri, document);
+    this.host.setDocument(path, document.getText());
+    this.schedule.edited(uri);
+    this.headerChanged(path);
+  }
+
+  closed(uri: string): void {
+    this.open.delete(uri);
+    this.latest.delete(uri);
+    this.host.setDocument(pathOfUri(uri), undefined);
+    this.schedule.forget(uri);
+    this.options.dropped(uri);
+  }
+
+  /** A file has changed (on disk, or in its editor): what includes it is analysed again. */
+  headerChanged(path: string): void {
+    for (const { uri, headers } of this.latest.values()) {
+      if (headers.includes(path)) this.schedule.request(uri, 150);
+    }
+  }
+
+  /** Settings or the workspace have changed. */
+  analyseAll(): void {
+    for (const uri of this.open.keys()) this.schedule.request(uri, 0);
+  }
+
+  /** The latest report, of whatever text. */
+  report(uri: string): Analysed | undefined {
+    return this.latest.get(uri);
+  }
+
+  reports(): Iterable<Analysed> {
+    return this.latest.values();
+  }
+
+  /** The report of the document's present text; undefined when there is none within `timeoutMs`. */
+  async current(uri: string, timeoutMs = 2_000): Promise<Analysed | undefined> {
+    await this.schedule.settled(uri, timeoutMs);
+    const analysed = this.latest.get(uri);
+    return analysed?.version === this.open.get(uri)?.version ? analysed : undefined;
+  }
+
+  async dispose(): Promise<void> {
+    this.schedule.dispose();
+    await this.host.dispose();
+  }
+
+  private async jobFor(uri: string): Promise<AnalysisJob | undefined> {
+    const settings = await this.options.settingsFor(uri);
+    const document = this.open.get(uri);
+    if (document === undefined) return undefined;
+    const text = document.getText();
+    if (!settings.enable || text.length > maxCharacters) {
+      this.latest.delete(uri);
+      this.options.dropped(uri);
+      const megabytes = (text.length / 2 ** 20).toFixed(0);
+      if (settings.enable) this.options.failed(uri, `it has ${megabytes} million characters, too many to analyse`);
+      return undefined;
+    }
+    const path = pathOfUri(uri);
+    return { path, text, options: settings.options, workspace: workspaceOf(settings, path, this.options.folders()) };
+  }
+
+  private finished(uri: string, job: AnalysisJob, outcome: Outcome): void {
+    const document = this.open.get(uri);
+    // a newer text is on its way already
+    if (document === undefined || document.getText() !== job.text) return;
+    if (outcome.kind === 'failed') this.options.failed(uri, outcome.reason);
+    if (outcome.kind !== 'report') return;
+    const { report, headers, milliseconds } = outcome;
+    const before = this.latest.get(uri);
+    const isSameUnit = before?.computeCapability === job.options.computeCapability;
+    const analysed: Analysed = {
+      uri,
+      path: job.path,
+      version: document.version,
+      text: job.text,
+      report: withLastGood(isSameUnit ? before : undefined, { text: job.text, report }),
+      computeCapability: job.options.computeCapability,
+      milliseconds,
+      headers,
+    };
+    this.latest.set(uri, analysed);
+    this.options.analysed(analysed);
+  }
+}

@@ -1,0 +1,72 @@
+/** The text of a hover on an access. */
+import type { Capability } from '../hardware/capabilities';
+import { conflictDegree, conflictText, dimensions, grouped, percent, sectorEfficiency } from '../report/figures';
+import type { AccessReport, KernelReport, LaunchReport } from '../report/report';
+import { assumptionsText, originText } from './hover-launch';
+import { lanePicture } from './lane-picture';
+
+const coordinates = ([x, y, z]: readonly [number, number, number]): string => `(${x}, ${y}, ${z})`;
+
+/** What it comes to, in bold. */
+function headline(access: AccessReport): string {
+  if (access.certainty === 'unknown') return 'Not known';
+  if (access.space === 'shared') {
+    const degree = conflictDegree(access);
+    const text = degree > 1 ? conflictText(degree).replace('conflict', 'bank conflict') : conflictText(1);
+    return text.charAt(0).toUpperCase() + text.slice(1);
+  }
+  const efficiency = sectorEfficiency(access);
+  if (efficiency !== undefined)
+    return efficiency >= 1 ? 'Coalesced' : `${percent(efficiency)} of the bytes moved are used`;
+  if (access.space === 'constant')
+    return access.wavefronts > access.requests ? 'Several addresses a warp' : 'One address a warp';
+  return 'Nothing moved';
+}
+
+function counters(access: AccessReport): string {
+  const rows: string[] = [`| requests | ${grouped(access.requests)} | |`];
+  const row = (name: string, value: number, ideal: number) => {
+    const share = value > 0 && ideal > 0 ? `ideal ${grouped(ideal)} (${percent(Math.min(1, ideal / value))})` : '';
+    rows.push(`| ${name} | ${grouped(value)} | ${share} |`);
+  };
+  if (access.wavefronts > 0) row('wavefronts', access.wavefronts, access.idealWavefronts);
+  if (access.sectors > 0) row('sectors', access.sectors, access.idealSectors);
+  if (access.transactions > 0 && access.transactions !== access.sectors) {
+    rows.push(`| transactions | ${grouped(access.transactions)} | |`);
+  }
+  return ['| whole grid | | |', '|:--|--:|:--|', ...rows].join('\n');
+}
+
+function certaintyText(access: AccessReport): string {
+  const reason = access.reason === null ? '' : `: ${access.reason}`;
+  if (access.certainty === 'exact') return 'Exact: it follows from the text.';
+  return access.certainty === 'assumed' ? `Assumed${reason}.` : `Unknown${reason}.`;
+}
+
+/** One access under one launch, as Markdown. */
+export function accessText(
+  access: AccessReport,
+  launch: LaunchReport,
+  kernel: KernelReport,
+  capability: Capability,
+): string {
+  const where = access.object === undefined ? '' : ` of \`${access.object.name}\``;
+  const parts = [
+    `**${headline(access)}** — ${access.space} ${access.operation}${where}, ${access.bytesPerLane} bytes a lane, capability ${capability.cc}`,
+  ];
+  if (access.certainty !== 'unknown') parts.push(counters(access));
+  const picture = lanePicture(access, capability);
+  if (picture !== undefined && access.witness !== undefined) {
+    const { block, thread } = access.witness;
+    parts.push(
+      `Warp of block ${coordinates(block)} from thread ${coordinates(thread)}:`,
+      `\`\`\`text\n${picture}\n\`\`\``,
+    );
+  }
+  parts.push(certaintyText(access));
+  const assumed = assumptionsText(launch);
+  parts.push(
+    `\`${kernel.name}\`, grid ${dimensions(launch.grid)}, block ${dimensions(launch.block)}, ${originText(launch)}${assumed === '' ? '' : `; ${assumed}`}.`,
+  );
+  return parts.join('\n\n');
+}

@@ -1,0 +1,10 @@
+/** The language server's program: speaks over what it was started with (--node-ipc, --stdio, --socket). */
+import { createConnection, ProposedFeatures } from 'vscode-languageserver/node';
+import { startServer } from './server';
+
+const connection = createConnection(ProposedFeatures.all);
+// What escapes every guard is told in one line; the editor's session goes on.
+process.on('uncaughtException', (error) => connection.console.error(`server: ${error.message.split('\n')[0]}`));
+process.on('unhandledRejection', (reason) => connection.console.error(`server: ${String(reason).split('\n')[0]}`));
+startServer(connection);
+connection.listen();

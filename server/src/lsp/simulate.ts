@@ -1,0 +1,26 @@
+/** The panel's data: one kernel's whole report. */
+import * as path from 'node:path';
+import type { Analysed } from './documents';
+import { kernelAt, kernelsOf } from './kernels';
+import type { SimulateParams, SimulateResult } from './protocol';
+
+/** @param analysed the report of the document that holds the kernel, or of one that includes it */
+export function simulateResult(
+  { report, computeCapability }: Pick<Analysed, 'report' | 'computeCapability'>,
+  { uri, kernel: name, line }: SimulateParams,
+  file: string,
+  uriOf: (file: string) => string,
+): SimulateResult {
+  const kernels = kernelsOf(report);
+  const kernel =
+    name === undefined ? kernelAt(kernels, file, (line ?? 0) + 1) : kernels.find((each) => each.name === name);
+  const files = new Set(kernel?.launches.flatMap(({ accesses }) => accesses.map((access) => access.file)));
+  return {
+    uri,
+    fileName: path.basename(file),
+    computeCapability,
+    kernels: kernels.map((each) => each.name),
+    kernel,
+    files: Object.fromEntries([...files].map((each) => [each, uriOf(each)])),
+  };
+}

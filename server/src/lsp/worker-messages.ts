@@ -1,0 +1,36 @@
+/** What the server and its analysis worker send to each other. */
+import type { AnalysisOptions } from '../analysis/request';
+import type { FileReport } from '../report/report';
+import type { Workspace } from '../workspace/units';
+
+/** Handed to the worker when it starts. */
+export interface WorkerSetup {
+  /** One Int32: the number of the job that is to stop. */
+  readonly stop: SharedArrayBuffer;
+  /** Open documents by path. */
+  readonly open: ReadonlyMap<string, string>;
+}
+
+export interface AnalysisJob {
+  readonly path: string;
+  readonly text: string;
+  readonly options: AnalysisOptions;
+  readonly workspace: Workspace;
+}
+
+export type ToWorker =
+  | { readonly kind: 'analyze'; readonly id: number; readonly job: AnalysisJob }
+  /** A document's latest text, for files that include it; undefined when it was closed. */
+  | { readonly kind: 'document'; readonly path: string; readonly text: string | undefined };
+
+export type FromWorker =
+  | {
+      readonly kind: 'report';
+      readonly id: number;
+      readonly report: FileReport;
+      /** Absolute paths of the headers that were read. */
+      readonly headers: readonly string[];
+      readonly milliseconds: number;
+    }
+  | { readonly kind: 'failed'; readonly id: number; readonly reason: string }
+  | { readonly kind: 'log'; readonly line: string };
