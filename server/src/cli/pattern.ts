@@ -98,15 +98,14 @@ const addresses = new Float64Array(LANES);
 const active = new Uint8Array(LANES);
 const counts = emptyCounts();
 
-/** The wavefronts of the atomic instructions alone: without returning the result, without a swap loop's loads. */
+/** The wavefronts of the atomic instructions alone: without a swap loop's loads. */
 function atomicWavefronts(row: Capability, shape: AccessShape): { atomicWavefronts?: number } {
   if (shape.space !== 'shared' || shape.operation !== 'atomic') return {};
   if (shape.atomic === 'float') {
     const { worst } = explainShared(row, shape, addresses, active, 0, LANES);
     return { atomicWavefronts: SWAP * (worst?.lanes.length ?? 0) };
   }
-  const returning = shape.resultUsed ? row.shared.atomicResultWavefronts : 0;
-  return { atomicWavefronts: Math.max(0, counts.wavefronts - returning) };
+  return { atomicWavefronts: counts.wavefronts };
 }
 
 /**

@@ -32,8 +32,6 @@ export interface SharedRules {
   /** 8- and 16-byte loads merge two requests when lanes n and n^1, or n and n^2, agree in their address. */
   readonly mergesPairedLoads: boolean;
   readonly atomics: 'none' | 'lock-loop' | 'native';
-  /** Wavefronts added to a native atomic whose result is used. */
-  readonly atomicResultWavefronts: number;
 }
 
 export interface GlobalRules {
@@ -128,7 +126,6 @@ const sharedTesla: SharedRules = {
   extraWavefronts: sameForAll(0),
   mergesPairedLoads: false,
   atomics: 'none',
-  atomicResultWavefronts: 1,
 };
 const sharedTesla12: SharedRules = { ...sharedTesla, atomics: 'lock-loop' };
 const sharedFermi: SharedRules = {
@@ -141,7 +138,6 @@ const sharedFermi: SharedRules = {
   extraWavefronts: { ...sameForAll(0), 16: 1 },
   mergesPairedLoads: false,
   atomics: 'lock-loop',
-  atomicResultWavefronts: 1,
 };
 const sharedKepler: SharedRules = {
   ...sharedFermi,

@@ -290,11 +290,10 @@ export function sharedCounter(capability: Capability): Counter {
             : strideRule(g, stride, count);
       }
     }
-    // A compare-and-swap loop has the old values anyway.
-    const returning = shape.operation === 'atomic' && shape.resultUsed && unit === 1 ? rules.atomicResultWavefronts : 0;
-    out.wavefronts = wavefronts + returning;
-    out.idealWavefronts = Math.min(wavefronts, unit * packedWavefronts(g, out.lanes)) + returning;
-    out.leastWavefronts = Math.min(wavefronts, least) + returning;
+    // A result that is used costs no wavefront of its own in the profiler's counters (58 accesses measured on 9.0).
+    out.wavefronts = wavefronts;
+    out.idealWavefronts = Math.min(wavefronts, unit * packedWavefronts(g, out.lanes));
+    out.leastWavefronts = Math.min(wavefronts, least);
   };
 }
 
