@@ -1,0 +1,284 @@
+/** Counts memory accesses through the memory model. */
+
+import { type AccessShape, emptyCounts, type MemoryModel } from '../hardware/memory-model';
+import { type AccessSite, addressWindows, type MemorySpace, spaceOfAddress } from '../program/program';
+import { ACCESS_FIELDS, type AccessNotes, field, spaceNumber, spaces } from './counters';
+import type { Witness } from './execution';
+import { type Frame, type Mask, WARP } from './mask';
+import { KNOWN, type Lanes64, type LaneValue, UNKNOWN } from './value';
+
+/** The state that counting changes, one for a whole execution. */
+export interface Tally {
+  readonly model: MemoryModel;
+  /** Counters of the block that is being executed. */
+  readonly counters: Float64Array;
+  /** Where the accesses start in the counters. */
+  readonly firstAccess: number;
+  /** By access and space. */
+  readonly notes: (AccessNotes | undefined)[];
+  block: readonly [number, number, number];
+}
+
+/** One machine access of a site, as the model wants it, in every space. */
+export interface AccessPlan {
+  readonly access: number;
+  readonly site: AccessSite;
+  readonly shapes: readonly AccessShape[];
+  readonly bytes: number;
+}
+
+/** @param bytes bytes a lane; widths that no machine access has are counted as the next smaller one */
+export function accessPlan(
+  access: number,
+  site: AccessSite,
+  operation: AccessShape['operation'],
+  bytes: number,
+): AccessPlan {
+  const machineBytes = (2 ** Math.floor(Math.log2(Math.max(1, Math.min(bytes, 16))))) as AccessShape['bytes'];
+  const shapes = spaces.map(
+    (space): AccessShape => ({
+      space,
+      operation,
+      bytes: machineBytes,
+      atomic: operation === 'atomic' ? (site.atomic ?? 'integer') : undefined,
+      resultUsed: operation === 'atomic' ? (site.resultUsed ?? false) : undefined,
+    }),
+  );
+  return { access, site, shapes, bytes };
+}
+
+const counts = emptyCounts();
+/** Whether sectors are what an access in the space costs (else wavefronts). */
+const countsSectors: readonly boolean[] = spaces.map((space) => space !== 'shared' && space !== 'constant');
+
+/** Addresses of an access in all lanes, and the lanes counted: scratch of one execution. */
+export class AccessCounter {
+  private readonly scratch: Float64Array;
+  private readonly subset: Uint8Array;
+
+  constructor(
+    private readonly tally: Tally,
+    lanes: number,
+  ) {
+    this.scratch = new Float64Array(lanes);
+    this.subset = new Uint8Array(lanes);
+  }
+
+  /** Counts one execution of an access by the active lanes. */
+  count(plan: AccessPlan, value: LaneValue<Lanes64>, offset: number, frame: Frame): void {
+    const { mask } = frame;
+    if (value.unknown === UNKNOWN) {
+      this.countUnknown(plan, mask.warps, mask.count, value.reason, frame);
+      return;
+    }
+    const addresses = this.addressesOf(value, offset, frame);
+    const unknownLanes = value.unknown === KNOWN ? undefined : value.unknownLanes;
+    const { perWarp } = mask;
+    if (value.uniform && unknownLanes === undefined) {
+      this.countUniform(plan, addresses, frame);
+      return;
+    }
+    for (let first = frame.lo; first < frame.hi; first += WARP) {
+      const active = perWarp[first / WARP];
+      if (active === 0) continue;
+      if (unknownLanes !== undefined && someMarked(unknownLanes, mask.lanes, first)) {
+        this.countUnknown(plan, 1, active, value.reason, frame);
+      } else {
+        this.countWarp(plan, addresses, mask, first, active, 1, frame);
+      }
+    }
+  }
+
+  /** Lanes 8k … 8k + 7 give the rows of matrix k: 16 bytes each, one phase a matrix. */
+  countMatrices(plan: AccessPlan, matrices: number, value: LaneValue<Lanes64>, frame: Frame): void {
+    const { mask } = frame;
+    if (value.unknown !== KNOWN) {
+      this.countUnknown(plan, mask.warps, mask.count, value.reason, frame);
+      return;
+    }
+    const addresses = this.addressesOf(value, 0, frame);
+    for (let first = frame.lo; first < frame.hi; first += WARP) {
+      const active = mask.perWarp[first / WARP];
+      if (active === 0) continue;
+      const space = spaceNumber[spaceOfAddress(addresses[firstActive(mask.lanes, first)])];
+      let wavefronts = 0;
+      let sectors = 0;
+      let idealSectors = 0;
+      let transactions = 0;
+      for (let matrix = 0; matrix < matrices; matrix++) {
+        this.tally.model.count(plan.shapes[space], addresses, mask.lanes, first + 8 * matrix, 8, counts);
+        wavefronts += counts.wavefronts;
+        sectors += counts.sectors;
+        idealSectors += counts.idealSectors;
+        transactions += counts.transactions;
+      }
+      counts.wavefronts = wavefronts;
+      counts.idealWavefronts = Math.min(wavefronts, matrices);
+      counts.sectors = sectors;
+      counts.idealSectors = idealSectors;
+      counts.transactions = transactions;
+      this.add(plan, space, addresses, mask.lanes, first, active, 1, frame);
+    }
+  }
+
+  private addressesOf(value: LaneValue<Lanes64>, offset: number, frame: Frame): Float64Array {
+    const { lo, hi } = frame;
+    if (value.uniform) return this.scratch.fill(value.scalar + offset, lo, hi);
+    if (offset === 0) return value.vector;
+    const { scratch } = this;
+    const from = value.vector;
+    for (let lane = lo; lane < hi; lane++) scratch[lane] = from[lane] + offset;
+    return scratch;
+  }
+
+  /** The same address in all lanes: full warps all count the same. */
+  private countUniform(plan: AccessPlan, addresses: Float64Array, frame: Frame): void {
+    const { mask } = frame;
+    let fullWarps = 0;
+    let firstFull = 0;
+    for (let first = frame.lo; first < frame.hi; first += WARP) {
+      const active = mask.perWarp[first / WARP];
+      if (active === WARP) {
+        if (fullWarps++ === 0) firstFull = first;
+      } else if (active > 0) {
+        this.countWarp(plan, addresses, mask, first, active, 1, frame);
+      }
+    }
+    if (fullWarps > 0) this.countWarp(plan, addresses, mask, firstFull, WARP, fullWarps, frame);
+  }
+
+  /** @param times warps that count the same */
+  private countWarp(
+    plan: AccessPlan,
+    addresses: Float64Array,
+    mask: Mask,
+    first: number,
+    active: number,
+    times: number,
+    frame: Frame,
+  ): void {
+    const { lanes } = mask;
+    const space = spaceNumber[spaceOfAddress(addresses[active === WARP ? first : firstActive(lanes, first)])];
+    if (plan.site.space === 'generic' && !sameSpace(addresses, lanes, first, spaces[space])) {
+      this.countMixed(plan, addresses, lanes, first, frame);
+      return;
+    }
+    this.tally.model.count(plan.shapes[space], addresses, lanes, first, WARP, counts);
+    this.add(plan, space, addresses, lanes, first, active, times, frame);
+  }
+
+  /** A generic access whose lanes go to different spaces: one request in each. */
+  private countMixed(plan: AccessPlan, addresses: Float64Array, lanes: Uint8Array, first: number, frame: Frame): void {
+    const { subset } = this;
+    for (let space = 0; space < spaces.length; space++) {
+      let active = 0;
+      for (let lane = first; lane < first + WARP; lane++) {
+        subset[lane] = lanes[lane] !== 0 && spaceOfAddress(addresses[lane]) === spaces[space] ? 1 : 0;
+        active += subset[lane];
+      }
+      if (active === 0) continue;
+      this.tally.model.count(plan.shapes[space], addresses, subset, first, WARP, counts);
+      this.add(plan, space, addresses, subset, first, active, 1, frame);
+    }
+  }
+
+  private countUnknown(plan: AccessPlan, warps: number, lanes: number, reason: number, frame: Frame): void {
+    const space = plan.site.space === 'generic' ? 'global' : plan.site.space;
+    const number = spaceNumber[space];
+    const { counters, firstAccess } = this.tally;
+    const at = firstAccess + ACCESS_FIELDS * (plan.access * spaces.length + number);
+    counters[at + field.requests] += warps;
+    counters[at + field.activeLanes] += lanes;
+    counters[at + field.unknownRequests] += warps;
+    const notes = this.notesOf(plan, number);
+    if (notes.unknownReason === 0) notes.unknownReason = reason;
+    if (notes.speculative === 0) notes.speculative = frame.speculative;
+  }
+
+  private add(
+    plan: AccessPlan,
+    space: number,
+    addresses: Float64Array,
+    lanes: Uint8Array,
+    first: number,
+    active: number,
+    times: number,
+    frame: Frame,
+  ): void {
+    const { counters, firstAccess } = this.tally;
+    const at = firstAccess + ACCESS_FIELDS * (plan.access * spaces.length + space);
+    counters[at + field.requests] += times;
+    counters[at + field.activeLanes] += times * active;
+    counters[at + field.wavefronts] += times * counts.wavefronts;
+    counters[at + field.idealWavefronts] += times * counts.idealWavefronts;
+    counters[at + field.sectors] += times * counts.sectors;
+    counters[at + field.idealSectors] += times * counts.idealSectors;
+    counters[at + field.transactions] += times * counts.transactions;
+    const notes = this.tally.notes[plan.access * spaces.length + space] ?? this.notesOf(plan, space);
+    if (plan.bytes > notes.bytesPerLane) notes.bytesPerLane = plan.bytes;
+    if (frame.speculative !== 0 && notes.speculative === 0) notes.speculative = frame.speculative;
+    const cost = countsSectors[space] ? counts.sectors : counts.wavefronts;
+    const ideal = countsSectors[space] ? counts.idealSectors : counts.idealWavefronts;
+    if (cost > notes.worstExcess * ideal) {
+      notes.worstExcess = cost / ideal;
+      notes.witness = witness(this.tally.block, plan, space, addresses, lanes, first);
+    }
+  }
+
+  private notesOf(plan: AccessPlan, space: number): AccessNotes {
+    const { notes } = this.tally;
+    const index = plan.access * spaces.length + space;
+    const known = notes[index];
+    if (known) {
+      if (plan.bytes > known.bytesPerLane) known.bytesPerLane = plan.bytes;
+      return known;
+    }
+    const fresh: AccessNotes = { bytesPerLane: plan.bytes, unknownReason: 0, speculative: 0, worstExcess: 0 };
+    notes[index] = fresh;
+    return fresh;
+  }
+}
+
+function firstActive(lanes: Uint8Array, first: number): number {
+  let lane = first;
+  while (lanes[lane] === 0 && lane < first + WARP - 1) lane++;
+  return lane;
+}
+
+function someMarked(marks: Uint8Array, lanes: Uint8Array, first: number): boolean {
+  for (let lane = first; lane < first + WARP; lane++) if ((marks[lane] & lanes[lane]) !== 0) return true;
+  return false;
+}
+
+function sameSpace(addresses: Float64Array, lanes: Uint8Array, first: number, space: MemorySpace): boolean {
+  for (let lane = first; lane < first + WARP; lane++) {
+    if (lanes[lane] !== 0 && spaceOfAddress(addresses[lane]) !== space) return false;
+  }
+  return true;
+}
+
+/** Where addresses of a space are told from: shared, local and constant memory from the start of their windows. */
+const origins: readonly number[] = spaces.map((space) => (space === 'global' ? 0 : addressWindows[space]));
+
+function witness(
+  block: readonly [number, number, number],
+  plan: AccessPlan,
+  space: number,
+  addresses: Float64Array,
+  lanes: Uint8Array,
+  first: number,
+): Witness {
+  const shown = Array.from({ length: WARP }, (_, i) =>
+    lanes[first + i] !== 0 ? addresses[first + i] - origins[space] : Number.NaN,
+  );
+  return {
+    block,
+    firstThread: first,
+    addresses: shown,
+    bytes: plan.bytes,
+    wavefronts: counts.wavefronts,
+    idealWavefronts: counts.idealWavefronts,
+    sectors: counts.sectors,
+    idealSectors: counts.idealSectors,
+  };
+}

@@ -1,0 +1,85 @@
+/** What is known of each branch before execution. */
+
+import { EXIT, reachableWithout } from '../program/control-flow';
+import { addressesOf } from '../program/operands';
+import type { Reconvergence } from '../program/reconvergence';
+import type { Analysis } from './decode';
+
+export interface BranchPlan {
+  /** Where the sides meet. */
+  readonly meets: number;
+  /** Outermost loop that the side leaves, -1 for none. */
+  readonly leavesTrue: number;
+  readonly leavesFalse: number;
+}
+
+/** What matters only when the condition is not known in some lane. */
+export interface UnknownBranchPlan {
+  /** The side that leads to a return without any memory access, of a branch that leaves no loop. */
+  readonly returns?: 'true' | 'false';
+  /** The side that leaves a loop has accesses before it meets the others. */
+  readonly leavingHasAccesses: boolean;
+  /** Variables assigned between the branch (or on the side that leaves a loop) and the meeting point. */
+  readonly assigned: Int32Array;
+}
+
+export function branchPlan(analysis: Analysis, points: Reconvergence, block: number): BranchPlan | undefined {
+  const { terminator } = analysis.program.blocks[block];
+  if (terminator.kind !== 'branch') return undefined;
+  return {
+    meets: points.point[block],
+    leavesTrue: outermostLeft(analysis, block, terminator.ifTrue),
+    leavesFalse: outermostLeft(analysis, block, terminator.ifFalse),
+  };
+}
+
+export function unknownBranchPlan(
+  analysis: Analysis,
+  points: Reconvergence,
+  block: number,
+  plan: BranchPlan,
+): UnknownBranchPlan {
+  const { terminator } = analysis.program.blocks[block];
+  const { successors } = analysis.flow;
+  const sides = terminator.kind === 'branch' ? [terminator.ifTrue, terminator.ifFalse] : [];
+  const leaving = Math.max(plan.leavesTrue, plan.leavesFalse);
+  if (leaving >= 0) {
+    const region = reachableWithout(successors, sides[plan.leavesTrue >= 0 ? 0 : 1], points.loopEnd[leaving]);
+    const leavingHasAccesses = region.some((inside) => hasAccess(analysis, inside));
+    return { leavingHasAccesses, assigned: assignedIn(analysis, region) };
+  }
+  const regions = sides.map((side) => reachableWithout(successors, side, plan.meets));
+  const returns = regions.map((region) => isBareReturn(analysis, region, plan.meets));
+  return {
+    returns: returns[0] ? 'true' : returns[1] ? 'false' : undefined,
+    leavingHasAccesses: false,
+    assigned: assignedIn(analysis, regions.flat()),
+  };
+}
+
+/** The variables assigned in any of the blocks, as a set of bits. */
+export function assignedIn(analysis: Analysis, blocks: readonly number[]): Int32Array {
+  const { words, assigned } = analysis.live;
+  const result = new Int32Array(words);
+  for (const block of blocks) for (let w = 0; w < words; w++) result[w] |= assigned[block][w];
+  return result;
+}
+
+function hasAccess(analysis: Analysis, block: number): boolean {
+  return analysis.program.blocks[block].instructions.some((instruction) => addressesOf(instruction).length > 0);
+}
+
+/** Whether the blocks lead to returns only, never to the meeting point, and touch no memory. */
+function isBareReturn(analysis: Analysis, blocks: readonly number[], meets: number): boolean {
+  const { successors } = analysis.flow;
+  if (blocks.length === 0 || blocks.some((block) => hasAccess(analysis, block))) return false;
+  return meets === EXIT || blocks.every((block) => !successors[block].includes(meets));
+}
+
+function outermostLeft(analysis: Analysis, block: number, target: number): number {
+  const { loops, loopOf } = analysis.flow;
+  let left = -1;
+  for (let loop = loopOf[block]; loop >= 0 && loops[loop].contains[target] === 0; loop = loops[loop].parent)
+    left = loop;
+  return left;
+}

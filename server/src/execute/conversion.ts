@@ -1,0 +1,187 @@
+/** Value conversions with C++ semantics, and reinterpretation of bits. */
+
+import { bytesOf, type ScalarType } from '../program/program';
+import { isFloatType, roundings } from './floating';
+import { isNarrow, wrapTo } from './integer32';
+import { TOO_LARGE } from './integer64';
+import { type Unary, unary } from './operation';
+import { isFloat, type Lanes32, type Lanes64 } from './value';
+
+const OUT_OF_RANGE = 'floating-point value out of the range of the integer type';
+
+function widenLoop(d: Lanes64, x: Lanes32, lo: number, hi: number): number {
+  for (let i = lo; i < hi; i++) d[i] = x[i];
+  return 0;
+}
+function widenUnsignedLoop(d: Lanes64, x: Lanes32, lo: number, hi: number): number {
+  for (let i = lo; i < hi; i++) d[i] = x[i] >>> 0;
+  return 0;
+}
+function truncateLoop(d: Lanes32, x: Lanes64, lo: number, hi: number): number {
+  for (let i = lo; i < hi; i++) d[i] = x[i];
+  return 0;
+}
+function copyLoop32(d: Lanes32, x: Lanes32, lo: number, hi: number): number {
+  for (let i = lo; i < hi; i++) d[i] = x[i];
+  return 0;
+}
+function copyLoop64(d: Lanes64, x: Lanes64, lo: number, hi: number): number {
+  for (let i = lo; i < hi; i++) d[i] = x[i];
+  return 0;
+}
+
+const copy32 = unary((x) => x, copyLoop32);
+const copy64 = unary((x) => x, copyLoop64);
+const widen = unary((x) => x, widenLoop);
+const widenUnsigned = unary((x) => x >>> 0, widenUnsignedLoop);
+const truncate = unary((x) => x | 0, truncateLoop);
+
+/** The same value in the same type. */
+export function copyOf(type: ScalarType): Unary {
+  return isNarrow(type) ? copy32 : copy64;
+}
+
+const ranges: Partial<Record<ScalarType, readonly [number, number]>> = {
+  i8: [-128, 127],
+  u8: [0, 255],
+  i16: [-32768, 32767],
+  u16: [0, 65535],
+  i32: [-(2 ** 31), 2 ** 31 - 1],
+  u32: [0, 2 ** 32 - 1],
+  i64: [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
+  u64: [0, Number.MAX_SAFE_INTEGER],
+};
+
+/** The number that the held form of an integer stands for; rounded where a u64 is beyond 2^53. */
+export function numberOf(type: ScalarType): (x: number) => number {
+  if (type === 'u32') return (x) => x >>> 0;
+  if (type === 'u64') return (x) => (x < 0 ? x + 2 ** 64 : x + 0);
+  return (x) => x + 0;
+}
+
+/** The held form of a number that is a value of the type; NaN where it cannot be held. */
+export function heldForm(type: ScalarType, value: number): number {
+  if (type === 'u32') return value | 0;
+  if ((type === 'i64' || type === 'u64') && !Number.isSafeInteger(value)) return Number.NaN;
+  return value;
+}
+
+export function conversion(from: ScalarType, to: ScalarType): Unary {
+  if (to === 'pred') return unary((x) => (x !== 0 ? 1 : 0));
+  if (isFloatType(to)) return toFloat(from, roundings[to]);
+  if (isFloat(from)) return floatToInteger(to);
+  if (isNarrow(to)) {
+    const wrap = wrapTo(to);
+    if (bytesOf[to] === 4) return isNarrow(from) ? copy32 : truncate;
+    return unary((x) => wrap(x | 0));
+  }
+  if (from === 'u32') return widenUnsigned;
+  return isNarrow(from) ? widen : copy64;
+}
+
+function toFloat(from: ScalarType, round: (x: number) => number): Unary {
+  if (isFloat(from)) return unary(round);
+  const number = numberOf(from);
+  return unary((x) => round(number(x)));
+}
+
+function floatToInteger(to: ScalarType): Unary {
+  const [least, most] = ranges[to] ?? [0, 0];
+  return unary(
+    (x) => {
+      const whole = Math.trunc(x);
+      return whole >= least && whole <= most ? heldForm(to, whole + 0) : Number.NaN;
+    },
+    undefined,
+    OUT_OF_RANGE,
+  );
+}
+
+const view = new DataView(new ArrayBuffer(8));
+
+/** The bits of a 16-bit floating type as those of an f32, by the place of its exponent. */
+function halfBits(x: number): number {
+  const magnitude = Math.abs(x);
+  const sign = x < 0 || Object.is(x, -0) ? 0x8000 : 0;
+  if (Number.isNaN(x)) return 0x7e00;
+  if (magnitude === Number.POSITIVE_INFINITY) return sign | 0x7c00;
+  if (magnitude < 2 ** -14) return sign | (magnitude * 2 ** 24);
+  const exponent = Math.floor(Math.log2(magnitude));
+  return sign | ((exponent + 15) << 10) | ((magnitude / 2 ** exponent - 1) * 1024);
+}
+
+function fromHalfBits(bits: number): number {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 31;
+  const fraction = bits & 1023;
+  if (exponent === 31) return fraction ? Number.NaN : sign * Number.POSITIVE_INFINITY;
+  return sign * (exponent === 0 ? fraction * 2 ** -24 : (1 + fraction / 1024) * 2 ** (exponent - 15));
+}
+
+function writeBits(type: ScalarType, x: number): void {
+  switch (type) {
+    case 'f32':
+      return view.setFloat32(0, x);
+    case 'f64':
+      return view.setFloat64(0, x);
+    case 'f16':
+      return view.setUint16(0, halfBits(x));
+    case 'bf16':
+      return view.setFloat32(0, x);
+    case 'i64':
+    case 'u64':
+      return view.setBigInt64(0, BigInt(x));
+    case 'pred':
+    case 'i8':
+    case 'u8':
+      return view.setUint8(0, x);
+    case 'i16':
+    case 'u16':
+      return view.setUint16(0, x);
+    case 'i32':
+    case 'u32':
+      return view.setInt32(0, x);
+  }
+}
+
+function readBits(type: ScalarType): number {
+  switch (type) {
+    case 'f32':
+      return view.getFloat32(0);
+    case 'f64':
+      return view.getFloat64(0);
+    case 'f16':
+      return fromHalfBits(view.getUint16(0));
+    case 'bf16':
+      view.setUint16(2, 0);
+      return view.getFloat32(0);
+    case 'i64':
+    case 'u64': {
+      const value = Number(view.getBigInt64(0));
+      return Number.isSafeInteger(value) ? value : Number.NaN;
+    }
+    case 'pred':
+    case 'u8':
+      return view.getUint8(0);
+    case 'i8':
+      return view.getInt8(0);
+    case 'i16':
+      return view.getInt16(0);
+    case 'u16':
+      return view.getUint16(0);
+    case 'i32':
+    case 'u32':
+      return view.getInt32(0);
+  }
+}
+
+/** The same bits as another type of the same width. */
+export function bitcast(from: ScalarType, to: ScalarType): Unary {
+  if (from === to) return copyOf(to);
+  if (isNarrow(from) && isNarrow(to) && bytesOf[to] === 4) return copy32;
+  const scalar = (x: number) => {
+    writeBits(from, x);
+    return readBits(to);
+  };
+  return unary(scalar, undefined, isFloat(to) ? undefined : TOO_LARGE);
+}

@@ -1,0 +1,308 @@
+/** Turns a program into closures over the values of one launch. */
+
+import { type ControlFlow, controlFlow } from '../program/control-flow';
+import { type Liveness, liveness } from '../program/liveness';
+import { bytesOf, type Instruction, type Program, type Register, type ScalarType } from '../program/program';
+import { type Slice, sliceForCounters } from '../program/slice';
+import { type AccessCounter, accessPlan } from './access';
+import { conversion } from './conversion';
+import { laneStep } from './lane-operations';
+import { asyncCopyStep, atomicStep, loadStep, type MemoryState, matrixStep, storeStep } from './memory-steps';
+import type { Unary } from './operation';
+import { binaryOperation, comparison, fmaOperation, unaryOperation } from './operations';
+import type { Reasons } from './reasons';
+import { binaryStep, commit, type Step, selectStep, ternaryStep, unaryStep } from './steps';
+import { isWide, type Lanes32, type Lanes64, type LaneValue, newValue, setUniform, setUnknown } from './value';
+
+/** What is known of a program before any launch. */
+export interface Analysis {
+  readonly program: Program;
+  readonly flow: ControlFlow;
+  readonly slice: Slice;
+  readonly live: Liveness;
+}
+
+const analyses = new WeakMap<Program, Analysis>();
+
+/** Control flow, slice and liveness of a program; remembered as long as the program is. */
+export function analyse(program: Program): Analysis {
+  const known = analyses.get(program);
+  if (known) return known;
+  const flow = controlFlow(program);
+  const slice = sliceForCounters(program);
+  const live = liveness(program, flow, slice.kept);
+  const analysis = { program, flow, slice, live };
+  analyses.set(program, analysis);
+  return analysis;
+}
+
+/** The registers of a launch, constants set, everything else unknown. */
+export function newValues(program: Program, lanes: number, reasons: Reasons): LaneValue[] {
+  const tooLarge = reasons.number('constant beyond 2^53');
+  const unassigned = reasons.number('variable used before anything is assigned to it');
+  return program.registers.map((info) => {
+    const value = newValue(info.type, lanes);
+    value.reason = unassigned;
+    if (info.role !== 'constant') return value;
+    if (info.value === undefined) setUnknown(value, tooLarge);
+    else setUniform(value, info.type === 'u32' ? info.value | 0 : info.value);
+    return value;
+  });
+}
+
+export interface Decoder {
+  readonly analysis: Analysis;
+  readonly values: readonly LaneValue[];
+  readonly reasons: Reasons;
+  readonly counter: AccessCounter;
+  readonly memory: MemoryState;
+  readonly lanes: number;
+}
+
+/** Steps of a block, one for each kept instruction. */
+export function decodeBlock(decoder: Decoder, block: number): Step[] {
+  return decoder.analysis.slice.kept[block].map((instruction) => decode(decoder, instruction));
+}
+
+function decode(decoder: Decoder, instruction: Instruction): Step {
+  const { values, analysis } = decoder;
+  const { needed } = analysis.slice;
+  switch (instruction.op) {
+    case 'load': {
+      const plan = planOf(decoder, instruction.access, 'load', instruction.type, instruction.dst.length);
+      const targets = instruction.dst.map((register) =>
+        needed[register] === 1 ? target(decoder, register) : undefined,
+      );
+      return loadStep(
+        decoder.memory,
+        decoder.counter,
+        plan,
+        instruction,
+        address(decoder, instruction.address),
+        targets,
+      );
+    }
+    case 'store': {
+      const plan = planOf(decoder, instruction.access, 'store', instruction.type, instruction.values.length);
+      const matters = analysis.slice.storesMatter[instruction.access] === 1;
+      const stored = matters ? instruction.values.map((r) => operand(decoder, r, instruction.type)) : [];
+      const stepsBefore = stored.flatMap((o) => (o.before ? [o.before] : []));
+      const store = storeStep(
+        decoder.memory,
+        decoder.counter,
+        plan,
+        instruction,
+        address(decoder, instruction.address),
+        stored.map((o) => o.value),
+      );
+      return sequence([...stepsBefore, store]);
+    }
+    case 'atomic': {
+      const plan = planOf(decoder, instruction.access, 'atomic', instruction.type, 1);
+      const { dst } = instruction;
+      const isNeeded = dst !== undefined && needed[dst] === 1;
+      const matters = isNeeded || analysis.slice.storesMatter[instruction.access] === 1;
+      return atomicStep(
+        decoder.memory,
+        decoder.counter,
+        plan,
+        instruction,
+        address(decoder, instruction.address),
+        matters
+          ? { value: values[instruction.value], compare: values[instruction.compare ?? instruction.value] }
+          : undefined,
+        isNeeded ? target(decoder, dst) : undefined,
+      );
+    }
+    case 'asyncCopy': {
+      const { loadAccess, storeAccess, bytes } = instruction;
+      const { accesses } = analysis.program;
+      return asyncCopyStep(
+        decoder.memory,
+        decoder.counter,
+        accessPlan(loadAccess, accesses[loadAccess], 'load', bytes),
+        accessPlan(storeAccess, accesses[storeAccess], 'store', bytes),
+        address(decoder, instruction.source),
+        address(decoder, instruction.destination),
+      );
+    }
+    case 'matrix': {
+      const plan = accessPlan(
+        instruction.access,
+        analysis.program.accesses[instruction.access],
+        instruction.direction,
+        16,
+      );
+      const targets = instruction.dst.flatMap((r) => (needed[r] === 1 ? [target(decoder, r)] : []));
+      return matrixStep(
+        decoder.memory,
+        decoder.counter,
+        plan,
+        instruction,
+        address(decoder, instruction.address),
+        targets,
+      );
+    }
+    default:
+      return compute(decoder, instruction);
+  }
+}
+
+function planOf(
+  decoder: Decoder,
+  access: number,
+  operation: 'load' | 'store' | 'atomic',
+  type: ScalarType,
+  elements: number,
+) {
+  return accessPlan(access, decoder.analysis.program.accesses[access], operation, bytesOf[type] * elements);
+}
+
+/** A register to be assigned: where its new value is computed, and what makes it the register's value. */
+export interface Target {
+  readonly out: LaneValue;
+  readonly commit?: Step;
+}
+
+function target(decoder: Decoder, register: Register): Target {
+  const { values, analysis, lanes } = decoder;
+  const value = values[register];
+  if (analysis.program.registers[register].role !== 'variable') return { out: value };
+  const out = newValue(analysis.program.registers[register].type, lanes);
+  const bit = analysis.live.bitOf[register];
+  return { out, commit: (frame) => commit(value, out, bit, frame) };
+}
+
+/** The register as an operand of an operation in `type`: converted first when it is held in the other form. */
+function operand(decoder: Decoder, register: Register, type: ScalarType): { value: LaneValue; before?: Step } {
+  const value = decoder.values[register];
+  if (value.wide === isWide(type)) return { value };
+  const converted = newValue(type, decoder.lanes);
+  const from = decoder.analysis.program.registers[register].type;
+  return { value: converted, before: conversionStep(decoder, converted, value, conversion(from, type)) };
+}
+
+/** Addresses are u64; a front end's i64 is held the same way. */
+function address(decoder: Decoder, register: Register): LaneValue<Lanes64> {
+  const value = decoder.values[register];
+  if (value.wide) return value as LaneValue<Lanes64>;
+  const never = newValue('u64', decoder.lanes) as LaneValue<Lanes64>;
+  never.reason = decoder.reasons.number('address is not a 64-bit value');
+  return never;
+}
+
+function conversionStep(decoder: Decoder, out: LaneValue, a: LaneValue, operation: Unary): Step {
+  return unaryStep(out, a, operation, failureOf(decoder, operation));
+}
+
+function failureOf(decoder: Decoder, operation: { fails?: string }): number {
+  return operation.fails === undefined ? 0 : decoder.reasons.number(operation.fails);
+}
+
+function sequence(steps: readonly Step[]): Step {
+  if (steps.length === 1) return steps[0];
+  return (frame) => {
+    for (const step of steps) step(frame);
+  };
+}
+
+type Computation = Exclude<
+  Instruction,
+  { op: 'load' } | { op: 'store' } | { op: 'atomic' } | { op: 'asyncCopy' } | { op: 'matrix' }
+>;
+
+function compute(decoder: Decoder, instruction: Computation): Step {
+  if (instruction.op === 'barrier' || instruction.op === 'work') return () => {};
+  const { out, commit: assign } = target(decoder, instruction.dst);
+  const steps: Step[] = [];
+  const read = (register: Register, type: ScalarType) => {
+    const { value, before } = operand(decoder, register, type);
+    if (before) steps.push(before);
+    return value;
+  };
+  steps.push(computeInto(decoder, instruction, out, read));
+  if (assign) steps.push(assign);
+  return sequence(steps);
+}
+
+function computeInto(
+  decoder: Decoder,
+  instruction: Exclude<Computation, { op: 'barrier' } | { op: 'work' }>,
+  out: LaneValue,
+  read: (register: Register, type: ScalarType) => LaneValue,
+): Step {
+  switch (instruction.op) {
+    case 'unary': {
+      const from = instruction.fn === 'bitcast' ? (instruction.from ?? instruction.type) : instruction.type;
+      const operation = fitting(unaryOperation(instruction.fn, instruction.type, from), instruction.fn, out, from);
+      return unaryStep(out, read(instruction.a, from), operation, failureOf(decoder, operation));
+    }
+    case 'convert': {
+      const operation = conversion(instruction.from, instruction.type);
+      return unaryStep(out, read(instruction.a, instruction.from), operation, failureOf(decoder, operation));
+    }
+    case 'binary': {
+      const operation = binaryOperation(instruction.fn, instruction.type);
+      const a = read(instruction.a, instruction.type);
+      const b = read(instruction.b, instruction.type);
+      return binaryStep(out, a, b, operation, failureOf(decoder, operation));
+    }
+    case 'compare': {
+      const a = read(instruction.a, instruction.type);
+      const b = read(instruction.b, instruction.type);
+      const { operation, isSwapped } = comparison(instruction.fn, instruction.type);
+      return binaryStep(out, isSwapped ? b : a, isSwapped ? a : b, operation, 0);
+    }
+    case 'select': {
+      const p = read(instruction.p, 'pred') as LaneValue<Lanes32>;
+      return selectStep(out, p, read(instruction.a, instruction.type), read(instruction.b, instruction.type));
+    }
+    case 'fma': {
+      const operation = fmaOperation(instruction.type);
+      const [a, b, c] = [instruction.a, instruction.b, instruction.c].map((r) => read(r, instruction.type));
+      return ternaryStep(out, a, b, c, operation, failureOf(decoder, operation));
+    }
+    case 'lane': {
+      const { fn, type } = instruction;
+      const reduction = reductions[fn];
+      return laneStep(
+        fn,
+        {
+          out,
+          a: instruction.a === undefined ? undefined : decoder.values[instruction.a],
+          b: instruction.b === undefined ? undefined : read(instruction.b, 'i32'),
+          width: instruction.width === undefined ? undefined : read(instruction.width, 'i32'),
+        },
+        reduction ? binaryOperation(reduction, type) : undefined,
+        decoder.reasons.number('shuffle from a lane that is not active'),
+      );
+    }
+    case 'unknown': {
+      const reason = decoder.reasons.number(instruction.reason);
+      return () => setUnknown(out, reason);
+    }
+  }
+}
+
+const reductions: Partial<Record<string, 'add' | 'min' | 'max' | 'and' | 'or' | 'xor'>> = {
+  reduceAdd: 'add',
+  reduceMin: 'min',
+  reduceMax: 'max',
+  reduceAnd: 'and',
+  reduceOr: 'or',
+  reduceXor: 'xor',
+};
+
+/** A result held in another form than the operation's type needs a loop that does not name the kind of vector. */
+function fitting(operation: Unary, fn: string, out: LaneValue, type: ScalarType): Unary {
+  if (fn === 'bitcast' || out.wide === isWide(type)) return operation;
+  const { scalar, fails } = operation;
+  return {
+    scalar,
+    fails,
+    loop: (d, x, lo, hi) => {
+      for (let i = lo; i < hi; i++) d[i] = scalar(x[i]);
+      return 0;
+    },
+  };
+}

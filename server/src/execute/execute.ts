@@ -1,0 +1,302 @@
+/** Executes a kernel launch: counts what its warps do, over the whole grid. */
+
+import type { MemoryModel } from '../hardware/memory-model';
+import { addressWindows, type Program } from '../program/program';
+import { AccessCounter, type Tally } from './access';
+import {
+  ACCESS_FIELDS,
+  type AccessNotes,
+  BRANCH_FIELDS,
+  type CounterLayout,
+  counterLayout,
+  field,
+  spaces,
+} from './counters';
+import { type Analysis, analyse, newValues } from './decode';
+import type { AccessCounts, BranchCounts, Execution, ExecutionBudget, LaunchShape } from './execution';
+import { allBlocks, type BlockClass, blockClasses, SMALL_GRID } from './grid';
+import { fullMask, type Layout, layoutOf, setBlockInputs, setLaunchInputs } from './layout';
+import { Machine } from './machine';
+import { Mask, WARP } from './mask';
+import { Contents } from './memory';
+import type { MemoryState } from './memory-steps';
+import { Reasons } from './reasons';
+import { type LaneValue, setUnknown } from './value';
+
+/** Threads of a block on every capability from 2.0 on. */
+const MOST_THREADS = 1024;
+/** Elements of local memory whose contents are kept for a block. */
+const MOST_LOCAL_CONTENTS = 8 * 2 ** 20;
+/** A grid is executed as a whole when that costs no more than this many warp instructions. */
+const CHEAP_GRID = 20_000;
+
+/**
+ * Executes a launch and counts, for every access site, branch and basic block, what the warps of the whole grid do.
+ * Large grids are sampled. Never throws on a verified program; what cannot be executed is told in `incomplete`.
+ */
+export function execute(program: Program, launch: LaunchShape, model: MemoryModel, budget: ExecutionBudget): Execution {
+  const refusal = refuse(launch);
+  const run = new GridRun(program, launch, model, budget);
+  if (refusal !== undefined) return run.result(refusal);
+  run.executeGrid();
+  return run.result(run.incomplete);
+}
+
+function refuse(launch: LaunchShape): string | undefined {
+  const isCount = (n: number) => Number.isSafeInteger(n) && n > 0;
+  if (!launch.grid.every(isCount)) return `grid of ${launch.grid.join(' × ')} blocks: nothing is executed`;
+  if (!launch.block.every(isCount)) return `block of ${launch.block.join(' × ')} threads: nothing is executed`;
+  const threads = launch.block[0] * launch.block[1] * launch.block[2];
+  if (threads > MOST_THREADS) return `${threads} threads a block: a launch fails above ${MOST_THREADS}`;
+  return undefined;
+}
+
+class GridRun {
+  incomplete: string | undefined;
+  private readonly analysis: Analysis;
+  private readonly layout: CounterLayout;
+  private readonly reasons = new Reasons();
+  private readonly totals: Float64Array;
+  private readonly notes: (AccessNotes | undefined)[] = [];
+  private simulated = 0;
+  private blocks = 0;
+  private isUniform = true;
+
+  constructor(
+    private readonly program: Program,
+    private readonly launch: LaunchShape,
+    private readonly model: MemoryModel,
+    private readonly budget: ExecutionBudget,
+  ) {
+    this.analysis = analyse(program);
+    this.layout = counterLayout(program);
+    this.totals = new Float64Array(this.layout.size);
+  }
+
+  executeGrid(): void {
+    const { grid } = this.launch;
+    const size = grid[0] * grid[1] * grid[2];
+    const launched = new LaunchedBlocks(
+      this.program,
+      this.launch,
+      this.model,
+      this.analysis,
+      this.layout,
+      this.reasons,
+      this.notes,
+    );
+    const runBlock = (block: readonly [number, number, number], isOnly: boolean) => {
+      const remaining = Math.max(0, this.budget.warpInstructions - this.simulated);
+      // One block alone may not use up everything: others may behave differently.
+      const steps = isOnly ? remaining : Math.ceil(remaining / 2);
+      launched.run(block, steps, this.budget.cancelled);
+      this.simulated += launched.machine.executed;
+      this.blocks++;
+      this.note(launched.machine.stop);
+      return launched.counters;
+    };
+    if (size <= Math.min(SMALL_GRID, this.budget.blocks)) {
+      this.sampleClass(allBlocks(grid), (block) => runBlock(block, size === 1));
+      return;
+    }
+    this.sampleGrid(grid, size, (block) => runBlock(block, false));
+  }
+
+  private sampleGrid(
+    grid: readonly [number, number, number],
+    size: number,
+    runBlock: (block: readonly [number, number, number]) => Float64Array,
+  ): void {
+    const classes = blockClasses(grid);
+    const probe = runBlock(classes[0].sample(0)).slice();
+    const cost = this.simulated;
+    if (this.incomplete !== undefined) {
+      this.addScaled(probe, size);
+      return;
+    }
+    if (size <= this.budget.blocks && size * cost <= CHEAP_GRID) {
+      this.sampleClass(allBlocks(grid), runBlock);
+      return;
+    }
+    let covered = 0;
+    for (const each of classes) {
+      if (this.incomplete !== undefined || this.blocks >= this.budget.blocks) break;
+      this.sampleClass(each, runBlock, each === classes[0] ? probe : undefined);
+      covered += each.size;
+    }
+    if (covered === 0) {
+      this.addScaled(probe, size);
+      this.isUniform = false;
+    } else if (covered < size) {
+      // Classes that the budget left out count as the average of the others.
+      for (let i = 0; i < this.totals.length; i++) this.totals[i] *= size / covered;
+      this.isUniform = false;
+    }
+  }
+
+  /** Executes samples of a class until they agree or its limit is reached, and adds what the class counts. */
+  private sampleClass(
+    blocks: BlockClass,
+    runBlock: (block: readonly [number, number, number]) => Float64Array,
+    probe?: Float64Array,
+  ): void {
+    const sum = new Float64Array(this.layout.size);
+    let first: Float64Array | undefined;
+    let agree = true;
+    let samples = 0;
+    while (samples < blocks.most && (samples < blocks.least || !agree)) {
+      const isWithin = this.blocks < this.budget.blocks && this.incomplete === undefined;
+      if (!isWithin && samples > 0) break;
+      const counters = samples === 0 && probe ? probe : runBlock(blocks.sample(samples));
+      samples++;
+      for (let i = 0; i < sum.length; i++) sum[i] += counters[i];
+      if (first === undefined) first = counters.slice();
+      else agree &&= areEqual(first, counters);
+    }
+    if (first === undefined) return;
+    if (samples < blocks.size && (!agree || samples < blocks.least)) this.isUniform = false;
+    if (agree) this.addScaled(first, blocks.size);
+    else for (let i = 0; i < sum.length; i++) this.totals[i] += (sum[i] * blocks.size) / samples;
+  }
+
+  private addScaled(counters: Float64Array, weight: number): void {
+    for (let i = 0; i < counters.length; i++) this.totals[i] += counters[i] * weight;
+  }
+
+  private note(stop: Machine['stop']): void {
+    if (stop === undefined || this.incomplete !== undefined) return;
+    const figure = this.budget.warpInstructions.toLocaleString('en');
+    if (stop === 'cancelled') this.incomplete = 'stopped before the end: only what was executed until then is counted';
+    else if (stop === 'endless') this.incomplete = 'a loop does not end with these values: one pass is counted';
+    else this.incomplete = `too long to execute within ${figure} warp instructions: only the part executed is counted`;
+  }
+
+  result(incomplete: string | undefined): Execution {
+    const { layout, totals } = this;
+    return {
+      accesses: this.accessCounts(),
+      branches: this.branchCounts(),
+      blockExecutions: totals.slice(0, layout.blocks),
+      laneExecutions: totals.slice(layout.lanes, layout.lanes + layout.blocks),
+      simulatedWarpInstructions: this.simulated,
+      simulatedBlocks: this.blocks,
+      uniformBlocks: this.isUniform && incomplete === undefined,
+      incomplete,
+    };
+  }
+
+  private accessCounts(): AccessCounts[] {
+    const { totals, reasons } = this;
+    const result: AccessCounts[] = [];
+    this.notes.forEach((notes, index) => {
+      if (!notes) return;
+      const at = this.layout.accesses + ACCESS_FIELDS * index;
+      result.push({
+        access: Math.floor(index / spaces.length),
+        space: spaces[index % spaces.length],
+        bytesPerLane: notes.bytesPerLane,
+        requests: totals[at + field.requests],
+        activeLanes: totals[at + field.activeLanes],
+        wavefronts: totals[at + field.wavefronts],
+        idealWavefronts: totals[at + field.idealWavefronts],
+        sectors: totals[at + field.sectors],
+        idealSectors: totals[at + field.idealSectors],
+        transactions: totals[at + field.transactions],
+        unknownRequests: totals[at + field.unknownRequests],
+        unknownReason: notes.unknownReason === 0 ? undefined : reasons.text(notes.unknownReason),
+        speculative: notes.speculative === 0 ? undefined : reasons.text(notes.speculative),
+        witness: notes.witness,
+      });
+    });
+    return result;
+  }
+
+  private branchCounts(): BranchCounts[] {
+    return this.program.branches.map((_, branch) => {
+      const at = this.layout.branches + BRANCH_FIELDS * branch;
+      return {
+        branch,
+        executed: this.totals[at],
+        divergent: this.totals[at + 1],
+        unknown: this.totals[at + 2],
+      };
+    });
+  }
+}
+
+function areEqual(a: Float64Array, b: Float64Array): boolean {
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
+/** The machine of a launch, ready to execute one block after the other. */
+class LaunchedBlocks {
+  readonly machine: Machine;
+  readonly counters: Float64Array;
+  private readonly values: readonly LaneValue[];
+  private readonly memory: MemoryState;
+  private readonly tally: Tally;
+  private readonly threads: Mask;
+  private readonly variables: readonly LaneValue[];
+  private readonly unassigned: number;
+
+  constructor(
+    private readonly program: Program,
+    launch: LaunchShape,
+    model: MemoryModel,
+    analysis: Analysis,
+    layout: CounterLayout,
+    private readonly reasons: Reasons,
+    notes: (AccessNotes | undefined)[],
+  ) {
+    const threads = launch.block[0] * launch.block[1] * launch.block[2];
+    const warps = Math.ceil(threads / WARP);
+    const lanes = warps * WARP;
+    this.values = newValues(program, lanes, reasons);
+    this.variables = this.values.filter((_, register) => program.registers[register].role === 'variable');
+    this.unassigned = reasons.number('variable used before anything is assigned to it');
+    const objects = layoutOf(program, launch.dynamicSharedBytes);
+    setLaunchInputs(program, launch, objects, this.values, reasons);
+    this.memory = memoryState(program, analysis, objects, lanes, reasons);
+    this.counters = new Float64Array(layout.size);
+    this.tally = { model, counters: this.counters, firstAccess: layout.accesses, notes, block: [0, 0, 0] };
+    const counter = new AccessCounter(this.tally, lanes);
+    const decoder = { analysis, values: this.values, reasons, counter, memory: this.memory, lanes };
+    this.machine = new Machine(decoder, layout, this.tally, warps);
+    this.threads = new Mask(warps);
+    fullMask(this.threads, threads);
+  }
+
+  run(block: readonly [number, number, number], steps: number, cancelled: (() => boolean) | undefined): void {
+    this.counters.fill(0);
+    this.tally.block = block;
+    this.memory.shared?.clear();
+    this.memory.local?.clear();
+    for (const variable of this.variables) setUnknown(variable, this.unassigned);
+    setBlockInputs(this.program, block, this.values, this.reasons);
+    this.machine.run(this.threads, { steps, cancelled });
+  }
+}
+
+/** Contents are kept only where some address or branch depends on them. */
+function memoryState(
+  program: Program,
+  analysis: Analysis,
+  layout: Layout,
+  lanes: number,
+  reasons: Reasons,
+): MemoryState {
+  const keeps = (space: 'shared' | 'local') =>
+    program.accesses.some(
+      (site, access) => analysis.slice.storesMatter[access] === 1 && (site.space === space || site.space === 'generic'),
+    );
+  const neverWritten = reasons.number('reads memory that nothing was stored to');
+  const { sharedBytes, localBytes } = layout;
+  const keepsLocal = keeps('local') && localBytes * lanes <= MOST_LOCAL_CONTENTS;
+  return {
+    shared: keeps('shared') ? new Contents(addressWindows.shared, sharedBytes, 1, neverWritten) : undefined,
+    local: keepsLocal ? new Contents(addressWindows.local, localBytes, lanes, neverWritten) : undefined,
+    tables: layout.tables,
+    reasons,
+  };
+}

@@ -1,0 +1,145 @@
+/** Arithmetic of floating types, all held as doubles and rounded to their precision after every operation. */
+
+import type { BinaryOp, ScalarType, UnaryOp } from '../program/program';
+import { type Binary, binary, type Ternary, ternary, type Unary, unary } from './operation';
+import type { Lanes64 } from './value';
+
+export type FloatType = 'f16' | 'bf16' | 'f32' | 'f64';
+
+const exponentView = new DataView(new ArrayBuffer(8));
+
+/** Rounds to nearest even with `digits` binary digits, the least exponent and the largest finite value given. */
+function roundBinary(x: number, digits: number, leastExponent: number, largest: number): number {
+  if (x === 0 || !Number.isFinite(x)) return x;
+  exponentView.setFloat64(0, x);
+  const exponent = ((exponentView.getUint16(0) >> 4) & 0x7ff) - 1023;
+  const unit = 2 ** (Math.max(exponent, leastExponent) - digits + 1);
+  const rounded = roundHalfEven(x / unit) * unit;
+  return Math.abs(rounded) > largest ? Math.sign(x) * Number.POSITIVE_INFINITY : rounded;
+}
+
+export const roundings: Readonly<Record<FloatType, (x: number) => number>> = {
+  f16: (x) => roundBinary(x, 11, -14, 65504),
+  bf16: (x) => roundBinary(x, 8, -126, 3.3895313892515355e38),
+  f32: Math.fround,
+  f64: (x) => x,
+};
+
+function roundHalfEven(x: number): number {
+  const floor = Math.floor(x);
+  const rest = x - floor;
+  if (rest !== 0.5) return rest < 0.5 ? floor : floor + 1;
+  return floor % 2 === 0 ? floor : floor + 1;
+}
+
+function roundHalfAway(x: number): number {
+  const whole = Math.trunc(x);
+  return Math.abs(x - whole) >= 0.5 ? whole + Math.sign(x) : whole;
+}
+
+/** Sum of 2^n x^(2n+1) / (1·3·…·(2n+1)), times 2/√π·exp(-x²): converges everywhere. */
+function erf(x: number): number {
+  if (Number.isNaN(x)) return x;
+  if (Math.abs(x) > 6) return Math.sign(x);
+  let term = x;
+  let sum = x;
+  for (let n = 1; n < 200 && Math.abs(term) > 1e-17 * Math.abs(sum); n++) {
+    term *= (2 * x * x) / (2 * n + 1);
+    sum += term;
+  }
+  return (2 / Math.sqrt(Math.PI)) * Math.exp(-x * x) * sum;
+}
+
+/** C's fmin and fmax give the other operand where one is not a number. */
+function least(x: number, y: number): number {
+  return Number.isNaN(x) ? y : Number.isNaN(y) ? x : Math.min(x, y);
+}
+function greatest(x: number, y: number): number {
+  return Number.isNaN(x) ? y : Number.isNaN(y) ? x : Math.max(x, y);
+}
+
+const unaryFunctions: Partial<Record<UnaryOp, (x: number) => number>> = {
+  neg: (x) => -x,
+  abs: Math.abs,
+  sqrt: Math.sqrt,
+  rsqrt: (x) => 1 / Math.sqrt(x),
+  rcp: (x) => 1 / x,
+  exp: Math.exp,
+  exp2: (x) => 2 ** x,
+  exp10: (x) => 10 ** x,
+  log: Math.log,
+  log2: Math.log2,
+  log10: Math.log10,
+  sin: Math.sin,
+  cos: Math.cos,
+  tan: Math.tan,
+  asin: Math.asin,
+  acos: Math.acos,
+  atan: Math.atan,
+  sinh: Math.sinh,
+  cosh: Math.cosh,
+  tanh: Math.tanh,
+  erf,
+  cbrt: Math.cbrt,
+  floor: Math.floor,
+  ceil: Math.ceil,
+  round: roundHalfAway,
+  rint: roundHalfEven,
+  trunc: Math.trunc,
+  lognot: (x) => (x === 0 ? 1 : 0),
+  isnan: (x) => (Number.isNaN(x) ? 1 : 0),
+  isinf: (x) => (Math.abs(x) === Number.POSITIVE_INFINITY ? 1 : 0),
+};
+
+const binaryFunctions: Partial<Record<BinaryOp, (x: number, y: number) => number>> = {
+  add: (x, y) => x + y,
+  sub: (x, y) => x - y,
+  mul: (x, y) => x * y,
+  div: (x, y) => x / y,
+  rem: (x, y) => x % y,
+  fmod: (x, y) => x % y,
+  min: least,
+  max: greatest,
+  pow: (x, y) => x ** y,
+  atan2: Math.atan2,
+  hypot: Math.hypot,
+  copysign: (x, y) => (y < 0 || Object.is(y, -0) ? -Math.abs(x) : Math.abs(x)),
+};
+
+function addLoop(d: Lanes64, x: Lanes64, y: Lanes64, lo: number, hi: number): number {
+  for (let i = lo; i < hi; i++) d[i] = Math.fround(x[i] + y[i]);
+  return 0;
+}
+function mulLoop(d: Lanes64, x: Lanes64, y: Lanes64, lo: number, hi: number): number {
+  for (let i = lo; i < hi; i++) d[i] = Math.fround(x[i] * y[i]);
+  return 0;
+}
+
+const fastLoops: Partial<Record<BinaryOp, typeof addLoop>> = { add: addLoop, mul: mulLoop };
+
+const NOT_DEFINED = 'operation not defined for floating-point numbers';
+
+export function isFloatType(type: ScalarType): type is FloatType {
+  return type in roundings;
+}
+
+export function unaryFloat(fn: UnaryOp, type: FloatType): Unary {
+  const exact = unaryFunctions[fn];
+  const round = roundings[type];
+  if (!exact) return unary(() => Number.NaN, undefined, NOT_DEFINED);
+  return type === 'f64' ? unary(exact) : unary((x) => round(exact(x)));
+}
+
+export function binaryFloat(fn: BinaryOp, type: FloatType): Binary {
+  const exact = binaryFunctions[fn];
+  const round = roundings[type];
+  if (!exact) return binary(() => Number.NaN, undefined, { fails: NOT_DEFINED });
+  if (type === 'f64') return binary(exact);
+  return binary((x, y) => round(exact(x, y)), type === 'f32' ? fastLoops[fn] : undefined);
+}
+
+/** The product is exact for types up to f32; for f64 it is rounded once more than the hardware does. */
+export function fmaFloat(type: FloatType): Ternary {
+  const round = roundings[type];
+  return ternary((x, y, z) => round(x * y + z));
+}

@@ -1,0 +1,288 @@
+/** Executes one thread block in lock-step: all warps together, divergent lanes one side after the other. */
+
+import { EXIT } from '../program/control-flow';
+import { type Reconvergence, reconvergence } from '../program/reconvergence';
+import type { Tally } from './access';
+import { type BranchPlan, branchPlan } from './branch-plan';
+import { BRANCH_FIELDS, type CounterLayout } from './counters';
+import { type Decoder, decodeBlock } from './decode';
+import type { Frame, Mask } from './mask';
+import { UnknownBranches } from './speculation';
+import { type Entry, Stack } from './stack';
+import type { Step } from './steps';
+import { KNOWN, type Lanes32, type LaneValue } from './value';
+
+/** What is known of the pass through a loop that is being executed. */
+export interface LoopState {
+  /** Times the header was executed since the loop was entered. */
+  arrivals: number;
+  /** The entry in which lanes that left wait, once lanes have parted. */
+  guard?: Entry;
+  /** A condition to leave that was known in all lanes was met. */
+  hasKnownExit: boolean;
+  /** Lanes for which some condition to leave was not known, and where the others are merged with them. */
+  unknownExits?: Mask;
+  /** Branches whose leaving side was executed although the condition was not known. */
+  triedExits?: Set<number>;
+}
+
+export interface Limits {
+  /** Warp instructions for this block. */
+  readonly steps: number;
+  readonly cancelled?: () => boolean;
+}
+
+export type Stop = 'budget' | 'cancelled' | 'endless';
+
+interface BlockPlan {
+  steps: readonly Step[] | undefined;
+  readonly instructions: number;
+  readonly branch?: BranchPlan;
+}
+
+/** Blocks executed between two looks at the clock of the caller. */
+const POLL_INTERVAL = 2048;
+
+export class Machine {
+  readonly stack: Stack;
+  readonly loops: LoopState[];
+  readonly points: Reconvergence;
+  readonly plans: readonly BlockPlan[];
+  readonly frame: Frame;
+  /** Warp instructions executed. */
+  executed = 0;
+  /** Why the block was not finished. */
+  stop: Stop | undefined;
+  private readonly unknown: UnknownBranches;
+  private untilPoll = POLL_INTERVAL;
+
+  constructor(
+    readonly decoder: Decoder,
+    readonly layout: CounterLayout,
+    readonly tally: Tally,
+    warps: number,
+  ) {
+    const { analysis } = decoder;
+    this.stack = new Stack(warps, analysis.live);
+    this.points = reconvergence(analysis.program, analysis.flow);
+    this.loops = analysis.flow.loops.map(() => ({ arrivals: 0, hasKnownExit: false }));
+    this.plans = analysis.program.blocks.map((block, index) => ({
+      steps: undefined,
+      // The terminator is an instruction too.
+      instructions: block.instructions.length + 1,
+      branch: branchPlan(analysis, this.points, index),
+    }));
+    const mask = this.stack.masks.take();
+    this.frame = { mask, lo: 0, hi: 0, full: true, kept: new Int32Array(0), speculative: 0 };
+    this.unknown = new UnknownBranches(this);
+  }
+
+  /** Executes one block of threads; counters go to the tally. */
+  run(threads: Mask, limits: Limits): void {
+    const { stack } = this;
+    this.executed = 0;
+    this.stop = undefined;
+    stack.start(threads);
+    while (stack.entries.length > 0 && this.stop === undefined) this.advance(limits);
+  }
+
+  private advance(limits: Limits): void {
+    const { stack } = this;
+    const { top } = stack;
+    if (top.onResume) {
+      const resume = top.onResume;
+      top.onResume = undefined;
+      resume();
+    }
+    if (top.pc === EXIT && top.mask.count > 0) stack.retire(top.mask);
+    if (top.mask.count === 0 || top.pc === top.until) stack.pop();
+    else this.executeBlock(top, limits);
+  }
+
+  private executeBlock(top: Entry, limits: Limits): void {
+    const block = top.pc;
+    const { analysis } = this.decoder;
+    const loop = analysis.flow.loopAtHeader[block];
+    if (loop >= 0) this.arrive(loop, top);
+    const { mask } = top;
+    const { frame } = this;
+    frame.mask = mask;
+    frame.lo = mask.lo;
+    frame.hi = mask.hi;
+    frame.full = mask.count === this.stack.alive;
+    frame.kept = top.kept;
+    frame.speculative = top.speculative;
+    const { counters } = this.tally;
+    counters[block] += mask.warps;
+    counters[this.layout.lanes + block] += mask.count;
+    const plan = this.plans[block];
+    const steps = plan.steps ?? this.decoded(block);
+    for (let i = 0; i < steps.length; i++) steps[i](frame);
+    this.executed += plan.instructions * mask.warps;
+    if (this.executed > limits.steps) this.stop = 'budget';
+    if (--this.untilPoll <= 0) {
+      this.untilPoll = POLL_INTERVAL;
+      if (limits.cancelled?.()) this.stop = 'cancelled';
+    }
+    this.terminate(top, block, plan);
+  }
+
+  private decoded(block: number): readonly Step[] {
+    const steps = decodeBlock(this.decoder, block);
+    this.plans[block].steps = steps;
+    return steps;
+  }
+
+  private arrive(loop: number, top: Entry): void {
+    const state = this.loops[loop];
+    if (top.from < 0 || this.decoder.analysis.flow.loops[loop].contains[top.from] === 0) {
+      state.arrivals = 0;
+      state.guard = undefined;
+      state.hasKnownExit = false;
+      state.unknownExits = undefined;
+      state.triedExits = undefined;
+    }
+    state.arrivals++;
+  }
+
+  private terminate(top: Entry, block: number, plan: BlockPlan): void {
+    const { terminator } = this.decoder.analysis.program.blocks[block];
+    if (terminator.kind === 'jump') {
+      top.from = block;
+      top.pc = terminator.target;
+      return;
+    }
+    if (terminator.kind === 'exit') {
+      const { stack } = this;
+      const leaving = stack.masks.copyOf(top.mask);
+      stack.retire(leaving);
+      stack.masks.give(leaving);
+      return;
+    }
+    const condition = this.decoder.values[terminator.condition] as LaneValue<Lanes32>;
+    const at = this.layout.branches + BRANCH_FIELDS * terminator.branch;
+    this.tally.counters[at] += top.mask.warps;
+    if (!plan.branch) return;
+    if (condition.unknown !== KNOWN) {
+      this.unknown.take(top, block, terminator, plan.branch, condition, at);
+      return;
+    }
+    const loop = Math.max(plan.branch.leavesTrue, plan.branch.leavesFalse);
+    if (loop >= 0) this.loops[loop].hasKnownExit = true;
+    if (condition.uniform) {
+      this.goAll(top, block, plan.branch, condition.scalar !== 0, terminator);
+      return;
+    }
+    const { masks } = this.stack;
+    const ifTrue = masks.take();
+    const ifFalse = masks.take();
+    const divergent = partition(top.mask, condition.vector, ifTrue, ifFalse);
+    if (ifFalse.count === 0) this.goAll(top, block, plan.branch, true, terminator);
+    else if (ifTrue.count === 0) this.goAll(top, block, plan.branch, false, terminator);
+    else {
+      this.tally.counters[at + 1] += divergent;
+      this.part(block, plan.branch, terminator, ifTrue, ifFalse);
+    }
+    masks.give(ifTrue);
+    masks.give(ifFalse);
+  }
+
+  /** All active lanes take the same side. */
+  goAll(top: Entry, block: number, plan: BranchPlan, side: boolean, targets: Targets): void {
+    const target = side ? targets.ifTrue : targets.ifFalse;
+    const leaves = side ? plan.leavesTrue : plan.leavesFalse;
+    if (leaves >= 0 && this.loops[leaves].guard) {
+      this.leave(leaves, block, target, top.mask);
+      return;
+    }
+    top.from = block;
+    top.pc = target;
+  }
+
+  /** Lanes of the top entry take different sides; the masks stay the caller's. */
+  part(block: number, plan: BranchPlan, targets: Targets, ifTrue: Mask, ifFalse: Mask): void {
+    const { stack } = this;
+    const loop = this.decoder.analysis.flow.loopOf[block];
+    if (loop >= 0) this.guardLoops(loop, block);
+    const { top } = stack;
+    if (plan.leavesTrue >= 0 || plan.leavesFalse >= 0) {
+      const isTrueLeaving = plan.leavesTrue >= 0;
+      top.from = block;
+      top.pc = isTrueLeaving ? targets.ifFalse : targets.ifTrue;
+      if (isTrueLeaving) this.leave(plan.leavesTrue, block, targets.ifTrue, ifTrue);
+      else this.leave(plan.leavesFalse, block, targets.ifFalse, ifFalse);
+      return;
+    }
+    const { meets } = plan;
+    if (top.until === meets && !top.onPop && !top.both) {
+      // Lanes that come to the meeting point wait in the entry below already.
+      if (targets.ifFalse === meets) {
+        top.mask.copyFrom(ifTrue);
+        top.pc = targets.ifTrue;
+        top.from = block;
+        return;
+      }
+      top.mask.copyFrom(ifFalse);
+      top.pc = targets.ifFalse;
+      top.from = block;
+    } else {
+      top.pc = meets;
+      top.from = block;
+      if (targets.ifFalse !== meets) stack.push(targets.ifFalse, block, meets, stack.masks.copyOf(ifFalse));
+    }
+    if (targets.ifTrue !== meets) stack.push(targets.ifTrue, block, meets, stack.masks.copyOf(ifTrue));
+  }
+
+  /** Gives the loops around a block in which lanes part an entry where lanes that leave can wait. */
+  guardLoops(loop: number, block: number): void {
+    const state = this.loops[loop];
+    if (state.guard) return;
+    const { parent } = this.decoder.analysis.flow.loops[loop];
+    if (parent >= 0) this.guardLoops(parent, block);
+    const { stack } = this;
+    const guard = stack.top;
+    const { pc, from } = guard;
+    const end = this.points.loopEnd[loop];
+    guard.pc = end;
+    guard.from = block;
+    stack.push(pc, from, end, stack.masks.copyOf(guard.mask));
+    state.guard = guard;
+  }
+
+  /** Lanes leave a loop: they are taken from all entries of the loop and go on to where the loop's lanes meet. */
+  leave(loop: number, block: number, target: number, lanes: Mask): void {
+    const { stack } = this;
+    const { guard } = this.loops[loop];
+    if (!guard) return;
+    const leaving = stack.masks.copyOf(lanes);
+    stack.removeAbove(stack.indexOf(guard), leaving, guard);
+    leaving.copyFrom(lanes);
+    const end = this.points.loopEnd[loop];
+    if (target !== end) stack.push(target, block, end, leaving);
+    else stack.masks.give(leaving);
+  }
+}
+
+export interface Targets {
+  readonly ifTrue: number;
+  readonly ifFalse: number;
+}
+
+/** Splits a mask by a predicate; gives the number of warps with lanes on both sides. */
+export function partition(mask: Mask, predicate: Int32Array, ifTrue: Mask, ifFalse: Mask): number {
+  const { lanes, perWarp } = mask;
+  const t = ifTrue.lanes;
+  const f = ifFalse.lanes;
+  for (let lane = 0; lane < lanes.length; lane++) {
+    const isSet = predicate[lane] !== 0 ? lanes[lane] : 0;
+    t[lane] = isSet;
+    f[lane] = lanes[lane] ^ isSet;
+  }
+  ifTrue.recount();
+  ifFalse.recount();
+  let divergent = 0;
+  for (let warp = 0; warp < perWarp.length; warp++) {
+    if (ifTrue.perWarp[warp] > 0 && ifFalse.perWarp[warp] > 0) divergent++;
+  }
+  return divergent;
+}

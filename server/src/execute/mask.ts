@@ -1,0 +1,104 @@
+export const WARP = 32;
+
+/** Active lanes of a block. Lanes are linear thread numbers, padded to whole warps. */
+export class Mask {
+  readonly lanes: Uint8Array;
+  /** Active lanes of each warp. */
+  readonly perWarp: Uint8Array;
+  /** Active lanes. */
+  count = 0;
+  /** Warps with an active lane. */
+  warps = 0;
+  /** Lanes from lo to hi - 1, whole warps, hold all active ones. */
+  lo = 0;
+  hi = 0;
+
+  constructor(warps: number) {
+    this.lanes = new Uint8Array(warps * WARP);
+    this.perWarp = new Uint8Array(warps);
+  }
+
+  /** Brings the counts in line with the lanes after these were changed. */
+  recount(): void {
+    const { lanes, perWarp } = this;
+    this.count = 0;
+    this.warps = 0;
+    let first = -1;
+    let last = 0;
+    for (let warp = 0; warp < perWarp.length; warp++) {
+      let active = 0;
+      for (let lane = warp * WARP; lane < warp * WARP + WARP; lane++) active += lanes[lane];
+      perWarp[warp] = active;
+      if (active === 0) continue;
+      this.count += active;
+      this.warps++;
+      if (first < 0) first = warp;
+      last = warp + 1;
+    }
+    this.lo = first < 0 ? 0 : first * WARP;
+    this.hi = last * WARP;
+  }
+
+  copyFrom(other: Mask): void {
+    this.lanes.set(other.lanes);
+    this.perWarp.set(other.perWarp);
+    this.count = other.count;
+    this.warps = other.warps;
+    this.lo = other.lo;
+    this.hi = other.hi;
+  }
+
+  equals(other: Mask): boolean {
+    if (this.count !== other.count || this.lo !== other.lo || this.hi !== other.hi) return false;
+    for (let lane = this.lo; lane < this.hi; lane++) if (this.lanes[lane] !== other.lanes[lane]) return false;
+    return true;
+  }
+
+  /** Removes lanes. */
+  subtract(other: Mask): void {
+    if (other.count === 0 || this.count === 0) return;
+    for (let lane = other.lo; lane < other.hi; lane++) if (other.lanes[lane] !== 0) this.lanes[lane] = 0;
+    this.recount();
+  }
+
+  clear(): void {
+    this.lanes.fill(0);
+    this.recount();
+  }
+}
+
+/** Masks are taken and given back many times in a block; this keeps those that were given back. */
+export class MaskPool {
+  private readonly free: Mask[] = [];
+
+  constructor(private readonly warps: number) {}
+
+  /** A mask with undefined content. */
+  take(): Mask {
+    return this.free.pop() ?? new Mask(this.warps);
+  }
+
+  copyOf(mask: Mask): Mask {
+    const copy = this.take();
+    copy.copyFrom(mask);
+    return copy;
+  }
+
+  give(mask: Mask): void {
+    this.free.push(mask);
+  }
+}
+
+/** What instructions see of the machine: the active lanes, and whether a variable may be written without a mask. */
+export interface Frame {
+  mask: Mask;
+  /** Lanes from lo to hi - 1 are computed. */
+  lo: number;
+  hi: number;
+  /** Every lane that has not exited is active. */
+  full: boolean;
+  /** Variables (bits) that lanes which wait elsewhere will look at. */
+  kept: Int32Array;
+  /** Index of the reason for which this is executed under a condition that is not known, 0 for none. */
+  speculative: number;
+}

@@ -1,0 +1,292 @@
+/** Steps of loads, stores, atomics and copies: they count the access and keep the contents that matter. */
+
+import {
+  type AtomicInstruction,
+  addressWindows,
+  bytesOf,
+  type LoadInstruction,
+  type MatrixLoadInstruction,
+  type StoreInstruction,
+  spaceOfAddress,
+} from '../program/program';
+import type { AccessCounter, AccessPlan } from './access';
+import type { Target } from './decode';
+import type { Frame } from './mask';
+import { type Cell, type Contents, cellOf, readTable, type Table } from './memory';
+import { binaryOperation } from './operations';
+import type { Reasons } from './reasons';
+import { type Step, settle } from './steps';
+import {
+  isUnknownIn,
+  KNOWN,
+  type Lanes64,
+  type LaneValue,
+  laneOf,
+  markLanes,
+  overwrite,
+  setUniform,
+  setUnknown,
+  UNKNOWN,
+} from './value';
+
+/** Memory of the block that is being executed. Contents that no address or branch depends on are not kept. */
+export interface MemoryState {
+  readonly shared?: Contents;
+  readonly local?: Contents;
+  readonly tables: readonly Table[];
+  readonly reasons: Reasons;
+}
+
+function contentsAt(memory: MemoryState, address: number): Contents | undefined {
+  if (address < addressWindows.shared || address >= addressWindows.constant) return undefined;
+  return address < addressWindows.local ? memory.shared : memory.local;
+}
+
+export function loadStep(
+  memory: MemoryState,
+  counter: AccessCounter,
+  plan: AccessPlan,
+  instruction: LoadInstruction,
+  address: LaneValue<Lanes64>,
+  targets: readonly (Target | undefined)[],
+): Step {
+  const count: Step = (frame) => counter.count(plan, address, instruction.offset, frame);
+  if (targets.every((target) => target === undefined)) return count;
+  const cell = cellOf(instruction.type);
+  const dataReason = memory.reasons.number(`depends on loaded data: ${plan.site.expression}`);
+  return (frame) => {
+    count(frame);
+    targets.forEach((target, element) => {
+      if (!target) return;
+      const offset = instruction.offset + element * cell.bytes;
+      loadElement(memory, target.out, address, offset, cell, dataReason, frame);
+    });
+    for (const target of targets) target?.commit?.(frame);
+  };
+}
+
+/** The reason of the last `readLane` that gave nothing. */
+let lastReason = 0;
+
+function readLane(memory: MemoryState, address: number, lane: number, cell: Cell, dataReason: number) {
+  const contents = contentsAt(memory, address);
+  if (contents) {
+    const value = contents.read(address, lane, cell);
+    if (value === undefined) lastReason = contents.reason;
+    return value;
+  }
+  lastReason = dataReason;
+  return memory.tables.length === 0 ? undefined : readTable(memory.tables, address, cell);
+}
+
+function loadElement(
+  memory: MemoryState,
+  out: LaneValue,
+  address: LaneValue<Lanes64>,
+  offset: number,
+  cell: Cell,
+  dataReason: number,
+  frame: Frame,
+): void {
+  if (address.unknown === UNKNOWN) {
+    setUnknown(out, address.reason);
+    return;
+  }
+  if (address.uniform && address.unknown === KNOWN && spaceOfAddress(address.scalar + offset) !== 'local') {
+    const value = readLane(memory, address.scalar + offset, 0, cell, dataReason);
+    if (value === undefined) setUnknown(out, lastReason);
+    else setUniform(out, value);
+    return;
+  }
+  const { lanes } = frame.mask;
+  const vector = overwrite(out);
+  for (let lane = frame.lo; lane < frame.hi; lane++) {
+    if (lanes[lane] === 0) continue;
+    if (isUnknownIn(address, lane)) {
+      markLanes(out, address.reason)[lane] = 1;
+      continue;
+    }
+    const value = readLane(memory, laneOf(address, lane) + offset, lane, cell, dataReason);
+    if (value === undefined) markLanes(out, lastReason)[lane] = 1;
+    else vector[lane] = value;
+  }
+  settle(out, frame);
+}
+
+export function storeStep(
+  memory: MemoryState,
+  counter: AccessCounter,
+  plan: AccessPlan,
+  instruction: StoreInstruction,
+  address: LaneValue<Lanes64>,
+  stored: readonly LaneValue[],
+): Step {
+  const count: Step = (frame) => counter.count(plan, address, instruction.offset, frame);
+  if (stored.length === 0 || (!memory.shared && !memory.local)) return count;
+  const cell = cellOf(instruction.type);
+  return (frame) => {
+    count(frame);
+    stored.forEach((value, element) => {
+      storeElement(memory, plan, value, address, instruction.offset + element * cell.bytes, cell, frame);
+    });
+  };
+}
+
+function storeElement(
+  memory: MemoryState,
+  plan: AccessPlan,
+  value: LaneValue,
+  address: LaneValue<Lanes64>,
+  offset: number,
+  cell: Cell,
+  frame: Frame,
+): void {
+  const { lanes } = frame.mask;
+  for (let lane = frame.lo; lane < frame.hi; lane++) {
+    if (lanes[lane] === 0) continue;
+    if (isUnknownIn(address, lane)) {
+      poison(memory, plan, address.reason);
+      return;
+    }
+    const at = laneOf(address, lane) + offset;
+    const contents = contentsAt(memory, at);
+    if (!contents) continue;
+    // Under a condition that is not known the store may not happen: afterwards neither value is certain.
+    const isKnown = frame.speculative === 0 && !isUnknownIn(value, lane);
+    const reason = frame.speculative !== 0 ? frame.speculative : value.reason;
+    contents.write(at, lane, cell, isKnown ? laneOf(value, lane) : undefined, reason);
+  }
+}
+
+/** A store whose address is not known may have changed anything in its space. */
+export function poison(memory: MemoryState, plan: AccessPlan, reason: number): void {
+  const { space } = plan.site;
+  if (space === 'shared' || space === 'generic') memory.shared?.poison(reason);
+  if (space === 'local' || space === 'generic') memory.local?.poison(reason);
+}
+
+export function atomicStep(
+  memory: MemoryState,
+  counter: AccessCounter,
+  plan: AccessPlan,
+  instruction: AtomicInstruction,
+  address: LaneValue<Lanes64>,
+  operands: { readonly value: LaneValue; readonly compare: LaneValue } | undefined,
+  target: Target | undefined,
+): Step {
+  const count: Step = (frame) => counter.count(plan, address, instruction.offset, frame);
+  if (!operands) return count;
+  const cell = cellOf(instruction.type);
+  const update = updateOf(instruction);
+  const dataReason = memory.reasons.number(`depends on loaded data: ${plan.site.expression}`);
+  return (frame) => {
+    count(frame);
+    if (target) overwrite(target.out);
+    const { lanes } = frame.mask;
+    // Lanes one after the other: one of the orders the hardware may take.
+    for (let lane = frame.lo; lane < frame.hi; lane++) {
+      if (lanes[lane] === 0) continue;
+      if (isUnknownIn(address, lane)) {
+        poison(memory, plan, address.reason);
+        if (target) setUnknown(target.out, address.reason);
+        break;
+      }
+      const at = laneOf(address, lane) + instruction.offset;
+      const old = readLane(memory, at, lane, cell, dataReason);
+      if (target && old !== undefined) target.out.vector[lane] = old;
+      else if (target) markLanes(target.out, lastReason)[lane] = 1;
+      const contents = contentsAt(memory, at);
+      if (!contents) continue;
+      const isKnown =
+        old !== undefined &&
+        frame.speculative === 0 &&
+        !isUnknownIn(operands.value, lane) &&
+        !isUnknownIn(operands.compare, lane);
+      const fresh = isKnown ? update(old, laneOf(operands.value, lane), laneOf(operands.compare, lane)) : undefined;
+      const reason = old === undefined ? lastReason : frame.speculative || operands.value.reason;
+      contents.write(at, lane, cell, Number.isNaN(fresh) ? undefined : fresh, reason);
+    }
+    if (target) {
+      settle(target.out, frame);
+      target.commit?.(frame);
+    }
+  };
+}
+
+/** What an atomic makes of the old value. */
+function updateOf(instruction: AtomicInstruction): (old: number, value: number, compare: number) => number {
+  switch (instruction.fn) {
+    case 'exch':
+      return (_old, value) => value;
+    case 'cas':
+      return (old, value, compare) => (old === compare ? value : old);
+    case 'inc':
+      return (old, value) => (old >>> 0 >= value >>> 0 ? 0 : (old + 1) | 0);
+    case 'dec':
+      return (old, value) => (old === 0 || old >>> 0 > value >>> 0 ? value : (old - 1) | 0);
+    default:
+      return binaryOperation(instruction.fn, instruction.type).scalar;
+  }
+}
+
+export function asyncCopyStep(
+  memory: MemoryState,
+  counter: AccessCounter,
+  load: AccessPlan,
+  store: AccessPlan,
+  source: LaneValue<Lanes64>,
+  destination: LaneValue<Lanes64>,
+): Step {
+  const reason = memory.reasons.number(`depends on loaded data: ${load.site.expression}`);
+  return (frame) => {
+    counter.count(load, source, 0, frame);
+    counter.count(store, destination, 0, frame);
+    if (memory.shared) overwriteBytes(memory, store, destination, load.bytes, reason, frame);
+  };
+}
+
+export function matrixStep(
+  memory: MemoryState,
+  counter: AccessCounter,
+  plan: AccessPlan,
+  instruction: MatrixLoadInstruction,
+  address: LaneValue<Lanes64>,
+  targets: readonly Target[],
+): Step {
+  const reason = memory.reasons.number(`depends on loaded data: ${plan.site.expression}`);
+  return (frame) => {
+    counter.countMatrices(plan, instruction.matrices, address, frame);
+    if (instruction.direction === 'store' && memory.shared) {
+      overwriteBytes(memory, plan, address, 16, reason, frame);
+    }
+    for (const target of targets) {
+      setUnknown(target.out, reason);
+      target.commit?.(frame);
+    }
+  };
+}
+
+/** Data that is not known is written to `bytes` bytes of every active lane. */
+function overwriteBytes(
+  memory: MemoryState,
+  plan: AccessPlan,
+  address: LaneValue<Lanes64>,
+  bytes: number,
+  reason: number,
+  frame: Frame,
+): void {
+  const cell = cellOf('u32');
+  for (let lane = frame.lo; lane < frame.hi; lane++) {
+    if (frame.mask.lanes[lane] === 0) continue;
+    if (isUnknownIn(address, lane)) {
+      poison(memory, plan, address.reason);
+      return;
+    }
+    const at = laneOf(address, lane);
+    const contents = contentsAt(memory, at);
+    if (!contents) continue;
+    for (let offset = 0; offset < bytes; offset += bytesOf.u32) {
+      contents.write(at + offset, lane, cell, undefined, reason);
+    }
+  }
+}

@@ -1,0 +1,144 @@
+/** What is known of the contents of memory: values stored to shared and local memory, and constant tables. */
+
+import { bytesOf, type ScalarType } from '../program/program';
+import { wrapTo } from './integer32';
+
+/** No value starts here, or it was partly overwritten. */
+const NOTHING = 0;
+/** A later byte of a value. */
+const REST = 255;
+/** A value that is not known; the reason is in place of the value. */
+const NOT_KNOWN = 254;
+
+/** Values are found again when read in the type they were stored in, signed or not. */
+const tagOf: Readonly<Record<ScalarType, number>> = {
+  pred: 1,
+  i8: 1,
+  u8: 1,
+  i16: 2,
+  u16: 2,
+  i32: 3,
+  u32: 3,
+  i64: 4,
+  u64: 4,
+  f16: 5,
+  bf16: 6,
+  f32: 7,
+  f64: 8,
+};
+
+const identity = (x: number) => x;
+const reread: Partial<Record<ScalarType, (x: number) => number>> = {
+  pred: wrapTo('pred'),
+  i8: wrapTo('i8'),
+  u8: wrapTo('u8'),
+  i16: wrapTo('i16'),
+  u16: wrapTo('u16'),
+};
+
+/** How a value of a type is stored. */
+export interface Cell {
+  readonly tag: number;
+  readonly bytes: number;
+  /** The stored form as a value of the type (signedness may differ). */
+  readonly read: (x: number) => number;
+}
+
+export function cellOf(type: ScalarType): Cell {
+  return { tag: tagOf[type], bytes: bytesOf[type], read: reread[type] ?? identity };
+}
+
+/** Contents of a window of memory, one byte address after the other; one copy a lane for local memory. */
+export class Contents {
+  private readonly values: Float64Array;
+  private readonly tags: Uint8Array;
+  /** Reason of the last read that found nothing. */
+  reason = 0;
+  /** A value that is known was stored since the last clearing. */
+  holdsKnown = false;
+  private everWritten = false;
+
+  /** @param copies 1, or the lanes of a block where every lane has its own copy */
+  constructor(
+    private readonly base: number,
+    private readonly bytes: number,
+    private readonly copies: number,
+    private readonly neverWritten: number,
+  ) {
+    this.values = new Float64Array(bytes * copies);
+    this.tags = new Uint8Array(bytes * copies);
+  }
+
+  clear(): void {
+    if (this.everWritten) this.tags.fill(NOTHING);
+    this.everWritten = false;
+    this.holdsKnown = false;
+  }
+
+  /** Everything becomes unknown, as after a store to an unknown address. */
+  poison(reason: number): void {
+    this.everWritten = true;
+    this.holdsKnown = false;
+    this.tags.fill(NOT_KNOWN);
+    this.values.fill(reason);
+  }
+
+  /** The value at an address, or undefined, upon which `reason` says why. */
+  read(address: number, lane: number, cell: Cell): number | undefined {
+    const at = address - this.base;
+    if (!(at >= 0 && at + cell.bytes <= this.bytes) || !Number.isInteger(at)) {
+      this.reason = this.neverWritten;
+      return undefined;
+    }
+    const slot = this.copies === 1 ? at : at * this.copies + lane;
+    if (this.tags[slot] === cell.tag) return cell.read(this.values[slot]);
+    this.reason = this.tags[slot] === NOT_KNOWN ? this.values[slot] : this.neverWritten;
+    return undefined;
+  }
+
+  /** Stores a value, or undefined for one that is unknown for `reason`. */
+  write(address: number, lane: number, cell: Cell, value: number | undefined, reason: number): void {
+    const at = address - this.base;
+    if (!(at >= 0 && at + cell.bytes <= this.bytes) || !Number.isInteger(at)) return;
+    const step = this.copies;
+    const slot = step === 1 ? at : at * step + lane;
+    const tag = value === undefined ? NOT_KNOWN : cell.tag;
+    if (this.tags[slot] !== tag || tag === NOT_KNOWN) this.claim(slot, cell.bytes, step, at);
+    this.tags[slot] = tag;
+    this.values[slot] = value ?? reason;
+    this.everWritten = true;
+    if (value !== undefined) this.holdsKnown = true;
+  }
+
+  /** Frees bytes for a value: what overlapped it is lost. */
+  private claim(slot: number, bytes: number, step: number, at: number): void {
+    const { tags } = this;
+    if (tags[slot] === REST) {
+      let head = slot;
+      for (let left = at; left > 0 && tags[head] === REST; left--) head -= step;
+      for (; head < slot; head += step) tags[head] = NOTHING;
+    }
+    for (let i = 1; i < bytes; i++) tags[slot + i * step] = REST;
+    const limit = tags.length;
+    for (let next = slot + bytes * step; next < limit && tags[next] === REST; next += step) tags[next] = NOTHING;
+  }
+}
+
+/** A table whose contents the source gives. */
+export interface Table {
+  readonly first: number;
+  readonly end: number;
+  readonly elementBytes: number;
+  readonly tag: number;
+  readonly values: readonly number[];
+}
+
+/** The element of a table at an address, if the type fits. */
+export function readTable(tables: readonly Table[], address: number, cell: Cell): number | undefined {
+  for (const table of tables) {
+    if (address < table.first || address >= table.end) continue;
+    const index = (address - table.first) / table.elementBytes;
+    return table.tag === cell.tag && Number.isInteger(index) ? cell.read(table.values[index]) : undefined;
+  }
+  return undefined;
+}

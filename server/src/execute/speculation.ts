@@ -1,0 +1,345 @@
+/**
+ * Branches whose condition is not known in some lanes. Such lanes execute both sides of an `if`; of a side that leads
+ * straight to a return they take the other; in a loop they stay as long as a known condition keeps it going, else for
+ * two passes. What the sides leave different in variables becomes unknown.
+ */
+
+import { hasBit } from '../program/liveness';
+import { type BranchPlan, type UnknownBranchPlan, unknownBranchPlan } from './branch-plan';
+import type { Machine, Targets } from './machine';
+import type { Mask } from './mask';
+import type { Entry } from './stack';
+import {
+  assignLanes,
+  copyValue,
+  isUnknownIn,
+  KNOWN,
+  type Lanes32,
+  LaneValue,
+  laneOf,
+  markLanes,
+  UNKNOWN,
+} from './value';
+
+/** Passes through a loop of which no condition to leave is known. */
+const PASSES = 2;
+
+interface Saved {
+  readonly register: number;
+  readonly value: LaneValue;
+}
+
+export class UnknownBranches {
+  private readonly plans = new Map<number, UnknownBranchPlan>();
+
+  constructor(private readonly machine: Machine) {}
+
+  take(
+    top: Entry,
+    block: number,
+    targets: Targets,
+    plan: BranchPlan,
+    condition: LaneValue<Lanes32>,
+    counters: number,
+  ): void {
+    const { masks } = this.machine.stack;
+    const [ifTrue, ifFalse, unknown] = [masks.take(), masks.take(), masks.take()];
+    partitionUnknown(top.mask, condition, ifTrue, ifFalse, unknown);
+    const { tally } = this.machine;
+    for (let warp = 0; warp < ifTrue.perWarp.length; warp++) {
+      if (ifTrue.perWarp[warp] > 0 && ifFalse.perWarp[warp] > 0) tally.counters[counters + 1]++;
+      if (unknown.perWarp[warp] > 0) tally.counters[counters + 2]++;
+    }
+    if (unknown.count === 0) this.takeKnown(top, block, targets, plan, ifTrue, ifFalse);
+    else this.takeUnknown(top, block, targets, plan, condition.reason, ifTrue, ifFalse, unknown);
+    for (const mask of [ifTrue, ifFalse, unknown]) masks.give(mask);
+  }
+
+  private takeKnown(top: Entry, block: number, targets: Targets, plan: BranchPlan, ifTrue: Mask, ifFalse: Mask): void {
+    if (ifFalse.count === 0) this.machine.goAll(top, block, plan, true, targets);
+    else if (ifTrue.count === 0) this.machine.goAll(top, block, plan, false, targets);
+    else this.machine.part(block, plan, targets, ifTrue, ifFalse);
+  }
+
+  private takeUnknown(
+    top: Entry,
+    block: number,
+    targets: Targets,
+    plan: BranchPlan,
+    cause: number,
+    ifTrue: Mask,
+    ifFalse: Mask,
+    unknown: Mask,
+  ): void {
+    const details = this.planOf(block, plan);
+    const { reasons } = this.machine.decoder;
+    if (plan.leavesTrue >= 0 || plan.leavesFalse >= 0) {
+      const reason = reasons.number(`number of iterations ${reasons.text(cause)}`);
+      this.leaveOrStay(block, targets, plan, details, reason, ifTrue, ifFalse, unknown);
+      return;
+    }
+    const reason = reasons.number(`condition ${reasons.text(cause)}`);
+    if (details.returns !== undefined) {
+      union(details.returns === 'true' ? ifFalse : ifTrue, unknown);
+      if (top.speculative === 0) top.speculative = reason;
+      this.takeKnown(top, block, targets, plan, ifTrue, ifFalse);
+      return;
+    }
+    this.takeBoth(block, targets, plan, details, reason, ifTrue, ifFalse, unknown);
+  }
+
+  /** An `if`: lanes with unknown condition execute both sides, then what differs becomes unknown. */
+  private takeBoth(
+    block: number,
+    targets: Targets,
+    plan: BranchPlan,
+    details: UnknownBranchPlan,
+    reason: number,
+    ifTrue: Mask,
+    ifFalse: Mask,
+    unknown: Mask,
+  ): void {
+    const { stack } = this.machine;
+    const loop = this.machine.decoder.analysis.flow.loopOf[block];
+    if (loop >= 0) this.machine.guardLoops(loop, block);
+    const lanes = stack.masks.copyOf(unknown);
+    union(ifTrue, unknown);
+    union(ifFalse, unknown);
+    const { top } = stack;
+    const before = this.save(details.assigned);
+    let afterTrue: Saved[] = [];
+    const sides: Entry[] = [];
+    const arrivedTrue = stack.masks.take();
+    const arrivedFalse = stack.masks.take();
+    top.pc = plan.meets;
+    top.from = block;
+    const meeting = top;
+    meeting.onResume = () => {
+      this.forgetLeavers(lanes, arrivedTrue, arrivedFalse, sides);
+      this.merge(meeting, lanes, arrivedTrue, arrivedFalse, afterTrue, reason);
+      for (const mask of [lanes, arrivedTrue, arrivedFalse]) stack.masks.give(mask);
+    };
+    const second = stack.push(targets.ifFalse, block, plan.meets, stack.masks.copyOf(ifFalse));
+    second.both = lanes;
+    second.speculative ||= reason;
+    second.onPop = (arrived) => arrivedFalse.copyFrom(arrived);
+    const first = stack.push(targets.ifTrue, block, plan.meets, stack.masks.copyOf(ifTrue));
+    first.both = lanes;
+    first.speculative ||= reason;
+    first.onPop = (arrived) => {
+      arrivedTrue.copyFrom(arrived);
+      afterTrue = this.save(details.assigned);
+      this.restore(before, lanes);
+    };
+    sides.push(first, second);
+  }
+
+  /** A branch that leaves a loop, with a condition that is unknown in some lanes. */
+  private leaveOrStay(
+    block: number,
+    targets: Targets,
+    plan: BranchPlan,
+    details: UnknownBranchPlan,
+    reason: number,
+    ifTrue: Mask,
+    ifFalse: Mask,
+    unknown: Mask,
+  ): void {
+    const { machine } = this;
+    const { flow } = machine.decoder.analysis;
+    const isTrueLeaving = plan.leavesTrue >= 0;
+    const loop = isTrueLeaving ? plan.leavesTrue : plan.leavesFalse;
+    const innermost = flow.loopOf[block];
+    machine.guardLoops(innermost, block);
+    const state = machine.loops[innermost];
+    const leaving = isTrueLeaving ? ifTrue : ifFalse;
+    const staying = isTrueLeaving ? ifFalse : ifTrue;
+    if (state.unknownExits) union(state.unknownExits, unknown);
+    else this.observe(loop, innermost, unknown, reason);
+    const { top } = machine.stack;
+    if (top.speculative === 0) top.speculative = reason;
+    const target = isTrueLeaving ? targets.ifTrue : targets.ifFalse;
+    const passes = flow.loops[innermost].header === block ? PASSES : PASSES - 1;
+    const mustLeave = !state.hasKnownExit && state.arrivals > passes;
+    const tried = details.leavingHasAccesses && (state.triedExits ??= new Set()).has(block);
+    if (details.leavingHasAccesses && !tried && !mustLeave) {
+      state.triedExits?.add(block);
+      union(staying, unknown);
+      this.tryLeaving(loop, block, targets, isTrueLeaving, details, leaving, unknown, reason);
+      return;
+    }
+    union(mustLeave ? leaving : staying, unknown);
+    top.from = block;
+    top.pc = isTrueLeaving ? targets.ifFalse : targets.ifTrue;
+    if (leaving.count === 0) return;
+    if (!tried || !mustLeave) {
+      machine.leave(loop, block, target, leaving);
+      return;
+    }
+    // The leaving side was executed for the lanes that are unknown: now they only go.
+    const gone = machine.stack.masks.copyOf(unknown);
+    const { guard } = machine.loops[loop];
+    if (guard) machine.stack.removeAbove(machine.stack.indexOf(guard), gone, guard);
+    machine.stack.masks.give(gone);
+    leaving.subtract(unknown);
+    if (leaving.count > 0) machine.leave(loop, block, target, leaving);
+  }
+
+  /** Lanes with unknown condition execute the leaving side once, and stay in the loop as well. */
+  private tryLeaving(
+    loop: number,
+    block: number,
+    targets: Targets,
+    isTrueLeaving: boolean,
+    details: UnknownBranchPlan,
+    leaving: Mask,
+    unknown: Mask,
+    reason: number,
+  ): void {
+    const { machine } = this;
+    const { stack } = machine;
+    stack.top.from = block;
+    stack.top.pc = isTrueLeaving ? targets.ifFalse : targets.ifTrue;
+    const { guard } = machine.loops[loop];
+    const gone = stack.masks.copyOf(leaving);
+    if (guard) stack.removeAbove(stack.indexOf(guard), gone, guard);
+    stack.masks.give(gone);
+    union(leaving, unknown);
+    const before = this.save(details.assigned);
+    const target = isTrueLeaving ? targets.ifTrue : targets.ifFalse;
+    const lanes = stack.masks.copyOf(unknown);
+    const entry = stack.push(target, block, machine.points.loopEnd[loop], stack.masks.copyOf(leaving));
+    entry.both = lanes;
+    entry.speculative ||= reason;
+    entry.onPop = () => {
+      this.restore(before, lanes);
+      stack.masks.give(lanes);
+    };
+  }
+
+  /** Remembers the variables of a loop before the first pass that may not take place, to be compared after the loop. */
+  private observe(loop: number, innermost: number, unknown: Mask, reason: number): void {
+    const { machine } = this;
+    const { analysis } = machine.decoder;
+    const blocks = analysis.flow.order.filter((b) => analysis.flow.loops[loop].contains[b] === 1);
+    const assigned = new Int32Array(analysis.live.words);
+    for (const b of blocks) for (let w = 0; w < assigned.length; w++) assigned[w] |= analysis.live.assigned[b][w];
+    const before = this.save(assigned);
+    const lanes = machine.stack.masks.copyOf(unknown);
+    machine.loops[innermost].unknownExits = lanes;
+    const { guard } = machine.loops[loop];
+    if (!guard) return;
+    const earlier = guard.onResume;
+    guard.onResume = () => {
+      earlier?.();
+      for (const { register, value } of before) {
+        forgetDifferences(machine.decoder.values[register], value, lanes, reason);
+      }
+    };
+  }
+
+  private planOf(block: number, plan: BranchPlan): UnknownBranchPlan {
+    const known = this.plans.get(block);
+    if (known) return known;
+    const fresh = unknownBranchPlan(this.machine.decoder.analysis, this.machine.points, block, plan);
+    this.plans.set(block, fresh);
+    return fresh;
+  }
+
+  /** Copies of the variables in a set. */
+  private save(set: Int32Array): Saved[] {
+    const { analysis, values } = this.machine.decoder;
+    const saved: Saved[] = [];
+    analysis.live.bitOf.forEach((bit, register) => {
+      if (bit < 0 || !hasBit(set, bit)) return;
+      const copy = new LaneValue(values[register].wide, values[register].lanes);
+      copyValue(copy, values[register]);
+      saved.push({ register, value: copy });
+    });
+    return saved;
+  }
+
+  private restore(saved: readonly Saved[], lanes: Mask): void {
+    const { values } = this.machine.decoder;
+    for (const { register, value } of saved) assignLanes(values[register], value, lanes.lanes, lanes.lo, lanes.hi);
+  }
+
+  /** Lanes that came to the end of neither side have left a loop on one of them, or returned. */
+  private forgetLeavers(lanes: Mask, arrivedTrue: Mask, arrivedFalse: Mask, sides: readonly Entry[]): void {
+    const { stack } = this.machine;
+    const gone = stack.masks.copyOf(lanes);
+    gone.subtract(arrivedTrue);
+    gone.subtract(arrivedFalse);
+    for (const { left } of sides) {
+      if (!left) continue;
+      const leavers = stack.masks.copyOf(gone);
+      intersect(leavers, left.lanes);
+      gone.subtract(leavers);
+      stack.removeAbove(stack.indexOf(left.to), leavers, left.to);
+      stack.masks.give(leavers);
+    }
+    if (gone.count > 0) stack.retire(gone);
+    stack.masks.give(gone);
+  }
+
+  /** Both sides of an `if` have been executed: lanes that did both know only what both left equal. */
+  private merge(
+    meeting: Entry,
+    lanes: Mask,
+    arrivedTrue: Mask,
+    arrivedFalse: Mask,
+    afterTrue: readonly Saved[],
+    reason: number,
+  ): void {
+    const { stack, decoder } = this.machine;
+    if (meeting.mask.count === 0) return;
+    const onlyTrue = stack.masks.copyOf(lanes);
+    onlyTrue.subtract(arrivedFalse);
+    const didBoth = stack.masks.copyOf(lanes);
+    intersect(didBoth, arrivedTrue);
+    intersect(didBoth, arrivedFalse);
+    for (const { register, value } of afterTrue) {
+      const current = decoder.values[register];
+      if (onlyTrue.count > 0) assignLanes(current, value, onlyTrue.lanes, onlyTrue.lo, onlyTrue.hi);
+      forgetDifferences(current, value, didBoth, reason);
+    }
+    stack.masks.give(onlyTrue);
+    stack.masks.give(didBoth);
+  }
+}
+
+/** Marks the lanes unknown in which the value is not what it was. */
+function forgetDifferences(current: LaneValue, other: LaneValue, lanes: Mask, reason: number): void {
+  if (lanes.count === 0 || current.unknown === UNKNOWN) return;
+  const bothKnown = (current.unknown | other.unknown) === KNOWN;
+  if (bothKnown && current.uniform && other.uniform && current.scalar === other.scalar) return;
+  let marks: Uint8Array | undefined;
+  for (let lane = lanes.lo; lane < lanes.hi; lane++) {
+    if (lanes.lanes[lane] === 0 || isUnknownIn(current, lane)) continue;
+    if (!isUnknownIn(other, lane) && laneOf(current, lane) === laneOf(other, lane)) continue;
+    marks ??= markLanes(current, reason);
+    marks[lane] = 1;
+  }
+}
+
+function partitionUnknown(mask: Mask, condition: LaneValue<Lanes32>, ifTrue: Mask, ifFalse: Mask, unknown: Mask): void {
+  for (let lane = 0; lane < mask.lanes.length; lane++) {
+    const isActive = mask.lanes[lane];
+    const isOpen = isActive !== 0 && isUnknownIn(condition, lane) ? 1 : 0;
+    const isSet = isActive !== 0 && isOpen === 0 && laneOf(condition, lane) !== 0 ? 1 : 0;
+    unknown.lanes[lane] = isOpen;
+    ifTrue.lanes[lane] = isSet;
+    ifFalse.lanes[lane] = isActive ^ isOpen ^ isSet;
+  }
+  for (const part of [ifTrue, ifFalse, unknown]) part.recount();
+}
+
+function union(mask: Mask, other: Mask): void {
+  for (let lane = other.lo; lane < other.hi; lane++) mask.lanes[lane] |= other.lanes[lane];
+  mask.recount();
+}
+
+function intersect(mask: Mask, other: Mask): void {
+  for (let lane = mask.lo; lane < mask.hi; lane++) mask.lanes[lane] &= other.lanes[lane];
+  mask.recount();
+}

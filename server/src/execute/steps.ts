@@ -1,0 +1,206 @@
+/** Decoded arithmetic: each instruction becomes a closure that calls the shared loop of its operation. */
+
+import type { Frame } from './mask';
+import type { Binary, Ternary, Unary } from './operation';
+import {
+  assignLanes,
+  isUnknownIn,
+  KNOWN,
+  type Lanes32,
+  type LaneValue,
+  laneOf,
+  MIXED,
+  markLanes,
+  overwrite,
+  setUniform,
+  setUnknown,
+  swapValues,
+  UNKNOWN,
+  vectorOf,
+} from './value';
+
+export type Step = (frame: Frame) => void;
+
+/** Calls it known when no active lane is unknown, unknown when all are. */
+export function settle(value: LaneValue, frame: Frame): void {
+  if (value.unknown !== MIXED) return;
+  const { lanes, count } = frame.mask;
+  const marks = value.unknownLanes;
+  let unknown = 0;
+  for (let lane = frame.lo; lane < frame.hi; lane++) unknown += marks[lane] & lanes[lane];
+  if (unknown === 0) value.unknown = KNOWN;
+  else if (unknown === count) value.unknown = UNKNOWN;
+}
+
+/** Marks the lanes of `value` that are unknown in an operand. */
+export function inheritUnknown(value: LaneValue, operand: LaneValue, frame: Frame): void {
+  if (operand.unknown === KNOWN || value.unknown === UNKNOWN) return;
+  if (operand.unknown === UNKNOWN) {
+    setUnknown(value, operand.reason);
+    return;
+  }
+  const marks = markLanes(value, operand.reason);
+  const from = operand.unknownLanes;
+  for (let lane = frame.lo; lane < frame.hi; lane++) marks[lane] |= from[lane];
+  settle(value, frame);
+}
+
+/** Does an operation again by its definition, lane by lane, after its loop reported failures. */
+function repair(value: LaneValue, frame: Frame, reason: number, scalar: (lane: number) => number): void {
+  const { lanes } = frame.mask;
+  const vector = value.vector;
+  for (let lane = frame.lo; lane < frame.hi; lane++) {
+    if (lanes[lane] === 0) continue;
+    const result = scalar(lane);
+    if (Number.isNaN(result)) markLanes(value, reason)[lane] = 1;
+    else vector[lane] = result;
+  }
+  settle(value, frame);
+}
+
+function assignScalar(out: LaneValue, result: number, failure: number): void {
+  if (failure !== 0 && Number.isNaN(result)) setUnknown(out, failure);
+  else setUniform(out, result);
+}
+
+/** @param failure number of the reason for NaN, 0 when the operation cannot fail */
+export function unaryStep(out: LaneValue, a: LaneValue, operation: Unary, failure: number): Step {
+  return (frame) => {
+    if (a.unknown === UNKNOWN) {
+      setUnknown(out, a.reason);
+      return;
+    }
+    if (a.uniform) {
+      assignScalar(out, operation.scalar(a.scalar), failure);
+    } else {
+      const failed = operation.loop(overwrite(out), a.vector, frame.lo, frame.hi);
+      if (failed !== 0 && failure !== 0) repair(out, frame, failure, (lane) => operation.scalar(a.vector[lane]));
+    }
+    if (a.unknown === MIXED) inheritUnknown(out, a, frame);
+  };
+}
+
+export function binaryStep(out: LaneValue, a: LaneValue, b: LaneValue, operation: Binary, failure: number): Step {
+  const compute = (frame: Frame) => {
+    if (a.uniform && b.uniform) {
+      assignScalar(out, operation.scalar(a.scalar, b.scalar), failure);
+      return;
+    }
+    const x = vectorOf(a);
+    const y = vectorOf(b);
+    const failed = operation.loop(overwrite(out), x, y, frame.lo, frame.hi);
+    if (failed !== 0 && failure !== 0) repair(out, frame, failure, (lane) => operation.scalar(x[lane], y[lane]));
+  };
+  return (frame) => {
+    if ((a.unknown | b.unknown) === KNOWN) {
+      compute(frame);
+    } else if (operation.absorbs !== undefined) {
+      absorb(out, a, b, operation, failure, frame);
+    } else if (a.unknown === UNKNOWN || b.unknown === UNKNOWN) {
+      setUnknown(out, a.unknown !== KNOWN ? a.reason : b.reason);
+    } else {
+      compute(frame);
+      inheritUnknown(out, a, frame);
+      inheritUnknown(out, b, frame);
+    }
+  };
+}
+
+/** x & 0, x * 0, false && x: known although x is not. */
+function absorb(out: LaneValue, a: LaneValue, b: LaneValue, operation: Binary, failure: number, frame: Frame): void {
+  const absorbing = operation.absorbs;
+  const reason = a.unknown !== KNOWN ? a.reason : b.reason;
+  const { lanes } = frame.mask;
+  const vector = overwrite(out);
+  const marks = markLanes(out, reason);
+  for (let lane = frame.lo; lane < frame.hi; lane++) {
+    if (lanes[lane] === 0) continue;
+    const x = isUnknownIn(a, lane) ? undefined : laneOf(a, lane);
+    const y = isUnknownIn(b, lane) ? undefined : laneOf(b, lane);
+    let result = Number.NaN;
+    if (x === absorbing || y === absorbing) result = absorbing ?? 0;
+    else if (x !== undefined && y !== undefined) result = operation.scalar(x, y);
+    const failed = Number.isNaN(result) && (failure !== 0 || x === undefined || y === undefined);
+    if (failed) marks[lane] = 1;
+    else vector[lane] = result;
+  }
+  settle(out, frame);
+}
+
+export function ternaryStep(
+  out: LaneValue,
+  a: LaneValue,
+  b: LaneValue,
+  c: LaneValue,
+  operation: Ternary,
+  failure: number,
+): Step {
+  return (frame) => {
+    const unknown = a.unknown | b.unknown | c.unknown;
+    if (a.unknown === UNKNOWN || b.unknown === UNKNOWN || c.unknown === UNKNOWN) {
+      setUnknown(out, (a.unknown !== KNOWN ? a : b.unknown !== KNOWN ? b : c).reason);
+      return;
+    }
+    if (a.uniform && b.uniform && c.uniform) {
+      assignScalar(out, operation.scalar(a.scalar, b.scalar, c.scalar), failure);
+    } else {
+      const x = vectorOf(a);
+      const y = vectorOf(b);
+      const z = vectorOf(c);
+      const failed = operation.loop(overwrite(out), x, y, z, frame.lo, frame.hi);
+      if (failed !== 0 && failure !== 0) {
+        repair(out, frame, failure, (lane) => operation.scalar(x[lane], y[lane], z[lane]));
+      }
+    }
+    if (unknown === KNOWN) return;
+    for (const operand of [a, b, c]) inheritUnknown(out, operand, frame);
+  };
+}
+
+function selectLoop32(d: Lanes32, p: Lanes32, x: Lanes32, y: Lanes32, lo: number, hi: number): void {
+  for (let i = lo; i < hi; i++) d[i] = p[i] !== 0 ? x[i] : y[i];
+}
+function selectLoop64(d: Float64Array, p: Lanes32, x: Float64Array, y: Float64Array, lo: number, hi: number): void {
+  for (let i = lo; i < hi; i++) d[i] = p[i] !== 0 ? x[i] : y[i];
+}
+
+/** p ? a : b; where p is known only the side taken matters. */
+export function selectStep(out: LaneValue, p: LaneValue<Lanes32>, a: LaneValue, b: LaneValue): Step {
+  const loop = (out.wide ? selectLoop64 : selectLoop32) as (
+    d: LaneValue['vector'],
+    p: Lanes32,
+    x: LaneValue['vector'],
+    y: LaneValue['vector'],
+    lo: number,
+    hi: number,
+  ) => void;
+  return (frame) => {
+    if (p.unknown === UNKNOWN) {
+      setUnknown(out, p.reason);
+      return;
+    }
+    if (p.unknown === KNOWN && p.uniform) {
+      const taken = p.scalar !== 0 ? a : b;
+      if (taken.uniform) setUniform(out, taken.scalar);
+      else overwrite(out).set(taken.vector);
+      inheritUnknown(out, taken, frame);
+      return;
+    }
+    const isSame = a.uniform && b.uniform && a.scalar === b.scalar;
+    if (isSame) setUniform(out, a.scalar);
+    else loop(overwrite(out), vectorOf(p), vectorOf(a), vectorOf(b), frame.lo, frame.hi);
+    if ((p.unknown | a.unknown | b.unknown) === KNOWN) return;
+    const source = [p, a, b].find((operand) => operand.unknown !== KNOWN) ?? p;
+    const marks = markLanes(out, source.reason);
+    for (let lane = frame.lo; lane < frame.hi; lane++) {
+      if (isUnknownIn(p, lane) || isUnknownIn(laneOf(p, lane) !== 0 ? a : b, lane)) marks[lane] = 1;
+    }
+    settle(out, frame);
+  };
+}
+
+/** Assigns a freshly computed value to a variable: in active lanes only, unless nobody looks at the others. */
+export function commit(variable: LaneValue, computed: LaneValue, bit: number, frame: Frame): void {
+  if (frame.full || (frame.kept[bit >> 5] & (1 << (bit & 31))) === 0) swapValues(variable, computed);
+  else assignLanes(variable, computed, frame.mask.lanes, frame.lo, frame.hi);
+}

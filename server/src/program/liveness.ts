@@ -1,0 +1,71 @@
+import type { ControlFlow } from './control-flow';
+import { readsOf, writesOf } from './operands';
+import type { Instruction, Program } from './program';
+
+/** Which 'variable' registers hold a value that is looked at later, at the start of every block. */
+export interface Liveness {
+  /** By register: its bit number, -1 when it is no variable. */
+  readonly bitOf: Int32Array;
+  /** 32-bit words of a set. */
+  readonly words: number;
+  /** By block: the set at its start. */
+  readonly liveIn: readonly Int32Array[];
+  /** By block: variables it assigns. */
+  readonly assigned: readonly Int32Array[];
+}
+
+/**
+ * Liveness of the variables over the given instructions of each block (the program's own, or what a slice kept of them).
+ * Conditions of branches are read at the end of their blocks.
+ */
+export function liveness(
+  program: Program,
+  flow: ControlFlow,
+  instructions: readonly (readonly Instruction[])[],
+): Liveness {
+  const bitOf = new Int32Array(program.registers.length).fill(-1);
+  let bits = 0;
+  program.registers.forEach((info, register) => {
+    if (info.role === 'variable') bitOf[register] = bits++;
+  });
+  const words = Math.max(1, (bits + 31) >> 5);
+  const used = program.blocks.map(() => new Int32Array(words));
+  const assigned = program.blocks.map(() => new Int32Array(words));
+  program.blocks.forEach((block, index) => {
+    const read = (register: number) => {
+      const bit = bitOf[register];
+      if (bit >= 0 && !hasBit(assigned[index], bit)) setBit(used[index], bit);
+    };
+    for (const instruction of instructions[index]) {
+      readsOf(instruction).forEach(read);
+      for (const register of writesOf(instruction)) if (bitOf[register] >= 0) setBit(assigned[index], bitOf[register]);
+    }
+    if (block.terminator.kind === 'branch') read(block.terminator.condition);
+  });
+  const liveIn = used.map((set) => set.slice());
+  for (let changed = true; changed; ) {
+    changed = false;
+    for (let i = flow.order.length - 1; i >= 0; i--) {
+      const block = flow.order[i];
+      const set = liveIn[block];
+      for (let w = 0; w < words; w++) {
+        let out = 0;
+        for (const next of flow.successors[block]) out |= liveIn[next][w];
+        const now = set[w] | (out & ~assigned[block][w]);
+        if (now !== set[w]) {
+          set[w] = now;
+          changed = true;
+        }
+      }
+    }
+  }
+  return { bitOf, words, liveIn, assigned };
+}
+
+export function hasBit(set: Int32Array, bit: number): boolean {
+  return (set[bit >> 5] & (1 << (bit & 31))) !== 0;
+}
+
+export function setBit(set: Int32Array, bit: number): void {
+  set[bit >> 5] |= 1 << (bit & 31);
+}

@@ -1,0 +1,92 @@
+/** Where lanes that a branch parted come together again. */
+
+import { type ControlFlow, EXIT, type Loop } from './control-flow';
+import type { Program } from './program';
+
+/**
+ * Lanes that return early or break out of a loop are simply gone (as on the hardware, where they leave the convergence
+ * barrier), so they do not move the meeting point of the others: it is the first block of the same loop that all lanes
+ * which stay come through.
+ */
+export interface Reconvergence {
+  /** By block: where the sides of its branch meet; the header of its innermost loop for 'at the next pass'; or EXIT. */
+  readonly point: Int32Array;
+  /** By loop: where the lanes that left it meet, a block outside of it or EXIT. */
+  readonly loopEnd: Int32Array;
+}
+
+/** Candidates tried for one meeting point before the end of the region is taken. */
+const MOST_CANDIDATES = 64;
+
+export function reconvergence(program: Program, flow: ControlFlow): Reconvergence {
+  const position = new Int32Array(program.blocks.length).fill(-1);
+  flow.order.forEach((block, index) => {
+    position[block] = index;
+  });
+  // A block that does nothing but return needs no meeting: every lane may return on its own.
+  const isBareExit = program.blocks.map((block) => block.terminator.kind === 'exit' && block.instructions.length === 0);
+  const region = (loop: Loop | undefined): Region => ({
+    end: loop ? loop.header : EXIT,
+    next: (block) =>
+      flow.successors[block].filter((to) => !isBareExit[to] && (loop === undefined || loop.contains[to] === 1)),
+  });
+  const loopEnd = new Int32Array(flow.loops.length).fill(EXIT);
+  for (const loop of flow.loops) {
+    const outside = region(loop.parent < 0 ? undefined : flow.loops[loop.parent]);
+    const targets = loop.exitBranches.flatMap((block) => outside.next(block).filter((to) => loop.contains[to] === 0));
+    loopEnd[loop.index] = targets.length === 0 ? outside.end : meetingPoint(outside, targets, position, EXIT);
+  }
+  const point = new Int32Array(program.blocks.length).fill(EXIT);
+  // By block: the meeting point of the innermost branch around it. Meetings nest: an inner one is not after it.
+  const around = new Int32Array(program.blocks.length).fill(EXIT);
+  for (const block of flow.order) {
+    if (flow.successors[block].length < 2) continue;
+    const loop = flow.loopOf[block] < 0 ? undefined : flow.loops[flow.loopOf[block]];
+    const proper = flow.postDominator[block];
+    const isInside = proper !== EXIT && !isBareExit[proper] && (loop === undefined || loop.contains[proper] === 1);
+    const within = region(loop);
+    point[block] = isInside ? proper : meetingPoint(within, within.next(block), position, around[block]);
+    for (const inside of reach(within, within.next(block), point[block])) {
+      if (inside !== within.end) around[inside] = point[block];
+    }
+  }
+  return { point, loopEnd };
+}
+
+/** Part of the graph: edges that leave it are dropped, `end` is where it starts anew (or EXIT). */
+interface Region {
+  readonly end: number;
+  readonly next: (block: number) => readonly number[];
+}
+
+/**
+ * The first block through which all lanes that start at `starts` come, but for those that leave: no block can be reached
+ * both around it and from it. Where several parts never meet, the one that leads on to `outer`, else the largest.
+ */
+function meetingPoint(region: Region, starts: readonly number[], position: Int32Array, outer: number): number {
+  const candidates = [...reach(region, starts, undefined)].filter((block) => block !== region.end);
+  candidates.sort((a, b) => position[a] - position[b]);
+  const leadsOn = candidates.includes(outer);
+  let best = region.end;
+  let largest = -1;
+  for (const candidate of candidates.slice(0, MOST_CANDIDATES)) {
+    const from = reach(region, [candidate], undefined);
+    if (from.size <= largest || (leadsOn && !from.has(outer))) continue;
+    const others = reach(region, starts, candidate);
+    from.delete(candidate);
+    if ([...from].some((block) => others.has(block))) continue;
+    best = candidate;
+    largest = from.size + 1;
+  }
+  return best;
+}
+
+/** Blocks that can be reached from `starts` (these included) without entering `avoided` or passing the end. */
+function reach(region: Region, starts: readonly number[], avoided: number | undefined): Set<number> {
+  const seen = new Set(starts.filter((block) => block !== avoided));
+  for (const block of seen) {
+    if (block === region.end) continue;
+    for (const next of region.next(block)) if (next !== avoided) seen.add(next);
+  }
+  return seen;
+}

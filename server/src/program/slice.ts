@@ -1,0 +1,82 @@
+import { addressesOf, readsOf, writesOf } from './operands';
+import type { AccessSite, Instruction, Program } from './program';
+
+/** What of a program decides addresses and branches; the rest computes data nobody's counters depend on. */
+export interface Slice {
+  /** By register: 1 when an address, a branch or contents of memory that matter depend on its value. */
+  readonly needed: Uint8Array;
+  /** By access site: 1 when the values it stores to shared or local memory matter. */
+  readonly storesMatter: Uint8Array;
+  /** By block: instructions that must be executed. Accesses always are. */
+  readonly kept: readonly (readonly Instruction[])[];
+}
+
+/** Backward slice from all addresses and branch conditions, over registers and the contents of shared and local memory. */
+export function sliceForCounters(program: Program): Slice {
+  const needed = new Uint8Array(program.registers.length);
+  const storesMatter = new Uint8Array(program.accesses.length);
+  const definitions: Instruction[][] = program.registers.map(() => []);
+  const storing: Instruction[] = [];
+  const work: number[] = [];
+  const need = (register: number) => {
+    if (needed[register] === 0) {
+      needed[register] = 1;
+      work.push(register);
+    }
+  };
+  for (const block of program.blocks) {
+    for (const instruction of block.instructions) {
+      for (const register of writesOf(instruction)) definitions[register].push(instruction);
+      addressesOf(instruction).forEach(need);
+      if (instruction.op === 'store' || instruction.op === 'atomic') storing.push(instruction);
+    }
+    if (block.terminator.kind === 'branch') need(block.terminator.condition);
+  }
+  const needContents = (access: number) => {
+    const site = program.accesses[access];
+    if (!keepsContents(site)) return;
+    for (const store of storing) {
+      if (store.op !== 'store' && store.op !== 'atomic') continue;
+      if (storesMatter[store.access] === 1 || !mayAlias(site, program.accesses[store.access])) continue;
+      storesMatter[store.access] = 1;
+      valuesStored(store).forEach(need);
+    }
+  };
+  for (let register = work.pop(); register !== undefined; register = work.pop()) {
+    for (const instruction of definitions[register]) {
+      if (instruction.op === 'load') {
+        needContents(instruction.access);
+      } else if (instruction.op === 'atomic') {
+        needContents(instruction.access);
+        valuesStored(instruction).forEach(need);
+      } else if (instruction.op !== 'matrix') {
+        readsOf(instruction).forEach(need);
+      }
+    }
+  }
+  const kept = program.blocks.map((block) =>
+    block.instructions.filter(
+      (instruction) =>
+        addressesOf(instruction).length > 0 || writesOf(instruction).some((register) => needed[register] === 1),
+    ),
+  );
+  return { needed, storesMatter, kept };
+}
+
+/** Whether two sites may touch the same bytes. Sites that name different objects do not. */
+export function mayAlias(a: AccessSite, b: AccessSite): boolean {
+  if (a.object !== undefined && b.object !== undefined) return a.object === b.object;
+  return a.space === b.space || a.space === 'generic' || b.space === 'generic';
+}
+
+function keepsContents(site: AccessSite): boolean {
+  return site.space === 'shared' || site.space === 'local' || site.space === 'generic';
+}
+
+function valuesStored(instruction: Instruction): readonly number[] {
+  if (instruction.op === 'store') return instruction.values;
+  if (instruction.op === 'atomic') {
+    return instruction.compare === undefined ? [instruction.value] : [instruction.value, instruction.compare];
+  }
+  return [];
+}
