@@ -1,0 +1,59 @@
+/** Assignments and increments of host code. */
+import type { AssignExpression, Expression, UnaryExpression } from '../parse/ast';
+import { callMethod } from './call';
+import { evaluate } from './expression';
+import { fromList } from './initialise';
+import { forget, smudge, store } from './memory';
+import { combine, movePointer } from './operator';
+import { locate, type Place, read } from './place';
+import type { Scope } from './scope';
+import type { HostState } from './state';
+import { number, unknown, type Value } from './value';
+
+/** `left = right` and the compound forms. */
+export function assign(state: HostState, expression: AssignExpression, scope: Scope): Value {
+  if (expression.operator !== '=') return compound(state, expression, scope);
+  const right = expression.right;
+  const early = right.kind === 'initList' ? undefined : evaluate(state, right, scope);
+  const place = locate(state, expression.left, scope);
+  const type = place.kind === 'cell' ? place.cell.type : undefined;
+  const value =
+    early ?? (right.kind === 'initList' ? fromList(state, right, type ?? { kind: 'auto' }, scope) : unknown(''));
+  return put(state, place, value, expression.left);
+}
+
+function compound(state: HostState, expression: AssignExpression, scope: Scope): Value {
+  const operator = expression.operator.slice(0, -1);
+  const right = evaluate(state, expression.right, scope);
+  const place = locate(state, expression.left, scope);
+  const left = read(place);
+  if (left.kind === 'struct' && place.kind === 'cell') {
+    const result = callMethod(state, place.cell, `operator${expression.operator}`, [{ value: right }], expression);
+    if (!result) forget(state, place.cell, `operator${expression.operator} is not known`);
+    return place.cell.value;
+  }
+  return put(state, place, combine(state, operator, left, right, undefined), expression.left);
+}
+
+function put(state: HostState, place: Place, value: Value, target: Expression): Value {
+  if (place.kind === 'cell') {
+    store(state, place.cell, value);
+    return place.cell.value;
+  }
+  if (place.kind === 'somewhere') smudge(state, place.buffer);
+  return target.kind === 'unknown' ? unknown(target.reason) : value;
+}
+
+/** ++ and --, before and behind. */
+export function increment(state: HostState, expression: UnaryExpression, scope: Scope): Value {
+  const place = locate(state, expression.operand, scope);
+  const old = read(place);
+  const sign = expression.operator.endsWith('--') ? -1 : 1;
+  const one = number(1);
+  const value =
+    old.kind === 'pointer'
+      ? movePointer(state, old, one, sign)
+      : combine(state, sign > 0 ? '+' : '-', old, one, undefined);
+  const stored = put(state, place, value, expression.operand);
+  return expression.operator.startsWith('post') ? old : stored;
+}

@@ -1,0 +1,54 @@
+/** CUDA runtime calls that launch, ask the device, or report errors. */
+import type { Builtin } from './builtins';
+import { target } from './builtins-memory';
+import { launchByFunction } from './launch-expression';
+import { store } from './memory';
+import { number, unknown } from './value';
+
+const success: Builtin = () => number(0);
+
+/** Stores a number behind the first argument. */
+function gives(value: number): Builtin {
+  return ({ state, values }) => {
+    const cell = target(state, values[0]);
+    if (cell) store(state, cell, number(value));
+    return number(0);
+  };
+}
+
+/** The outputs are chosen by the runtime. */
+function chosenBy(name: string, outputs: number): Builtin {
+  return ({ state, values }) => {
+    for (const value of values.slice(0, outputs)) {
+      const cell = target(state, value);
+      const type = cell?.type ?? ({ kind: 'arithmetic', name: 'int' } as const);
+      if (cell) store(state, cell, unknown(`${name} chooses it at run time`, { type }));
+    }
+    return number(0);
+  };
+}
+
+export const cudaBuiltins: readonly (readonly [string, Builtin])[] = [
+  ...[
+    'cudaLaunchKernel',
+    'cudaLaunchCooperativeKernel',
+    'cudaLaunchKernelEx',
+    'cudaLaunchKernelExC',
+    'cuLaunchKernel',
+  ].map((name): [string, Builtin] => [name, (call) => launchByFunction(name, call)]),
+  ...['cudaGetLastError', 'cudaPeekAtLastError', 'cudaDeviceSynchronize', 'cudaSetDevice', 'cudaThreadSynchronize'].map(
+    (name): [string, Builtin] => [name, success],
+  ),
+  ...['cudaFuncSetAttribute', 'cudaFuncSetCacheConfig', 'cudaStreamSynchronize', 'cudaEventRecord'].map(
+    (name): [string, Builtin] => [name, success],
+  ),
+  // One device, the first: as with argc, the plainest run is looked at.
+  ['cudaGetDeviceCount', gives(1)],
+  ['cudaGetDevice', gives(0)],
+  ['findCudaDevice', success],
+  ['gpuGetMaxGflopsDeviceId', success],
+  ['cudaOccupancyMaxPotentialBlockSize', chosenBy('cudaOccupancyMaxPotentialBlockSize', 2)],
+  ['cudaOccupancyMaxPotentialBlockSizeVariableSMem', chosenBy('cudaOccupancyMaxPotentialBlockSize', 2)],
+  ['cudaOccupancyMaxActiveBlocksPerMultiprocessor', chosenBy('cudaOccupancyMaxActiveBlocksPerMultiprocessor', 1)],
+  ['cudaDeviceGetAttribute', chosenBy('cudaDeviceGetAttribute', 1)],
+];

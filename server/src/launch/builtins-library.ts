@@ -1,0 +1,74 @@
+/** C and C++ library functions outside of mathematics: command line, text, process. */
+
+import type { BuiltinTypeName } from '../parse/ast';
+import type { Builtin } from './builtins';
+import { forgetBehind } from './call';
+import { number, unknown, unknownFrom, type Value } from './value';
+
+/** atoi and its kin: text that is not known gives a number the variable will name. */
+function parsed(parse: (text: string) => number, of: BuiltinTypeName): Builtin {
+  return ({ values }) => {
+    const [text] = values;
+    const type = { kind: 'arithmetic', name: of } as const;
+    if (text?.kind !== 'string') return unknown('it is read from text at run time', { type });
+    const value = parse(text.value);
+    return Number.isFinite(value) ? number(value, of) : unknown('text that is no number', { type });
+  };
+}
+
+const whole = (text: string) => Number.parseInt(text, 10);
+
+const exits: Builtin = ({ state }) => {
+  state.exiting = true;
+  return unknown('the program ends');
+};
+
+const compare: Builtin = ({ values }) => {
+  const [a, b] = values;
+  if (a?.kind === 'string' && b?.kind === 'string') return number(a.value === b.value ? 0 : a.value < b.value ? -1 : 1);
+  return unknownFrom(values, 'text that is not known', { kind: 'arithmetic', name: 'int' });
+};
+
+/** Reads into what it is given the address of. */
+const reads: Builtin = ({ state, values }) => {
+  for (const value of values) forgetBehind(state, value);
+  return unknown('the number of items read', { type: { kind: 'arithmetic', name: 'int' } });
+};
+
+const prints: Builtin = () =>
+  unknown('the number of characters printed', { type: { kind: 'arithmetic', name: 'int' } });
+
+function always(value: Value): Builtin {
+  return () => value;
+}
+
+const length: Builtin = ({ values }) => {
+  const [text] = values;
+  return text?.kind === 'string'
+    ? number(text.value.length, 'unsigned long')
+    : unknownFrom(values, 'text that is not known');
+};
+
+const named = (names: readonly string[], builtin: Builtin) => names.map((name): [string, Builtin] => [name, builtin]);
+
+export const libraryBuiltins: readonly (readonly [string, Builtin])[] = [
+  ...named(['atoi', 'stoi'], parsed(whole, 'int')),
+  ...named(['atol', 'strtol', 'stol'], parsed(whole, 'long')),
+  ...named(['atoll', 'strtoll', 'stoll'], parsed(whole, 'long long')),
+  ...named(['strtoul', 'stoul', 'stoull', 'strtoull'], parsed(whole, 'unsigned long')),
+  ...named(['atof', 'strtod', 'stod'], parsed(Number.parseFloat, 'double')),
+  ...named(['strtof', 'stof'], parsed(Number.parseFloat, 'float')),
+  ...named(['exit', '_exit', 'abort', 'terminate', 'quick_exit', '_Exit'], exits),
+  ...named(['strcmp', 'strncmp', 'strcasecmp', 'strncasecmp'], compare),
+  ...named(['scanf', 'fscanf', 'sscanf', 'fread', 'fgets', 'read', 'gettimeofday', 'clock_gettime', 'time'], reads),
+  ...named(['printf', 'fprintf', 'puts', 'fputs', 'perror', 'fflush', 'fclose', 'fwrite', 'assert'], prints),
+  // The plainest run: no options on the command line, nothing in the environment.
+  ...named(['getopt', 'getopt_long', 'getopt_long_only'], always(number(-1))),
+  ...named(
+    ['checkCmdLineFlag', 'getCmdLineArgumentString', 'getCmdLineArgumentInt', 'getCmdLineArgumentFloat'],
+    always(number(0)),
+  ),
+  ['getenv', always(number(0, 'long'))],
+  ['rand', always(unknown('a random number', { type: { kind: 'arithmetic', name: 'int' } }))],
+  ['strlen', length],
+];

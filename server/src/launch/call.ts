@@ -1,0 +1,179 @@
+/** Calls in host code: who is called, with what. */
+import type { CallExpression, Expression, NameExpression } from '../parse/ast';
+import { builtinCall } from './builtins';
+import { evaluate, expandPack } from './expression';
+import { callFunctions, type HostArgument } from './function-call';
+import { construct } from './initialise';
+import { callLambda } from './lambda-call';
+import { lookup, lookupQualified, memberOf, undeclaredType } from './lookup';
+import { forget, smudge } from './memory';
+import { callContainerMethod, callUnknownMethod } from './methods';
+import { locate, read } from './place';
+import { bindArguments, resolveSymbolType } from './resolve-type';
+import { lastName, type Scope, spelledName } from './scope';
+import { standardType } from './standard-types';
+import { type HostState, sourceText } from './state';
+import { type Cell, type FunctionValue, unknown, unknownFrom, type Value } from './value';
+
+/** Value of a call expression. */
+export function evaluateCall(state: HostState, call: CallExpression, scope: Scope): Value {
+  const callee = call.callee;
+  if (callee.kind === 'name') return callNamed(state, call, callee, scope);
+  if (callee.kind === 'member') return callMember(state, call, callee, scope);
+  return callValue(state, evaluate(state, callee, scope), call, scope);
+}
+
+function callNamed(state: HostState, call: CallExpression, callee: NameExpression, scope: Scope): Value {
+  const name = callee.name;
+  const last = name.parts.at(-1);
+  const found = lookupQualified(state, name, scope);
+  const templateArguments = last?.templateArguments;
+  if (found?.kind === 'functions') {
+    const hasBody = found.overloads.some((overload) => overload.declaration.body);
+    const builtin = hasBody ? undefined : builtinCall(state, lastName(name), call, scope);
+    if (builtin) return builtin;
+    const given = templateArguments && bindArguments(state, templateArguments, scope);
+    const list = evaluateArguments(state, call.arguments, scope);
+    return callFunctions(state, found.overloads, list, call, { templateArguments: given, self: found.self });
+  }
+  if (found?.kind === 'cell') return callValue(state, found.cell.value, call, scope, found.cell);
+  if (found?.kind === 'type') return construct(state, found.type, call.arguments, scope, 'call');
+  if (found?.kind === 'symbols' && templateArguments) {
+    const type = resolveSymbolType(state, found.symbols, bindArguments(state, templateArguments, scope));
+    if (type) return construct(state, type, call.arguments, scope, 'call');
+  }
+  const builtin = builtinCall(state, lastName(name), call, scope);
+  if (builtin) return builtin;
+  const type =
+    undeclaredType(name) ??
+    (templateArguments && standardType(lastName(name), bindArguments(state, templateArguments, scope)));
+  if (type) return construct(state, type, call.arguments, scope, 'call');
+  return callUnknown(state, evaluateArguments(state, call.arguments, scope), call, spelledName(name));
+}
+
+function callMember(
+  state: HostState,
+  call: CallExpression,
+  callee: Expression & { kind: 'member' },
+  scope: Scope,
+): Value {
+  const name = lastName(callee.name);
+  const object = locate(state, callee.object, scope);
+  const value = read(object);
+  const target = callee.arrow && value.kind === 'pointer' ? read(locate(state, starOf(callee.object), scope)) : value;
+  if (target.kind === 'container') return callContainerMethod(state, target, name, call, scope);
+  if (target.kind === 'pointer' && (name === 'get' || name === 'data')) return target;
+  if (target.kind === 'unknown' && target.type?.kind !== 'record') {
+    return callUnknownMethod(state, target, name, call, scope);
+  }
+  const method = read(locate(state, callee, scope));
+  if (method.kind === 'function') {
+    const given = callee.name.parts.at(-1)?.templateArguments;
+    const bound = given ? { ...method, templateArguments: bindArguments(state, given, scope) } : method;
+    return callValue(state, bound, call, scope);
+  }
+  return callValue(state, method, call, scope);
+}
+
+function starOf(operand: Expression): Expression {
+  return { kind: 'unary', operator: '*', operand, first: operand.first, last: operand.last };
+}
+
+/** Calls a function, lambda or functor held in a variable. */
+function callValue(state: HostState, value: Value, call: CallExpression, scope: Scope, cell?: Cell): Value {
+  const list = evaluateArguments(state, call.arguments, scope);
+  if (value.kind === 'function') return callFunctionValue(state, value, list, call);
+  if (value.kind === 'lambda') return callLambda(state, value, list);
+  if (value.kind === 'struct' && cell) {
+    const result = callMethod(state, cell, 'operator()', list, call);
+    if (result) return result;
+  }
+  if (value.kind === 'unknown' && value.type?.kind === 'constant') return value.type.value;
+  return callUnknown(state, list, call, sourceText(state, call.callee));
+}
+
+export function callFunctionValue(
+  state: HostState,
+  value: FunctionValue,
+  list: readonly HostArgument[],
+  call: Expression,
+): Value {
+  return callFunctions(state, value.overloads, list, call, {
+    templateArguments: value.templateArguments,
+    self: value.self,
+  });
+}
+
+/** A function nobody knows: what it was given to write is unknown behind it. */
+export function callUnknown(state: HostState, list: readonly HostArgument[], call: Expression, name: string): Value {
+  for (const { value } of list) forgetBehind(state, value);
+  const text = sourceText(state, call) || name;
+  const values = list.map((argument) => argument.value);
+  const result = unknownFrom(values, `${name || 'a function'} is not known in this file`);
+  return result.roots.length > 0 ? result : unknown(result.reason, { name: text, roots: [text] });
+}
+
+/** The called function may have written through this pointer. */
+export function forgetBehind(state: HostState, value: Value): void {
+  if (value.kind === 'array') smudge(state, value.buffer);
+  if (value.kind !== 'pointer' || value.to.isDevice) return;
+  const variable = value.to.cells.size === 1 ? value.to.cells.get(0) : undefined;
+  if (variable) forget(state, variable, `${variable.name ?? 'it'} is set at run time`);
+  else smudge(state, value.to);
+}
+
+/** Evaluates arguments; packs are expanded, lvalues keep their cell for reference parameters. */
+export function evaluateArguments(state: HostState, list: readonly Expression[], scope: Scope): HostArgument[] {
+  return list.flatMap((expression) => {
+    if (expression.kind !== 'packExpansion') return [evaluateArgument(state, expression, scope)];
+    return expandPack(state, expression.operand, scope).map((inner) =>
+      evaluateArgument(state, expression.operand, inner),
+    );
+  });
+}
+
+function evaluateArgument(state: HostState, expression: Expression, scope: Scope): HostArgument {
+  const source = forwarded(expression) ?? expression;
+  if (source.kind !== 'name' && source.kind !== 'index' && source.kind !== 'member' && source.kind !== 'unary') {
+    return { value: evaluate(state, source, scope) };
+  }
+  if (source.kind === 'unary' && source.operator !== '*') return { value: evaluate(state, source, scope) };
+  const place = locate(state, source, scope);
+  return place.kind === 'cell' ? { value: place.cell.value, cell: place.cell } : { value: read(place) };
+}
+
+const forwarders: ReadonlySet<string> = new Set(['forward', 'move', 'ref', 'cref', 'as_const']);
+
+/** The operand of std::forward, std::move and std::ref. */
+function forwarded(expression: Expression): Expression | undefined {
+  if (expression.kind !== 'call' || expression.callee.kind !== 'name' || expression.arguments.length !== 1)
+    return undefined;
+  const name = expression.callee.name;
+  return name.parts[0].name === 'std' && forwarders.has(lastName(name)) ? expression.arguments[0] : undefined;
+}
+
+/** Calls a method of a struct by name; undefined when it has none with a body. */
+export function callMethod(
+  state: HostState,
+  object: Cell,
+  name: string,
+  list: readonly HostArgument[],
+  at: Expression,
+): Value | undefined {
+  const value = object.value;
+  if (value.kind !== 'struct' || value.type.kind !== 'record') return undefined;
+  const found = memberOf(state, value.type, name, object);
+  if (found?.kind !== 'functions' || !found.overloads.some((overload) => overload.declaration.body)) return undefined;
+  return callFunctions(state, found.overloads, list, at, { self: object });
+}
+
+/** Calls a free operator function; undefined when there is none. */
+export function callOperator(
+  state: HostState,
+  name: string,
+  list: readonly HostArgument[],
+  at: Expression,
+): Value | undefined {
+  const found = lookup(state, name, state.index.root);
+  return found?.kind === 'functions' ? callFunctions(state, found.overloads, list, at, {}) : undefined;
+}

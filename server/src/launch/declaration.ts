@@ -1,0 +1,117 @@
+/** Local declarations of host code. */
+import type { Declaration, EnumDeclaration, VariableDeclaration } from '../parse/ast';
+import { evaluate } from './expression';
+import { autoType } from './host-type';
+import { initialValue } from './initialise';
+import { makeCell, named } from './memory';
+import { locate, read } from './place';
+import { instantiateRecord, resolveType } from './resolve-type';
+import { addSymbol, lastName, type Scope } from './scope';
+import type { HostState } from './state';
+import { unknownOf } from './unknown-of';
+import { type Cell, number, unknown, type Value } from './value';
+
+/** Declares the names of a declaration statement in a scope. */
+export function declareAll(state: HostState, declarations: readonly Declaration[], scope: Scope): void {
+  for (const declaration of declarations) declare(state, declaration, scope);
+}
+
+function declare(state: HostState, declaration: Declaration, scope: Scope): void {
+  switch (declaration.kind) {
+    case 'variable':
+      declareLocal(state, declaration, scope);
+      break;
+    case 'record':
+      if (declaration.name) {
+        const type = instantiateRecord(state, { kind: 'record', declaration, scope }, undefined);
+        scope.types.set(lastName(declaration.name), type);
+      }
+      break;
+    case 'alias':
+      scope.types.set(declaration.name, resolveType(state, declaration.type, scope));
+      break;
+    case 'enum':
+      declareEnum(state, declaration, scope);
+      break;
+    case 'using':
+      // A using-directive of a function counts for the rest of the unit: names seldom clash.
+      if (declaration.isDirective) addSymbol(state.index.root, declaration);
+      break;
+    default:
+  }
+}
+
+/** Declares one local variable: a reference is the cell it is bound to. */
+export function declareLocal(state: HostState, declaration: VariableDeclaration, scope: Scope): void {
+  if (declaration.type.kind === 'enum') declareEnum(state, declaration.type.enumeration, scope);
+  if (declaration.bindings) {
+    bindParts(state, declaration, scope);
+    return;
+  }
+  const name = declaration.name;
+  if (!name) return;
+  const bound = declaration.type.kind === 'reference' ? boundCell(state, declaration, scope) : undefined;
+  if (bound) {
+    scope.values.set(name, bound);
+    return;
+  }
+  const { value, type } = initialValue(state, declaration, scope, 'uninitialised');
+  const cell = makeCell(unknown(''), { type, name, depth: state.depth });
+  cell.value = named(state, cell, value);
+  scope.values.set(name, cell);
+}
+
+function boundCell(state: HostState, declaration: VariableDeclaration, scope: Scope): Cell | undefined {
+  const initializer = declaration.initializer;
+  const expression =
+    initializer?.form === 'assign'
+      ? initializer.value
+      : initializer?.form === 'call'
+        ? initializer.arguments[0]
+        : initializer?.list.elements[0]?.value;
+  if (!expression || expression.kind === 'initList') return undefined;
+  const place = locate(state, expression, scope);
+  return place.kind === 'cell' ? place.cell : makeCell(read(place), { name: declaration.name, depth: state.depth });
+}
+
+/** `auto [a, b] = …` */
+function bindParts(state: HostState, declaration: VariableDeclaration, scope: Scope): void {
+  const initializer = declaration.initializer;
+  const expression = initializer?.form === 'assign' ? initializer.value : undefined;
+  const value: Value = expression ? evaluate(state, expression, scope) : unknown('a structured binding');
+  const parts = value.kind === 'struct' ? [...value.fields.values()] : [];
+  for (const [index, name] of (declaration.bindings ?? []).entries()) {
+    const part = parts[index];
+    scope.values.set(
+      name,
+      part ?? makeCell(unknownOf(state, autoType, name, 'parameter'), { name, depth: state.depth }),
+    );
+  }
+}
+
+function declareEnum(state: HostState, declaration: EnumDeclaration, scope: Scope): void {
+  const type = resolveType(
+    state,
+    {
+      kind: 'enum',
+      enumeration: declaration,
+      isConst: false,
+      isVolatile: false,
+      first: declaration.first,
+      last: declaration.last,
+    },
+    scope,
+  );
+  if (declaration.name) scope.types.set(lastName(declaration.name), type);
+  if (declaration.isScoped) return;
+  let next: number | undefined = 0;
+  for (const enumerator of declaration.enumerators ?? []) {
+    const given: Value | undefined = enumerator.value && evaluate(state, enumerator.value, scope);
+    if (given) next = given.kind === 'number' ? given.value : undefined;
+    scope.values.set(
+      enumerator.name,
+      makeCell(next === undefined ? unknown('an enumerator') : number(next), { name: enumerator.name }),
+    );
+    if (next !== undefined) next++;
+  }
+}

@@ -1,0 +1,100 @@
+/** Template argument deduction, as far as host wrappers and kernels need it. */
+import type { Expression, TypeNode } from '../parse/ast';
+import { type HostType, withoutReference } from './host-type';
+import type { HostState } from './state';
+import { type BoundArgument, number } from './value';
+
+/** Matches a parameter's type against an argument's and adds what follows for the open names. The first match of a name stays. */
+export function deduceType(
+  state: HostState,
+  pattern: TypeNode,
+  actual: HostType,
+  names: ReadonlySet<string>,
+  bound: Map<string, BoundArgument>,
+): void {
+  const type = withoutReference(actual);
+  switch (pattern.kind) {
+    case 'reference':
+    case 'packExpansion':
+      deduceType(state, pattern.kind === 'reference' ? pattern.to : pattern.of, type, names, bound);
+      break;
+    case 'pointer':
+      if (type.kind === 'pointer') deduceType(state, pattern.to, type.to, names, bound);
+      else if (type.kind === 'array') deduceType(state, pattern.to, type.of, names, bound);
+      break;
+    case 'array':
+      deduceArray(state, pattern, type, names, bound);
+      break;
+    case 'named':
+      deduceNamed(state, pattern, type, names, bound);
+      break;
+    default:
+  }
+}
+
+function deduceArray(
+  state: HostState,
+  pattern: TypeNode & { kind: 'array' },
+  type: HostType,
+  names: ReadonlySet<string>,
+  bound: Map<string, BoundArgument>,
+): void {
+  if (type.kind === 'pointer') deduceType(state, pattern.of, type.to, names, bound);
+  if (type.kind !== 'array') return;
+  deduceType(state, pattern.of, type.of, names, bound);
+  const name = openExpression(pattern.size, names);
+  if (name && type.length !== undefined)
+    bind(bound, name, { kind: 'value', value: number(type.length, 'unsigned long') });
+}
+
+function deduceNamed(
+  state: HostState,
+  pattern: TypeNode & { kind: 'named' },
+  type: HostType,
+  names: ReadonlySet<string>,
+  bound: Map<string, BoundArgument>,
+): void {
+  const part = pattern.name.parts.at(-1);
+  if (!part) return;
+  if (!part.templateArguments) {
+    const isOpen = pattern.name.parts.length === 1 && names.has(part.name);
+    if (isOpen && type.kind !== 'auto') bind(bound, part.name, { kind: 'type', type: decayed(type) });
+    return;
+  }
+  const actual = argumentsOf(type);
+  for (const [index, argument] of part.templateArguments.entries()) {
+    const given = actual[index];
+    if (!given) break;
+    const open = openExpression(argument.expression, names);
+    if (given.kind === 'type' && argument.type) deduceType(state, argument.type, given.type, names, bound);
+    else if (given.kind === 'value' && open) bind(bound, open, given);
+    else if (given.kind === 'value' && argument.type?.kind === 'named') {
+      const name = argument.type.name.parts.at(-1)?.name ?? '';
+      if (names.has(name)) bind(bound, name, given);
+    }
+  }
+}
+
+function argumentsOf(type: HostType): readonly BoundArgument[] {
+  if (type.kind === 'record') return type.arguments ?? [];
+  if (type.kind !== 'container') return [];
+  const element: BoundArgument = { kind: 'type', type: type.element };
+  return type.length === undefined
+    ? [element]
+    : [element, { kind: 'value', value: number(type.length, 'unsigned long') }];
+}
+
+function openExpression(expression: Expression | undefined, names: ReadonlySet<string>): string | undefined {
+  if (expression?.kind !== 'name' || expression.name.parts.length !== 1) return undefined;
+  const name = expression.name.parts[0].name;
+  return names.has(name) ? name : undefined;
+}
+
+/** By value, arrays become pointers. */
+function decayed(type: HostType): HostType {
+  return type.kind === 'array' ? { kind: 'pointer', to: type.of } : type;
+}
+
+function bind(bound: Map<string, BoundArgument>, name: string, argument: BoundArgument): void {
+  if (!bound.has(name)) bound.set(name, argument);
+}

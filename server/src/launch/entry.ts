@@ -1,0 +1,102 @@
+/** Functions that are run for their own sake: main, and those nobody in the unit calls. */
+import type { CompoundStatement, FunctionDeclaration, RecordDeclaration } from '../parse/ast';
+import { runBody } from './function-call';
+import type { HostType } from './host-type';
+import { lookupQualified } from './lookup';
+import { makeBuffer, makeCell } from './memory';
+import { bindArguments, instantiateRecord, resolveType } from './resolve-type';
+import { childScope, type IndexedFunction, lastName, type Scope } from './scope';
+import type { HostState } from './state';
+import { bindParameters } from './template-binding';
+import { unknownOf } from './unknown-of';
+import { type BoundArgument, number, unknown, type Value } from './value';
+
+/** What is done instead of running the body. */
+export type Instead = (scope: Scope, body: CompoundStatement) => void;
+
+const charPointer: HostType = { kind: 'pointer', to: { kind: 'arithmetic', name: 'char' } };
+
+/** Runs main without arguments on the command line: argc is 1, argv[1] and what follows from it are not known. */
+export function runMain(state: HostState, entry: IndexedFunction): void {
+  const scope = childScope(entry.scope);
+  const { parameters } = entry.declaration;
+  const argv = makeBuffer('argv', { nameDepth: 0, rest: 'unknown' });
+  const given: Value[] = [number(1), { kind: 'pointer', to: argv, offset: 0, element: charPointer }];
+  for (const [index, parameter] of parameters.entries()) {
+    if (!parameter.name) continue;
+    scope.values.set(
+      parameter.name,
+      makeCell(given[index] ?? unknown('a parameter of main'), { name: parameter.name }),
+    );
+  }
+  runBody(state, entry.declaration, scope, true);
+}
+
+/** Instances of a template that an explicit instantiation asks for are run each. */
+const mostInstances = 8;
+
+/** Runs a function with parameters that are not known, a method on an object that is not known. */
+export function runEntry(state: HostState, entry: IndexedFunction, instead?: Instead): void {
+  const { declaration } = entry;
+  const name = lastName(declaration.name);
+  const wanted = state.index.instantiations.filter((instance) => instance.name === name).slice(0, mostInstances);
+  const lists = wanted.map((instance) => bindArguments(state, instance.arguments, entry.scope));
+  for (const list of lists.length > 0 ? lists : [[]]) runInstance(state, entry, list, instead);
+}
+
+function runInstance(
+  state: HostState,
+  entry: IndexedFunction,
+  list: readonly BoundArgument[],
+  instead: Instead | undefined,
+): void {
+  const { declaration } = entry;
+  const record = recordOf(state, entry);
+  const self = record && makeCell(unknownOf(state, record, 'this', 'parameter'), { type: record, name: 'this' });
+  if (self) dropThis(self.value);
+  const outer = record?.kind === 'record' ? record.scope : entry.scope;
+  const scope = childScope(outer, { self, record: record?.kind === 'record' ? record : undefined });
+  if (declaration.templateParameters) bindParameters(state, declaration.templateParameters, list, scope);
+  bindUnknowns(state, declaration, scope);
+  if (instead && declaration.body) instead(scope, declaration.body);
+  else runBody(state, declaration, scope, true);
+}
+
+/** Fields are known to people by their own name. */
+function dropThis(value: Value): void {
+  if (value.kind !== 'struct') return;
+  for (const [name, cell] of value.fields) {
+    const inner = cell.value;
+    if (inner.kind === 'unknown')
+      cell.value = { ...inner, name, roots: [name], reason: `${name} is not known in this file` };
+    if (inner.kind === 'pointer') inner.to.name = name;
+  }
+}
+
+function recordOf(state: HostState, entry: IndexedFunction): HostType | undefined {
+  if (entry.record) return fromDeclaration(state, entry.record, entry.scope);
+  const parts = entry.declaration.name.parts;
+  if (parts.length < 2) return undefined;
+  const owner = { ...entry.declaration.name, parts: parts.slice(0, -1).map(({ name }) => ({ name })) };
+  const found = lookupQualified(state, owner, entry.scope);
+  if (found?.kind === 'type') return found.type.kind === 'record' ? found.type : undefined;
+  const symbol = found?.kind === 'symbols' ? found.symbols.find((candidate) => candidate.kind === 'record') : undefined;
+  return symbol?.kind === 'record' ? fromDeclaration(state, symbol.declaration, symbol.scope) : undefined;
+}
+
+function fromDeclaration(state: HostState, declaration: RecordDeclaration, scope: Scope): HostType {
+  const given = declaration.templateParameters ? [] : undefined;
+  return instantiateRecord(state, { kind: 'record', declaration, scope }, given);
+}
+
+function bindUnknowns(state: HostState, declaration: FunctionDeclaration, scope: Scope): void {
+  for (const parameter of declaration.parameters) {
+    if (!parameter.name) continue;
+    const type = resolveType(state, parameter.type, scope);
+    const value = unknownOf(state, type, parameter.name, 'parameter');
+    scope.values.set(
+      parameter.name,
+      makeCell(value, { type: type.kind === 'reference' ? type.to : type, name: parameter.name }),
+    );
+  }
+}

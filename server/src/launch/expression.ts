@@ -1,0 +1,307 @@
+/** Evaluation of host expressions. Whatever cannot be evaluated is an unknown value with a reason; nothing throws. */
+import type {
+  CastExpression,
+  Expression,
+  FoldExpression,
+  LambdaExpression,
+  NameExpression,
+  NewExpression,
+  SizeofExpression,
+  UnaryExpression,
+} from '../parse/ast';
+import { binaryArithmetic, unaryArithmetic } from './arithmetic';
+import { assign, increment } from './assignment';
+import { evaluateCall } from './call';
+import { convert } from './conversion';
+import { autoType, type HostType, isPointerLike } from './host-type';
+import { construct, fromList } from './initialise';
+import { evaluateLaunch } from './launch-expression';
+import { alignOf, sizeOf } from './layout';
+import { lookup, lookupQualified } from './lookup';
+import { makeBuffer, makeCell } from './memory';
+import { binaryOperation } from './operator';
+import { addressOf, locate, pointerTo, read } from './place';
+import { bindArguments, resolveType } from './resolve-type';
+import { childScope, lastName, type Scope, spelledName } from './scope';
+import { budgets, type HostState, sourceText, step } from './state';
+import { type Cell, merge, number, truth, typeOf, unknown, unknownFrom, type Value } from './value';
+import { wellKnownConstants } from './well-known';
+
+/** Value of an expression in a scope. */
+export function evaluate(state: HostState, expression: Expression, scope: Scope): Value {
+  if (!step(state)) return unknown('the host code is too long to follow');
+  if (state.nesting >= budgets.nesting) return unknown('the expression is nested too deeply');
+  state.nesting++;
+  const value = evaluateKind(state, expression, scope);
+  state.nesting--;
+  return value;
+}
+
+function evaluateKind(state: HostState, expression: Expression, scope: Scope): Value {
+  switch (expression.kind) {
+    case 'integer':
+      return literal(expression.value, expression.type === 'nullptr' ? 'long' : expression.type);
+    case 'float':
+      return number(expression.type === 'float' ? Math.fround(expression.value) : expression.value, expression.type);
+    case 'string':
+      return { kind: 'string', value: expression.value };
+    case 'name':
+      return evaluateName(state, expression, scope);
+    case 'this': {
+      const found = thisCell(scope);
+      return found ? pointerTo(found) : unknown('this is not known', { name: 'this' });
+    }
+    case 'unary':
+      return evaluateUnary(state, expression, scope);
+    case 'binary':
+      return binaryOperation(state, expression, scope);
+    case 'assign':
+      return assign(state, expression, scope);
+    case 'conditional': {
+      const holds = truth(evaluate(state, expression.condition, scope));
+      if (holds !== undefined) return evaluate(state, holds ? expression.then : expression.else, scope);
+      return merge(evaluate(state, expression.then, scope), evaluate(state, expression.else, scope));
+    }
+    case 'call':
+      return evaluateCall(state, expression, scope);
+    case 'launch':
+      return evaluateLaunch(state, expression, scope);
+    case 'index':
+    case 'member':
+      return read(locate(state, expression, scope));
+    case 'cast':
+      return evaluateCast(state, expression, scope);
+    case 'sizeof':
+      return evaluateSizeof(state, expression, scope);
+    case 'initList':
+      return fromList(state, expression, autoType, scope);
+    case 'lambda':
+      return evaluateLambda(state, expression, scope);
+    case 'new':
+      return evaluateNew(state, expression, scope);
+    case 'fold':
+      return evaluateFold(state, expression, scope);
+    case 'packExpansion':
+      return evaluate(state, expression.operand, scope);
+    case 'throw':
+      state.exiting = true;
+      return unknown('an exception');
+    default:
+      return unknown(expression.reason);
+  }
+}
+
+function literal(value: bigint, of: Parameters<typeof number>[1]): Value {
+  const exact = Number(value);
+  return Number.isSafeInteger(exact) ? number(exact, of) : unknown('a number beyond 2^53');
+}
+
+function thisCell(scope: Scope): Cell | undefined {
+  for (let at: Scope | undefined = scope; at; at = at.parent) if (at.self) return at.self;
+  return undefined;
+}
+
+function evaluateName(state: HostState, expression: NameExpression, scope: Scope): Value {
+  const name = expression.name;
+  const found = lookupQualified(state, name, scope);
+  const last = name.parts.at(-1);
+  if (found?.kind === 'cell') return found.cell.value;
+  if (found?.kind === 'functions') {
+    const templateArguments = last?.templateArguments && bindArguments(state, last.templateArguments, scope);
+    return {
+      kind: 'function',
+      name: spelledName(name),
+      overloads: found.overloads,
+      templateArguments,
+      self: found.self,
+    };
+  }
+  if (found?.kind === 'type') {
+    return found.type.kind === 'constant'
+      ? found.type.value
+      : unknown(`${spelledName(name)} is a type`, { type: found.type });
+  }
+  return undeclared(state, lastName(name), spelledName(name));
+}
+
+function undeclared(state: HostState, last: string, spelled: string): Value {
+  const assumed = state.assume.get(spelled);
+  if (assumed !== undefined) return number(assumed);
+  const constant = wellKnownConstants.get(last);
+  if (constant) return constant;
+  return unknown(`${spelled} is not declared in this file`, { name: spelled, roots: [spelled] });
+}
+
+function evaluateUnary(state: HostState, expression: UnaryExpression, scope: Scope): Value {
+  switch (expression.operator) {
+    case '&':
+      return addressOf(state, expression.operand, scope);
+    case '*':
+      return read(locate(state, expression, scope));
+    case '++':
+    case '--':
+    case 'post++':
+    case 'post--':
+      return increment(state, expression, scope);
+    case 'noexcept':
+      return number(1, 'bool');
+    case 'delete':
+      evaluate(state, expression.operand, scope);
+      return unknown('delete gives no value');
+    default: {
+      const operand = evaluate(state, expression.operand, scope);
+      return applyUnary(expression.operator, operand);
+    }
+  }
+}
+
+function applyUnary(operator: string, operand: Value): Value {
+  if (operator === '!') {
+    const holds = truth(operand);
+    return holds === undefined
+      ? unknownFrom([operand], 'not known', { kind: 'arithmetic', name: 'bool' })
+      : number(holds ? 0 : 1, 'bool');
+  }
+  if (operator === '+' && operand.kind === 'lambda') return operand;
+  if (operand.kind !== 'number') return unknownFrom([operand], 'not a number', typeOf(operand));
+  const result = unaryArithmetic(operator, operand);
+  return result ? number(result.value, result.of) : unknown('a number beyond 2^53', { type: typeOf(operand) });
+}
+
+function evaluateCast(state: HostState, expression: CastExpression, scope: Scope): Value {
+  const type = resolveType(state, expression.type, scope);
+  if (expression.form === 'braced' || expression.form === 'functional') {
+    return construct(state, type, expression.arguments, scope, expression.form === 'braced' ? 'braces' : 'call');
+  }
+  const operand = expression.arguments[0];
+  if (!operand) return unknown('a cast of nothing');
+  const value = operand.kind === 'initList' ? fromList(state, operand, type, scope) : evaluate(state, operand, scope);
+  if (type.kind === 'opaque' || type.kind === 'auto') return value;
+  if (isPointerLike(type) && value.kind === 'struct') return unknownFrom([value], 'a struct taken as a pointer', type);
+  return convert(state, value, type);
+}
+
+function evaluateSizeof(state: HostState, expression: SizeofExpression, scope: Scope): Value {
+  if (expression.operator === 'typeid') return unknown('typeid');
+  if (expression.operator === 'sizeof...') return packSize(state, expression, scope);
+  const type = sizedType(state, expression, scope);
+  const size = type && (expression.operator === 'alignof' ? alignOf(state, type) : sizeOf(state, type));
+  if (size !== undefined) return number(size, 'unsigned long');
+  const text = sourceText(state, expression);
+  return unknown(`${text || 'sizeof'} is not known`, { type: { kind: 'arithmetic', name: 'unsigned long' } });
+}
+
+/** `sizeof(x)` may have been read as a type where x is a variable. */
+function sizedType(state: HostState, expression: SizeofExpression, scope: Scope): HostType | undefined {
+  const node = expression.type;
+  if (node) {
+    const found = node.kind === 'named' ? lookupQualified(state, node.name, scope) : undefined;
+    if (found?.kind !== 'cell') return resolveType(state, node, scope);
+    return found.cell.type ?? typeOf(found.cell.value);
+  }
+  if (!expression.expression) return undefined;
+  const place = locate(state, expression.expression, scope);
+  const declared = place.kind === 'cell' ? place.cell.type : undefined;
+  if (declared && declared.kind !== 'auto' && (declared.kind !== 'array' || declared.length !== undefined))
+    return declared;
+  const value = read(place);
+  return value.kind === 'string'
+    ? { kind: 'array', of: { kind: 'arithmetic', name: 'char' }, length: value.value.length + 1 }
+    : typeOf(value);
+}
+
+function packSize(state: HostState, expression: SizeofExpression, scope: Scope): Value {
+  const node = expression.type ?? expression.expression;
+  const name = node && 'name' in node && typeof node.name === 'object' ? lastName(node.name) : '';
+  const found = lookup(state, name, scope);
+  if (found?.kind === 'type' && found.type.kind === 'pack') return number(found.type.elements.length, 'unsigned long');
+  if (found?.kind === 'cell' && found.cell.value.kind === 'pack') {
+    return number(found.cell.value.elements.length, 'unsigned long');
+  }
+  return unknown(`the size of the pack ${name}`);
+}
+
+function evaluateLambda(state: HostState, expression: LambdaExpression, scope: Scope): Value {
+  const captures = new Map<string, Cell>();
+  for (const capture of expression.captures) {
+    if (capture.initializer) {
+      captures.set(capture.name, makeCell(evaluate(state, capture.initializer, scope), { name: capture.name }));
+      continue;
+    }
+    const found = lookup(state, capture.name, scope);
+    if (found?.kind !== 'cell') continue;
+    const cell = found.cell;
+    captures.set(
+      capture.name,
+      capture.byReference ? cell : { ...cell, value: convert(state, cell.value, undefined), buffer: undefined },
+    );
+  }
+  return { kind: 'lambda', expression, scope, captures };
+}
+
+function evaluateNew(state: HostState, expression: NewExpression, scope: Scope): Value {
+  const type = resolveType(state, expression.type, scope);
+  if (type.kind === 'array') {
+    const size = sizeOf(state, type);
+    const to = makeBuffer(`new ${sourceText(state, expression.type)}`, { bytes: size });
+    return { kind: 'pointer', to, offset: 0, element: type.of };
+  }
+  const value = construct(state, type, expression.arguments, scope, 'call');
+  const cell = makeCell(value, { type, name: sourceText(state, expression.type), depth: Number.POSITIVE_INFINITY });
+  return pointerTo(cell);
+}
+
+/** `(args + ...)` */
+function evaluateFold(state: HostState, expression: FoldExpression, scope: Scope): Value {
+  const values = expandPack(state, expression.pack, scope).map((inner) => evaluate(state, expression.pack, inner));
+  const initial = expression.initial && evaluate(state, expression.initial, scope);
+  const operands = expression.left
+    ? [...(initial ? [initial] : []), ...values]
+    : [...values, ...(initial ? [initial] : [])];
+  if (expression.operator === ',' || operands.length === 0) return operands.at(-1) ?? unknown('an empty pack');
+  const isLogical = expression.operator === '&&' || expression.operator === '||';
+  return operands.reduce((a, b) => {
+    if (isLogical) return foldLogical(expression.operator, a, b);
+    if (a.kind !== 'number' || b.kind !== 'number') return unknownFrom([a, b], 'a fold');
+    const result = binaryArithmetic(expression.operator, a, b);
+    return result ? number(result.value, result.of) : unknown('a fold');
+  });
+}
+
+function foldLogical(operator: string, a: Value, b: Value): Value {
+  const x = truth(a);
+  const y = truth(b);
+  if (x === undefined || y === undefined) return unknownFrom([a, b], 'a fold');
+  return number((operator === '&&' ? x && y : x || y) ? 1 : 0, 'bool');
+}
+
+/** Scopes in which the packs that an expression mentions stand for their elements, one after another. */
+export function expandPack(state: HostState, expression: Expression, scope: Scope): Scope[] {
+  const values = new Map<string, readonly Cell[]>();
+  const types = new Map<string, readonly HostType[]>();
+  for (let at: Scope | undefined = scope; at; at = at.parent) {
+    for (const [name, cell] of at.values)
+      if (cell.value.kind === 'pack' && !values.has(name)) values.set(name, cell.value.elements);
+    for (const [name, type] of at.types) if (type.kind === 'pack' && !types.has(name)) types.set(name, type.elements);
+  }
+  const mentioned = mentionedNames(state, expression);
+  let count = 0;
+  for (const [name, list] of [...values, ...types]) {
+    if (mentioned === undefined || mentioned.has(name)) count = Math.max(count, list.length);
+    else values.delete(name);
+  }
+  return Array.from({ length: count }, (_, index) => {
+    const inner = childScope(scope);
+    for (const [name, cells] of values) if (cells[index]) inner.values.set(name, cells[index]);
+    for (const [name, list] of types) if (list[index]) inner.types.set(name, list[index]);
+    return inner;
+  });
+}
+
+function mentionedNames(state: HostState, expression: Expression): ReadonlySet<string> | undefined {
+  const tokens = state.tokens;
+  if (!tokens) return undefined;
+  const names = new Set<string>();
+  for (let at = expression.first; at <= expression.last && at < tokens.count; at++) names.add(tokens.text[at]);
+  return names;
+}

@@ -1,0 +1,105 @@
+/**
+ * Finds every kernel launch of a translation unit and evaluates what it passes, by running the host code: `main` first,
+ * then the functions that launch and that nobody has called, with parameters that are not known.
+ */
+import type { TranslationUnit } from '../parse/ast';
+import type { TokenStream, WarplensComment } from '../preprocess/token';
+import { hostAssumptions } from './annotation';
+import { declareLocal } from './declaration';
+import { runEntry, runMain } from './entry';
+import { evaluate } from './expression';
+import type { FoundLaunch } from './found-launch';
+import type { LaunchRecorder } from './launch-recorder';
+import { findSites, type Holder } from './launch-sites';
+import { indexUnit } from './scope';
+import { budgets, createState, type HostState } from './state';
+import { walk } from './walk';
+
+export interface FindOptions {
+  /** Values for host variables (and annotated names) that the text leaves open, by name. */
+  readonly assume: ReadonlyMap<string, number>;
+  /** Steps of host code to follow over the whole unit; 200,000 by default. */
+  readonly steps?: number;
+}
+
+/** All launches in the order of the text; those of host loops thinned to first, typical and last. Never throws. */
+export function findLaunches(
+  unit: TranslationUnit,
+  tokens: TokenStream,
+  comments: readonly WarplensComment[],
+  options: FindOptions,
+): readonly FoundLaunch[] {
+  const index = indexUnit(unit.declarations);
+  const { recorder, holders } = findSites(index, tokens);
+  if (holders.length === 0) return [];
+  const assume = new Map([...hostAssumptions(index, comments), ...options.assume]);
+  const steps = options.steps ?? budgets.steps;
+  const state = createState(index, { tokens, assume, recorder, steps });
+  runProgram(state, recorder, holders);
+  return recorder.launches();
+}
+
+function runProgram(state: HostState, recorder: LaunchRecorder, holders: readonly Holder[]): void {
+  const main = holders.find(({ name, function: entry }) => name === 'main' && !entry.record);
+  if (main) withShare(state, 0.6, () => runMain(state, main.function));
+  const roots = holders.filter((holder) => !isCalled(holder, holders));
+  for (const [index, holder] of [...roots, ...holders].entries()) {
+    if (recorder.unseenSites().length === 0) return;
+    const { declaration } = holder.function;
+    if (recorder.hasEntered(declaration)) continue;
+    // Behind the roots only functions that launch themselves are run: their callers were reached and did not come here.
+    if (index >= roots.length && !hasUnseen(recorder, holder)) continue;
+    withShare(state, 0.25, () => runEntry(state, holder.function));
+  }
+  for (const holder of holders) if (hasUnseen(recorder, holder)) evaluateInPlace(state, recorder, holder);
+}
+
+function isCalled(holder: Holder, holders: readonly Holder[]): boolean {
+  return holders.some((other) => other.name !== holder.name && other.function.declaration.mentions.has(holder.name));
+}
+
+function hasUnseen(recorder: LaunchRecorder, holder: Holder): boolean {
+  return holder.sites.some((site) => recorder.holdsUnseen(site, site));
+}
+
+/** Runs something with a part of the steps that are left. */
+function withShare(state: HostState, share: number, run: () => void): void {
+  const kept = Math.floor(state.steps * (1 - share));
+  state.steps -= kept;
+  run();
+  state.steps += kept;
+  resetRun(state);
+}
+
+function resetRun(state: HostState): void {
+  state.journals.length = 0;
+  state.symbols.clear();
+  state.exiting = false;
+  state.doubtful = false;
+  state.depth = 0;
+  state.nesting = 0;
+  state.uncertain = 0;
+}
+
+/**
+ * The last resort for a launch that no run came to (behind the budget, in code that was not understood): its function's
+ * variables take their initial values, and the launch is evaluated on its own.
+ */
+function evaluateInPlace(state: HostState, recorder: LaunchRecorder, holder: Holder): void {
+  withShare(state, 0.5, () => {
+    runEntry(state, holder.function, (scope, body) => {
+      recorder.speculation++;
+      walk(body, {
+        variable: (variable) => {
+          if (variable.name && !scope.values.has(variable.name)) declareLocal(state, variable, scope);
+        },
+        launch: (launch) => {
+          if (recorder.holdsUnseen(launch.first, launch.last)) evaluate(state, launch, scope);
+        },
+      });
+      recorder.speculation--;
+    });
+  });
+}
+
+export type { FoundLaunch } from './found-launch';

@@ -1,0 +1,320 @@
+/** Inlining of host functions, methods and constructors. */
+import type { Expression, FunctionDeclaration, Parameter } from '../parse/ast';
+import { callUnknown } from './call';
+import { conversionCost, convert } from './conversion';
+import { evaluate } from './expression';
+import { autoType, type HostType, type RecordType } from './host-type';
+import { construct, constructRecord } from './initialise';
+import { layoutOf } from './layout';
+import { makeCell, named, store } from './memory';
+import { resolveType } from './resolve-type';
+import { childScope, lastName, type Scope } from './scope';
+import { budgets, type Frame, type HostState, step } from './state';
+import { runFunctionBody } from './statement';
+import { bindParameters, deduceFromCall } from './template-binding';
+import { unknownOf } from './unknown-of';
+import {
+  type BoundArgument,
+  type Cell,
+  type FunctionSymbol,
+  merge,
+  type StructValue,
+  unknown,
+  type Value,
+} from './value';
+
+export interface HostArgument {
+  readonly value: Value;
+  /** of an lvalue, for reference parameters */
+  readonly cell?: Cell;
+}
+
+export interface CallOptions {
+  readonly templateArguments?: readonly BoundArgument[];
+  readonly self?: Cell;
+}
+
+/** Calls the overload that fits best; a function without body counts as unknown. */
+export function callFunctions(
+  state: HostState,
+  overloads: readonly FunctionSymbol[],
+  list: readonly HostArgument[],
+  at: Expression,
+  options: CallOptions,
+): Value {
+  const symbol = pickOverload(state, overloads, list, options);
+  const name = lastName(overloads[0].declaration.name);
+  if (!symbol) {
+    for (const [index, argument] of list.entries()) forgetReference(state, overloads[0].declaration, index, argument);
+    return callUnknown(state, list, at, name);
+  }
+  return callFunction(state, symbol, list, options) ?? callUnknown(state, list, at, name);
+}
+
+/** A declared function without body may change what it takes by non-const reference. */
+function forgetReference(
+  state: HostState,
+  declaration: FunctionDeclaration,
+  index: number,
+  argument: HostArgument,
+): void {
+  const type = declaration.parameters[index]?.type;
+  if (type?.kind !== 'reference' || type.to.isConst || !argument.cell) return;
+  const name = argument.cell.name ?? 'it';
+  store(state, argument.cell, unknown(`${name} is set at run time`));
+}
+
+function pickOverload(
+  state: HostState,
+  overloads: readonly FunctionSymbol[],
+  list: readonly HostArgument[],
+  options: CallOptions,
+): FunctionSymbol | undefined {
+  const candidates = withDefinitions(state, overloads).filter(({ declaration }) => accepts(declaration, list.length));
+  const usable = candidates.filter(
+    ({ declaration }) => declaration.body && (!options.templateArguments || declaration.templateParameters),
+  );
+  if (usable.length <= 1) return usable[0];
+  let best: FunctionSymbol | undefined;
+  let bestCost = Number.POSITIVE_INFINITY;
+  for (const symbol of usable) {
+    const cost = overloadCost(state, symbol, list);
+    if (cost < bestCost) [best, bestCost] = [symbol, cost];
+  }
+  return best;
+}
+
+/** Declarations inside a record are joined by their definitions outside. */
+function withDefinitions(state: HostState, overloads: readonly FunctionSymbol[]): readonly FunctionSymbol[] {
+  const first = overloads[0];
+  const record = first.scope.record;
+  if (!record || overloads.every((overload) => overload.declaration.body)) return overloads;
+  const outside = state.index.outOfClass.functions.get(`${record.name}::${lastName(first.declaration.name)}`) ?? [];
+  return [
+    ...overloads,
+    ...outside.map(({ declaration }) => ({ declaration, scope: scopeOfDefinition(declaration, record) })),
+  ];
+}
+
+/** `template <class U> void A<U>::f()` may name the record's parameters differently. */
+function scopeOfDefinition(declaration: FunctionDeclaration, record: RecordType): Scope {
+  const scope = childScope(record.scope);
+  for (const [index, parameter] of (declaration.templateParameters ?? []).entries()) {
+    const argument = record.arguments?.[index];
+    if (!parameter.name || !argument) continue;
+    if (argument.kind === 'type') scope.types.set(parameter.name, argument.type);
+    if (argument.kind === 'value') scope.values.set(parameter.name, makeCell(argument.value));
+  }
+  return scope;
+}
+
+function accepts(declaration: FunctionDeclaration, count: number): boolean {
+  const parameters = declaration.parameters;
+  const isOpen = declaration.isVariadic || parameters.some((parameter) => parameter.pack);
+  const required = parameters.filter((parameter) => !parameter.default && !parameter.pack).length;
+  return count >= required && (isOpen || count <= parameters.length);
+}
+
+function overloadCost(state: HostState, symbol: FunctionSymbol, list: readonly HostArgument[]): number {
+  const declaration = symbol.declaration;
+  const isTemplate = declaration.templateParameters !== undefined;
+  let cost = isTemplate ? 0.5 : 0;
+  for (const [index, argument] of list.entries()) {
+    const parameter = declaration.parameters[index];
+    if (!parameter || parameter.pack) cost += 1;
+    else if (!isTemplate) cost += conversionCost(argument.value, resolveType(state, parameter.type, symbol.scope));
+  }
+  return cost;
+}
+
+/** Runs a function's body with arguments bound; undefined when budgets forbid it. */
+export function callFunction(
+  state: HostState,
+  symbol: FunctionSymbol,
+  list: readonly HostArgument[],
+  options: CallOptions,
+): Value | undefined {
+  const declaration = symbol.declaration;
+  if (!declaration.body || !step(state) || state.depth >= budgets.callDepth) return undefined;
+  const active = state.active.get(declaration) ?? 0;
+  if (active > 0 && state.uncertain > 0 && active >= budgets.uncertainRecursion) return undefined;
+  state.active.set(declaration, active + 1);
+  state.depth++;
+  const result = runCall(state, symbol, list, options);
+  state.depth--;
+  state.active.set(declaration, active);
+  return result;
+}
+
+function runCall(state: HostState, symbol: FunctionSymbol, list: readonly HostArgument[], options: CallOptions): Value {
+  const { declaration } = symbol;
+  const scope = childScope(symbol.scope, { self: options.self, record: symbol.scope.record });
+  bindTemplate(state, declaration, scope, list, options.templateArguments);
+  for (const [index, parameter] of declaration.parameters.entries()) {
+    if (parameter.pack) {
+      bindPack(state, parameter, list.slice(index), scope);
+      break;
+    }
+    bindParameter(state, parameter, list[index], scope);
+  }
+  return runBody(state, declaration, scope, false);
+}
+
+function bindTemplate(
+  state: HostState,
+  declaration: FunctionDeclaration,
+  scope: Scope,
+  list: readonly HostArgument[],
+  given: readonly BoundArgument[] | undefined,
+): void {
+  const parameters = declaration.templateParameters;
+  if (!parameters || parameters.length === 0) return;
+  const deduced = deduceFromCall(
+    state,
+    declaration,
+    list.map((argument) => argument.value),
+  );
+  // Parameters of the record around an out-of-class definition are bound already.
+  const own = parameters.filter((parameter) => !isBound(symbolScope(scope), parameter.name));
+  bindParameters(state, own, given ?? [], scope, deduced);
+}
+
+function symbolScope(scope: Scope): Scope | undefined {
+  return scope.parent?.parent?.record ? scope.parent : undefined;
+}
+
+function isBound(scope: Scope | undefined, name: string | undefined): boolean {
+  return scope !== undefined && name !== undefined && (scope.types.has(name) || scope.values.has(name));
+}
+
+function bindParameter(state: HostState, parameter: Parameter, argument: HostArgument | undefined, scope: Scope): void {
+  const name = parameter.name;
+  if (!name) return;
+  const type = resolveType(state, parameter.type, scope);
+  if (type.kind === 'reference' && argument?.cell && bindsDirectly(type.to, argument.cell)) {
+    scope.values.set(name, argument.cell);
+    return;
+  }
+  const cell = makeCell(unknown(''), { type: parameterType(type, argument), name, depth: state.depth });
+  const value = argument?.value ?? defaultArgument(state, parameter, type, name, scope);
+  const built = type.kind === 'record' && value.kind !== 'struct' && value.kind !== 'unknown';
+  cell.value = named(state, cell, built ? constructRecord(state, type, [{ value }]) : convert(state, value, type));
+  scope.values.set(name, cell);
+}
+
+function bindsDirectly(type: HostType, cell: Cell): boolean {
+  return (
+    type.kind !== 'arithmetic' ||
+    cell.type === undefined ||
+    cell.type.kind !== 'arithmetic' ||
+    cell.type.name === type.name
+  );
+}
+
+function parameterType(type: HostType, argument: HostArgument | undefined): HostType {
+  if (type.kind === 'reference')
+    return type.to.kind === 'auto' || type.to.kind === 'opaque' ? (argument?.cell?.type ?? autoType) : type.to;
+  return type.kind === 'array' ? { kind: 'pointer', to: type.of } : type;
+}
+
+function defaultArgument(state: HostState, parameter: Parameter, type: HostType, name: string, scope: Scope): Value {
+  return parameter.default ? evaluate(state, parameter.default, scope) : unknownOf(state, type, name, 'parameter');
+}
+
+function bindPack(state: HostState, parameter: Parameter, rest: readonly HostArgument[], scope: Scope): void {
+  if (!parameter.name) return;
+  const elements = rest.map(
+    (argument) => argument.cell ?? makeCell(convert(state, argument.value, undefined), { depth: state.depth }),
+  );
+  scope.values.set(parameter.name, makeCell({ kind: 'pack', elements }));
+}
+
+/** Runs a body in a scope that holds the parameters; gives what it returns. */
+export function runBody(state: HostState, declaration: FunctionDeclaration, scope: Scope, isEntry: boolean): Value {
+  const resultType = resolveType(state, declaration.result, scope);
+  const frame: Frame = { name: lastName(declaration.name), returns: [], resultType, isEntry };
+  const outer = state.frame;
+  state.frame = frame;
+  state.recorder?.enter(declaration);
+  if (declaration.body) runFunctionBody(state, declaration.body, scope);
+  state.frame = outer;
+  return frameResult(state, frame);
+}
+
+/** The merged value of the returns of a frame. */
+export function frameResult(state: HostState, frame: Frame): Value {
+  const [first, ...others] = frame.returns;
+  if (!first) return unknown('a function without a value', { type: frame.resultType });
+  const value = others.reduce((a, b) => merge(a, b), first);
+  const type = frame.resultType;
+  return type && type.kind !== 'auto' && type.kind !== 'reference' ? convert(state, value, type) : value;
+}
+
+// ---- constructors ---------------------------------------------------------------------------------------------------
+
+/** Constructors with a body, inside the record or outside. */
+export function constructorsOf(state: HostState, type: RecordType): FunctionSymbol[] {
+  const own = type.scope.symbols?.get(type.name) ?? [];
+  const symbols = own.filter((symbol) => symbol.kind === 'function');
+  if (symbols.length === 0) return [];
+  return withDefinitions(state, symbols).filter((symbol) => symbol.declaration.body);
+}
+
+/** Runs the constructor that fits on a fresh object. */
+export function runConstructor(
+  state: HostState,
+  type: RecordType,
+  object: StructValue,
+  constructors: readonly FunctionSymbol[],
+  list: readonly HostArgument[],
+): Value {
+  const symbol = pickOverload(state, constructors, list, {});
+  if (!symbol || state.depth >= budgets.callDepth || !step(state)) return object;
+  const self = makeCell(object, { type, depth: state.depth });
+  state.depth++;
+  runInitializers(state, type, symbol, self, list);
+  state.depth--;
+  return self.value;
+}
+
+function runInitializers(
+  state: HostState,
+  type: RecordType,
+  symbol: FunctionSymbol,
+  self: Cell,
+  list: readonly HostArgument[],
+): void {
+  const { declaration } = symbol;
+  const scope = childScope(symbol.scope, { self, record: type });
+  bindTemplate(state, declaration, scope, list, undefined);
+  for (const [index, parameter] of declaration.parameters.entries())
+    bindParameter(state, parameter, list[index], scope);
+  for (const initializer of declaration.initializers ?? []) {
+    initialiseMember(state, type, self, lastName(initializer.member), initializer.arguments, scope);
+  }
+  runBody(state, declaration, childScope(scope), false);
+}
+
+function initialiseMember(
+  state: HostState,
+  type: RecordType,
+  self: Cell,
+  name: string,
+  list: readonly Expression[],
+  scope: Scope,
+): void {
+  const object = self.value;
+  if (object.kind !== 'struct') return;
+  const field = object.fields.get(name);
+  if (field) {
+    store(state, field, construct(state, field.type ?? autoType, list, scope, 'call'));
+    return;
+  }
+  const base = name === type.name ? type : layoutOf(state, type).bases.find((candidate) => candidate.name === name);
+  const value = base && construct(state, base, list, scope, 'call');
+  if (value?.kind !== 'struct') return;
+  for (const [key, cell] of value.fields) {
+    const own = object.fields.get(key);
+    if (own) store(state, own, cell.value);
+  }
+}

@@ -1,0 +1,209 @@
+/** Types of host code, resolved: what sizeof, conversions and template deduction need. */
+import type { BuiltinTypeName, RecordDeclaration, TypeNode, VariableDeclaration } from '../parse/ast';
+import { arithmeticTypes } from './arithmetic';
+import type { Scope } from './scope';
+import type { BoundArgument, Value } from './value';
+
+export type HostType =
+  | { readonly kind: 'arithmetic'; readonly name: BuiltinTypeName }
+  | { readonly kind: 'pointer'; readonly to: HostType }
+  | { readonly kind: 'reference'; readonly to: HostType }
+  | { readonly kind: 'array'; readonly of: HostType; readonly length?: number }
+  | VectorType
+  | RecordType
+  | { readonly kind: 'enum'; readonly name: string; readonly underlying: BuiltinTypeName; readonly scope?: Scope }
+  | { readonly kind: 'container'; readonly name: string; readonly element: HostType; readonly length?: number }
+  /** a type of which only the name (and perhaps the size) is known */
+  | { readonly kind: 'opaque'; readonly name: string; readonly bytes?: number; readonly node?: TypeNode }
+  | { readonly kind: 'function' }
+  | { readonly kind: 'auto' }
+  | { readonly kind: 'pack'; readonly elements: readonly HostType[] }
+  /** std::integral_constant and its kin */
+  | { readonly kind: 'constant'; readonly value: Value };
+
+export interface VectorType {
+  readonly kind: 'vector';
+  readonly name: string;
+  readonly element: BuiltinTypeName;
+  readonly lanes: number;
+  readonly alignment: number;
+}
+
+export interface RecordType {
+  readonly kind: 'record';
+  readonly name: string;
+  readonly declaration: RecordDeclaration;
+  /** Holds the template arguments and the members; its parent is where the record stands. */
+  readonly scope: Scope;
+  readonly arguments?: readonly BoundArgument[];
+  layout?: RecordLayout;
+}
+
+export interface RecordLayout {
+  /** Own and inherited fields, in the order of memory. */
+  readonly fields: readonly RecordField[];
+  /** undefined when a field's size is not known */
+  readonly bytes?: number;
+  readonly alignment: number;
+  readonly bases: readonly RecordType[];
+}
+
+export interface RecordField {
+  readonly name: string;
+  readonly type: HostType;
+  readonly initializer?: VariableDeclaration;
+  /** where its initializer is evaluated */
+  readonly scope: Scope;
+}
+
+export const intType: HostType = { kind: 'arithmetic', name: 'int' };
+export const voidType: HostType = { kind: 'arithmetic', name: 'void' };
+export const autoType: HostType = { kind: 'auto' };
+
+export const vectorFields = ['x', 'y', 'z', 'w'] as const;
+
+const vectorElements: Readonly<Record<string, BuiltinTypeName>> = {
+  char: 'signed char',
+  uchar: 'unsigned char',
+  short: 'short',
+  ushort: 'unsigned short',
+  int: 'int',
+  uint: 'unsigned int',
+  long: 'long',
+  ulong: 'unsigned long',
+  longlong: 'long long',
+  ulonglong: 'unsigned long long',
+  float: 'float',
+  double: 'double',
+};
+
+/** Builtin vector types with the alignments of vector_types.h (CUDA C++ Programming Guide, "Built-in Vector Types"). */
+const vectorTypes: ReadonlyMap<string, VectorType> = new Map(
+  [...Object.entries(vectorElements)].flatMap(([base, element]) =>
+    [1, 2, 3, 4].map((lanes): [string, VectorType] => {
+      const bytes = arithmeticTypes[element].bytes;
+      const alignment = lanes === 3 ? bytes : Math.min(16, bytes * lanes);
+      return [`${base}${lanes}`, { kind: 'vector', name: `${base}${lanes}`, element, lanes, alignment }];
+    }),
+  ),
+);
+export const dim3Type: VectorType = { kind: 'vector', name: 'dim3', element: 'unsigned int', lanes: 3, alignment: 4 };
+
+const renamed: Readonly<Record<string, string>> = {
+  cuComplex: 'float2',
+  cuFloatComplex: 'float2',
+  cuDoubleComplex: 'double2',
+  cufftComplex: 'float2',
+  cufftDoubleComplex: 'double2',
+};
+
+const arithmeticNames: Readonly<Record<string, BuiltinTypeName>> = {
+  size_t: 'unsigned long',
+  ssize_t: 'long',
+  ptrdiff_t: 'long',
+  intptr_t: 'long',
+  uintptr_t: 'unsigned long',
+  int8_t: 'signed char',
+  uint8_t: 'unsigned char',
+  int16_t: 'short',
+  uint16_t: 'unsigned short',
+  int32_t: 'int',
+  uint32_t: 'unsigned int',
+  int64_t: 'long',
+  uint64_t: 'unsigned long',
+  uint: 'unsigned int',
+  uchar: 'unsigned char',
+  ushort: 'unsigned short',
+  ulong: 'unsigned long',
+  u_int32_t: 'unsigned int',
+  clock_t: 'long',
+  time_t: 'long',
+  byte: 'unsigned char',
+  cufftReal: 'float',
+  cufftDoubleReal: 'double',
+  cudaError_t: 'int',
+  cudaError: 'int',
+  CUresult: 'int',
+  cublasStatus_t: 'int',
+  cufftResult: 'int',
+};
+
+/** Sizes of CUDA's own opaque types. */
+const opaqueSizes: Readonly<Record<string, number>> = {
+  half: 2,
+  __half: 2,
+  half2: 4,
+  __half2: 4,
+  __nv_bfloat16: 2,
+  nv_bfloat16: 2,
+  __nv_bfloat162: 4,
+  nv_bfloat162: 4,
+  __nv_fp8_e4m3: 1,
+  __nv_fp8_e5m2: 1,
+  cudaStream_t: 8,
+  cudaEvent_t: 8,
+  cudaTextureObject_t: 8,
+  cudaSurfaceObject_t: 8,
+  cublasHandle_t: 8,
+  cufftHandle: 4,
+  curandState: 48,
+  curandState_t: 48,
+  curandStateXORWOW_t: 48,
+};
+
+/** A type that every CUDA program knows without a declaration; undefined for others. */
+export function wellKnownType(name: string): HostType | undefined {
+  if (name === 'dim3') return dim3Type;
+  if (Object.hasOwn(arithmeticNames, name)) return { kind: 'arithmetic', name: arithmeticNames[name] };
+  const vector = vectorTypes.get(Object.hasOwn(renamed, name) ? renamed[name] : name);
+  if (vector) return vector;
+  return Object.hasOwn(opaqueSizes, name) ? { kind: 'opaque', name, bytes: opaqueSizes[name] } : undefined;
+}
+
+/** Spelling of a type, the same for equal types; for messages and comparison. */
+export function typeName(type: HostType | undefined): string {
+  if (!type) return '?';
+  switch (type.kind) {
+    case 'arithmetic':
+      return type.name;
+    case 'pointer':
+      return `${typeName(type.to)}*`;
+    case 'reference':
+      return `${typeName(type.to)}&`;
+    case 'array':
+      return `${typeName(type.of)}[${type.length ?? ''}]`;
+    case 'record':
+      return type.arguments ? `${type.name}<${type.arguments.map(argumentName).join(', ')}>` : type.name;
+    case 'container':
+      return `${type.name}<${typeName(type.element)}>`;
+    case 'pack':
+      return type.elements.map(typeName).join(', ');
+    case 'constant':
+      return `integral_constant<${argumentName({ kind: 'value', value: type.value })}>`;
+    case 'function':
+    case 'auto':
+      return type.kind;
+    default:
+      return type.name;
+  }
+}
+
+/** Spelling of a template argument, the same for equal arguments. */
+export function argumentName(argument: BoundArgument): string {
+  if (argument.kind === 'type') return typeName(argument.type);
+  if (argument.kind === 'pack') return argument.elements.map(argumentName).join(', ');
+  const value = argument.value;
+  if (value.kind === 'number') return String(value.value);
+  if (value.kind === 'function') return value.name;
+  if (value.kind === 'unknown') return value.name ?? '?';
+  return value.kind;
+}
+
+export function isPointerLike(type: HostType | undefined): boolean {
+  return type?.kind === 'pointer' || type?.kind === 'array';
+}
+
+/** The type behind references. */
+export function withoutReference(type: HostType): HostType {
+  return type.kind === 'reference' ? withoutReference(type.to) : type;
+}

@@ -1,0 +1,332 @@
+/** Initialisation of host objects: declarations, constructors, braces. */
+import type { Expression, InitListExpression, VariableDeclaration } from '../parse/ast';
+import { evaluateArguments } from './call';
+import { convert, decay, makeVector } from './conversion';
+import { evaluate } from './expression';
+import { constructorsOf, runConstructor } from './function-call';
+import { autoType, type HostType, type RecordType } from './host-type';
+import { layoutOf, sizeOf } from './layout';
+import { blank, cellAt, makeBuffer, makeCell, store } from './memory';
+import { resolveType } from './resolve-type';
+import { childScope, type Scope } from './scope';
+import { budgets, type HostState } from './state';
+import { unknownOf } from './unknown-of';
+import {
+  type Buffer,
+  type Cell,
+  type ContainerValue,
+  number,
+  type StructValue,
+  typeOf,
+  unknown,
+  unknownFrom,
+  type Value,
+} from './value';
+
+/** The first value of a declared variable and its type. `missing`: what stands there without an initialiser. */
+export function initialValue(
+  state: HostState,
+  declaration: VariableDeclaration,
+  scope: Scope,
+  missing: 'zero' | 'uninitialised',
+): { readonly value: Value; readonly type: HostType } {
+  const name = declaration.name ?? '';
+  const declared = resolveType(state, declaration.type, scope);
+  const value = fromInitializer(state, declaration, declared, scope);
+  if (value) return { value, type: finalType(declared, value) };
+  if (declaration.specifiers.isExtern) return { value: unknownOf(state, declared, name, 'parameter'), type: declared };
+  return { value: withoutInitializer(state, declared, name, missing, scope), type: declared };
+}
+
+function finalType(declared: HostType, value: Value): HostType {
+  if (declared.kind === 'array' && declared.length === undefined) return typeOf(value) ?? declared;
+  return declared.kind === 'auto' ? (typeOf(value) ?? declared) : declared;
+}
+
+function fromInitializer(
+  state: HostState,
+  declaration: VariableDeclaration,
+  type: HostType,
+  scope: Scope,
+): Value | undefined {
+  const initializer = declaration.initializer;
+  if (!initializer) return undefined;
+  if (initializer.form === 'call') return construct(state, type, initializer.arguments, scope, 'call');
+  if (initializer.form === 'braces') return fromList(state, initializer.list, type, scope);
+  if (initializer.value.kind === 'initList') return fromList(state, initializer.value, type, scope);
+  const value = evaluate(state, initializer.value, scope);
+  if (type.kind === 'container' && value.kind !== 'container') return containerFrom(state, type, [value]);
+  if (type.kind === 'record' && value.kind !== 'struct') {
+    return value.kind === 'unknown' ? { ...value, type } : constructRecord(state, type, [{ value }]);
+  }
+  return convert(state, value, type);
+}
+
+function withoutInitializer(
+  state: HostState,
+  type: HostType,
+  name: string,
+  missing: 'zero' | 'uninitialised',
+  scope: Scope,
+): Value {
+  if (type.kind === 'record') return construct(state, type, [], scope, 'call', name);
+  if (type.kind === 'opaque') return unknown(`${name} is not known in this file`, { type, uninitialised: true });
+  if (missing === 'uninitialised' || type.kind === 'vector' || type.kind === 'container')
+    return blank(state, type, name);
+  return zeroOf(state, type, name);
+}
+
+/** Static storage begins as zeros. */
+function zeroOf(state: HostState, type: HostType, name: string): Value {
+  if (type.kind === 'arithmetic') return number(0, type.name);
+  if (type.kind === 'enum') return { ...number(0, type.underlying), enumeration: type };
+  if (type.kind === 'pointer') return number(0, 'long');
+  const value = blank(state, type, name);
+  if (value.kind === 'array') value.buffer.rest = 'zero';
+  return value;
+}
+
+/** `T(a, b)`, `T{a, b}`, `T x(a, b)` */
+export function construct(
+  state: HostState,
+  type: HostType,
+  list: readonly Expression[],
+  scope: Scope,
+  form: 'call' | 'braces',
+  name = '',
+): Value {
+  if (list.length === 1 && list[0].kind === 'initList') return fromList(state, list[0], type, scope);
+  const given = evaluateArguments(state, list, scope);
+  const values = given.map((argument) => argument.value);
+  switch (type.kind) {
+    case 'vector':
+      return values.length === 1 ? convert(state, values[0], type) : makeVector(type, values);
+    case 'record':
+      return constructRecord(state, type, given, name);
+    case 'container':
+      return form === 'braces' ? containerOfElements(state, type, values) : containerFrom(state, type, values);
+    case 'constant':
+      return unknown('an integral constant', { type });
+    case 'reference':
+      return values[0] ?? unknown('a reference to nothing');
+    case 'opaque':
+      return unknownFrom(values, `${type.name} is not known in this file`, type);
+    default:
+      return values.length === 0 ? zeroOf(state, type, name) : convert(state, values[0], type);
+  }
+}
+
+/** A record from arguments: by a constructor, as a copy, or field by field. */
+export function constructRecord(
+  state: HostState,
+  type: RecordType,
+  given: readonly { value: Value; cell?: Cell }[],
+  name = '',
+): Value {
+  const only = given.length === 1 ? given[0].value : undefined;
+  if (only?.kind === 'struct' && only.type.kind === 'record' && only.type.declaration === type.declaration) {
+    return convert(state, only, type);
+  }
+  const object = defaultRecord(state, type, name);
+  const constructors = constructorsOf(state, type);
+  if (constructors.length > 0) return runConstructor(state, type, object, constructors, given);
+  for (const [index, cell] of [...object.fields.values()].entries()) {
+    if (index < given.length) store(state, cell, given[index].value);
+  }
+  return object;
+}
+
+/** An object with its fields' default initialisers. */
+export function defaultRecord(state: HostState, type: RecordType, name: string): StructValue {
+  const fields = new Map<string, Cell>();
+  const object: StructValue = { kind: 'struct', type, fields };
+  if (state.depth > budgets.callDepth) return object;
+  state.depth++;
+  const self = makeCell(object, { type, name });
+  for (const field of layoutOf(state, type).fields) {
+    const full = name ? `${name}.${field.name}` : field.name;
+    const initial = field.initializer?.initializer
+      ? initialValue(state, field.initializer, childScope(field.scope, { self }), 'uninitialised').value
+      : withoutInitializer(state, field.type, full, 'uninitialised', field.scope);
+    fields.set(field.name, makeCell(initial, { type: field.type, name: full }));
+  }
+  state.depth--;
+  return object;
+}
+
+/** A braced list as a value of a type. */
+export function fromList(state: HostState, list: InitListExpression, type: HostType, scope: Scope): Value {
+  switch (type.kind) {
+    case 'array':
+      return arrayFromList(state, list, type, scope);
+    case 'vector':
+      return makeVector(type, evaluateAll(state, list, scope));
+    case 'record':
+      return recordFromList(state, list, type, scope);
+    case 'container':
+      return containerOfElements(state, type, elementValues(state, list, type.element, scope));
+    case 'auto':
+    case 'opaque':
+      return untypedList(state, list, scope);
+    default: {
+      const first = list.elements[0];
+      return first ? convert(state, evaluate(state, first.value, scope), type) : zeroOf(state, type, '');
+    }
+  }
+}
+
+function evaluateAll(state: HostState, list: InitListExpression, scope: Scope): Value[] {
+  return evaluateArguments(
+    state,
+    list.elements.map((element) => element.value),
+    scope,
+  ).map((argument) => argument.value);
+}
+
+function elementValues(state: HostState, list: InitListExpression, type: HostType, scope: Scope): Value[] {
+  return list.elements.flatMap((element) =>
+    element.value.kind === 'initList'
+      ? [fromList(state, element.value, type, scope)]
+      : evaluateArguments(state, [element.value], scope).map((argument) => convert(state, argument.value, type)),
+  );
+}
+
+function untypedList(state: HostState, list: InitListExpression, scope: Scope): Value {
+  const values = evaluateAll(state, list, scope);
+  const element = (values[0] && typeOf(values[0])) ?? autoType;
+  return arrayOfValues(state, values, element);
+}
+
+function arrayOfValues(state: HostState, values: readonly Value[], element: HostType): Value {
+  const buffer = makeBuffer('a list', { rest: 'zero' });
+  fill(state, buffer, 0, values, element);
+  return { kind: 'array', buffer, offset: 0, element, length: values.length };
+}
+
+/** Puts values into consecutive elements. */
+function fill(state: HostState, buffer: Buffer, offset: number, values: readonly Value[], element: HostType): void {
+  const size = sizeOf(state, element) ?? 1;
+  for (const [index, value] of values.entries()) {
+    const cell = cellAt(state, buffer, offset + index * size, element);
+    cell.value = convert(state, value, element);
+  }
+}
+
+function arrayFromList(
+  state: HostState,
+  list: InitListExpression,
+  type: HostType & { kind: 'array' },
+  scope: Scope,
+): Value {
+  const length = type.length ?? list.elements.length;
+  const whole: HostType = { ...type, length };
+  const buffer = makeBuffer('a list', { rest: 'zero', bytes: sizeOf(state, whole) });
+  fillFromList(state, buffer, 0, list, type.of, scope);
+  return { kind: 'array', buffer, offset: 0, element: type.of, length };
+}
+
+/** Nested braces of an array of arrays fill one flat buffer. */
+function fillFromList(
+  state: HostState,
+  buffer: Buffer,
+  offset: number,
+  list: InitListExpression,
+  element: HostType,
+  scope: Scope,
+): void {
+  const size = sizeOf(state, element) ?? 1;
+  for (const [index, { value }] of list.elements.slice(0, longestList).entries()) {
+    const at = offset + index * size;
+    if (element.kind === 'array' && value.kind === 'initList')
+      fillFromList(state, buffer, at, value, element.of, scope);
+    else fill(state, buffer, at, elementValues(state, { ...list, elements: [{ value }] }, element, scope), element);
+  }
+}
+
+const longestList = 4096;
+
+function recordFromList(state: HostState, list: InitListExpression, type: RecordType, scope: Scope): Value {
+  const isDesignated = list.elements.some((element) => element.designator !== undefined);
+  if (!isDesignated && constructorsOf(state, type).length > 0) {
+    return constructRecord(
+      state,
+      type,
+      evaluateArguments(
+        state,
+        list.elements.map((element) => element.value),
+        scope,
+      ),
+    );
+  }
+  const object = defaultRecord(state, type, '');
+  const cells = [...object.fields.values()];
+  let next = 0;
+  for (const element of list.elements) {
+    const named = element.designator?.replace(/^\./, '');
+    const cell = named !== undefined ? object.fields.get(named) : cells[next];
+    next = cell ? cells.indexOf(cell) + 1 : next + 1;
+    if (!cell) continue;
+    const inner = element.value;
+    const value =
+      inner.kind === 'initList' ? fromList(state, inner, cell.type ?? autoType, scope) : evaluate(state, inner, scope);
+    cell.value = convert(state, value, cell.type);
+  }
+  for (const cell of cells) {
+    if (cell.value.kind === 'unknown' && cell.value.uninitialised && cell.type)
+      cell.value = zeroOf(state, cell.type, cell.name ?? '');
+  }
+  return object;
+}
+
+// ---- containers -----------------------------------------------------------------------------------------------------
+
+const sizeType: HostType = { kind: 'arithmetic', name: 'unsigned long' };
+
+function makeContainer(type: HostType & { kind: 'container' }, buffer: Buffer, size: Value): ContainerValue {
+  return { kind: 'container', type, element: type.element, buffer, size: makeCell(size, { type: sizeType }) };
+}
+
+function containerOfElements(
+  state: HostState,
+  type: HostType & { kind: 'container' },
+  values: readonly Value[],
+): Value {
+  const buffer = makeBuffer('a list', { rest: 'zero' });
+  fill(state, buffer, 0, values.slice(0, longestList), type.element);
+  return makeContainer(type, buffer, number(type.length ?? values.length, 'unsigned long'));
+}
+
+/** `vector<T>(n)`, `vector<T>(n, value)`, a copy, `unique_ptr<T>(pointer)`, `string("…")`. */
+function containerFrom(state: HostState, type: HostType & { kind: 'container' }, values: readonly Value[]): Value {
+  const [first, second] = values;
+  const value = first && decay(first);
+  if (value?.kind === 'container') {
+    const copy = convert(state, value, undefined);
+    // device_vector from host_vector: the same contents elsewhere
+    return copy.kind === 'container'
+      ? { ...copy, type, buffer: { ...copy.buffer, name: 'a copy', nameDepth: Number.POSITIVE_INFINITY } }
+      : copy;
+  }
+  if (value?.kind === 'pointer' && value.offset === 0) return makeContainer(type, value.to, unknown('a size'));
+  if (value?.kind === 'string')
+    return makeContainer(type, makeBuffer('a string'), number(value.value.length, 'unsigned long'));
+  const bytes = sizeOf(state, type.element);
+  const buffer = makeBuffer('a container', { rest: 'zero' });
+  if (value?.kind === 'number' && bytes) buffer.bytes = value.value * bytes;
+  if (second) {
+    buffer.rest = 'unknown';
+    if (value?.kind === 'number') fillContainer(state, buffer, value.value, second, type.element);
+  }
+  return makeContainer(type, buffer, value ? convert(state, value, sizeType) : number(0, 'unsigned long'));
+}
+
+function fillContainer(state: HostState, buffer: Buffer, count: number, value: Value, element: HostType): void {
+  if (count <= 256)
+    fill(
+      state,
+      buffer,
+      0,
+      Array.from({ length: count }, () => value),
+      element,
+    );
+}

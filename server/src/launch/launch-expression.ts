@@ -1,0 +1,286 @@
+/** What a launch passes: `kernel<<<grid, block, shared>>>(…)` and the launch functions of the runtime. */
+import type { Expression, FunctionDeclaration, LaunchExpression } from '../parse/ast';
+import type { BuiltinCall } from './builtins';
+import { evaluateArguments } from './call';
+import { conversionCost, convert, decay } from './conversion';
+import { createExporter, exportTriple, launchKey, withParameterName } from './export';
+import { evaluate } from './expression';
+import type { LaunchedKernel } from './found-launch';
+import { dim3Type, type HostType, withoutReference } from './host-type';
+import type { HostTemplateArgument } from './host-value';
+import { fromList } from './initialise';
+import { makeCell } from './memory';
+import { dereference, read } from './place';
+import { resolveType } from './resolve-type';
+import { childScope, namespacePath, type Scope } from './scope';
+import { type HostState, sourceText } from './state';
+import { bindParameters, deduceFromCall } from './template-binding';
+import { type BoundArgument, type FunctionSymbol, type FunctionValue, number, unknown, type Value } from './value';
+
+interface Configuration {
+  readonly grid: Value;
+  readonly block: Value;
+  readonly shared: Value;
+}
+
+/** Records `kernel<<<…>>>(…)`. */
+export function evaluateLaunch(state: HostState, launch: LaunchExpression, scope: Scope): Value {
+  const [grid, block, shared] = launch.configuration.map((expression) => dimension(state, expression, scope));
+  const configuration: Configuration = {
+    grid: grid ?? unknown('the launch gives no grid'),
+    block: block ?? unknown('the launch gives no block'),
+    shared: shared ?? number(0, 'unsigned long'),
+  };
+  const kernel = evaluate(state, launch.kernel, scope);
+  const list = launch.arguments.flatMap((expression): Passed[] =>
+    expression.kind === 'initList'
+      ? [{ list: expression, value: unknown('a braced list') }]
+      : evaluateArguments(state, [expression], scope).map(({ value }) => ({ value })),
+  );
+  record(state, launch, sourceText(state, launch.kernel), kernel, configuration, list, scope);
+  return unknown('a launch gives no value');
+}
+
+interface Passed {
+  readonly value: Value;
+  /** a braced list, to be read by the parameter's type */
+  readonly list?: Expression & { kind: 'initList' };
+}
+
+function dimension(state: HostState, expression: Expression, scope: Scope): Value {
+  if (expression.kind === 'initList') return fromList(state, expression, dim3Type, scope);
+  return evaluate(state, expression, scope);
+}
+
+/** Records cudaLaunchKernel and its kin; gives cudaSuccess. */
+export function launchByFunction(name: string, call: BuiltinCall): Value {
+  const { state, scope, values } = call;
+  const [first, second, third, fourth, fifth] = values;
+  const at = call.call;
+  if (!first) return number(0);
+  if (name === 'cudaLaunchKernelEx' || name === 'cudaLaunchKernelExC') {
+    const configuration = fromStruct(state, first, at);
+    const list =
+      name === 'cudaLaunchKernelEx' ? values.slice(2).map((value) => ({ value })) : pointedTo(state, third, at);
+    const text = at.arguments[1] ? sourceText(state, at.arguments[1]) : '';
+    record(state, at, text, second ?? unknown('no kernel'), configuration, list, scope);
+  } else if (name === 'cuLaunchKernel') {
+    const configuration = {
+      grid: triple(values.slice(1, 4)),
+      block: triple(values.slice(4, 7)),
+      shared: values[7] ?? number(0),
+    };
+    record(
+      state,
+      at,
+      at.arguments[0] ? sourceText(state, at.arguments[0]) : '',
+      first,
+      configuration,
+      pointedTo(state, values[9], at),
+      scope,
+    );
+  } else {
+    const configuration = {
+      grid: second ?? unknown('the launch gives no grid'),
+      block: third ?? unknown('the launch gives no block'),
+      shared: fifth ?? number(0, 'unsigned long'),
+    };
+    const text = at.arguments[0] ? kernelText(state, at.arguments[0]) : '';
+    record(state, at, text, first, configuration, pointedTo(state, fourth, at), scope);
+  }
+  return number(0);
+}
+
+function kernelText(state: HostState, expression: Expression): string {
+  if (expression.kind === 'cast' && expression.arguments.length === 1)
+    return kernelText(state, expression.arguments[0]);
+  if (expression.kind === 'unary') return kernelText(state, expression.operand);
+  return sourceText(state, expression);
+}
+
+function triple(values: readonly Value[]): Value {
+  const fields = new Map(['x', 'y', 'z'].map((name, index) => [name, makeCell(values[index] ?? number(1))]));
+  return { kind: 'struct', type: dim3Type, fields };
+}
+
+/** gridDim, blockDim and dynamicSmemBytes of a cudaLaunchConfig_t. */
+function fromStruct(state: HostState, value: Value, at: Expression): Configuration {
+  const config = value.kind === 'pointer' ? read(dereference(state, value, at)) : value;
+  const field = (name: string): Value => {
+    const cell = config.kind === 'struct' ? config.fields.get(name) : undefined;
+    return cell?.value ?? unknown(`${name} of the launch configuration is not known`);
+  };
+  return { grid: field('gridDim'), block: field('blockDim'), shared: field('dynamicSmemBytes') };
+}
+
+/** The arguments behind `void* args[] = {&a, &b}`. */
+function pointedTo(state: HostState, value: Value | undefined, at: Expression): Passed[] {
+  const list = value && decay(value);
+  if (list?.kind !== 'pointer' || Number.isNaN(list.offset)) return [];
+  const offsets = [...list.to.cells.keys()].filter((offset) => offset >= list.offset).sort((a, b) => a - b);
+  return offsets.map((offset) => {
+    const pointer = list.to.cells.get(offset)?.value;
+    return {
+      value:
+        pointer?.kind === 'pointer' ? read(dereference(state, pointer, at)) : unknown('an argument that is not known'),
+    };
+  });
+}
+
+/** Records the launch once for each kernel that it may start. */
+function record(
+  state: HostState,
+  place: { readonly first: number; readonly last: number },
+  text: string,
+  kernel: Value,
+  configuration: Configuration,
+  list: readonly Passed[],
+  scope: Scope,
+): void {
+  if (!state.recorder) return;
+  const candidates = kernel.kind === 'function' ? [kernel, ...(kernel.others ?? [])] : [undefined];
+  for (const candidate of candidates) recordOne(state, place, text, candidate, configuration, list, scope);
+}
+
+function recordOne(
+  state: HostState,
+  place: { readonly first: number; readonly last: number },
+  text: string,
+  kernel: FunctionValue | undefined,
+  configuration: Configuration,
+  list: readonly Passed[],
+  scope: Scope,
+): void {
+  const exporter = createExporter(state);
+  const symbol = kernel && pickKernel(state, kernel, list);
+  const bound = symbol && bindKernel(state, symbol, kernel, list);
+  const passed = symbol
+    ? convertArguments(state, symbol.declaration, list, bound?.scope ?? symbol.scope)
+    : plainArguments(state, list, scope);
+  const values = passed.map((value, index) =>
+    withParameterName(exporter.value(value), symbol?.declaration.parameters[index]),
+  );
+  const launch = {
+    kernel: describe(text, kernel, symbol),
+    templateArguments: (bound?.list ?? kernel?.templateArguments ?? []).map((argument) =>
+      exporter.templateArgument(argument, namespacePath(scope)),
+    ),
+    place: { first: place.first, last: place.last },
+    inFunction: state.frame.name,
+    grid: exportTriple(exporter, launchable(state, configuration.grid)),
+    block: exportTriple(exporter, launchable(state, configuration.block)),
+    dynamicSharedBytes: exporter.value(configuration.shared),
+    arguments: values,
+    symbols: new Map([...state.symbols].map(([name, cell]) => [name, exporter.value(cell.value)])),
+  };
+  const key = launchKey([
+    ...launch.grid,
+    ...launch.block,
+    launch.dynamicSharedBytes,
+    ...values,
+    ...launch.symbols.values(),
+  ]);
+  state.recorder?.record(
+    { ...launch, origin: 'launch-site', reached: true },
+    `${launch.kernel.parts.join('::')}<${templateKey(launch.templateArguments)}>${key}`,
+  );
+}
+
+/** A dimension may be given by something that converts: a number, a dim3, a struct with x, y, z. */
+function launchable(state: HostState, value: Value): Value {
+  return value.kind === 'number' ? convert(state, value, { kind: 'arithmetic', name: 'unsigned int' }) : value;
+}
+
+function templateKey(list: readonly HostTemplateArgument[]): string {
+  return list
+    .map((argument) => (argument.kind === 'value' ? launchKey([argument.value]) : typeKey(argument.type)))
+    .join(',');
+}
+
+/** Spelling of a type node; positions do not count. */
+function typeKey(type: unknown): string {
+  return JSON.stringify(type, (name, value) =>
+    name === 'first' || name === 'last' ? undefined : typeof value === 'bigint' ? String(value) : value,
+  );
+}
+
+/** Among overloads the one whose parameters fit. */
+function pickKernel(state: HostState, kernel: FunctionValue, list: readonly Passed[]): FunctionSymbol | undefined {
+  const fitting = kernel.overloads.filter(({ declaration }) => {
+    const required = declaration.parameters.filter((parameter) => !parameter.default && !parameter.pack).length;
+    return (
+      list.length >= required &&
+      (list.length <= declaration.parameters.length || declaration.parameters.some((parameter) => parameter.pack))
+    );
+  });
+  const pool = fitting.length > 0 ? fitting : kernel.overloads;
+  const withBody = pool.filter(({ declaration }) => declaration.body);
+  const candidates = withBody.length > 0 ? withBody : pool;
+  if (candidates.length <= 1) return candidates[0];
+  const cost = ({ declaration, scope }: FunctionSymbol) =>
+    (declaration.templateParameters ? 0.5 : 0) +
+    list.reduce((sum, { value }, index) => {
+      const type = declaration.parameters[index]?.type;
+      return type && !declaration.templateParameters
+        ? sum + conversionCost(value, resolveType(state, type, scope))
+        : sum;
+    }, 0);
+  return candidates.reduce((best, next) => (cost(next) < cost(best) ? next : best));
+}
+
+/** Binds the template parameters of a kernel: given, deduced from the arguments, defaulted. */
+function bindKernel(
+  state: HostState,
+  symbol: FunctionSymbol,
+  kernel: FunctionValue,
+  list: readonly Passed[],
+): { readonly scope: Scope; readonly list: readonly BoundArgument[] } | undefined {
+  const { declaration } = symbol;
+  const parameters = declaration.templateParameters;
+  if (!parameters) return undefined;
+  const scope = childScope(symbol.scope);
+  if (parameters.length === 0) return { scope, list: kernel.templateArguments ?? [] };
+  const deduced = deduceFromCall(
+    state,
+    declaration,
+    list.map(({ value }) => decay(value)),
+  );
+  return { scope, list: bindParameters(state, parameters, kernel.templateArguments ?? [], scope, deduced) };
+}
+
+/** Arguments as the kernel's parameters take them, its default arguments included. */
+function convertArguments(
+  state: HostState,
+  declaration: FunctionDeclaration,
+  list: readonly Passed[],
+  scope: Scope,
+): Value[] {
+  const result: Value[] = [];
+  for (const [index, parameter] of declaration.parameters.entries()) {
+    if (parameter.pack) return [...result, ...list.slice(index).map(({ value }) => convert(state, value, undefined))];
+    const type = withoutReference(resolveType(state, parameter.type, scope));
+    const given = list[index];
+    if (given?.list) result.push(fromList(state, given.list, type, scope));
+    else if (given) result.push(toParameter(state, given.value, type));
+    else if (parameter.default) result.push(convert(state, evaluate(state, parameter.default, scope), type));
+    else result.push(unknown('the launch does not pass it'));
+  }
+  return result;
+}
+
+function toParameter(state: HostState, value: Value, type: HostType): Value {
+  if (type.kind === 'opaque' || type.kind === 'auto' || type.kind === 'record') return convert(state, value, undefined);
+  return convert(state, value, type);
+}
+
+function plainArguments(state: HostState, list: readonly Passed[], scope: Scope): Value[] {
+  return list.map(({ value, list: braced }) =>
+    braced ? fromList(state, braced, { kind: 'auto' }, scope) : decay(value),
+  );
+}
+
+function describe(text: string, kernel: FunctionValue | undefined, symbol: FunctionSymbol | undefined): LaunchedKernel {
+  const name = kernel?.name ?? text.replace(/<.*$/s, '').replace(/^[(&*]+|\)+$/g, '');
+  const parts = name.split('::');
+  return { name: parts.at(-1) ?? name, parts, declaration: symbol?.declaration };
+}

@@ -1,0 +1,166 @@
+/** Collects the launches of a unit and knows which are still to be seen. */
+import type { FunctionDeclaration } from '../parse/ast';
+import type { FoundLaunch } from './found-launch';
+
+interface Recorded {
+  readonly launch: FoundLaunch;
+  readonly speculative: boolean;
+  /** The outermost host loop it was met in, each pass of the loop counted anew; -1 outside of loops. */
+  readonly loop: number;
+  readonly round: number;
+}
+
+/** Tokens that name a function from which a launch can be reached, sorted, and the names. */
+export interface CallSites {
+  readonly tokens: readonly number[];
+  readonly names: readonly string[];
+}
+
+/** Different launches kept of one site. */
+const launchesPerSite = 24;
+/** Different launches kept of one site while the loops run, to pick first, typical and last from. */
+const keptPerSite = 2048;
+
+export class LaunchRecorder {
+  /** Above 0 while a way is looked into that the program does not take. */
+  speculation = 0;
+  /** Number of different launches recorded so far. */
+  count = 0;
+  private muted = 0;
+  private loops = 0;
+  private loopDepth = 0;
+  private round = 0;
+  private readonly bySite = new Map<number, Map<string, Recorded>>();
+  private readonly entered = new Set<FunctionDeclaration>();
+  private readonly seenTargets = new Set<number>();
+
+  /**
+   * `sites`: tokens at which launches stand, sorted. `sitesOf`: for a function's name, the sites that a call can reach.
+   */
+  constructor(
+    private readonly sites: readonly number[],
+    private readonly calls: CallSites,
+    private readonly sitesOf: ReadonlyMap<string, readonly number[]>,
+  ) {}
+
+  /** True if a launch can be reached from tokens first … last. */
+  holds(first: number, last: number): boolean {
+    return anyWithin(this.sites, first, last) || anyWithin(this.calls.tokens, first, last);
+  }
+
+  /** True if a launch can be reached from tokens first … last that was not recorded yet. */
+  holdsUnseen(first: number, last: number): boolean {
+    for (let at = lowerBound(this.sites, first); at < this.sites.length && this.sites[at] <= last; at++) {
+      if (!this.seenTargets.has(this.sites[at])) return true;
+    }
+    const { tokens, names } = this.calls;
+    for (let at = lowerBound(tokens, first); at < tokens.length && tokens[at] <= last; at++) {
+      if (this.sitesOf.get(names[at])?.some((site) => !this.seenTargets.has(site))) return true;
+    }
+    return false;
+  }
+
+  /** Sites that no launch was recorded for. */
+  unseenSites(): number[] {
+    return this.sites.filter((site) => !this.seenTargets.has(site));
+  }
+
+  enter(declaration: FunctionDeclaration): void {
+    this.entered.add(declaration);
+  }
+
+  hasEntered(declaration: FunctionDeclaration): boolean {
+    return this.entered.has(declaration);
+  }
+
+  /** Marks the begin of a host loop that launches; the result marks its end. */
+  enterLoop(): () => void {
+    if (this.loopDepth === 0) this.loops++;
+    this.loopDepth++;
+    const round = this.round;
+    return () => {
+      this.loopDepth--;
+      this.round = round;
+    };
+  }
+
+  setRound(round: number): void {
+    if (this.loopDepth <= 1) this.round = round;
+  }
+
+  /** Records nothing until the result is called. */
+  mute(): () => void {
+    this.muted++;
+    return () => {
+      this.muted--;
+    };
+  }
+
+  /** `key`: equal for launches that pass the same. */
+  record(launch: FoundLaunch, key: string): void {
+    for (let at = lowerBound(this.sites, launch.place.first); this.sites[at] <= launch.place.last; at++) {
+      // Only while muted rounds are blind is a site left for the rounds that count.
+      if (this.muted === 0) this.seenTargets.add(this.sites[at]);
+    }
+    const site = this.bySite.get(launch.place.first) ?? new Map<string, Recorded>();
+    if (this.muted > 0 || site.size >= keptPerSite) return;
+    this.bySite.set(launch.place.first, site);
+    const known = site.get(key);
+    const speculative = this.speculation > 0;
+    if (known && (!known.speculative || speculative)) return;
+    const inLoop = this.loopDepth > 0;
+    site.set(key, { launch, speculative, loop: inLoop ? this.loops : -1, round: inLoop ? this.round : 0 });
+    if (!known) this.count++;
+  }
+
+  /** What was found, in the order of the text: loops thinned out, guesses dropped where a real run came by. */
+  launches(): FoundLaunch[] {
+    const sites = [...this.bySite].sort(([a], [b]) => a - b);
+    return sites.flatMap(([, recorded]) => chosen([...recorded.values()]));
+  }
+}
+
+function chosen(recorded: readonly Recorded[]): FoundLaunch[] {
+  const real = recorded.filter((entry) => !entry.speculative);
+  const pool = real.length > 0 ? real : recorded;
+  const groups = new Map<string, Recorded[]>();
+  for (const entry of pool) {
+    const key = entry.loop < 0 ? `${groups.size}` : `loop ${entry.loop} ${entry.launch.kernel.name}`;
+    const group = groups.get(key);
+    if (group) group.push(entry);
+    else groups.set(key, [entry]);
+  }
+  return [...groups.values()].flatMap(thinned).slice(0, launchesPerSite);
+}
+
+/** First, middle and last of the different launches of one loop. */
+function thinned(group: readonly Recorded[]): FoundLaunch[] {
+  if (group.length === 1) return [finished(group[0], undefined)];
+  const last = group.length - 1;
+  const middle = Math.floor(last / 2);
+  const picked: FoundLaunch[] = [finished(group[0], 'first')];
+  if (middle > 0) picked.push(finished(group[middle], 'typical'));
+  picked.push(finished(group[last], 'last'));
+  return picked;
+}
+
+function finished(entry: Recorded, which: 'first' | 'typical' | 'last' | undefined): FoundLaunch {
+  const launch = entry.speculative ? { ...entry.launch, reached: false } : entry.launch;
+  return which ? { ...launch, iteration: { round: entry.round, which } } : launch;
+}
+
+function lowerBound(sorted: readonly number[], value: number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle] < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function anyWithin(sorted: readonly number[], first: number, last: number): boolean {
+  const at = lowerBound(sorted, first);
+  return at < sorted.length && sorted[at] <= last;
+}

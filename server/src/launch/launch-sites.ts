@@ -1,0 +1,89 @@
+/** Where launches stand in a unit, and which functions lead to them. */
+import type { TokenStream } from '../preprocess/token';
+import { LaunchRecorder } from './launch-recorder';
+import { type HostIndex, type IndexedFunction, lastName } from './scope';
+
+export interface LaunchSites {
+  readonly recorder: LaunchRecorder;
+  /** Functions that launch, or lead to a launch, in the order of the text. */
+  readonly holders: readonly Holder[];
+}
+
+export interface Holder {
+  readonly function: IndexedFunction;
+  readonly name: string;
+  /** Launch tokens of its own. */
+  readonly sites: readonly number[];
+}
+
+const launchFunctions: ReadonlySet<string> = new Set([
+  'cudaLaunchKernel',
+  'cudaLaunchCooperativeKernel',
+  'cudaLaunchKernelEx',
+  'cudaLaunchKernelExC',
+  'cuLaunchKernel',
+]);
+
+/** Finds the launches by their tokens, and the functions that reach them by the names they mention. */
+export function findSites(index: HostIndex, tokens: TokenStream): LaunchSites {
+  const sites = siteTokens(tokens);
+  const functions = index.functions.map((entry): Holder => {
+    const { first, last } = entry.declaration;
+    return {
+      function: entry,
+      name: lastName(entry.declaration.name),
+      sites: sites.filter((site) => site >= first && site <= last),
+    };
+  });
+  const sitesOf = reachedSites(functions);
+  const holders = functions.filter(({ name, sites: own }) => own.length > 0 || sitesOf.has(name));
+  const inFunctions = [...new Set(functions.flatMap((entry) => entry.sites))].sort((a, b) => a - b);
+  return { recorder: new LaunchRecorder(inFunctions, callTokens(tokens, sitesOf), sitesOf), holders };
+}
+
+function siteTokens(tokens: TokenStream): number[] {
+  const sites: number[] = [];
+  for (let at = 0; at < tokens.count; at++) {
+    const text = tokens.text[at];
+    if (text === '<<<' || (launchFunctions.has(text) && tokens.text[at + 1] === '(')) sites.push(at);
+  }
+  return sites;
+}
+
+/** For each function's name the launches that a call of it can reach. */
+function reachedSites(functions: readonly Holder[]): Map<string, number[]> {
+  const reached = new Map<string, Set<number>>();
+  for (const { name, sites } of functions) if (sites.length > 0) addAll(reached, name, sites);
+  if (reached.size === 0) return new Map();
+  // A chain of calls is seldom longer; each pass goes one call further.
+  for (let pass = 0; pass < 8; pass++) {
+    let changed = false;
+    for (const { name, function: entry } of functions) {
+      for (const [callee, sites] of [...reached]) {
+        if (callee !== name && entry.declaration.mentions.has(callee))
+          changed = addAll(reached, name, sites) || changed;
+      }
+    }
+    if (!changed) break;
+  }
+  return new Map([...reached].map(([name, sites]) => [name, [...sites]]));
+}
+
+function addAll(map: Map<string, Set<number>>, name: string, sites: Iterable<number>): boolean {
+  const set = map.get(name) ?? new Set<number>();
+  map.set(name, set);
+  const before = set.size;
+  for (const site of sites) set.add(site);
+  return set.size > before;
+}
+
+function callTokens(tokens: TokenStream, sitesOf: ReadonlyMap<string, unknown>): { tokens: number[]; names: string[] } {
+  const result = { tokens: [] as number[], names: [] as string[] };
+  if (sitesOf.size === 0) return result;
+  for (let at = 0; at < tokens.count; at++) {
+    if (!sitesOf.has(tokens.text[at])) continue;
+    result.tokens.push(at);
+    result.names.push(tokens.text[at]);
+  }
+  return result;
+}

@@ -1,0 +1,142 @@
+/** Sizes, alignments and fields of host types (Itanium C++ ABI rules as far as plain structs need them). */
+import type { RecordDeclaration, VariableDeclaration } from '../parse/ast';
+import { arithmeticTypes } from './arithmetic';
+import { evaluate } from './expression';
+import type { HostType, RecordField, RecordLayout, RecordType } from './host-type';
+import { resolveType } from './resolve-type';
+import type { HostState } from './state';
+
+/** Size in bytes; undefined when it is not known. */
+export function sizeOf(state: HostState, type: HostType): number | undefined {
+  switch (type.kind) {
+    case 'arithmetic':
+      return arithmeticTypes[type.name].bytes;
+    case 'pointer':
+      return 8;
+    case 'reference':
+      return sizeOf(state, type.to);
+    case 'enum':
+      return arithmeticTypes[type.underlying].bytes;
+    case 'vector':
+      return arithmeticTypes[type.element].bytes * type.lanes;
+    case 'array':
+      return product(sizeOf(state, type.of), type.length);
+    case 'record':
+      return layoutOf(state, type).bytes;
+    case 'container':
+      return type.length !== undefined ? product(sizeOf(state, type.element), type.length) : containerBytes[type.name];
+    case 'opaque':
+      return type.bytes;
+    case 'constant':
+      return 1;
+    default:
+      return undefined;
+  }
+}
+
+/** libstdc++ */
+const containerBytes: Readonly<Record<string, number>> = { vector: 24, string: 32, unique_ptr: 8, shared_ptr: 16 };
+
+function product(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? undefined : a * b;
+}
+
+/** Alignment in bytes; 1 when it is not known. */
+export function alignOf(state: HostState, type: HostType): number {
+  switch (type.kind) {
+    case 'array':
+      return alignOf(state, type.of);
+    case 'reference':
+      return alignOf(state, type.to);
+    case 'vector':
+      return type.alignment;
+    case 'record':
+      return layoutOf(state, type).alignment;
+    case 'container':
+      return type.length !== undefined ? alignOf(state, type.element) : 8;
+    default:
+      return sizeOf(state, type) ?? 1;
+  }
+}
+
+const empty: RecordLayout = { fields: [], alignment: 1, bases: [] };
+
+/** Fields, size and alignment of a record; computed once. */
+export function layoutOf(state: HostState, type: RecordType): RecordLayout {
+  if (type.layout) return type.layout;
+  if (state.layouts.has(type)) return empty;
+  state.layouts.add(type);
+  type.layout = computeLayout(state, type);
+  state.layouts.delete(type);
+  return type.layout;
+}
+
+function computeLayout(state: HostState, type: RecordType): RecordLayout {
+  const bases = type.declaration.bases
+    .map((base) => resolveType(state, base.type, type.scope))
+    .filter((base) => base.kind === 'record');
+  const fields: RecordField[] = bases.flatMap((base) => [...layoutOf(state, base).fields]);
+  const declared: RecordField[] = [];
+  for (const member of fieldsOf(type.declaration)) collectField(state, type, member, declared);
+  const isUnion = type.declaration.key === 'union';
+  let bytes: number | undefined = 0;
+  let alignment = declaredAlignment(state, type);
+  for (const base of bases) {
+    alignment = Math.max(alignment, layoutOf(state, base).alignment);
+    bytes = plus(bytes, base.declaration.members?.length ? layoutOf(state, base).bytes : 0);
+  }
+  for (const field of declared) {
+    const size = sizeOf(state, field.type);
+    const align = type.declaration.specifiers.isPacked ? 1 : alignOf(state, field.type);
+    alignment = Math.max(alignment, align);
+    if (isUnion) bytes = bytes === undefined || size === undefined ? undefined : Math.max(bytes, size);
+    else bytes = plus(bytes === undefined ? undefined : roundUp(bytes, align), size);
+  }
+  return {
+    fields: [...fields, ...declared],
+    bytes: bytes === undefined ? undefined : Math.max(1, roundUp(bytes, alignment)),
+    alignment,
+    bases,
+  };
+}
+
+function plus(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? undefined : a + b;
+}
+
+export function roundUp(value: number, unit: number): number {
+  return Math.ceil(value / unit) * unit;
+}
+
+function declaredAlignment(state: HostState, type: RecordType): number {
+  const alignment = type.declaration.specifiers.alignment;
+  if (!alignment || !('first' in alignment)) return 1;
+  if ('isConst' in alignment) return alignOf(state, resolveType(state, alignment, type.scope));
+  const value = evaluate(state, alignment, type.scope);
+  return value.kind === 'number' && value.value > 0 ? value.value : 1;
+}
+
+function fieldsOf(declaration: RecordDeclaration): (VariableDeclaration | RecordDeclaration)[] {
+  return (declaration.members ?? []).filter(
+    (member): member is VariableDeclaration | RecordDeclaration =>
+      (member.kind === 'variable' && !member.specifiers.isStatic && !member.specifiers.isConstexpr) ||
+      (member.kind === 'record' && member.name === undefined),
+  );
+}
+
+/** Members of an anonymous struct or union count as the record's own; their layout is taken one after another. */
+function collectField(
+  state: HostState,
+  type: RecordType,
+  member: VariableDeclaration | RecordDeclaration,
+  into: RecordField[],
+): void {
+  if (member.kind === 'record') {
+    for (const inner of fieldsOf(member)) collectField(state, type, inner, into);
+  } else if (member.name) {
+    const field = resolveType(state, member.type, type.scope);
+    into.push({ name: member.name, type: field, initializer: member, scope: type.scope });
+  } else if (member.type.kind === 'record') {
+    for (const inner of fieldsOf(member.type.record)) collectField(state, type, inner, into);
+  }
+}

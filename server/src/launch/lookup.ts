@@ -1,0 +1,255 @@
+/** Name lookup in host code. */
+import type { NamePart, QualifiedName } from '../parse/ast';
+import { convertNumber } from './arithmetic';
+import { evaluate } from './expression';
+import { type HostType, intType, type RecordType, wellKnownType } from './host-type';
+import { initialValue } from './initialise';
+import { layoutOf } from './layout';
+import { makeCell, named } from './memory';
+import { bindArguments, resolveSymbolType, resolveType } from './resolve-type';
+import { type EnumSymbol, type HostSymbol, lastName, type Scope, type VariableSymbol } from './scope';
+import type { HostState } from './state';
+import { type Cell, type FunctionSymbol, number, unknown, type Value } from './value';
+
+export type Found =
+  | { readonly kind: 'cell'; readonly cell: Cell }
+  | { readonly kind: 'functions'; readonly overloads: readonly FunctionSymbol[]; readonly self?: Cell }
+  | { readonly kind: 'type'; readonly type: HostType }
+  /** a class template, an alias template */
+  | { readonly kind: 'symbols'; readonly symbols: readonly HostSymbol[] }
+  | { readonly kind: 'namespace'; readonly scope: Scope };
+
+/** Looks an unqualified name up, from the innermost scope outwards. */
+export function lookup(state: HostState, name: string, from: Scope): Found | undefined {
+  for (let scope: Scope | undefined = from; scope; scope = scope.parent) {
+    const found = lookupHere(state, name, scope);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+function lookupHere(state: HostState, name: string, scope: Scope): Found | undefined {
+  const cell = scope.outside?.(name) ?? scope.values.get(name);
+  if (cell) return { kind: 'cell', cell };
+  const type = scope.types.get(name);
+  if (type) return { kind: 'type', type };
+  const field = scope.self && fieldOf(scope.self.value, name);
+  if (field) return { kind: 'cell', cell: field };
+  if (scope.record) return memberOf(state, scope.record, name, scope.self);
+  const symbols = scope.symbols?.get(name);
+  if (symbols) return fromSymbols(state, symbols, undefined);
+  for (const using of scope.usings ?? []) {
+    const inner = namespaceOf(state, using, scope);
+    const found = inner && inner !== scope && inner.symbols?.get(name);
+    if (found) return fromSymbols(state, found, undefined);
+  }
+  return undefined;
+}
+
+function fieldOf(value: Value, name: string): Cell | undefined {
+  return value.kind === 'struct' ? value.fields.get(name) : undefined;
+}
+
+function fromSymbols(state: HostState, symbols: readonly HostSymbol[], self: Cell | undefined): Found | undefined {
+  const first = symbols[0];
+  switch (first.kind) {
+    case 'variable':
+      return { kind: 'cell', cell: variableCell(state, symbols as readonly VariableSymbol[]) };
+    case 'enumerator':
+      return { kind: 'cell', cell: makeCell(enumeratorValue(state, first.of, first.index)) };
+    case 'function':
+      return { kind: 'functions', overloads: symbols.filter((symbol) => symbol.kind === 'function'), self };
+    case 'namespace':
+      return { kind: 'namespace', scope: first.scope };
+    case 'using': {
+      const isItself = lastName(first.name) && first.name.parts.length === 1;
+      return isItself ? undefined : lookupQualified(state, first.name, first.scope);
+    }
+    default: {
+      const type = resolveSymbolType(state, symbols, undefined);
+      return type ? { kind: 'type', type } : { kind: 'symbols', symbols };
+    }
+  }
+}
+
+/** The global, namespace-level or static member variable: evaluated at its first use. */
+function variableCell(state: HostState, symbols: readonly VariableSymbol[]): Cell {
+  const defined = symbols.find((symbol) => symbol.kind === 'variable' && symbol.declaration.initializer) ?? symbols[0];
+  if (defined.cell) return defined.cell;
+  const name = defined.declaration.name ?? '';
+  if (defined.evaluating) return makeCell(unknown(`${name} depends on itself`));
+  defined.evaluating = true;
+  defined.cell = globalCell(state, defined, name);
+  defined.evaluating = false;
+  return defined.cell;
+}
+
+function globalCell(state: HostState, symbol: VariableSymbol, name: string): Cell {
+  const declaration = definitionOf(state, symbol);
+  // The journals of a branch that is undone must not hold a global's first value.
+  const journals = state.journals.splice(0);
+  const { value, type } = initialValue(
+    state,
+    declaration,
+    symbol.scope,
+    declaration.initializer ? 'uninitialised' : 'zero',
+  );
+  state.journals.push(...journals);
+  const cell = makeCell(value, { type, name });
+  cell.value = named(state, cell, value);
+  return cell;
+}
+
+/** A static member may be defined outside of its class. */
+function definitionOf(state: HostState, symbol: VariableSymbol): VariableSymbol['declaration'] {
+  const record = symbol.scope.record;
+  if (!record || symbol.declaration.initializer) return symbol.declaration;
+  const outside = state.index.outOfClass.variables.get(`${record.name}::${symbol.declaration.name}`);
+  return outside ?? symbol.declaration;
+}
+
+function enumeratorValue(state: HostState, symbol: EnumSymbol, index: number): Value {
+  symbol.values ??= enumeratorValues(state, symbol);
+  const value = symbol.values[index];
+  const underlying = symbol.declaration.underlying;
+  const type = underlying ? resolveType(state, underlying, symbol.scope) : intType;
+  const of = type.kind === 'arithmetic' ? type.name : 'int';
+  return value === undefined
+    ? unknown('an enumerator that is not known')
+    : number(convertNumber(value, of) ?? value, of);
+}
+
+function enumeratorValues(state: HostState, symbol: EnumSymbol): (number | undefined)[] {
+  const values: (number | undefined)[] = [];
+  symbol.values = values; // earlier enumerators may be used in later ones
+  for (const enumerator of symbol.declaration.enumerators ?? []) {
+    const last = values.length > 0 ? values[values.length - 1] : -1;
+    const given = enumerator.value && evaluate(state, enumerator.value, enumScope(state, symbol));
+    if (given) values.push(given.kind === 'number' ? given.value : undefined);
+    else values.push(last === undefined ? undefined : last + 1);
+  }
+  return values;
+}
+
+/** Enumerators see the earlier ones of their enumeration, scoped ones too. */
+function enumScope(state: HostState, symbol: EnumSymbol): Scope {
+  const names = symbol.declaration.enumerators ?? [];
+  return {
+    parent: symbol.scope,
+    values: new Map(),
+    types: new Map(),
+    outside: (name) => {
+      const index = names.findIndex((enumerator) => enumerator.name === name);
+      const known = index >= 0 && index < (symbol.values?.length ?? 0);
+      return known ? makeCell(enumeratorValue(state, symbol, index)) : undefined;
+    },
+  };
+}
+
+/** A member of a record or of its bases: static variables, methods, nested types, enumerators. */
+export function memberOf(state: HostState, record: RecordType, name: string, self?: Cell): Found | undefined {
+  const own = record.scope.symbols?.get(name) ?? [];
+  const usable = own.filter((symbol) => symbol.kind !== 'variable' || isStaticMember(symbol));
+  if (usable.length > 0) return fromSymbols(state, usable, self);
+  for (const base of layoutOf(state, record).bases) {
+    const found = memberOf(state, base, name, self);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+function isStaticMember(symbol: VariableSymbol): boolean {
+  return symbol.declaration.specifiers.isStatic || symbol.declaration.specifiers.isConstexpr;
+}
+
+/** The namespace of that name, seen from a scope. */
+function namespaceOf(state: HostState, name: QualifiedName, from: Scope): Scope | undefined {
+  let scope: Scope | undefined = name.global ? state.index.root : from;
+  for (const [index, part] of name.parts.entries()) {
+    const found: Found | undefined = index === 0 ? namespaceNamed(part.name, scope) : namespaceHere(part.name, scope);
+    if (found?.kind !== 'namespace') return undefined;
+    scope = found.scope;
+  }
+  return scope;
+}
+
+function namespaceHere(name: string, scope: Scope | undefined): Found | undefined {
+  const symbol = scope?.symbols?.get(name)?.find((candidate) => candidate.kind === 'namespace');
+  return symbol?.kind === 'namespace' ? { kind: 'namespace', scope: symbol.scope } : undefined;
+}
+
+function namespaceNamed(name: string, from: Scope | undefined): Found | undefined {
+  for (let scope = from; scope; scope = scope.parent) {
+    const found = namespaceHere(name, scope);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** Looks `a::b<int>::c` up; template arguments of the last part are left to the caller. */
+export function lookupQualified(state: HostState, name: QualifiedName, from: Scope): Found | undefined {
+  if (!name.global && name.parts.length === 1) return lookup(state, name.parts[0].name, from);
+  let found: Found | undefined = name.global ? { kind: 'namespace', scope: state.index.root } : undefined;
+  for (const [index, part] of name.parts.entries()) {
+    found = index === 0 && !found ? firstPart(state, part, from) : memberPart(state, found, part, from);
+    if (!found) return undefined;
+    if (index < name.parts.length - 1) found = withArguments(state, found, part, from);
+  }
+  return found;
+}
+
+function firstPart(state: HostState, part: NamePart, from: Scope): Found | undefined {
+  return lookup(state, part.name, from);
+}
+
+function memberPart(state: HostState, within: Found | undefined, part: NamePart, from: Scope): Found | undefined {
+  if (within?.kind === 'namespace') {
+    const symbols = within.scope.symbols?.get(part.name);
+    if (symbols) return fromSymbols(state, symbols, undefined);
+    for (const using of within.scope.usings ?? []) {
+      const inner = namespaceOf(state, using, within.scope)?.symbols?.get(part.name);
+      if (inner) return fromSymbols(state, inner, undefined);
+    }
+    return undefined;
+  }
+  if (within?.kind !== 'type') return undefined;
+  return memberOfType(state, within.type, part.name, from);
+}
+
+/** `T::name` */
+function memberOfType(state: HostState, type: HostType, name: string, from: Scope): Found | undefined {
+  if (type.kind === 'record') {
+    // Inside of a method `Base::f()` runs on the same object.
+    for (let scope: Scope | undefined = from; scope; scope = scope.parent) {
+      if (!scope.self) continue;
+      const field = fieldOf(scope.self.value, name);
+      return field ? { kind: 'cell', cell: field } : memberOf(state, type, name, scope.self);
+    }
+    return memberOf(state, type, name);
+  }
+  if (type.kind === 'constant' && name === 'value') return { kind: 'cell', cell: makeCell(type.value) };
+  if (type.kind === 'enum' && type.scope) return lookupHere(state, name, type.scope);
+  if (type.kind === 'container' && name === 'value_type') return { kind: 'type', type: type.element };
+  return undefined;
+}
+
+function withArguments(state: HostState, found: Found, part: NamePart, from: Scope): Found {
+  if (found.kind !== 'symbols' || !part.templateArguments) return found;
+  const type = resolveSymbolType(state, found.symbols, bindArguments(state, part.templateArguments, from));
+  return type ? { kind: 'type', type } : found;
+}
+
+/** Scope in which the enumerators of a scoped enumeration are found. */
+export function enumeratorScope(state: HostState, symbol: EnumSymbol): Scope {
+  const scope: Scope = { values: new Map(), types: new Map() };
+  for (const [index, enumerator] of (symbol.declaration.enumerators ?? []).entries()) {
+    scope.values.set(enumerator.name, makeCell(enumeratorValue(state, symbol, index)));
+  }
+  return scope;
+}
+
+/** The type a plain name stands for when nothing in the unit declares it. */
+export function undeclaredType(name: QualifiedName): HostType | undefined {
+  const outer = name.parts.length === 1 || name.parts[0].name === 'std' || name.parts[0].name === 'cuda';
+  return outer ? wellKnownType(lastName(name)) : undefined;
+}

@@ -1,0 +1,220 @@
+/**
+ * Host loops. They are run while their condition is known and the budget lasts; a loop that changes nothing a launch
+ * could see is cut short, and what it wrote is unknown behind it.
+ */
+import type { DoStatement, ForStatement, RangeForStatement, WhileStatement } from '../parse/ast';
+import { convert } from './conversion';
+import { evaluate } from './expression';
+import { autoType, type HostType, withoutReference } from './host-type';
+import { sizeOf } from './layout';
+import { blur, cellAt, makeCell, named, type Outcome, store, watch } from './memory';
+import { resolveType } from './resolve-type';
+import { childScope, type Scope } from './scope';
+import { budgets, type HostState } from './state';
+import { type Completion, evaluateCondition, lookInto, runStatement } from './statement';
+import { estimateTrip, type Trip } from './trip';
+import { unknownOf } from './unknown-of';
+import { type Buffer, type Cell, number, truth, typeOf, unknown, unknownFrom, type Value } from './value';
+
+type LoopStatement = ForStatement | WhileStatement | DoStatement;
+
+interface Loop {
+  readonly state: HostState;
+  readonly statement: LoopStatement;
+  readonly scope: Scope;
+  readonly hasLaunch: boolean;
+  readonly stepsAtStart: number;
+}
+
+/** Rounds that bring no new launch before a loop of launches is taken as steady. */
+const steadyRounds = 3;
+
+/** Runs a for, while or do loop in a scope of its own. */
+export function runLoop(state: HostState, statement: LoopStatement, scope: Scope): Completion {
+  if (statement.kind === 'for' && statement.initializer) runStatement(state, statement.initializer, scope);
+  const hasLaunch = state.recorder?.holds(statement.first, statement.last) ?? false;
+  const loop: Loop = { state, statement, scope, hasLaunch, stepsAtStart: state.steps };
+  const outerDoubt = state.doubtful;
+  state.doubtful = false;
+  const leave = hasLaunch ? state.recorder?.enterLoop() : undefined;
+  const { result, before } = watch(state, () => runRounds(loop));
+  if (state.doubtful) blur(state, before, 'a loop may end early');
+  state.doubtful = outerDoubt;
+  leave?.();
+  return result;
+}
+
+function runRounds(loop: Loop): Completion {
+  const { state, statement, scope } = loop;
+  let quiet = 0;
+  for (let round = 0; ; round++) {
+    if (round > 0 || statement.kind !== 'do') {
+      const holds = conditionHolds(loop);
+      if (state.exiting) return 'exit';
+      if (holds === false) {
+        if (round === 0) lookInto(state, statement.body, scope);
+        return 'next';
+      }
+      if (holds === undefined) return round === 0 ? runDoubtfulRound(loop) : endDoubtfully(loop);
+    }
+    const trip = round === 0 ? estimateTrip(state, statement, scope) : undefined;
+    if (trip && !loop.hasLaunch && trip.count > budgets.quietRounds) return cutShort(loop, trip);
+    const seen = state.recorder?.count ?? 0;
+    const completion = runRound(loop, round);
+    if (completion === 'break') return 'next';
+    if (completion !== 'next' && completion !== 'continue') return completion;
+    quiet = (state.recorder?.count ?? 0) === seen ? quiet + 1 : 0;
+    const used = loop.stepsAtStart - state.steps;
+    const isSteady = loop.hasLaunch && quiet >= steadyRounds;
+    if (isSteady || used > (loop.hasLaunch ? budgets.launchLoop : budgets.quietLoop)) {
+      return cutShort(loop, estimateTrip(state, statement, scope));
+    }
+  }
+}
+
+function conditionHolds(loop: Loop): boolean | undefined {
+  const { statement, state, scope } = loop;
+  if (!statement.condition) return true;
+  return truth(evaluateCondition(state, statement.condition, scope));
+}
+
+function runRound(loop: Loop, round: number): Completion {
+  const { state, statement, scope } = loop;
+  if (loop.hasLaunch) state.recorder?.setRound(round);
+  const completion = runStatement(state, statement.body, childScope(scope));
+  if ((completion === 'next' || completion === 'continue') && statement.kind === 'for' && statement.increment) {
+    evaluate(state, statement.increment, scope);
+  }
+  return completion;
+}
+
+/** The condition is not known: one round, whose changes may have happened any number of times. */
+function runDoubtfulRound(loop: Loop): Completion {
+  const { state } = loop;
+  state.uncertain++;
+  const { result, before } = watch(state, () => runRound(loop, 0));
+  state.uncertain--;
+  blur(state, before, 'it changes in a loop of unknown length');
+  return result === 'stop' ? 'stop' : 'next';
+}
+
+/** The condition stopped being known after some rounds. */
+function endDoubtfully(loop: Loop): Completion {
+  loop.state.doubtful = true;
+  return 'next';
+}
+
+/**
+ * Ends a long loop: one round with its variable unknown shows what else it writes (all of that is unknown then), and where
+ * it launches, the last round is run too.
+ */
+function cutShort(loop: Loop, trip: Trip | undefined): Completion {
+  const { state } = loop;
+  const before = blindRound(loop, trip);
+  blur(state, before, 'it changes in a long loop');
+  state.doubtful = true;
+  if (!trip) return 'next';
+  if (loop.hasLaunch && trip.last !== undefined) {
+    store(state, trip.variable, number(trip.last, trip.of));
+    const { before: atEnd } = watch(state, () => runRound(loop, trip.count - 1));
+    blur(state, atEnd, 'it changes in a long loop');
+  }
+  trip.finish(state);
+  return 'next';
+}
+
+function blindRound(loop: Loop, trip: Trip | undefined): Outcome {
+  const { state, hasLaunch } = loop;
+  state.uncertain++;
+  const resume = hasLaunch ? state.recorder?.mute() : undefined;
+  const { before } = watch(state, () => {
+    if (trip) store(state, trip.variable, unknown('a loop variable', { type: trip.variable.type }));
+    runRound(loop, 0);
+  });
+  resume?.();
+  state.uncertain--;
+  return before;
+}
+
+// ---- range for ------------------------------------------------------------------------------------------------------
+
+/** Runs `for (x : range)` over a container or array whose length is known, else once. */
+export function runRangeLoop(state: HostState, statement: RangeForStatement, scope: Scope): Completion {
+  const range = evaluate(state, statement.range, scope);
+  const elements = elementsOf(state, range);
+  const hasLaunch = state.recorder?.holds(statement.first, statement.last) ?? false;
+  const leave = hasLaunch ? state.recorder?.enterLoop() : undefined;
+  const outerDoubt = state.doubtful;
+  state.doubtful = false;
+  const { result, before } = watch(state, () =>
+    elements && elements.length <= budgets.quietRounds
+      ? runElements(state, statement, elements, scope)
+      : runUnknownElement(state, statement, range, scope),
+  );
+  if (state.doubtful || !elements) blur(state, before, 'it changes in a loop of unknown length');
+  state.doubtful = outerDoubt;
+  leave?.();
+  return result;
+}
+
+type Element = () => Cell;
+
+function elementsOf(state: HostState, range: Value): readonly Element[] | undefined {
+  if (range.kind === 'array' && range.length !== undefined)
+    return cellsOf(state, range.buffer, range.offset, range.element, range.length);
+  if (range.kind !== 'container' || range.size.value.kind !== 'number') return undefined;
+  return cellsOf(state, range.buffer, 0, range.element, range.size.value.value);
+}
+
+function cellsOf(
+  state: HostState,
+  buffer: Buffer,
+  offset: number,
+  type: HostType,
+  count: number,
+): readonly Element[] | undefined {
+  if (count > budgets.quietRounds) return undefined;
+  const size = sizeOf(state, type) ?? 1;
+  return Array.from({ length: count }, (_, index) => () => cellAt(state, buffer, offset + index * size, type));
+}
+
+function runElements(
+  state: HostState,
+  statement: RangeForStatement,
+  elements: readonly Element[],
+  scope: Scope,
+): Completion {
+  for (const [round, element] of elements.entries()) {
+    state.recorder?.setRound(round);
+    const inner = childScope(scope);
+    const name = statement.variable.name ?? '';
+    const type = resolveType(state, statement.variable.type, scope);
+    const source = element();
+    if (type.kind === 'reference') inner.values.set(name, source);
+    else inner.values.set(name, makeCell(convert(state, source.value, type), { type, name, depth: state.depth }));
+    const completion = runStatement(state, statement.body, inner);
+    if (completion === 'break') return 'next';
+    if (completion !== 'next' && completion !== 'continue') return completion;
+  }
+  return 'next';
+}
+
+function runUnknownElement(state: HostState, statement: RangeForStatement, range: Value, scope: Scope): Completion {
+  const inner = childScope(scope);
+  const name = statement.variable.name ?? '';
+  const declared = withoutReference(resolveType(state, statement.variable.type, scope));
+  const type = declared.kind === 'auto' ? (elementType(range) ?? autoType) : declared;
+  const cell = makeCell(unknownFrom([range], 'an element'), { type, name, depth: state.depth });
+  cell.value = type.kind === 'auto' ? named(state, cell, cell.value) : unknownOf(state, type, name, 'parameter');
+  inner.values.set(name, cell);
+  state.uncertain++;
+  const completion = runStatement(state, statement.body, inner);
+  state.uncertain--;
+  return completion === 'stop' ? 'stop' : 'next';
+}
+
+function elementType(range: Value) {
+  if (range.kind === 'container' || range.kind === 'array') return range.element;
+  const type = typeOf(range);
+  return type?.kind === 'container' ? type.element : undefined;
+}

@@ -1,0 +1,219 @@
+/** Cells and buffers of the host interpreter: reading, writing, undoing, forgetting. */
+import { convertNumber } from './arithmetic';
+import { convert } from './conversion';
+import type { HostType } from './host-type';
+import { sizeOf } from './layout';
+import type { HostState } from './state';
+import { unknownOf } from './unknown-of';
+import {
+  type Buffer,
+  type Cell,
+  merge,
+  number,
+  type StructValue,
+  sameValue,
+  typeOf,
+  unknown,
+  type Value,
+} from './value';
+
+export function makeCell(value: Value, options: Partial<Omit<Cell, 'value'>> = {}): Cell {
+  return { value, depth: 0, ...options };
+}
+
+export function makeBuffer(name: string, options: Partial<Omit<Buffer, 'name'>> = {}): Buffer {
+  return {
+    name,
+    nameDepth: Number.POSITIVE_INFINITY,
+    cells: new Map(),
+    rest: 'uninitialised',
+    isDevice: false,
+    ...options,
+  };
+}
+
+/** Replaces a cell's value, so that an open journal can undo it. */
+export function write(state: HostState, cell: Cell, value: Value): void {
+  const journal = state.journals.at(-1);
+  if (journal && !journal.has(cell)) journal.set(cell, cell.value);
+  cell.value = value;
+}
+
+/** Assignment: converts to the cell's type, copies structs, gives names to what is unknown and to new buffers. */
+export function store(state: HostState, cell: Cell, value: Value): void {
+  write(state, cell, named(state, cell, convert(state, value, cell.type)));
+}
+
+/** The value as the variable holds it: an unknown takes the variable's name, or the value the user assumes for it. */
+export function named(state: HostState, cell: Cell, value: Value): Value {
+  const name = cell.name;
+  if (!name) return value;
+  if (value.kind === 'pointer') {
+    adoptName(value.to, cell);
+    return value;
+  }
+  if (value.kind === 'container') adoptName(value.buffer, cell);
+  if (value.kind !== 'unknown' || value.uninitialised) return value;
+  const assumed = state.assume.get(name);
+  if (assumed !== undefined && (!value.type || value.type.kind === 'arithmetic' || value.type.kind === 'auto')) {
+    const of = value.type?.kind === 'arithmetic' ? value.type.name : 'int';
+    return number(convertNumber(assumed, of) ?? assumed, of);
+  }
+  if (value.name) return value;
+  return { ...value, name, roots: value.roots.length > 0 ? value.roots : [name] };
+}
+
+/** A buffer goes by the name of the first variable that held it, but a helper's local gives way to its caller's. */
+function adoptName(buffer: Buffer, cell: Cell): void {
+  if (!cell.name || cell.depth >= buffer.nameDepth) return;
+  buffer.name = cell.name;
+  buffer.nameDepth = cell.depth;
+}
+
+/** The element of a buffer at a byte offset, made when it is first asked for. */
+export function cellAt(state: HostState, buffer: Buffer, offset: number, type: HostType): Cell {
+  const known = buffer.cells.get(offset);
+  if (known) return known;
+  const cell: Cell = {
+    value: restOf(state, buffer, offset, type),
+    type,
+    name: elementName(state, buffer, offset, type),
+    depth: buffer.nameDepth,
+  };
+  buffer.cells.set(offset, cell);
+  return cell;
+}
+
+function elementName(state: HostState, buffer: Buffer, offset: number, type: HostType): string {
+  const bytes = sizeOf(state, type);
+  if (!bytes) return `${buffer.name}[]`;
+  return offset === 0 && buffer.bytes === bytes ? buffer.name : `${buffer.name}[${Math.floor(offset / bytes)}]`;
+}
+
+function restOf(state: HostState, buffer: Buffer, offset: number, type: HostType): Value {
+  if (buffer.rest === 'zero' && (type.kind === 'arithmetic' || type.kind === 'pointer')) {
+    return number(0, type.kind === 'arithmetic' ? type.name : 'long');
+  }
+  if (buffer.rest === 'named') return unknownOf(state, type, elementName(state, buffer, offset, type), 'parameter');
+  return blank(state, type, elementName(state, buffer, offset, type), buffer.rest === 'uninitialised');
+}
+
+/** A variable without initialiser. */
+export function blank(state: HostState, type: HostType, name: string, uninitialised = true): Value {
+  const value = unknownOf(state, type, name, 'uninitialised');
+  return value.kind === 'unknown' && !uninitialised ? unknown(`${name} is not known`, { type }) : value;
+}
+
+/** Forgets everything a buffer holds. */
+export function smudge(state: HostState, buffer: Buffer): void {
+  buffer.rest = 'unknown';
+  for (const cell of buffer.cells.values()) forget(state, cell, `${buffer.name} is filled at run time`);
+}
+
+/** Makes a cell unknown; the fields of a struct each, a pointer keeps its buffer. */
+export function forget(state: HostState, cell: Cell, reason: string): void {
+  const value = cell.value;
+  if (value.kind === 'struct') for (const field of value.fields.values()) forget(state, field, reason);
+  else if (value.kind === 'array') smudge(state, value.buffer);
+  else if (value.kind === 'container') {
+    smudge(state, value.buffer);
+    forget(state, value.size, reason);
+  } else if (value.kind === 'number' || value.kind === 'unknown' || value.kind === 'string') {
+    write(state, cell, named(state, cell, unknown(reason, { type: cell.type ?? typeOf(value) })));
+  }
+}
+
+/** A struct or array by value: new cells with the same contents. */
+export function copyValue(value: Value): Value {
+  switch (value.kind) {
+    case 'struct':
+      return { ...value, fields: copyFields(value) };
+    case 'array':
+      return { ...value, buffer: copyBuffer(value.buffer) };
+    case 'container':
+      return {
+        ...value,
+        buffer: copyBuffer(value.buffer),
+        size: makeCell(value.size.value, { type: value.size.type }),
+      };
+    default:
+      return value;
+  }
+}
+
+function copyFields(value: StructValue): Map<string, Cell> {
+  const fields = new Map<string, Cell>();
+  for (const [name, cell] of value.fields)
+    fields.set(name, { ...cell, buffer: undefined, value: copyValue(cell.value) });
+  return fields;
+}
+
+function copyBuffer(buffer: Buffer): Buffer {
+  const cells = new Map<number, Cell>();
+  for (const [offset, cell] of buffer.cells) {
+    cells.set(offset, { ...cell, buffer: undefined, value: copyValue(cell.value) });
+  }
+  return { ...buffer, cells };
+}
+
+/** The buffer behind `&cell`. */
+export function bufferOf(cell: Cell): Buffer {
+  cell.buffer ??= makeBuffer(cell.name ?? 'a temporary', { nameDepth: cell.depth, cells: new Map([[0, cell]]) });
+  return cell.buffer;
+}
+
+// ---- undoing --------------------------------------------------------------------------------------------------------
+
+/** Values that cells had at the end of a run that was undone. */
+export type Outcome = ReadonlyMap<Cell, Value>;
+
+/** Runs something, undoes what it wrote and returns it. */
+export function tryOut<T>(state: HostState, run: () => T): { readonly result: T; readonly outcome: Outcome } {
+  const journal = new Map<Cell, Value>();
+  state.journals.push(journal);
+  const result = run();
+  state.journals.pop();
+  const outcome = new Map<Cell, Value>();
+  for (const [cell, old] of journal) {
+    outcome.set(cell, cell.value);
+    cell.value = old;
+  }
+  return { result, outcome };
+}
+
+/** Runs something for good and returns the old value of every cell it wrote. */
+export function watch<T>(state: HostState, run: () => T): { readonly result: T; readonly before: Outcome } {
+  const journal = new Map<Cell, Value>();
+  state.journals.push(journal);
+  const result = run();
+  state.journals.pop();
+  const outer = state.journals.at(-1);
+  if (outer) for (const [cell, old] of journal) if (!outer.has(cell)) outer.set(cell, old);
+  return { result, before: journal };
+}
+
+export function apply(state: HostState, outcome: Outcome): void {
+  for (const [cell, value] of outcome) write(state, cell, value);
+}
+
+/** Either of two outcomes happened: what is equal in both stays known. */
+export function applyEither(state: HostState, a: Outcome, b: Outcome): void {
+  for (const [cell, value] of a) settle(state, cell, value, b.get(cell) ?? cell.value);
+  for (const [cell, value] of b) if (!a.has(cell)) settle(state, cell, value, cell.value);
+}
+
+function settle(state: HostState, cell: Cell, a: Value, b: Value): void {
+  write(state, cell, named(state, cell, merge(a, b, cell.name)));
+}
+
+/** What was written may not have happened, or may have happened again: numbers that changed become unknown. */
+export function blur(state: HostState, before: Outcome, reason: string): void {
+  for (const [cell, old] of before) {
+    if (sameValue(old, cell.value) || (old.kind === 'unknown' && old.uninitialised)) continue;
+    if (cell.value.kind === 'pointer') continue;
+    if (cell.value.kind === 'unknown' && cell.value.roots.length > 0) continue;
+    if (cell.value.kind === 'struct' || cell.value.kind === 'container') {
+      write(state, cell, merge(old, cell.value, cell.name));
+    } else forget(state, cell, reason);
+  }
+}

@@ -1,0 +1,237 @@
+/** Lvalues of host code: which cell an expression names. */
+import type { Expression, IndexExpression, MemberExpression } from '../parse/ast';
+import { callMethod } from './call';
+import { evaluate } from './expression';
+import { type HostType, intType, withoutReference } from './host-type';
+import { sizeOf } from './layout';
+import { lookupQualified, memberOf } from './lookup';
+import { blank, bufferOf, cellAt, makeCell } from './memory';
+import { lastName, type Scope } from './scope';
+import { type HostState, sourceText } from './state';
+import { unknownOf } from './unknown-of';
+import {
+  type Buffer,
+  type Cell,
+  type PointerValue,
+  type StructValue,
+  type UnknownValue,
+  unknown,
+  unknownFrom,
+  type Value,
+} from './value';
+
+export type Place =
+  | { readonly kind: 'cell'; readonly cell: Cell }
+  /** an element of a buffer whose index is not known */
+  | { readonly kind: 'somewhere'; readonly buffer: Buffer; readonly value: Value }
+  /** no lvalue, or one that is not followed */
+  | { readonly kind: 'value'; readonly value: Value };
+
+const valuePlace = (value: Value): Place => ({ kind: 'value', value });
+
+/** The place an expression names. Evaluates it once, side effects included. */
+export function locate(state: HostState, expression: Expression, scope: Scope): Place {
+  switch (expression.kind) {
+    case 'name': {
+      const found = lookupQualified(state, expression.name, scope);
+      return found?.kind === 'cell'
+        ? { kind: 'cell', cell: found.cell }
+        : valuePlace(evaluate(state, expression, scope));
+    }
+    case 'index':
+      return locateElement(state, expression, scope);
+    case 'member':
+      return locateMember(state, expression, scope);
+    case 'unary':
+      if (expression.operator === '*')
+        return dereference(state, evaluate(state, expression.operand, scope), expression);
+      if (expression.operator !== '++' && expression.operator !== '--') break;
+      evaluate(state, expression, scope);
+      return locate(state, expression.operand, scope);
+    case 'assign':
+      evaluate(state, expression, scope);
+      return locate(state, expression.left, scope);
+    case 'cast':
+      if (expression.type.kind === 'reference' && expression.arguments.length === 1) {
+        return locate(state, expression.arguments[0], scope);
+      }
+      break;
+    default:
+  }
+  return valuePlace(evaluate(state, expression, scope));
+}
+
+/** The value at a place. */
+export function read(place: Place): Value {
+  return place.kind === 'cell' ? place.cell.value : place.value;
+}
+
+/** `*value` */
+export function dereference(state: HostState, value: Value, expression: Expression, index?: Value): Place {
+  if (value.kind === 'array') {
+    return element(state, value.buffer, value.offset, value.element, index, undefined);
+  }
+  if (value.kind === 'pointer') {
+    return element(state, value.to, value.offset, value.element, index, value.unknownOffset);
+  }
+  if (value.kind === 'container') return element(state, value.buffer, 0, value.element, index, undefined);
+  if (value.kind === 'function' || value.kind === 'lambda') return valuePlace(value);
+  if (value.kind === 'unknown') return valuePlace(unknownElement(state, value, expression));
+  return valuePlace(unknownFrom([value], 'not a pointer'));
+}
+
+/** What an unknown pointer points to: named after the expression, so that a person can supply it. */
+function unknownElement(state: HostState, value: UnknownValue, expression: Expression): Value {
+  const type = value.type?.kind === 'pointer' ? value.type.to : undefined;
+  const name = sourceText(state, expression);
+  return { ...value, type, name: name || value.name, roots: name ? [name] : value.roots };
+}
+
+function element(
+  state: HostState,
+  buffer: Buffer,
+  offset: number,
+  type: HostType,
+  index: Value | undefined,
+  unknownOffset: UnknownValue | undefined,
+): Place {
+  const size = sizeOf(state, type);
+  const steps = index === undefined ? 0 : index.kind === 'number' ? index.value : Number.NaN;
+  const at = steps === 0 ? offset : offset + steps * (size ?? Number.NaN);
+  const doubt = index?.kind === 'unknown' ? index : unknownOffset;
+  if (type.kind === 'array') {
+    if (Number.isNaN(at)) return { kind: 'somewhere', buffer, value: somewhere(state, buffer, type, doubt) };
+    return valuePlace({ kind: 'array', buffer, offset: at, element: type.of, length: type.length });
+  }
+  // An element of a type whose size is not known is told apart by its index.
+  const where = Number.isNaN(at) && size === undefined && !Number.isNaN(steps) ? offset + steps : at;
+  if (!Number.isNaN(where)) return { kind: 'cell', cell: cellAt(state, buffer, where, type) };
+  return { kind: 'somewhere', buffer, value: somewhere(state, buffer, type, doubt) };
+}
+
+/** The value of an element whose index is not known: equal elements would do, so those seen are looked at first. */
+function somewhere(state: HostState, buffer: Buffer, type: HostType, doubt: UnknownValue | undefined): Value {
+  if (type.kind === 'pointer') {
+    for (const cell of buffer.cells.values()) if (cell.value.kind === 'pointer') return cell.value;
+    return unknownOf(state, type, `${buffer.name}[]`, 'parameter');
+  }
+  if (type.kind === 'record') return unknownOf(state, type, `${buffer.name}[]`, 'parameter');
+  return unknownFrom(doubt ? [doubt] : [], `an element of ${buffer.name} at an index that is not known`, type);
+}
+
+function locateElement(state: HostState, expression: IndexExpression, scope: Scope): Place {
+  const base = locate(state, expression.base, scope);
+  const index = expression.indices.length > 0 ? evaluate(state, expression.indices[0], scope) : unknown('no index');
+  const value = read(base);
+  if (value.kind === 'pack' && index.kind === 'number') {
+    const cell = value.elements[index.value];
+    return cell ? { kind: 'cell', cell } : valuePlace(unknown('outside of a pack'));
+  }
+  if (value.kind === 'struct' && base.kind === 'cell') {
+    const result = callMethod(state, base.cell, 'operator[]', [{ value: index }], expression);
+    return valuePlace(result ?? unknownFrom([value], 'operator[] is not known'));
+  }
+  return dereference(state, value, expression, index.kind === 'number' && index.enumeration ? { ...index } : index);
+}
+
+function locateMember(state: HostState, expression: MemberExpression, scope: Scope): Place {
+  const name = lastName(expression.name);
+  const object = locate(state, expression.object, scope);
+  const holder = expression.arrow ? throughArrow(state, object, expression) : object;
+  const value = read(holder);
+  if (value.kind === 'struct') return memberPlace(state, holder, value, name);
+  if (value.kind === 'unknown') return valuePlace(unknownMember(state, value, name, expression));
+  return valuePlace(unknownFrom([value], `${name} of something that is no struct`));
+}
+
+function memberPlace(state: HostState, holder: Place, value: StructValue, name: string): Place {
+  const field = value.fields.get(name);
+  if (field) return { kind: 'cell', cell: field };
+  if (value.type.kind !== 'record') return valuePlace(unknown(`${name} is no member`));
+  const self = holder.kind === 'cell' ? holder.cell : makeCell(value);
+  const found = memberOf(state, value.type, name, self);
+  if (found?.kind === 'cell') return { kind: 'cell', cell: found.cell };
+  if (found?.kind === 'functions') return valuePlace({ kind: 'function', name, overloads: found.overloads, self });
+  // A field of a base that is not there: made on first use, so that what is stored is read again.
+  const cell = makeCell(blank(state, { kind: 'auto' }, name), { name: `${holderName(holder)}.${name}` });
+  value.fields.set(name, cell);
+  return { kind: 'cell', cell };
+}
+
+function holderName(holder: Place): string {
+  return (holder.kind === 'cell' && holder.cell.name) || 'object';
+}
+
+function throughArrow(state: HostState, object: Place, expression: MemberExpression): Place {
+  const value = read(object);
+  if (value.kind === 'struct' && object.kind === 'cell') {
+    const result = callMethod(state, object.cell, 'operator->', [], expression);
+    if (result) return dereference(state, result, expression.object);
+  }
+  if (value.kind === 'container') return dereference(state, value, expression.object);
+  return dereference(state, value, expression.object);
+}
+
+/** Members of cudaDeviceProp that are the same on every device. */
+const fixedMembers: Readonly<Record<string, number>> = { warpSize: 32 };
+
+function unknownMember(state: HostState, value: UnknownValue, name: string, expression: MemberExpression): Value {
+  const text = sourceText(state, expression) || name;
+  if (Object.hasOwn(fixedMembers, name)) return { kind: 'number', value: fixedMembers[name], of: 'int' };
+  const assumed = state.assume.get(text);
+  if (assumed !== undefined) return { kind: 'number', value: assumed, of: 'int' };
+  const reason = value.uninitialised ? `${text} is not known in this file` : value.reason;
+  return unknown(reason, { name: text, roots: [text] });
+}
+
+/** `&expression` */
+export function addressOf(state: HostState, expression: Expression, scope: Scope): Value {
+  const place = locate(state, expression, scope);
+  const value = read(place);
+  if (value.kind === 'function' || value.kind === 'lambda') return value;
+  if (value.kind === 'array') {
+    const type: HostType = { kind: 'array', of: value.element, length: value.length };
+    return { kind: 'pointer', to: value.buffer, offset: value.offset, element: type };
+  }
+  if (place.kind === 'cell') return elementAddress(state, expression, scope) ?? pointerTo(place.cell);
+  if (place.kind === 'somewhere') {
+    const doubt = unknown(`where in ${place.buffer.name} it points is not known`);
+    const type = elementType(value);
+    return { kind: 'pointer', to: place.buffer, offset: Number.NaN, element: type, unknownOffset: doubt };
+  }
+  return unknownFrom([value], 'the address of a temporary');
+}
+
+function elementType(value: Value): HostType {
+  if (value.kind === 'unknown' && value.type) return value.type;
+  return value.kind === 'struct' ? value.type : intType;
+}
+
+/** `&a[i]` points into the buffer of a, not to a cell of its own. */
+function elementAddress(state: HostState, expression: Expression, scope: Scope): PointerValue | undefined {
+  if (expression.kind === 'unary' && expression.operator === '*') {
+    const value = evaluate(state, expression.operand, scope);
+    return value.kind === 'pointer' ? value : undefined;
+  }
+  if (expression.kind !== 'index' || expression.indices.length === 0) return undefined;
+  const base = read(locate(state, expression.base, scope));
+  const index = evaluate(state, expression.indices[0], scope);
+  if (base.kind !== 'pointer' && base.kind !== 'array' && base.kind !== 'container') return undefined;
+  const size = sizeOf(state, base.element);
+  if (index.kind !== 'number' || size === undefined) return undefined;
+  const to = base.kind === 'pointer' ? base.to : base.buffer;
+  const start = base.kind === 'container' ? 0 : base.offset;
+  return { kind: 'pointer', to, offset: start + index.value * size, element: base.element };
+}
+
+/** A pointer to a variable. */
+export function pointerTo(cell: Cell): PointerValue {
+  const type = cell.type ?? typeOfCell(cell);
+  return { kind: 'pointer', to: bufferOf(cell), offset: 0, element: withoutReference(type) };
+}
+
+function typeOfCell(cell: Cell): HostType {
+  if (cell.value.kind === 'struct' || cell.value.kind === 'container') return cell.value.type;
+  if (cell.value.kind === 'pointer') return { kind: 'pointer', to: cell.value.element };
+  return cell.value.kind === 'number' ? { kind: 'arithmetic', name: cell.value.of } : { kind: 'auto' };
+}

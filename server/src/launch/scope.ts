@@ -1,0 +1,244 @@
+/** Scopes of host code and the index of what a translation unit declares. */
+import type {
+  AliasDeclaration,
+  Declaration,
+  EnumDeclaration,
+  FunctionDeclaration,
+  NamespaceDeclaration,
+  QualifiedName,
+  RecordDeclaration,
+  TemplateArgument,
+  VariableDeclaration,
+} from '../parse/ast';
+import type { HostType, RecordType } from './host-type';
+import type { Cell } from './value';
+
+export interface Scope {
+  readonly parent?: Scope;
+  /** variables, parameters, value template parameters */
+  readonly values: Map<string, Cell>;
+  /** local types and type template parameters */
+  readonly types: Map<string, HostType>;
+  /** of namespaces and records */
+  readonly symbols?: Map<string, HostSymbol[]>;
+  /** of a namespace: its name, '' for the global one and anonymous ones */
+  readonly namespace?: string;
+  readonly usings?: QualifiedName[];
+  /** the object a method runs on */
+  readonly self?: Cell;
+  readonly record?: RecordType;
+  /** Values that a caller of evaluateConstant supplies. */
+  readonly outside?: (name: string) => Cell | undefined;
+}
+
+export type HostSymbol =
+  | { readonly kind: 'function'; readonly declaration: FunctionDeclaration; readonly scope: Scope }
+  | VariableSymbol
+  | { readonly kind: 'record'; readonly declaration: RecordDeclaration; readonly scope: Scope }
+  | EnumSymbol
+  | { readonly kind: 'enumerator'; readonly of: EnumSymbol; readonly index: number }
+  | { readonly kind: 'alias'; readonly declaration: AliasDeclaration; readonly scope: Scope }
+  | { readonly kind: 'namespace'; readonly scope: Scope }
+  | { readonly kind: 'using'; readonly name: QualifiedName; readonly scope: Scope };
+
+export interface VariableSymbol {
+  readonly kind: 'variable';
+  readonly declaration: VariableDeclaration;
+  readonly scope: Scope;
+  /** Made at the first use. */
+  cell?: Cell;
+  evaluating?: boolean;
+}
+
+export interface EnumSymbol {
+  readonly kind: 'enum';
+  readonly declaration: EnumDeclaration;
+  readonly scope: Scope;
+  values?: readonly (number | undefined)[];
+}
+
+/** Definitions that stand outside of their record: `void A::f() {}`, `const int A::n = 4;`, by `A::f`. */
+export interface OutOfClass {
+  readonly functions: Map<string, { declaration: FunctionDeclaration; scope: Scope }[]>;
+  readonly variables: Map<string, VariableDeclaration>;
+}
+
+export interface HostIndex {
+  readonly root: Scope;
+  readonly outOfClass: OutOfClass;
+  /** Every function with a body, methods too, in the order of the text. */
+  readonly functions: readonly IndexedFunction[];
+  /** `template void run<float, 4>(…);` */
+  readonly instantiations: readonly { readonly name: string; readonly arguments: readonly TemplateArgument[] }[];
+}
+
+export interface IndexedFunction {
+  readonly declaration: FunctionDeclaration;
+  readonly scope: Scope;
+  /** of a method defined inside its record */
+  readonly record?: RecordDeclaration;
+}
+
+export function childScope(parent: Scope, extra: Partial<Scope> = {}): Scope {
+  return { parent, values: new Map(), types: new Map(), ...extra };
+}
+
+/** Sorts a unit's declarations by name. */
+export function indexUnit(declarations: readonly Declaration[]): HostIndex {
+  const functions: IndexedFunction[] = [];
+  const root: Scope = { values: new Map(), types: new Map(), symbols: new Map(), namespace: '', usings: [] };
+  const index = {
+    root,
+    outOfClass: { functions: new Map(), variables: new Map() },
+    functions,
+    instantiations: [] as { name: string; arguments: readonly TemplateArgument[] }[],
+  };
+  addDeclarations(index, declarations, root);
+  return index;
+}
+
+type IndexInProgress = HostIndex & {
+  functions: IndexedFunction[];
+  instantiations: HostIndex['instantiations'][number][];
+};
+
+function addDeclarations(index: IndexInProgress, declarations: readonly Declaration[], scope: Scope): void {
+  for (const declaration of declarations) addDeclaration(index, declaration, scope);
+}
+
+function addDeclaration(index: IndexInProgress, declaration: Declaration, scope: Scope): void {
+  switch (declaration.kind) {
+    case 'function':
+      addFunction(index, declaration, scope);
+      break;
+    case 'namespace':
+      addNamespace(index, declaration, scope);
+      break;
+    case 'record':
+      addSymbol(scope, declaration, index);
+      for (const member of declaration.members ?? []) {
+        if (member.kind === 'function' && member.body) {
+          index.functions.push({ declaration: member, scope, record: declaration });
+        }
+      }
+      break;
+    case 'instantiation':
+      addInstantiation(index, declaration.declaration);
+      break;
+    default:
+      addSymbol(scope, declaration, index);
+  }
+}
+
+function addFunction(index: IndexInProgress, declaration: FunctionDeclaration, scope: Scope): void {
+  if (declaration.body) index.functions.push({ declaration, scope });
+  const parts = declaration.name.parts;
+  if (parts.length > 1) {
+    const key = `${parts[parts.length - 2].name}::${parts[parts.length - 1].name}`;
+    append(index.outOfClass.functions, key, { declaration, scope });
+  } else addSymbol(scope, declaration, index);
+}
+
+function addInstantiation(index: IndexInProgress, declaration: Declaration): void {
+  if (declaration.kind !== 'function') return;
+  const part = declaration.name.parts.at(-1);
+  if (part?.templateArguments) index.instantiations.push({ name: part.name, arguments: part.templateArguments });
+}
+
+function addNamespace(index: IndexInProgress, declaration: NamespaceDeclaration, scope: Scope): void {
+  if (declaration.alias) {
+    append(scope.symbols, declaration.name, { kind: 'using', name: declaration.alias, scope });
+    return;
+  }
+  // The names of anonymous and inline namespaces are those of the namespace around them.
+  if (declaration.name === '' || declaration.isInline) {
+    addDeclarations(index, declaration.members, scope);
+    return;
+  }
+  const known = scope.symbols?.get(declaration.name)?.find((symbol) => symbol.kind === 'namespace');
+  const inner =
+    known?.kind === 'namespace'
+      ? known.scope
+      : childScope(scope, { symbols: new Map(), namespace: declaration.name, usings: [] });
+  if (!known) append(scope.symbols, declaration.name, { kind: 'namespace', scope: inner });
+  addDeclarations(index, declaration.members, inner);
+}
+
+/** Adds one declaration to the symbols of a namespace or record scope. */
+export function addSymbol(scope: Scope, declaration: Declaration, index?: HostIndex): void {
+  const symbols = scope.symbols;
+  if (!symbols) return;
+  switch (declaration.kind) {
+    case 'function':
+      append(symbols, lastName(declaration.name), { kind: 'function', declaration, scope });
+      break;
+    case 'variable':
+      addVariable(scope, declaration, index);
+      break;
+    case 'record':
+      if (declaration.name) append(symbols, lastName(declaration.name), { kind: 'record', declaration, scope });
+      break;
+    case 'enum':
+      addEnum(scope, declaration);
+      break;
+    case 'alias':
+      append(symbols, declaration.name, { kind: 'alias', declaration, scope });
+      addInlineType(scope, declaration.type);
+      break;
+    case 'using':
+      if (declaration.isDirective) scope.usings?.push(declaration.name);
+      else append(symbols, lastName(declaration.name), { kind: 'using', name: declaration.name, scope });
+      break;
+    default:
+  }
+}
+
+function addVariable(scope: Scope, declaration: VariableDeclaration, index: HostIndex | undefined): void {
+  const scoped = declaration.scope;
+  addInlineType(scope, declaration.type);
+  if (scoped && declaration.name && index) {
+    const owner = scoped.parts.filter((part) => part.name !== declaration.name).at(-1)?.name ?? '';
+    index.outOfClass.variables.set(`${owner}::${declaration.name}`, declaration);
+    return;
+  }
+  if (declaration.name) append(scope.symbols, declaration.name, { kind: 'variable', declaration, scope });
+}
+
+/** `enum { N = 4 } x;` and `typedef enum { A } T;` declare their enumerators too. */
+function addInlineType(scope: Scope, type: VariableDeclaration['type']): void {
+  if (type.kind === 'enum') addEnum(scope, type.enumeration);
+  if (type.kind === 'record' && type.record.name) {
+    append(scope.symbols, lastName(type.record.name), { kind: 'record', declaration: type.record, scope });
+  }
+}
+
+function addEnum(scope: Scope, declaration: EnumDeclaration): void {
+  const symbol: EnumSymbol = { kind: 'enum', declaration, scope };
+  if (declaration.name) append(scope.symbols, lastName(declaration.name), symbol);
+  if (declaration.isScoped) return;
+  for (const [index, enumerator] of (declaration.enumerators ?? []).entries()) {
+    append(scope.symbols, enumerator.name, { kind: 'enumerator', of: symbol, index });
+  }
+}
+
+function append<T>(map: Map<string, T[]> | undefined, key: string, value: T): void {
+  const list = map?.get(key);
+  if (list) list.push(value);
+  else map?.set(key, [value]);
+}
+
+export function lastName(name: QualifiedName): string {
+  return name.parts.at(-1)?.name ?? '';
+}
+
+/** `a::b::c` */
+export function spelledName(name: QualifiedName): string {
+  return name.parts.map((part) => part.name).join('::');
+}
+
+/** The namespaces around a scope, outermost first. */
+export function namespacePath(scope: Scope): string[] {
+  const path: string[] = [];
+  for (let at: Scope | undefined = scope; at; at = at.parent) if (at.namespace) path.unshift(at.namespace);
+  return path;
+}

@@ -1,0 +1,79 @@
+/** Library types whose headers are not read: containers, smart pointers and the usual traits. */
+import { type HostType, withoutReference } from './host-type';
+import { type BoundArgument, number, truth } from './value';
+
+type Make = (types: readonly HostType[], values: readonly BoundArgument[]) => HostType | undefined;
+
+const containerNames = [
+  'vector',
+  'device_vector',
+  'host_vector',
+  'deque',
+  'initializer_list',
+  'span',
+  'valarray',
+  'list',
+];
+const smartPointers = ['unique_ptr', 'shared_ptr'];
+const transparent = [
+  'remove_reference_t',
+  'remove_cv_t',
+  'remove_cvref_t',
+  'decay_t',
+  'add_const_t',
+  'remove_const_t',
+  'type_identity_t',
+  'reference_wrapper',
+];
+
+const charType: HostType = { kind: 'arithmetic', name: 'char' };
+
+function numberArgument(argument: BoundArgument | undefined): number | undefined {
+  return argument?.kind === 'value' && argument.value.kind === 'number' ? argument.value.value : undefined;
+}
+
+function integralConstant(value: BoundArgument | undefined): HostType | undefined {
+  return value?.kind === 'value' ? { kind: 'constant', value: value.value } : undefined;
+}
+
+const makers: ReadonlyMap<string, Make> = new Map<string, Make>([
+  ...[...containerNames, ...smartPointers].map((name): [string, Make] => [
+    name,
+    ([element]) => container(name, element),
+  ]),
+  ...transparent.map((name): [string, Make] => [name, ([type]) => type && withoutReference(type)]),
+  [
+    'array',
+    ([element], [, size]) => element && { kind: 'container', name: 'array', element, length: numberArgument(size) },
+  ],
+  ['device_ptr', ([element]) => element && { kind: 'pointer', to: element }],
+  ['string', () => ({ kind: 'container', name: 'string', element: charType })],
+  ['integral_constant', (_types, [, value]) => integralConstant(value)],
+  ['bool_constant', (_types, [value]) => integralConstant(value)],
+  ['true_type', () => ({ kind: 'constant', value: number(1, 'bool') })],
+  ['false_type', () => ({ kind: 'constant', value: number(0, 'bool') })],
+  ['conditional_t', (_types, values) => chosen(values)],
+]);
+
+function container(name: string, element: HostType | undefined): HostType | undefined {
+  if (!element) return undefined;
+  const of = element.kind === 'array' ? element.of : element;
+  return { kind: 'container', name, element: of };
+}
+
+function chosen(values: readonly BoundArgument[]): HostType | undefined {
+  const [condition, then, otherwise] = values;
+  const holds = condition?.kind === 'value' ? truth(condition.value) : undefined;
+  const choice = holds === undefined ? undefined : holds ? then : otherwise;
+  return choice?.kind === 'type' ? choice.type : undefined;
+}
+
+/** `std::vector<T>` and its kin, by the last part of their name. */
+export function standardType(name: string, given: readonly BoundArgument[]): HostType | undefined {
+  const types = given.flatMap((argument) => (argument.kind === 'type' ? [argument.type] : []));
+  return makers.get(name)?.(types, given);
+}
+
+export function isSmartPointer(type: HostType): boolean {
+  return type.kind === 'container' && smartPointers.includes(type.name);
+}

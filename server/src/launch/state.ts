@@ -1,0 +1,115 @@
+/** What one run of the host interpreter carries along. */
+import type { FunctionDeclaration } from '../parse/ast';
+import type { TokenStream } from '../preprocess/token';
+import type { HostType, RecordType } from './host-type';
+import type { LaunchRecorder } from './launch-recorder';
+import type { HostIndex, Scope } from './scope';
+import type { Buffer, Cell, Value } from './value';
+
+export interface Frame {
+  /** Name of the running function, for launches and messages. */
+  readonly name: string;
+  /** Values of the returns met so far; several when a condition was not known. */
+  readonly returns: Value[];
+  readonly resultType?: HostType;
+  /** Run for its own sake (main, or a function nobody calls): goes on behind a return while launches are still to come. */
+  readonly isEntry: boolean;
+}
+
+export interface HostState {
+  readonly index: HostIndex;
+  readonly tokens?: TokenStream;
+  /** Values of unknown variables by name, given by the user. */
+  readonly assume: ReadonlyMap<string, number>;
+  /** Steps left. At 0 nothing more is evaluated. */
+  steps: number;
+  /** Depth of host calls, of expressions and statements, and of branches whose condition is not known. */
+  depth: number;
+  nesting: number;
+  uncertain: number;
+  frame: Frame;
+  /** exit() or abort() was called; the statement it stands in undoes it. */
+  exiting: boolean;
+  /** The innermost loop may have ended earlier than it was run, or a round of it. */
+  doubtful: boolean;
+  /** Old values of the cells written since each open journal was begun, outermost first. */
+  readonly journals: Map<Cell, Value>[];
+  readonly recorder?: LaunchRecorder;
+  /** What the host copied into device symbols, by name. */
+  readonly symbols: Map<string, Cell>;
+  readonly active: Map<FunctionDeclaration, number>;
+  /** Records and aliases that are being resolved, against those that contain themselves. */
+  readonly layouts: Set<unknown>;
+  readonly records: Map<object, Map<string, { readonly from: Scope; readonly type: RecordType }>>;
+  readonly enums: Map<object, HostType>;
+  /** Buffers behind objects of which only the name is known: `tensor.data_ptr()`. */
+  readonly outside: Map<string, Buffer>;
+}
+
+export const budgets = {
+  /** Steps (statements and expressions) over a whole unit. */
+  steps: 200_000,
+  /** Steps of one loop without launches, then its variables are unknown. */
+  quietLoop: 3_000,
+  /** Steps of one loop with launches. */
+  launchLoop: 20_000,
+  /** Loops of known trip count without launches are not run beyond this many rounds. */
+  quietRounds: 512,
+  callDepth: 40,
+  /** Activations of one function inside branches that may not be taken. */
+  uncertainRecursion: 2,
+  nesting: 600,
+} as const;
+
+/** Takes one step; false when none is left. */
+export function step(state: HostState): boolean {
+  if (state.steps <= 0) return false;
+  state.steps--;
+  return true;
+}
+
+export interface StateOptions {
+  readonly tokens?: TokenStream;
+  readonly assume?: ReadonlyMap<string, number>;
+  readonly recorder?: LaunchRecorder;
+  readonly steps?: number;
+}
+
+/** A state that knows the unit's declarations and has run nothing yet. */
+export function createState(index: HostIndex, options: StateOptions = {}): HostState {
+  return {
+    index,
+    tokens: options.tokens,
+    assume: options.assume ?? new Map(),
+    steps: options.steps ?? budgets.steps,
+    depth: 0,
+    nesting: 0,
+    uncertain: 0,
+    frame: { name: '', returns: [], isEntry: false },
+    exiting: false,
+    doubtful: false,
+    journals: [],
+    recorder: options.recorder,
+    symbols: new Map(),
+    active: new Map(),
+    layouts: new Set(),
+    records: new Map(),
+    enums: new Map(),
+    outside: new Map(),
+  };
+}
+
+/** The source text of a node, tokens joined, cut to a length a message can hold. */
+export function sourceText(state: HostState, node: { readonly first: number; readonly last: number }): string {
+  const tokens = state.tokens;
+  if (!tokens) return '';
+  let text = '';
+  for (let at = node.first; at <= node.last && at < tokens.count && text.length < 48; at++) {
+    text += text !== '' && wordly(text.at(-1)) && wordly(tokens.text[at][0]) ? ` ${tokens.text[at]}` : tokens.text[at];
+  }
+  return text.length > 44 ? `${text.slice(0, 41)}...` : text;
+}
+
+function wordly(character: string | undefined): boolean {
+  return character !== undefined && /\w/.test(character);
+}

@@ -1,0 +1,186 @@
+/** Execution of host statements. A condition that is not known runs both sides and keeps what they agree on. */
+import type { CompoundStatement, IfStatement, Statement, VariableDeclaration } from '../parse/ast';
+import { declareAll, declareLocal } from './declaration';
+import { evaluate } from './expression';
+import { fromList } from './initialise';
+import { runLoop, runRangeLoop } from './loop';
+import { apply, applyEither, type Outcome, tryOut, watch } from './memory';
+import { childScope, type Scope } from './scope';
+import { type HostState, step } from './state';
+import { runSwitch } from './switch';
+import { truth, unknown, type Value } from './value';
+
+/** exit: the program ends here, so a person would not look at this way. stop: the budget is used up. */
+export type Completion = 'next' | 'break' | 'continue' | 'return' | 'exit' | 'stop';
+
+/** Runs a function's body; exit() inside of it reaches the caller's statement. */
+export function runFunctionBody(state: HostState, body: CompoundStatement, scope: Scope): void {
+  if (runList(state, body.body, childScope(scope), body.last) === 'exit') state.exiting = true;
+}
+
+/** Runs the body of a lambda. */
+export function runLambdaBody(state: HostState, body: CompoundStatement, scope: Scope): void {
+  runFunctionBody(state, body, scope);
+}
+
+/** Runs statements one after another. `last`: the token that closes them. */
+export function runList(state: HostState, list: readonly Statement[], scope: Scope, last: number): Completion {
+  for (const [index, statement] of list.entries()) {
+    const completion = runStatement(state, statement, scope);
+    if (completion === 'next') continue;
+    const mayLeave = completion === 'return' || completion === 'exit';
+    const next = list[index + 1];
+    // `if (argc < 2) return 1;` does not keep us from the launches behind it.
+    const goesOn = mayLeave && state.frame.isEntry && next && state.recorder?.holdsUnseen(next.first, last);
+    if (!goesOn) return completion;
+  }
+  return 'next';
+}
+
+/** Runs one statement in a scope. */
+export function runStatement(state: HostState, statement: Statement, scope: Scope): Completion {
+  if (!step(state)) return 'stop';
+  const completion = runKind(state, statement, scope);
+  if (!state.exiting) return completion;
+  state.exiting = false;
+  return 'exit';
+}
+
+function runKind(state: HostState, statement: Statement, scope: Scope): Completion {
+  switch (statement.kind) {
+    case 'compound':
+      return runList(state, statement.body, childScope(scope), statement.last);
+    case 'declaration':
+      declareAll(state, statement.declarations, scope);
+      return 'next';
+    case 'expression':
+      evaluate(state, statement.expression, scope);
+      return 'next';
+    case 'if':
+      return runIf(state, statement, childScope(scope));
+    case 'for':
+    case 'while':
+    case 'do':
+      return runLoop(state, statement, childScope(scope));
+    case 'rangeFor':
+      return runRangeLoop(state, statement, childScope(scope));
+    case 'switch':
+      return runSwitch(state, statement, childScope(scope));
+    case 'break':
+    case 'continue':
+      return statement.kind;
+    case 'return':
+      if (statement.value) state.frame.returns.push(returned(state, statement.value, scope));
+      return 'return';
+    case 'try':
+      return runStatement(state, statement.body, scope);
+    default:
+      return 'next';
+  }
+}
+
+/** `return {a, b};` takes the type of the function. */
+function returned(state: HostState, value: Parameters<typeof evaluate>[1], scope: Scope): Value {
+  const type = state.frame.resultType;
+  return value.kind === 'initList' && type ? fromList(state, value, type, scope) : evaluate(state, value, scope);
+}
+
+/** Value of a condition, which may declare a variable. */
+export function evaluateCondition(state: HostState, condition: IfStatement['condition'], scope: Scope): Value {
+  if (condition.kind !== 'variable') return evaluate(state, condition, scope);
+  declareLocal(state, condition satisfies VariableDeclaration, scope);
+  return (condition.name && scope.values.get(condition.name)?.value) || unknown('a condition');
+}
+
+function runIf(state: HostState, statement: IfStatement, scope: Scope): Completion {
+  if (statement.initializer) runStatement(state, statement.initializer, scope);
+  const holds = truth(evaluateCondition(state, statement.condition, scope));
+  if (state.exiting) return 'exit';
+  if (holds === undefined) return runBoth(state, statement, scope);
+  const [chosen, other] = holds ? [statement.then, statement.else] : [statement.else, statement.then];
+  if (other) lookInto(state, other, scope);
+  if (!chosen) return 'next';
+  return runUnlessExit(state, chosen, other, scope);
+}
+
+/** A way that ends the program is undone: the other one is what a person would run. */
+function runUnlessExit(state: HostState, chosen: Statement, other: Statement | undefined, scope: Scope): Completion {
+  const returns = state.frame.returns.length;
+  const { result, before } = watch(state, () => runStatement(state, chosen, childScope(scope)));
+  if (result !== 'exit') return result;
+  apply(state, before);
+  state.frame.returns.length = returns;
+  if (!other) return 'next';
+  const alternative = runStatement(state, other, childScope(scope));
+  return alternative;
+}
+
+/** Runs a way that is not taken only for the launches in it that nobody has seen, and undoes it. */
+export function lookInto(state: HostState, statement: Statement, scope: Scope): void {
+  const recorder = state.recorder;
+  if (!recorder?.holdsUnseen(statement.first, statement.last)) return;
+  const returns = state.frame.returns.length;
+  recorder.speculation++;
+  state.uncertain++;
+  tryOut(state, () => runStatement(state, statement, childScope(scope)));
+  state.uncertain--;
+  recorder.speculation--;
+  state.frame.returns.length = returns;
+}
+
+interface Way {
+  readonly completion: Completion;
+  readonly outcome: Outcome;
+}
+
+/** Runs something as one of several ways that may be taken, and undoes it. */
+export function tryWay(state: HostState, run: () => Completion): Way {
+  state.uncertain++;
+  const returns = state.frame.returns.length;
+  const { result, outcome } = tryOut(state, run);
+  if (result === 'exit') state.frame.returns.length = returns;
+  state.uncertain--;
+  return { completion: result, outcome };
+}
+
+function runBoth(state: HostState, statement: IfStatement, scope: Scope): Completion {
+  const then = tryWay(state, () => runStatement(state, statement.then, childScope(scope)));
+  const otherwise = statement.else;
+  const second: Way = otherwise
+    ? tryWay(state, () => runStatement(state, otherwise, childScope(scope)))
+    : { completion: 'next', outcome: new Map() };
+  return join(state, [then, second]);
+}
+
+/** What holds behind several ways of which one was taken: those that go on count, unless none does. */
+export function join(state: HostState, ways: readonly Way[]): Completion {
+  const [first, ...others] = preferred(ways);
+  if (!first) return ways[0]?.completion ?? 'next';
+  if (first.completion === 'next' && ways.some((way) => way.completion === 'break' || way.completion === 'continue')) {
+    state.doubtful = true;
+  }
+  if (others.length === 0) {
+    apply(state, first.outcome);
+    return first.completion;
+  }
+  joinOutcomes(state, [first, ...others]);
+  return first.completion;
+}
+
+/** The ways that go on; else those that stay in the loop, else those that return. */
+function preferred(ways: readonly Way[]): readonly Way[] {
+  for (const completion of ['next', 'continue', 'break', 'return', 'stop'] as const) {
+    const list = ways.filter((way) => way.completion === completion);
+    if (list.length > 0) return list;
+  }
+  return [];
+}
+
+function joinOutcomes(state: HostState, ways: readonly Way[]): void {
+  let outcome = ways[0].outcome;
+  for (const way of ways.slice(1, -1)) {
+    const before = outcome;
+    outcome = tryOut(state, () => applyEither(state, before, way.outcome)).outcome;
+  }
+  applyEither(state, outcome, ways[ways.length - 1].outcome);
+}

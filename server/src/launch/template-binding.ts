@@ -1,0 +1,112 @@
+/** Binding of template parameters to arguments: given, deduced from a call, or defaulted. */
+import type { FunctionDeclaration, TemplateParameter } from '../parse/ast';
+import { convert } from './conversion';
+import { deduceType } from './deduction';
+import type { HostType } from './host-type';
+import { makeCell } from './memory';
+import { bindArguments, resolveType } from './resolve-type';
+import type { Scope } from './scope';
+import type { HostState } from './state';
+import { type BoundArgument, type Cell, typeOf, unknown, type Value } from './value';
+
+/** Puts template parameters into a scope; a missing argument takes its default, else stays unknown under its name. */
+export function bindParameters(
+  state: HostState,
+  parameters: readonly TemplateParameter[],
+  given: readonly BoundArgument[],
+  scope: Scope,
+  deduced: ReadonlyMap<string, BoundArgument> = new Map(),
+): BoundArgument[] {
+  const result: BoundArgument[] = [];
+  for (const [index, parameter] of parameters.entries()) {
+    if (parameter.pack) {
+      const elements = index < given.length ? given.slice(index) : packOf(deduced.get(parameter.name ?? ''));
+      bindPack(parameter, elements, scope);
+      result.push(...elements);
+      break;
+    }
+    const argument = given[index] ?? deduced.get(parameter.name ?? '') ?? defaultOf(state, parameter, scope);
+    result.push(bindParameter(state, parameter, argument, scope));
+  }
+  return result;
+}
+
+function packOf(argument: BoundArgument | undefined): readonly BoundArgument[] {
+  if (!argument) return [];
+  return argument.kind === 'pack' ? argument.elements : [argument];
+}
+
+function defaultOf(state: HostState, parameter: TemplateParameter, scope: Scope): BoundArgument | undefined {
+  return parameter.default && bindArguments(state, [parameter.default], scope)[0];
+}
+
+function bindParameter(
+  state: HostState,
+  parameter: TemplateParameter,
+  argument: BoundArgument | undefined,
+  scope: Scope,
+): BoundArgument {
+  const name = parameter.name ?? '';
+  if (parameter.kind !== 'value') {
+    const type: HostType = argument?.kind === 'type' ? argument.type : { kind: 'opaque', name };
+    if (name) scope.types.set(name, type);
+    return { kind: 'type', type };
+  }
+  const type = parameter.type && resolveType(state, parameter.type, scope);
+  const value = argument?.kind === 'value' ? convert(state, argument.value, type) : openValue(state, name, type);
+  if (name) scope.values.set(name, makeCell(value, { name, type }));
+  return { kind: 'value', value };
+}
+
+function openValue(state: HostState, name: string, type: HostType | undefined): Value {
+  const assumed = state.assume.get(name);
+  if (assumed !== undefined)
+    return { kind: 'number', value: assumed, of: type?.kind === 'arithmetic' ? type.name : 'int' };
+  return unknown(`template parameter ${name} is open`, { name, roots: [name], type });
+}
+
+function bindPack(parameter: TemplateParameter, elements: readonly BoundArgument[], scope: Scope): void {
+  const name = parameter.name ?? '';
+  if (parameter.kind === 'value') {
+    const cells = elements.flatMap((element): Cell[] => (element.kind === 'value' ? [makeCell(element.value)] : []));
+    scope.values.set(name, makeCell({ kind: 'pack', elements: cells }));
+  } else {
+    const types = elements.flatMap((element) => (element.kind === 'type' ? [element.type] : []));
+    scope.types.set(name, { kind: 'pack', elements: types });
+  }
+}
+
+/** Deduces template parameters of a function from the values passed. */
+export function deduceFromCall(
+  state: HostState,
+  declaration: FunctionDeclaration,
+  values: readonly Value[],
+): Map<string, BoundArgument> {
+  const names = new Set((declaration.templateParameters ?? []).map((parameter) => parameter.name ?? ''));
+  const bound = new Map<string, BoundArgument>();
+  for (const [index, parameter] of declaration.parameters.entries()) {
+    if (parameter.pack) {
+      deducePack(parameter.type, values.slice(index), names, bound);
+      break;
+    }
+    const type = index < values.length ? typeOf(values[index]) : undefined;
+    if (type) deduceType(state, parameter.type, type, names, bound);
+  }
+  return bound;
+}
+
+/** `Args&&... args` takes the types of all that is left. */
+function deducePack(
+  pattern: FunctionDeclaration['parameters'][number]['type'],
+  rest: readonly Value[],
+  names: ReadonlySet<string>,
+  bound: Map<string, BoundArgument>,
+): void {
+  let node = pattern;
+  while (node.kind === 'reference' || node.kind === 'packExpansion')
+    node = node.kind === 'reference' ? node.to : node.of;
+  const name = node.kind === 'named' ? (node.name.parts.at(-1)?.name ?? '') : '';
+  if (!names.has(name)) return;
+  const elements = rest.map((value): BoundArgument => ({ kind: 'type', type: typeOf(value) ?? { kind: 'auto' } }));
+  bound.set(name, { kind: 'pack', elements });
+}
