@@ -1,7 +1,7 @@
 /** Quick fixes: the findings' own, each of which was simulated again before it was offered. */
 import { type CodeAction, CodeActionKind, type Range as ProtocolRange, type TextEdit } from 'vscode-languageserver';
-import { grouped } from '../report/figures';
 import type { FileReport, Finding, Fix } from '../report/report';
+import { fixEffect } from '../report/wording';
 import { diagnosticOf } from './diagnostics';
 import { overlaps, toProtocolRange } from './positions';
 
@@ -35,20 +35,6 @@ export function codeActions(
 function fixTitle(fix: Fix, finding: Finding, report: FileReport): string {
   const change = fixEffect(fix, finding, report);
   return change === undefined ? fix.title : `${fix.title} (${change})`;
-}
-
-/** `32,768 → 1,024 wavefronts`, where the simulation of the edited text gave such a figure. */
-export function fixEffect(fix: Fix, finding: Finding, report: FileReport): string | undefined {
-  const access = report.kernels
-    .filter(({ name }) => name === finding.kernel)
-    .flatMap(({ launches }) => launches.flatMap(({ accesses }) => accesses))
-    .find(({ file, line, column }) => file === finding.file && line === finding.line && column === finding.column);
-  for (const counter of ['wavefronts', 'sectors'] as const) {
-    const after = fix.after[counter];
-    if (after === undefined || access === undefined || access[counter] === after) continue;
-    return `${grouped(access[counter])} → ${grouped(after)} ${counter}`;
-  }
-  return undefined;
 }
 
 function editsByUri(fix: Fix, finding: Finding, uriOf: (file: string) => string): Record<string, TextEdit[]> {

@@ -1,21 +1,10 @@
 /** Over each kernel: occupancy, the worst conflict, how much of the moved bytes is used, and the way to the panel. */
 import type { CodeLens } from 'vscode-languageserver';
-import { conflictText, memoryFigures, percent } from '../report/figures';
-import type { FileReport, KernelReport, LaunchReport } from '../report/report';
+import type { FileReport, KernelReport } from '../report/report';
+import { launchSummary } from '../report/wording';
 import { kernelsOf } from './kernels';
 import { toProtocolRange } from './positions';
 import { simulateCommand } from './protocol';
-
-/** `50 % occupancy · 32-way conflict · 25 % of global bytes used` */
-export function launchSummary(launch: LaunchReport): string[] {
-  const { worstConflict, globalEfficiency, unknown } = memoryFigures(launch);
-  const parts: string[] = [];
-  if (launch.occupancy !== null) parts.push(`${percent(launch.occupancy.theoretical)} occupancy`);
-  if (worstConflict !== undefined) parts.push(conflictText(worstConflict));
-  if (globalEfficiency !== undefined) parts.push(`${percent(globalEfficiency)} of global bytes used`);
-  if (unknown > 0) parts.push(`${unknown} unknown`);
-  return parts;
-}
 
 export function lensTitle(kernel: KernelReport): string {
   const [launch] = kernel.launches;

@@ -2,7 +2,7 @@
 import type { Capability } from '../hardware/capabilities';
 import { conflictDegree, conflictText, dimensions, grouped, percent, sectorEfficiency } from '../report/figures';
 import type { AccessReport, KernelReport, LaunchReport } from '../report/report';
-import { assumptionsText, originText } from './hover-launch';
+import { assumptionsText, originText } from '../report/wording';
 import { lanePicture } from './lane-picture';
 
 const coordinates = ([x, y, z]: readonly [number, number, number]): string => `(${x}, ${y}, ${z})`;

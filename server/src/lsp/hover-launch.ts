@@ -2,28 +2,8 @@
 import type { Capability } from '../hardware/capabilities';
 import { describeStep, occupancySteps } from '../hardware/occupancy-steps';
 import { dimensions, grouped, percent } from '../report/figures';
-import type { KernelReport, LaunchOrigin, LaunchReport, OccupancyReport } from '../report/report';
-import { launchSummary } from './code-lens';
-
-const origins: Readonly<Record<LaunchOrigin, string>> = {
-  'launch-site': 'launched',
-  annotation: 'from the comment',
-  setting: 'from the settings',
-  'launch-bounds': 'from __launch_bounds__',
-  assumed: 'assumed: no launch was found',
-};
-
-/** `launched in line 118` */
-export function originText({ origin, line }: LaunchReport): string {
-  return line > 0 ? `${origins[origin]} in line ${line}` : origins[origin];
-}
-
-/** `n = 4096 (assumed)` */
-export function assumptionsText(launch: LaunchReport): string {
-  return launch.assumptions
-    .map(({ name, value, origin }) => `${name} = ${value}${origin === 'assumed' ? ' (assumed)' : ''}`)
-    .join(', ');
-}
+import type { KernelReport, LaunchReport, OccupancyReport } from '../report/report';
+import { assumptionsText, launchSummary, originText } from '../report/wording';
 
 const registerOrigins: Readonly<Record<OccupancyReport['registersOrigin'], string>> = {
   compiler: 'by the compiler',

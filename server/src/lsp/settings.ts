@@ -3,9 +3,8 @@ import * as path from 'node:path';
 import type { AnalysisOptions } from '../analysis/request';
 import { capability } from '../hardware/capabilities';
 import { parseDefine } from '../workspace/compile-commands';
+import { defaultCapability, type Size, sizeOf } from '../workspace/defaults';
 import type { Workspace } from '../workspace/units';
-
-type Size = readonly [number, number, number];
 
 export interface Settings {
   readonly enable: boolean;
@@ -18,20 +17,10 @@ export interface Settings {
   readonly problems: readonly string[];
 }
 
-/** What is analysed for where nobody says: the capability that most data centres have. */
-export const defaultCapability = '9.0';
-
 type Section = Readonly<Record<string, unknown>>;
 
 const isSection = (value: unknown): value is Section =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** A size of one to three positive numbers; the missing ones are 1. */
-export function sizeOf(values: readonly number[]): Size | undefined {
-  if (values.length < 1 || values.length > 3 || !values.every((n) => Number.isSafeInteger(n) && n > 0))
-    return undefined;
-  return [values[0], values[1] ?? 1, values[2] ?? 1];
-}
 
 /** Reads the section; whatever it holds, settings come out. */
 export function readSettings(section: unknown): Settings {

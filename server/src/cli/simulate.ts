@@ -1,0 +1,39 @@
+/** `warplens simulate`: everything about one kernel. */
+import { analyzeSources } from './analysis';
+import type { Output } from './check';
+import { painter } from './excerpt';
+import { formatSimulation } from './format-simulation';
+import { analysisOptions, type SharedOptions, workspaceOf } from './options';
+import { exitStatus, UsageProblem } from './problem';
+import { loadSource } from './sources';
+
+export const simulateFormats = ['text', 'json'] as const;
+
+export interface SimulateOptions extends SharedOptions {
+  readonly kernel: string;
+  readonly format: (typeof simulateFormats)[number];
+}
+
+/** Simulates one kernel of one file under each capability asked for. @throws UsageProblem when it is not there */
+export function simulate(file: string, options: SimulateOptions, output: Output): number {
+  const source = loadSource(file);
+  if (!('text' in source)) throw new UsageProblem(source.problem);
+  const reports = analyzeSources([source], analysisOptions(options), workspaceOf(options), output.complain);
+  const found = reports.some(({ files }) => files.some(({ kernels }) => kernels.length > 0));
+  if (!found) {
+    const all = analysisOptions({ ...options, kernel: undefined, cc: undefined });
+    const [everything] = analyzeSources([source], all.slice(0, 1), workspaceOf(options), output.complain);
+    const names = [...new Set(everything.files.flatMap(({ kernels }) => kernels.map(({ name }) => name)))];
+    const others = names.length > 0 ? `its kernels are ${names.join(', ')}` : 'it has no kernels';
+    throw new UsageProblem(`${file}: no kernel ${options.kernel}; ${others}`);
+  }
+  if (options.format === 'json')
+    output.write(`${JSON.stringify(reports.length === 1 ? reports[0] : reports, null, 2)}\n`);
+  else {
+    const paint = painter(output.hasColour);
+    for (const { files, computeCapability } of reports) {
+      for (const { kernels } of files) output.write(formatSimulation(kernels, computeCapability, paint));
+    }
+  }
+  return exitStatus.clean;
+}
