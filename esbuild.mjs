@@ -35,7 +35,7 @@ const builds = [
   forNode('server/src/cli/main.ts', 'dist/cli.js', { banner: { js: '#!/usr/bin/env node' } }),
   {
     ...common,
-    entryPoints: { panel: 'client/src/panel/panel.ts' },
+    entryPoints: ['client/src/panel/panel.ts', 'client/src/panel/panel.css'],
     outdir: 'dist',
     platform: 'browser',
     target: 'es2022',
