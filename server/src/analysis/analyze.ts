@@ -2,7 +2,7 @@
 import type { ExecutionBudget } from '../execute/execution';
 import { capability } from '../hardware/capabilities';
 import { memoryModel } from '../hardware/memory-model';
-import { launchBounds, readAnnotations } from '../launch/annotation';
+import { type Annotation, readAnnotations } from '../launch/annotation';
 import { findLaunches } from '../launch/find-launches';
 import { createUnitContext, lowerKernel } from '../lower/lower-kernel';
 import type { UnitContext } from '../lower/context';
@@ -24,7 +24,8 @@ import { suppressed } from '../rules/suppression';
 import { type Fingerprint, Fingerprints } from './fingerprint';
 import { type FoundKernel, findKernels } from './kernels';
 import { matchLaunches, type Launch } from './launches';
-import { type Annotated, planLaunches, type PlannedLaunch } from './launch-plan';
+import { launchBoundsOf } from './bounds';
+import { planLaunches, type PlannedLaunch } from './launch-plan';
 import type { AnalysisRequest } from './request';
 import { type Simulation, simulateLaunch } from './simulate';
 
@@ -62,7 +63,7 @@ interface Unit {
   readonly source: PreprocessResult;
   readonly context: UnitContext;
   readonly launches: readonly Launch[];
-  readonly annotations: ReadonlyMap<FoundKernel, Annotated>;
+  readonly annotations: ReadonlyMap<FoundKernel, Annotation>;
   readonly fingerprints: Fingerprints;
   readonly locate: (first: number, last: number) => Location;
 }
@@ -166,7 +167,7 @@ function kernelResult(unit: Unit, kernel: FoundKernel, results: Map<string, Kern
   const plans = planLaunches({
     launches: unit.launches.filter((l) => l.kernel.declaration === kernel.declaration),
     annotation: unit.annotations.get(kernel),
-    maxThreads: launchBounds(kernel.declaration)?.maxThreads,
+    maxThreads: launchBoundsOf(unit.context, kernel, [])?.maxThreads,
     options: unit.request.options,
   });
   const { options } = unit.request;
@@ -256,7 +257,7 @@ function launchReport(unit: Unit, kernel: FoundKernel, { plan, simulation, progr
     block: sample.shape.block,
     dynamicSharedBytes: plan.dynamicSharedBytes,
     assumptions: sample.assumptions,
-    occupancy: occupancyReport(program, plan, launchBounds(kernel.declaration), unit.request.options),
+    occupancy: occupancyReport(program, plan, launchBoundsOf(unit.context, kernel, templateArgumentsOf(kernel, plan)), unit.request.options),
     accesses: accessReports(simulation, unit.locate),
     branches: branchReports(simulation, unit.locate),
     warpInstructions: sample.execution.blockExecutions.reduce((sum, n, i) => sum + n * program.blocks[i].instructions.length, 0),

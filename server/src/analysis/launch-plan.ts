@@ -1,4 +1,5 @@
 /** Which launches of a kernel are analysed: found ones, an annotation's, bounds, settings, or a stated assumption. */
+import type { Annotation } from '../launch/annotation';
 import type { HostValue } from '../launch/host-value';
 import type { Launch } from './launches';
 import type { AnalysisOptions } from './request';
@@ -21,13 +22,6 @@ export interface PlannedLaunch {
   readonly assumptions: readonly Assumption[];
 }
 
-export interface Annotated {
-  readonly block?: Triple;
-  readonly grid?: Triple;
-  readonly dynamicSharedBytes?: number;
-  readonly values: ReadonlyMap<string, number>;
-}
-
 export const DEFAULT_BLOCK: Triple = [256, 1, 1];
 
 /** Numbers of a host triple; undefined where one is not known. */
@@ -39,7 +33,7 @@ export function tripleOf(values: readonly HostValue[]): Triple | undefined {
 
 export interface PlanInputs {
   readonly launches: readonly Launch[];
-  readonly annotation: Annotated | undefined;
+  readonly annotation: Annotation | undefined;
   /** evaluated __launch_bounds__(maxThreads) */
   readonly maxThreads: number | undefined;
   readonly options: AnalysisOptions;

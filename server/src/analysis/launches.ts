@@ -1,5 +1,5 @@
 /** Found launches, matched to kernels, with their template arguments in the lowering's terms. */
-import type { FoundLaunch } from '../launch/find-launches';
+import type { FoundLaunch } from '../launch/found-launch';
 import type { HostTemplateArgument, HostTriple, HostValue } from '../launch/host-value';
 import { createContext, type UnitContext } from '../lower/context';
 import { lookupName } from '../lower/lookup';
@@ -34,7 +34,7 @@ export function matchLaunches(unit: UnitContext, kernels: readonly FoundKernel[]
   const launches: Launch[] = [];
   for (const launch of found) {
     const candidates = byName.get(launch.kernel.name) ?? [];
-    const kernel = chooseKernel(candidates, launch);
+    const kernel = candidates.find((k) => k.declaration === launch.kernel.declaration) ?? chooseKernel(candidates, launch);
     if (!kernel) continue;
     const templateArguments = templateArgumentsOf(unit, kernel, launch);
     launches.push({
@@ -45,7 +45,7 @@ export function matchLaunches(unit: UnitContext, kernels: readonly FoundKernel[]
       block: launch.block,
       dynamicSharedBytes: launch.dynamicSharedBytes,
       arguments: launch.arguments,
-      symbols: launch.symbols ?? new Map(),
+      symbols: launch.symbols,
       key: `${templateArguments.map(argumentKey).join(',')};${launch.arguments.map(hostKey).join(',')}`,
     });
   }

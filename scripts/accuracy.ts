@@ -1,0 +1,182 @@
+/**
+ * npm run accuracy: compares what Warplens says with the counters recorded on an H200 (test/hardware/recorded), line group by
+ * line group (source line × space × operation of one launch). Needs no GPU. `-- --json` prints one JSON object at the end,
+ * `-- --misses` every miss, `-- <program>` only these programs. With --check it fails below the thresholds.
+ */
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { analyzeFile } from '../server/src/analysis/analyze';
+import type { AccessReport, FileReport, LaunchReport } from '../server/src/report/report';
+
+const root = path.resolve(__dirname, '..', 'test', 'hardware');
+
+interface Group {
+  readonly file: string;
+  readonly line: number;
+  readonly space: string;
+  readonly operation: string;
+  readonly requests: number;
+  readonly wavefronts?: number;
+  readonly idealWavefronts?: number;
+  readonly sectors?: number;
+  readonly idealSectors?: number;
+}
+interface RecordedLaunch {
+  readonly function: string;
+  readonly kernel: string;
+  readonly grid: readonly [number, number, number];
+  readonly block: readonly [number, number, number];
+  readonly registersPerThread: number;
+  readonly dynamicSharedBytes: number;
+  readonly staticSharedBytes: number;
+  readonly theoreticalOccupancyPercent: number;
+  readonly groups: readonly Group[];
+}
+
+type Outcome = 'right' | 'wrong' | 'unknown' | 'data' | 'missing';
+
+interface Row {
+  readonly program: string;
+  readonly kernel: string;
+  readonly line: number;
+  readonly what: string;
+  readonly outcome: Outcome;
+  readonly totalsRight: boolean;
+  readonly measured: number;
+  readonly predicted: number;
+  readonly detail: string;
+  readonly bad: boolean;
+  readonly warned: boolean;
+}
+
+const within = (a: number, b: number, share: number): boolean => Math.abs(a - b) <= share * Math.max(Math.abs(a), Math.abs(b), 1e-9);
+
+function includeFrom(folder: string) {
+  return (name: string, quoted: boolean, from: string) => {
+    if (!quoted) return undefined;
+    const file = path.resolve(path.dirname(from), name);
+    return file.startsWith(folder) && fs.existsSync(file) ? { path: file, text: fs.readFileSync(file, 'utf8') } : undefined;
+  };
+}
+
+function analyse(program: string): FileReport {
+  const file = path.join(root, 'programs', `${program}.cu`);
+  return analyzeFile({
+    path: file,
+    text: fs.readFileSync(file, 'utf8'),
+    options: { computeCapability: '9.0', defines: new Map(), assume: new Map() },
+    include: includeFrom(path.dirname(file)),
+  });
+}
+
+const same = (a: readonly number[], b: readonly number[]): boolean => a.every((x, i) => x === b[i]);
+
+/** The launches reported for a kernel, each recorded launch matched to one of the same shape (in order where there are several). */
+function matchLaunch(report: FileReport, recorded: RecordedLaunch, used: Set<LaunchReport>): LaunchReport | undefined {
+  const launches = report.kernels.filter((k) => k.name === recorded.function).flatMap((k) => k.launches);
+  const shape = (l: LaunchReport) => same(l.grid, recorded.grid) && same(l.block, recorded.block);
+  const found = launches.find((l) => shape(l) && !used.has(l)) ?? launches.find(shape) ?? launches.find((l) => same(l.block, recorded.block)) ?? launches[0];
+  if (found) used.add(found);
+  return found;
+}
+
+function compare(program: string, recorded: RecordedLaunch, launch: LaunchReport | undefined, report: FileReport): Row[] {
+  return recorded.groups
+    .filter((g) => (g.space === 'shared' || g.space === 'global') && g.file.endsWith(`${program}.cu`))
+    .flatMap((g): Row[] => {
+      const shared = g.space === 'shared';
+      const actual = (shared ? g.wavefronts : g.sectors) ?? 0;
+      const ideal = (shared ? g.idealWavefronts : g.idealSectors) ?? 0;
+      if (ideal === 0) return [];
+      const measured = actual / ideal;
+      const parts = (launch?.accesses ?? []).filter((a) => a.line <= g.line && g.line <= a.endLine && a.space === g.space && a.operation === g.operation && a.file.endsWith(`${program}.cu`));
+      const exactLine = parts.filter((a) => a.line === g.line);
+      const chosen = exactLine.length > 0 ? exactLine : parts;
+      const sum = (f: (a: AccessReport) => number) => chosen.reduce((s, a) => s + f(a), 0);
+      const ours = sum((a) => (shared ? a.wavefronts : a.sectors));
+      const oursIdeal = sum((a) => (shared ? a.idealWavefronts : a.idealSectors));
+      const predicted = oursIdeal > 0 ? ours / oursIdeal : Number.NaN;
+      const unknown = chosen.filter((a) => a.certainty === 'unknown');
+      const reason = unknown[0]?.reason ?? '';
+      let outcome: Outcome;
+      if (chosen.length === 0) outcome = 'missing';
+      else if (oursIdeal === 0 || unknown.length === chosen.length) outcome = /loaded data|depends on/.test(reason) ? 'data' : 'unknown';
+      else outcome = within(predicted, measured, 0.02) ? 'right' : 'wrong';
+      const warned = report.diagnostics.some((d) => d.kernel === recorded.function && d.severity === 'warning' && d.line === g.line && (shared ? d.rule === 'shared-bank-conflict' : d.rule.endsWith('global-access')));
+      return [
+        {
+          program,
+          kernel: recorded.function,
+          line: g.line,
+          what: `${g.space} ${g.operation}`,
+          outcome,
+          totalsRight: within(ours, actual, 0.02),
+          measured,
+          predicted,
+          detail: `measured ${actual}/${ideal}, Warplens ${ours}/${oursIdeal}${launch ? '' : ' (launch not found)'}${reason ? ` (${reason})` : ''}`,
+          bad: measured >= 1.5,
+          warned,
+        },
+      ];
+    });
+}
+
+function main(): void {
+  const args = process.argv.slice(2);
+  const wanted = args.filter((a) => !a.startsWith('--'));
+  const rows: Row[] = [];
+  let launches = 0;
+  let shapes = 0;
+  let occupancies = 0;
+  const files = fs.readdirSync(path.join(root, 'recorded')).filter((f) => f.endsWith('.json'));
+  for (const file of files) {
+    const program = path.basename(file, '.json');
+    if (wanted.length > 0 && !wanted.includes(program)) continue;
+    const recorded = JSON.parse(fs.readFileSync(path.join(root, 'recorded', file), 'utf8')) as { launches: RecordedLaunch[] };
+    const report = analyse(program);
+    const used = new Set<LaunchReport>();
+    for (const r of recorded.launches) {
+      const launch = matchLaunch(report, r, used);
+      launches++;
+      if (launch && same(launch.grid, r.grid) && same(launch.block, r.block)) shapes++;
+      if (launch?.occupancy && launch.occupancy.staticSharedBytes === r.staticSharedBytes) occupancies++;
+      rows.push(...compare(program, r, launch, report));
+    }
+  }
+  print(rows, { launches, shapes, occupancies }, args);
+}
+
+function print(rows: readonly Row[], found: { launches: number; shapes: number; occupancies: number }, args: readonly string[]): void {
+  const independent = rows.filter((r) => r.outcome !== 'data');
+  const count = (f: (r: Row) => boolean) => independent.filter(f).length;
+  const n = Math.max(1, independent.length);
+  const right = count((r) => r.outcome === 'right');
+  const known = count((r) => r.outcome === 'right' || r.outcome === 'wrong');
+  const bad = count((r) => r.bad);
+  const result = {
+    groups: rows.length,
+    dependOnData: rows.length - independent.length,
+    coverage: known / n,
+    accuracy: right / Math.max(1, known),
+    right: right / n,
+    totals: count((r) => r.totalsRight) / n,
+    recall: count((r) => r.bad && r.warned) / Math.max(1, bad),
+    falseAlarms: rows.filter((r) => r.warned && !r.bad).length,
+    launches: found.launches,
+    launchShapes: found.shapes / Math.max(1, found.launches),
+    staticShared: found.occupancies / Math.max(1, found.launches),
+  };
+  if (args.includes('--misses')) {
+    for (const r of rows) {
+      if (r.outcome === 'right' && r.totalsRight && (!r.bad || r.warned) && !(r.warned && !r.bad)) continue;
+      const marks = [r.outcome, r.totalsRight ? '' : 'totals', r.bad && !r.warned ? 'not-warned' : '', r.warned && !r.bad ? 'FALSE-ALARM' : ''].filter((m) => m !== '').join(' ');
+      console.log(`${r.program}.cu:${r.line} ${r.kernel} ${r.what}: ${marks}; excess ${r.measured.toFixed(3)} measured, ${r.predicted.toFixed(3)} predicted; ${r.detail}`);
+    }
+  }
+  const percent = (x: number) => `${(100 * x).toFixed(1)} %`;
+  console.log(`${result.groups} line groups, ${result.dependOnData} depend on loaded data; launches ${found.launches}, shapes right ${percent(result.launchShapes)}, static shared memory right ${percent(result.staticShared)}`);
+  console.log(`right ${percent(result.right)} (coverage ${percent(result.coverage)} × accuracy ${percent(result.accuracy)}), totals ${percent(result.totals)}, recall of bad lines ${percent(result.recall)}, false alarms ${result.falseAlarms}`);
+  if (args.includes('--json')) console.log(JSON.stringify(result));
+}
+
+main();
