@@ -401,6 +401,8 @@ export interface Specifiers {
   readonly maxRegisters?: Expression;
   /** __cluster_dims__(x, y, z) */
   readonly clusterDimensions?: readonly Expression[];
+  /** __block_size__((x, y, z), (clusterX, clusterY, clusterZ)): the block's extents */
+  readonly blockSize?: readonly Expression[];
 }
 
 export type TemplateParameter = Node & {
@@ -434,6 +436,8 @@ export interface FunctionDeclaration extends Node {
   readonly isVariadic: boolean;
   /** method qualifiers */
   readonly isConst: boolean;
+  /** declared `friend` inside a record: a function of the namespace around it */
+  readonly isFriend?: boolean;
   /** constructors: member initialisers */
   readonly initializers?: readonly { readonly member: QualifiedName; readonly arguments: readonly Expression[] }[];
   /** undefined: a declaration only (also = default, = delete) */

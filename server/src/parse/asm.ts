@@ -1,0 +1,96 @@
+/** Inline assembly. */
+import { TokenKind } from '../preprocess/token';
+import type { AsmOperand, AsmStatement, Statement } from './ast';
+import { parseExpression } from './expressions';
+import { nameOfToken } from './failures';
+import { readString } from './literals';
+import type { Parser } from './parser';
+import { unknownStatement } from './simple-statements';
+import { expectSemicolon } from './statements';
+
+/** `asm volatile ("…" : outputs : inputs : clobbers);` */
+export function parseAsm(p: Parser): Statement {
+  const first = p.pos;
+  let isVolatile = false;
+  p.next();
+  while (/^(?:volatile|__volatile__|__volatile|goto|inline|__inline__)$/.test(p.tok)) {
+    if (p.tok.includes('volatile')) isVolatile = true;
+    p.next();
+  }
+  if (!p.at('(')) return unknownStatement(p, first, `'(' is missing before ${nameOfToken(p)}`);
+  const group = p.enter();
+  const template = parseText(p);
+  const sections = new Sections(p);
+  const outputs = sections.enter() ? parseOperands(p) : [];
+  const inputs = sections.enter() ? parseOperands(p) : [];
+  const clobbers = sections.enter() ? parseClobbers(p) : [];
+  // the labels of `asm goto`
+  if (sections.enter()) p.jump(p.limit);
+  p.leave(group);
+  expectSemicolon(p);
+  const statement: AsmStatement = { kind: 'asm', isVolatile, template, outputs, inputs, clobbers, first, last: p.last };
+  return statement;
+}
+
+/** The parts between colons; `::` is one token and two colons. */
+class Sections {
+  private pending = 0;
+
+  constructor(private readonly p: Parser) {}
+
+  /** Steps into the next section; false if there is none. What a section could not read, it leaves as a problem. */
+  enter(): boolean {
+    if (this.pending > 0) {
+      this.pending--;
+      return true;
+    }
+    if (!this.p.at(":") && !this.p.at("::")) return false;
+    this.pending = this.p.tok.length - 1;
+    this.p.next();
+    return true;
+  }
+}
+
+/** String literals, also with macros of unread headers between them. */
+function parseText(p: Parser): string {
+  let text = '';
+  for (;;) {
+    if (p.kindAt(p.pos) === TokenKind.string) text += readString(p.tok);
+    else if (!p.atName) return text;
+    p.next();
+    if (p.at('(') && p.isName(p.pos - 1)) p.skipGroup();
+  }
+}
+
+/** `[name] "=r"(x), "r"(y)`. An empty section stays empty. */
+function parseOperands(p: Parser): AsmOperand[] {
+  const operands: AsmOperand[] = [];
+  while (p.at('[') || p.kindAt(p.pos) === TokenKind.string || p.atName) {
+    if (p.at('[')) p.skipGroup();
+    const constraint = parseConstraint(p);
+    if (!p.at('(')) break;
+    const group = p.enter();
+    operands.push({ constraint, expression: parseExpression(p) });
+    p.leave(group);
+    if (!p.eat(',')) break;
+  }
+  return operands;
+}
+
+function parseConstraint(p: Parser): string {
+  let text = '';
+  while (p.kindAt(p.pos) === TokenKind.string || p.atName) {
+    if (!p.atName) text += readString(p.tok);
+    p.next();
+  }
+  return text;
+}
+
+function parseClobbers(p: Parser): string[] {
+  const clobbers: string[] = [];
+  while (p.kindAt(p.pos) === TokenKind.string) {
+    clobbers.push(parseText(p));
+    if (!p.eat(',')) break;
+  }
+  return clobbers;
+}

@@ -1,0 +1,229 @@
+/** Operands: literals, names, parentheses, casts by keyword, lambdas. */
+import { TokenKind } from '../preprocess/token';
+import type { CastExpression, Expression, TypeNode } from './ast';
+import { parseExpression, parseUnary } from './expressions';
+import { nameOfToken, unknownExpression } from './failures';
+import { parseCallArguments, parseInitList } from './initializers';
+import { parseLambda } from './lambdas';
+import { readCharacter, readNumber, readString } from './literals';
+import { Name } from './names';
+import { parseNew } from './new';
+import type { Parser } from './parser';
+import { parseQualifiedName } from './qualified-names';
+import { scanName, textAt } from './scan';
+import { parseCompound } from './statements';
+import { parseSimpleType, parseTypeId } from './types';
+import { operatorSymbols, Word } from './words';
+
+/** An operand without postfix operators. What is none becomes an unknown node and uses no token. */
+export function parsePrimary(p: Parser): Expression {
+  switch (p.kindAt(p.pos)) {
+    case TokenKind.number:
+      return parseNumber(p);
+    case TokenKind.string:
+      return parseStrings(p);
+    case TokenKind.character:
+      return parseCharacter(p);
+    case TokenKind.identifier:
+      return p.atName ? parseName(p) : parseKeyword(p);
+    case TokenKind.punctuator:
+      return parsePunctuator(p);
+    default:
+      return unknownExpression(p, p.pos, `an expression was expected before ${nameOfToken(p)}`);
+  }
+}
+
+function parseNumber(p: Parser): Expression {
+  const first = p.pos;
+  const literal = readNumber(p.tok);
+  p.next();
+  if (!literal) return unknownExpression(p, first, `'${p.text[first]}' is no number`);
+  return { ...literal, first, last: first };
+}
+
+function parseCharacter(p: Parser): Expression {
+  const first = p.pos;
+  const { value, type } = readCharacter(p.tok);
+  p.next();
+  return { kind: 'integer', value, type, first, last: first };
+}
+
+/** Adjacent string literals; names between them are macros of headers that were not read, and add nothing. */
+function parseStrings(p: Parser): Expression {
+  const first = p.pos;
+  let value = '';
+  for (;;) {
+    if (p.kindAt(p.pos) === TokenKind.string) value += readString(p.tok);
+    else if (!p.atName) break;
+    p.next();
+  }
+  return { kind: 'string', value, first, last: p.last };
+}
+
+function parseName(p: Parser): Expression {
+  const first = p.pos;
+  const { name, facts } = parseQualifiedName(p, 'expression');
+  const { bits } = facts;
+  const asType = (bits & (Name.type | Name.value)) === Name.type;
+  if (p.at('(') && asType) {
+    const type = namedTypeOf(name);
+    return { kind: 'cast', form: 'functional', type, arguments: parseCallArguments(p), first, last: p.last };
+  }
+  if (p.at('{') && (asType || bits === 0) && p.split === 0) {
+    const type = namedTypeOf(name);
+    return { kind: 'cast', form: 'braced', type, arguments: [parseInitList(p)], first, last: p.last };
+  }
+  return { kind: 'name', name, first, last: p.last };
+}
+
+function namedTypeOf(name: Extract<TypeNode, { kind: 'named' }>['name']): TypeNode {
+  return { kind: 'named', name, first: name.first, last: name.last, isConst: false, isVolatile: false };
+}
+
+function parsePunctuator(p: Parser): Expression {
+  const first = p.pos;
+  switch (p.tok) {
+    case '(':
+      return parseParenthesised(p);
+    case '[':
+      return parseLambda(p);
+    case '{':
+      return parseInitList(p);
+    case '::':
+      if (p.isName(p.pos + 1) || p.peek(1) === 'operator') return parseName(p);
+      if (p.peek(1) === 'new' || p.peek(1) === 'delete') {
+        p.next();
+        return parseUnary(p);
+      }
+      break;
+    default:
+      break;
+  }
+  return unknownExpression(p, first, `an expression was expected before ${nameOfToken(p)}`);
+}
+
+/** `(expression)`, a fold, or a GNU statement expression. */
+function parseParenthesised(p: Parser): Expression {
+  const first = p.pos;
+  const group = p.enter();
+  if (p.at('{')) {
+    parseCompound(p);
+    p.leave(group);
+    return unknownExpression(p, first, 'a block as an expression is not followed');
+  }
+  if (p.at('...')) return parseLeftFold(p, first, group);
+  const inner = parseExpression(p);
+  p.leave(group);
+  // the range of an operand in parentheses includes them
+  return { ...inner, first, last: p.last };
+}
+
+function parseLeftFold(p: Parser, first: number, group: ReturnType<Parser['enter']>): Expression {
+  p.next();
+  const operator = operatorSymbols.get(p.tok) ?? p.tok;
+  p.next();
+  const pack = parseUnary(p);
+  p.leave(group);
+  return { kind: 'fold', operator, pack, left: true, first, last: p.last };
+}
+
+const castForms: ReadonlyMap<string, CastExpression['form']> = new Map([
+  ['static_cast', 'static'],
+  ['reinterpret_cast', 'reinterpret'],
+  ['const_cast', 'const'],
+  ['dynamic_cast', 'dynamic'],
+]);
+
+const constants: ReadonlyMap<string, { readonly value: bigint; readonly type: 'bool' | 'nullptr' }> = new Map([
+  ['true', { value: 1n, type: 'bool' }],
+  ['false', { value: 0n, type: 'bool' }],
+  ['nullptr', { value: 0n, type: 'nullptr' }],
+]);
+
+function parseKeyword(p: Parser): Expression {
+  const first = p.pos;
+  const constant = constants.get(p.tok);
+  if (constant) {
+    p.next();
+    return { kind: 'integer', ...constant, first, last: first };
+  }
+  const form = castForms.get(p.tok);
+  if (form) return parseKeywordCast(p, form);
+  if (p.word & Word.typeWord) return parseTypeCall(p);
+  switch (p.tok) {
+    case 'this':
+      p.next();
+      return { kind: 'this', first, last: first };
+    case 'new':
+      return parseNew(p);
+    case 'operator':
+      return parseName(p);
+    case 'auto':
+    case 'decltype':
+    case '__decltype':
+      return parseTypeCall(p);
+    case 'typename':
+      return parseTypenameCall(p);
+    case 'requires':
+      return parseRequires(p);
+    case '__extension__':
+      p.next();
+      return parseUnary(p);
+    default:
+      return unknownExpression(p, first, `an expression was expected before ${nameOfToken(p)}`);
+  }
+}
+
+/** `static_cast<T>(e)`. */
+function parseKeywordCast(p: Parser, form: CastExpression['form']): Expression {
+  const first = p.pos;
+  p.next();
+  if (!p.at('<')) return unknownExpression(p, first, `'<' should follow '${p.text[first]}'`);
+  const outer = p.inAngles;
+  p.inAngles = true;
+  p.next();
+  const type = parseTypeId(p);
+  p.inAngles = outer;
+  if (p.tok[0] !== '>') return unknownExpression(p, first, "the cast's type was not understood");
+  p.splitToken(1);
+  if (!p.at('(')) return unknownExpression(p, first, "the cast's operand is missing");
+  const list = parseCallArguments(p);
+  return { kind: 'cast', form, type, arguments: list, first, last: p.last };
+}
+
+/** `float(x)`, `int{}`, `decltype(a)(b)`, `decltype(a)::value`. */
+function parseTypeCall(p: Parser): Expression {
+  const first = p.pos;
+  const type = parseSimpleType(p);
+  return castTo(p, type, first);
+}
+
+function parseTypenameCall(p: Parser): Expression {
+  const first = p.pos;
+  const name = scanName(p, p.pos + 1, 'type');
+  const after = name.end < 0 ? '' : textAt(p, name.end);
+  if (after !== '(' && after !== '{') return unknownExpression(p, first, 'a type stands here instead of an expression');
+  return castTo(p, parseSimpleType(p), first);
+}
+
+function castTo(p: Parser, type: TypeNode, first: number): Expression {
+  if (p.at('(')) {
+    const list = parseCallArguments(p);
+    return { kind: 'cast', form: 'functional', type, arguments: list, first, last: p.last };
+  }
+  if (p.at('{')) {
+    const list = parseInitList(p);
+    return { kind: 'cast', form: 'braced', type, arguments: [list], first, last: p.last };
+  }
+  return unknownExpression(p, first, `a type stands here instead of an expression, before ${nameOfToken(p)}`);
+}
+
+/** A requires-expression is stepped over: constraints choose overloads, which is not modelled. */
+function parseRequires(p: Parser): Expression {
+  const first = p.pos;
+  p.next();
+  if (p.at('(')) p.skipGroup();
+  if (p.at('{')) p.skipGroup();
+  const last = p.last;
+  return { kind: 'unknown', reason: 'constraints are not followed', first, last };
+}

@@ -1,0 +1,111 @@
+/** Qualified names with their template arguments. */
+import type { NamePart, QualifiedName } from './ast';
+import { Name } from './names';
+import type { Parser } from './parser';
+import { type AngleMode, factsOf, memberFacts, type NameFacts, templateListEnd } from './scan';
+import { parseTemplateArguments } from './template-arguments';
+import { parseConversionType } from './types';
+
+/** A name and what is known about it. */
+export interface ParsedName {
+  readonly name: QualifiedName;
+  readonly facts: NameFacts;
+  /** Token of the last part. */
+  readonly lastPart: number;
+  /** The type of a conversion operator. */
+  readonly conversion?: import('./ast').TypeNode;
+}
+
+/** Whether a name (also `~T`, `operator+`, `::x`) begins at the parser's place. */
+export function atQualifiedName(p: Parser): boolean {
+  if (p.atName || p.at('operator')) return true;
+  if (p.at('::')) return p.isName(p.pos + 1) || p.peek(1) === 'operator' || p.peek(1) === 'template';
+  return p.at('~') && p.isName(p.pos + 1);
+}
+
+/**
+ * Reads a name. `mode` says whether an undeclared name before `<` is rather a template (where a type is wanted) or must
+ * prove it. The parser must stand at a name.
+ */
+export function parseQualifiedName(p: Parser, mode: AngleMode, of?: NameFacts): ParsedName {
+  const first = p.pos;
+  const parts: NamePart[] = [];
+  let facts: NameFacts = of ?? { bits: 0, entry: undefined };
+  let qualified = of !== undefined;
+  const global = p.eat('::');
+  if (global) {
+    facts = { bits: Name.namespace, entry: { bits: Name.namespace, scope: p.globalScope } };
+    qualified = true;
+  }
+  let lastPart = p.pos;
+  let conversion: ParsedName['conversion'];
+  for (;;) {
+    const forced = p.eat('template');
+    lastPart = p.pos;
+    if (p.at('operator')) {
+      const operator = parseOperatorName(p);
+      conversion = operator.conversion;
+      facts = { bits: Name.value, entry: undefined };
+      // operator< <T>(…) names an instance
+      const list = p.at('<') && templateListEnd(p, p.pos - 1, Name.template, true, mode) >= 0;
+      parts.push(
+        list ? { name: operator.name, templateArguments: parseTemplateArguments(p) } : { name: operator.name },
+      );
+      break;
+    }
+    if (p.at('~') || p.at('!')) {
+      p.next();
+      const name = `~${p.tok}`;
+      p.next();
+      const list = p.at('<') && templateListEnd(p, p.pos - 1, Name.type, true, mode) >= 0;
+      parts.push(list ? { name, templateArguments: parseTemplateArguments(p) } : { name });
+      facts = { bits: Name.value, entry: undefined };
+      break;
+    }
+    if (!p.atName) break;
+    const name = p.tok;
+    facts = qualified ? memberFacts(p, facts, name) : factsOf(p, name);
+    qualified = true;
+    p.next();
+    if (p.at('<') && templateListEnd(p, p.pos - 1, facts.bits, forced, mode) >= 0) {
+      parts.push({ name, templateArguments: parseTemplateArguments(p) });
+    } else parts.push({ name });
+    if (!p.at('::') || !nameFollows(p)) break;
+    p.next();
+  }
+  return { name: { first, last: Math.max(first, p.last), global, parts }, facts, lastPart, conversion };
+}
+
+function nameFollows(p: Parser): boolean {
+  const next = p.peek(1);
+  return p.isName(p.pos + 1) || next === 'operator' || next === '~' || next === 'template';
+}
+
+/** `operator+`, `operator()`, `operator new[]`, `operator""_x`, `operator float`. */
+function parseOperatorName(p: Parser): { name: string; conversion?: import('./ast').TypeNode } {
+  p.next();
+  const symbol = p.tok;
+  if (symbol === '(' || symbol === '[') {
+    p.skipGroup();
+    return { name: symbol === '(' ? 'operator()' : 'operator[]' };
+  }
+  if (symbol === 'new' || symbol === 'delete') {
+    p.next();
+    const array = p.at('[') && p.peek(1) === ']';
+    if (array) p.skipGroup();
+    return { name: `operator ${symbol}${array ? '[]' : ''}` };
+  }
+  if (symbol.startsWith('"')) {
+    p.next();
+    const suffix = p.atName ? p.tok : '';
+    if (suffix) p.next();
+    return { name: `operator""${suffix || symbol.slice(2)}` };
+  }
+  if (/^[-+*/%^&|~!=<>,]/.test(symbol)) {
+    p.next();
+    return { name: `operator${symbol}` };
+  }
+  const first = p.pos;
+  const conversion = parseConversionType(p);
+  return { name: `operator ${p.text.slice(first, p.pos).join(' ')}`, conversion };
+}

@@ -1,0 +1,409 @@
+/**
+ * Looking ahead without building a tree: where a name with its template arguments ends, whether tokens form a type, whether
+ * a statement is a declaration. Scanning steps over bracket groups in one step and remembers where template argument
+ * lists end, so that deciding first and parsing afterwards stays linear.
+ *
+ * A `Cursor` is a token index times four plus the characters of that token already used (`>>` closing two lists).
+ */
+import { TokenKind } from '../preprocess/token';
+import { isKnownClassTemplate, isKnownFunctionTemplate, isKnownType } from './known-names';
+import { Name, type NameEntry } from './names';
+import type { Parser } from './parser';
+import { Word } from './words';
+
+export type Cursor = number;
+
+export function cursorAt(index: number): Cursor {
+  return index * 4;
+}
+
+export function indexOf(cursor: Cursor): number {
+  return cursor >> 2;
+}
+
+/** Spelling at a cursor: what is left of a partly used token. */
+export function textAt(p: Parser, cursor: Cursor): string {
+  const text = p.textAt(cursor >> 2);
+  return cursor & 3 ? text.slice(cursor & 3) : text;
+}
+
+/** What the parser knows or guesses about a name. */
+export interface NameFacts {
+  /** Name bits; 0 for a name nobody declared and no guess is made about. */
+  bits: number;
+  entry: NameEntry | undefined;
+}
+
+const factsOfUnknown = new Map<string, number>();
+
+/** What a name that nobody declared most likely is: by the usual libraries' names, else 0. */
+function guessBits(p: Parser, name: string): number {
+  let bits = factsOfUnknown.get(name);
+  if (bits === undefined) {
+    bits = isKnownType(name) ? Name.type : 0;
+    if (isKnownClassTemplate(name)) bits |= Name.template;
+    if (isKnownFunctionTemplate(name)) bits |= Name.value | Name.template;
+    if (factsOfUnknown.size < 10_000) factsOfUnknown.set(name, bits);
+  }
+  return bits === 0 && p.typeEvidence.has(name) ? Name.type : bits;
+}
+
+/** Facts of the first part of a name. */
+export function factsOf(p: Parser, name: string): NameFacts {
+  const entry = p.lookup(name);
+  return entry ? { bits: entry.bits, entry } : { bits: guessBits(p, name), entry: undefined };
+}
+
+/** Facts of a part behind `::`; `of` are those of what stands before. */
+export function memberFacts(p: Parser, of: NameFacts, name: string): NameFacts {
+  const entry = of.entry?.scope?.member(name);
+  return entry ? { bits: entry.bits, entry } : { bits: guessBits(p, name), entry: undefined };
+}
+
+/** Whether a name is a variable or plain function: neither type nor template. */
+export function isValueOnly(bits: number): boolean {
+  return (bits & (Name.type | Name.value | Name.template)) === Name.value;
+}
+
+// ---- template argument lists ----------------------------------------------------------------------------------------
+
+const maxAngleTokens = 20_000;
+const neverInArguments = new Set(['=', '+=', '-=', '*=', '/=', '%=', '&=', '|=', '^=', '<<=', '<<<', ';']);
+
+/**
+ * Where the template argument list that opens at `open` ends, or -1 if the `<` is a comparison. `sure`: the name before it is
+ * known to be a template, so that `&&` and `?` are parts of the arguments.
+ */
+export function angleEnd(p: Parser, open: number, sure: boolean): Cursor {
+  const key = open * 2 + (sure ? 1 : 0);
+  const known = p.angleEnds.get(key);
+  if (known !== undefined && known >> 2 <= p.limit) return known;
+  const end = searchAngleEnd(p, open, sure);
+  p.angleEnds.set(key, end);
+  return end;
+}
+
+interface OpenAngle {
+  readonly index: number;
+  readonly sure: boolean;
+}
+
+function searchAngleEnd(p: Parser, open: number, sure: boolean): Cursor {
+  const stack: OpenAngle[] = [{ index: open, sure }];
+  const fail = () => {
+    for (const angle of stack) p.angleEnds.set(angle.index * 2 + (angle.sure ? 1 : 0), -1);
+    return -1;
+  };
+  /** Closes the innermost list; true if it was the outermost. */
+  const close = (cursor: Cursor) => {
+    const angle = stack.pop();
+    if (angle) p.angleEnds.set(angle.index * 2 + (angle.sure ? 1 : 0), cursor);
+    return stack.length === 0;
+  };
+  const to = Math.min(p.limit, open + maxAngleTokens);
+  for (let i = open + 1; i < to; i++) {
+    const text = p.text[i];
+    switch (text) {
+      case '(':
+      case '[':
+      case '{':
+        if (!p.brackets.matched[i]) return fail();
+        i = p.brackets.end[i];
+        break;
+      case ')':
+      case ']':
+      case '}':
+        return fail();
+      case '<': {
+        const inner = opensAngle(p, i);
+        if (inner) stack.push(inner);
+        break;
+      }
+      case '>':
+      case '>>':
+      case '>>>':
+        for (let used = 1; used <= text.length; used++) {
+          if (close(used === text.length ? cursorAt(i + 1) : cursorAt(i) + used)) {
+            return used === text.length ? cursorAt(i + 1) : cursorAt(i) + used;
+          }
+        }
+        break;
+      case '>=':
+      case '>>=':
+        if (!sure || stack.length !== text.length - 1) return fail();
+        for (let used = 1; used < text.length; used++) close(cursorAt(i) + used);
+        return cursorAt(i) + text.length - 1;
+      case '&&':
+      case '||':
+      case '?':
+        if (text === '&&' && endsArgument(p.textAt(i + 1))) break;
+        while (stack.length > 0 && !stack[stack.length - 1].sure) {
+          const comparison = stack.pop();
+          if (comparison) p.angleEnds.set(comparison.index * 2, -1);
+        }
+        if (stack.length === 0) return -1;
+        break;
+      default:
+        if (neverInArguments.has(text) || p.classes[i] & Word.statement) return fail();
+    }
+  }
+  return fail();
+}
+
+function endsArgument(text: string): boolean {
+  return text === '>' || text === ',' || text === '...' || text === '>>' || text === '>>>';
+}
+
+/** Whether a `<` inside a template argument list opens another one; undefined if it compares. */
+function opensAngle(p: Parser, index: number): OpenAngle | undefined {
+  const before = index - 1;
+  if (p.text[before] === '__launch_bounds__' || !(p.classes[before] & Word.name)) return undefined;
+  const qualifier = p.text[before - 1];
+  if (qualifier === 'template') return { index, sure: true };
+  const name = p.text[before];
+  if (qualifier === '.' || qualifier === '->') return { index, sure: false };
+  const bits = qualifier === '::' ? guessBits(p, name) : factsOf(p, name).bits;
+  if (isValueOnly(bits)) return undefined;
+  return { index, sure: (bits & (Name.template | Name.type)) !== 0 || isStandard(p, before) };
+}
+
+/** `std::name`, or a name that ends as the library's type and value aliases do. */
+function isStandard(p: Parser, index: number): boolean {
+  const name = p.text[index];
+  if (name.endsWith('_t') || name.endsWith('_v')) return true;
+  return p.text[index - 1] === '::' && (p.text[index - 2] === 'std' || p.text[index - 2] === 'thrust');
+}
+
+// ---- names ----------------------------------------------------------------------------------------------------------
+
+export interface ScannedName {
+  end: Cursor;
+  bits: number;
+  /** Whether the name is a single identifier without template arguments. */
+  plain: boolean;
+}
+
+/** Which `<` after an undeclared name may open a template argument list. */
+export type AngleMode = 'type' | 'expression' | 'member';
+
+/**
+ * Steps over `a::b<c>::d` from `index`; end -1 if there is no name. Names of operators and destructors are not
+ * stepped over: the scan ends before them.
+ */
+export function scanName(p: Parser, index: number, mode: AngleMode): ScannedName {
+  let cursor = cursorAt(index);
+  let facts: NameFacts | undefined;
+  let plain = true;
+  if (textAt(p, cursor) === '::') {
+    cursor = cursorAt(index + 1);
+    facts = { bits: Name.namespace, entry: { bits: Name.namespace, scope: p.globalScope } };
+    plain = false;
+  }
+  let end = -1;
+  for (;;) {
+    let at = indexOf(cursor);
+    const forced = p.textAt(at) === 'template';
+    if (forced) at++;
+    if (!p.isName(at)) break;
+    facts = facts ? memberFacts(p, facts, p.text[at]) : factsOf(p, p.text[at]);
+    cursor = cursorAt(at + 1);
+    if (p.textAt(at + 1) === '<') {
+      const after = templateListEnd(p, at, facts.bits, forced, mode);
+      if (after >= 0) {
+        cursor = after;
+        plain = false;
+        // the members of a specialisation are those of the template as far as is known
+      }
+    }
+    end = cursor;
+    if (cursor & 3 || p.textAt(indexOf(cursor)) !== '::') break;
+    plain = false;
+    cursor += 4;
+  }
+  return { end, bits: facts?.bits ?? 0, plain };
+}
+
+/** End of the template argument list behind the name at `at`, or -1 if there is none there. */
+export function templateListEnd(p: Parser, at: number, bits: number, forced: boolean, mode: AngleMode): Cursor {
+  if (mode === 'member' && !forced) {
+    const end = angleEnd(p, at + 1, false);
+    return end >= 0 && textAt(p, end) === '(' ? end : -1;
+  }
+  if (isValueOnly(bits) && !forced) return -1;
+  const sure = forced || (bits & (Name.template | Name.type)) !== 0 || isStandard(p, at);
+  const end = angleEnd(p, at + 1, sure);
+  if (end < 0 || sure || mode === 'type') return end;
+  return followsTemplate(textAt(p, end)) ? end : -1;
+}
+
+/** What may stand behind the `>` of an undeclared template in an expression. */
+function followsTemplate(text: string): boolean {
+  switch (text) {
+    case '(':
+    case '::':
+    case '{':
+    case '<<<':
+    case '<<':
+    case ')':
+    case ',':
+    case ';':
+    case '>':
+    case '>>':
+    case '>>>':
+    case '}':
+    case ']':
+    case '...':
+    case '':
+      return true;
+    default:
+      return false;
+  }
+}
+
+// ---- types ----------------------------------------------------------------------------------------------------------
+
+export interface ScannedType {
+  /** Behind the type; -1 if the tokens are none. */
+  end: Cursor;
+  /** false: a name nobody declared, alone or with pointers. */
+  sure: boolean;
+  /** The type is one undeclared name and nothing else. */
+  bareName: boolean;
+}
+
+const noType: ScannedType = { end: -1, sure: false, bareName: false };
+
+/** Steps over a type specifier (`unsigned long`, `const a::b<c>`, `struct S`) without declarator. */
+export function scanTypeSpecifier(p: Parser, index: number): ScannedType {
+  let i = index;
+  let sure = false;
+  while (p.wordAt(i) & Word.qualifier) {
+    sure = true;
+    i++;
+  }
+  const word = p.wordAt(i);
+  const text = p.textAt(i);
+  let end: Cursor = -1;
+  let bare = false;
+  if (word & Word.typeWord) {
+    while (p.wordAt(i) & (Word.typeWord | Word.qualifier)) i++;
+    end = cursorAt(i);
+    sure = true;
+  } else if (text === 'decltype' || text === '__decltype') {
+    if (p.textAt(i + 1) !== '(') return noType;
+    i = p.afterGroup(i + 1);
+    while (p.textAt(i) === '::' && p.isName(i + 1)) i = indexOf(scanName(p, i + 1, 'type').end);
+    end = cursorAt(i);
+    sure = true;
+  } else if (text === 'auto') {
+    end = cursorAt(i + 1);
+    sure = true;
+  } else {
+    if (text === 'typename' || word & Word.recordKey) {
+      sure = true;
+      i++;
+    }
+    const name = scanName(p, i, 'type');
+    if (name.end < 0) return noType;
+    if (!sure && (name.bits & (Name.type | Name.value)) === Name.value) return noType;
+    if (!sure && name.bits & Name.namespace && name.plain) return noType;
+    bare = !sure && name.bits === 0;
+    sure ||= (name.bits & Name.type) !== 0;
+    end = name.end;
+  }
+  while (!(end & 3) && p.wordAt(indexOf(end)) & Word.qualifier) {
+    sure = true;
+    bare = false;
+    end += 4;
+  }
+  return { end, sure, bareName: bare };
+}
+
+/** Steps over a whole type with an abstract declarator: `const T* const&`, `int (*)(float)`, `T[4]`. */
+export function scanType(p: Parser, index: number): ScannedType {
+  const specifier = scanTypeSpecifier(p, index);
+  if (specifier.end < 0) return noType;
+  let { end, bareName } = specifier;
+  const { sure } = specifier;
+  for (;;) {
+    const text = textAt(p, end);
+    const at = indexOf(end);
+    if (end & 3) break;
+    if (text === '*' || text === '&' || text === '&&' || p.wordAt(at) & Word.qualifier) {
+      end += 4;
+      bareName = false;
+    } else if (text === '(' && isAbstractGroup(p, at, sure)) {
+      end = cursorAt(p.afterGroup(at));
+      bareName = false;
+    } else if (text === '[' && p.brackets.matched[at]) {
+      end = cursorAt(p.afterGroup(at));
+      bareName = false;
+    } else if (text === '...' && p.textAt(at + 1) !== ')') {
+      break;
+    } else break;
+  }
+  return { end, sure, bareName };
+}
+
+/** `(*)`, `(&)`, `(C::*)` or a parameter list within an abstract declarator. */
+function isAbstractGroup(p: Parser, open: number, sure: boolean): boolean {
+  const inside = p.textAt(open + 1);
+  if (inside === '*' || inside === '&' || inside === '&&') return true;
+  if (!sure) return false;
+  if (inside === ')') return p.textAt(open + 2) === '>' || p.textAt(open + 2) === ',';
+  return looksLikeParameters(p, open, true);
+}
+
+// ---- parameters or arguments ----------------------------------------------------------------------------------------
+
+/**
+ * Whether a parenthesis behind a declared name holds parameters (`void f(int a)`) rather than a variable's arguments
+ * (`dim3 grid(n, m)`). `favourParameters`: what to think of undeclared names, which are types rather than values
+ * outside functions.
+ */
+export function looksLikeParameters(p: Parser, open: number, favourParameters: boolean): boolean {
+  const outer = p.limit;
+  p.limit = Math.min(outer, p.brackets.end[open]);
+  const result = firstLooksLikeParameter(p, open + 1, favourParameters);
+  p.limit = outer;
+  return result;
+}
+
+function firstLooksLikeParameter(p: Parser, index: number, favourParameters: boolean): boolean {
+  const text = p.textAt(index);
+  if (text === '' || text === '...') return true;
+  if (text === '[' && p.textAt(index + 1) === '[') return true;
+  const word = p.wordAt(index);
+  if (word & (Word.specifier | Word.qualifier | Word.recordKey)) return true;
+  if (text === 'auto' || text === 'typename') return true;
+  const type = scanTypeSpecifier(p, index);
+  if (type.end < 0) {
+    // an undeclared macro before a parameter: `MACRO const float* a`
+    return p.isName(index) && (p.wordAt(index + 1) & (Word.qualifier | Word.typeWord)) !== 0;
+  }
+  let end = type.end;
+  let pointers = 0;
+  while (!(end & 3) && (/^(?:\*|&&?)$/.test(textAt(p, end)) || p.wordAt(indexOf(end)) & Word.qualifier)) {
+    pointers++;
+    end += 4;
+  }
+  const at = indexOf(end);
+  const next = textAt(p, end);
+  if (next === '(') return (type.sure || favourParameters) && /^(?:\*|&&?)$/.test(p.textAt(at + 1));
+  if (next === '' || next === ',' || next === '...' || next === '=' || next === '[') {
+    if (next === '=' && !type.sure) return favourParameters && !type.bareName;
+    if (next === '[' && pointers === 0) return false;
+    return type.sure || favourParameters;
+  }
+  if (p.wordAt(at) & (Word.typeWord | Word.specifier)) return true;
+  if (!p.isName(at)) return false;
+  if (pointers === 0 || type.sure || favourParameters) return true;
+  // undeclared `a * b`: a product if b is a value
+  return factsOf(p, p.text[at]).bits === 0 && /^(?:,|=|\[|)$/.test(p.textAt(at + 1)) && p.textAt(at + 1) !== '';
+}
+
+/** Whether an index holds a literal. */
+export function isLiteral(p: Parser, index: number): boolean {
+  const kind = p.kindAt(index);
+  return kind === TokenKind.number || kind === TokenKind.string || kind === TokenKind.character;
+}
