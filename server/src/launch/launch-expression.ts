@@ -9,10 +9,11 @@ import type { LaunchedKernel } from './found-launch';
 import { dim3Type, type HostType, withoutReference } from './host-type';
 import type { HostTemplateArgument } from './host-value';
 import { fromList } from './initialise';
+import { lookupQualified } from './lookup';
 import { makeCell } from './memory';
 import { dereference, read } from './place';
-import { resolveType } from './resolve-type';
-import { childScope, namespacePath, type Scope } from './scope';
+import { bindArguments, resolveType } from './resolve-type';
+import { childScope, namespacePath, type Scope, spelledName } from './scope';
 import { type HostState, sourceText } from './state';
 import { bindParameters, deduceFromCall } from './template-binding';
 import { type BoundArgument, type FunctionSymbol, type FunctionValue, number, unknown, type Value } from './value';
@@ -31,7 +32,7 @@ export function evaluateLaunch(state: HostState, launch: LaunchExpression, scope
     block: block ?? unknown('the launch gives no block'),
     shared: shared ?? number(0, 'unsigned long'),
   };
-  const kernel = evaluate(state, launch.kernel, scope);
+  const kernel = launchedKernel(state, launch.kernel, scope);
   const list = launch.arguments.flatMap((expression): Passed[] =>
     expression.kind === 'initList'
       ? [{ list: expression, value: unknown('a braced list') }]
@@ -39,6 +40,16 @@ export function evaluateLaunch(state: HostState, launch: LaunchExpression, scope
   );
   record(state, launch, sourceText(state, launch.kernel), kernel, configuration, list, scope);
   return unknown('a launch gives no value');
+}
+
+/** The function a launch starts; one that the unit does not declare keeps its name and template arguments. */
+function launchedKernel(state: HostState, expression: Expression, scope: Scope): Value {
+  const value = evaluate(state, expression, scope);
+  if (value.kind !== 'unknown' || expression.kind !== 'name' || value.uninitialised) return value;
+  if (lookupQualified(state, expression.name, scope)) return value;
+  const given = expression.name.parts.at(-1)?.templateArguments;
+  const templateArguments = given && bindArguments(state, given, scope);
+  return { kind: 'function', name: spelledName(expression.name), overloads: [], templateArguments };
 }
 
 interface Passed {
@@ -265,7 +276,8 @@ function convertArguments(
     else if (parameter.default) result.push(convert(state, evaluate(state, parameter.default, scope), type));
     else result.push(unknown('the launch does not pass it'));
   }
-  return result;
+  const extra = list.slice(declaration.parameters.length);
+  return [...result, ...extra.map(({ value }) => convert(state, value, undefined))];
 }
 
 function toParameter(state: HostState, value: Value, type: HostType): Value {

@@ -1,0 +1,154 @@
+import { check, checkMain } from './support';
+
+describe('host functions', () => {
+  it('are inlined with their arguments', () => {
+    check(
+      'int up(int a, int b) { return (a + b - 1) / b; } int main() { k<<<up(1000, 256), 256>>>(); }',
+      'k <<<(4,1,1),(256,1,1),0>>>()',
+    );
+    check(
+      'void run(float* p, int n, int b = 128) { k<<<n / b, b>>>(p, n); } int main() { float* d; cudaMalloc(&d, 4096); run(d, 1024); }',
+      'k <<<(8,1,1),(128,1,1),0>>>(d, 1024)',
+    );
+    check(
+      'void set(int& a, int* b) { a = 7; *b = 9; } int main() { int x, y; set(x, &y); k<<<x, y>>>(); }',
+      'k <<<(7,1,1),(9,1,1),0>>>()',
+    );
+    check(
+      'constexpr int fact(int n) { return n < 2 ? 1 : n * fact(n - 1); } int main() { k<<<1, fact(5)>>>(); }',
+      'k <<<(1,1,1),(120,1,1),0>>>()',
+    );
+    check(
+      'dim3 grid(int w, int h) { return dim3((w + 15) / 16, (h + 15) / 16); } int main() { k<<<grid(100, 50), dim3(16, 16)>>>(); }',
+      'k <<<(7,4,1),(16,16,1),0>>>()',
+    );
+  });
+  it('are run on their own when nobody calls them', () => {
+    check(
+      'void launch(float* out, const float* in, int n) { k<<<1, 256>>>(out, in + 4, n); }',
+      'k <<<(1,1,1),(256,1,1),0>>>(out, in+16, ?n)',
+    );
+    check(
+      'extern "C" void launch(float* p) { k<<<1, 256>>>(p); } int other() { return 1; }',
+      'k <<<(1,1,1),(256,1,1),0>>>(p)',
+    );
+    check(
+      'void inner(int n) { k<<<1, n>>>(); } void outer() { inner(3); inner(4); }',
+      'k <<<(1,1,1),(3,1,1),0>>>()',
+      'k <<<(1,1,1),(4,1,1),0>>>()',
+    );
+  });
+  it('may be unknown and change what they are given', () => {
+    checkMain('int n = 5, m = 6; read(&n, m); k<<<1, 32>>>(n, m);', 'k <<<(1,1,1),(32,1,1),0>>>(?n, 6)');
+    checkMain('int n = 5; scanf("%d", &n); k<<<1, 32>>>(n);', 'k <<<(1,1,1),(32,1,1),0>>>(?n)');
+    checkMain('int n = 5; std::cin >> n; k<<<1, 32>>>(n);', 'k <<<(1,1,1),(32,1,1),0>>>(?n)');
+    check('void get(int& n); int main() { int n = 5; get(n); k<<<1, 32>>>(n); }', 'k <<<(1,1,1),(32,1,1),0>>>(?n)');
+  });
+  it('may be lambdas', () => {
+    checkMain(
+      'int b = 64; auto run = [&](int n) { k<<<n / b, b>>>(n); }; run(128); b = 32; run(128);',
+      'k <<<(2,1,1),(64,1,1),0>>>(128)',
+      'k <<<(4,1,1),(32,1,1),0>>>(128)',
+    );
+    checkMain(
+      'int b = 64; auto run = [b](auto n) { k<<<1, b>>>(n); }; b = 1; run(5);',
+      'k <<<(1,1,1),(64,1,1),0>>>(5)',
+    );
+    check(
+      'template <typename F> void times(int n, F f) { for (int i = 0; i < n; i++) f(); } int main() { int b = 96; times(3, [&] { k<<<1, b>>>(); }); }',
+      'k <<<(1,1,1),(96,1,1),0>>>()',
+    );
+  });
+  it('may be methods', () => {
+    check(
+      'struct R { int b; float* p; R(int b) : b(b), p(nullptr) { cudaMalloc(&p, 64); } void go() { k<<<1, b>>>(p); } }; int main() { R r(48); r.go(); }',
+      'k <<<(1,1,1),(48,1,1),0>>>(r.p)',
+    );
+    check(
+      'class R { int n = 7; public: void go() const; }; void R::go() const { k<<<1, n>>>(); } int main() { R r; r.go(); R* q = &r; q->go(); }',
+      'k <<<(1,1,1),(7,1,1),0>>>()',
+    );
+    check(
+      'class Layer { float* w_; int n_; public: void forward(float* x) { k<<<1, 32>>>(x, w_, n_); } };',
+      'k <<<(1,1,1),(32,1,1),0>>>(x, w_, ?n_)',
+    );
+    check(
+      'struct F { int n; int operator()(int x) const { return x * n; } }; int main() { F f{3}; k<<<1, f(32)>>>(); }',
+      'k <<<(1,1,1),(96,1,1),0>>>()',
+    );
+    check(
+      'struct B { int n = 4; }; struct D : B { int m() { return n * 2; } }; int main() { D d; d.n = 16; k<<<1, d.m()>>>(); }',
+      'k <<<(1,1,1),(32,1,1),0>>>()',
+    );
+  });
+});
+
+describe('templates', () => {
+  const kernel = 'template <typename T, int B> __global__ void t(T* p, int n) {}\n';
+  it('pass types and values on to kernels', () => {
+    check(
+      `${kernel}int main() { float* d; cudaMalloc(&d, 4); t<float, 128><<<1, 128>>>(d, 1); }`,
+      't<float, 128> <<<(1,1,1),(128,1,1),0>>>(d, 1)',
+    );
+    check(
+      `${kernel}template <typename U, int C> void run(U* p) { t<U, C * 2><<<1, C>>>(p, sizeof(U)); } int main() { double* d; run<double, 64>(d); float* f; run<float, 32>(f); }`,
+      't<double, 128> <<<(1,1,1),(64,1,1),0>>>(?d, 8)',
+      't<float, 64> <<<(1,1,1),(32,1,1),0>>>(?f, 4)',
+    );
+    check(
+      'template <typename T> __global__ void t(T* p) {}\nint main() { float* d; cudaMalloc(&d, 4); t<<<1, 32>>>(d); }',
+      't<float> <<<(1,1,1),(32,1,1),0>>>(d)',
+    );
+    check(
+      'template <typename T = int, int N = 4> __global__ void t() {}\nint main() { t<><<<1, 32>>>(); }',
+      't<int, 4> <<<(1,1,1),(32,1,1),0>>>()',
+    );
+  });
+  it('are run with open parameters when nobody instantiates them', () => {
+    check(
+      `${kernel}template <typename U, int C> void run(U* p, int n) { t<U, C><<<n, C>>>(p, n); }`,
+      't<U, ?C> <<<(?n,1,1),(?C,1,1),0>>>(p, ?n)',
+    );
+    check(
+      `${kernel}template <typename U, int C> void run(U* p) { t<U, C><<<1, C>>>(p, 0); } template void run<int, 32>(int*);`,
+      't<int, 32> <<<(1,1,1),(32,1,1),0>>>(p, 0)',
+    );
+  });
+  it('forward packs', () => {
+    check(
+      'template <typename K, typename... A> void go(K f, dim3 b, A&&... a) { f<<<1, b>>>(std::forward<A>(a)...); } int main() { int n = 3; go(k, dim3(16, 2), n, 4.5f); }',
+      'k <<<(1,1,1),(16,2,1),0>>>(3, 4.5)',
+    );
+    check(
+      'template <int... N> void all() { (k<<<1, N>>>(), ...); } int main() { all<32, 64>(); }',
+      'k <<<(1,1,1),(32,1,1),0>>>()',
+      'k <<<(1,1,1),(64,1,1),0>>>()',
+    );
+  });
+  it('give constants through traits', () => {
+    check(
+      'template <typename T> struct Cfg { static const int B = 64; }; template <> struct Cfg<double> { static const int B = 32; }; template <typename T> void run() { k<<<1, Cfg<T>::B>>>(); } int main() { run<float>(); run<double>(); }',
+      'k <<<(1,1,1),(64,1,1),0>>>()',
+      'k <<<(1,1,1),(32,1,1),0>>>()',
+    );
+    check(
+      'template <int A, int B> struct Tile { static constexpr int n = A * B; using Self = Tile; }; int main() { using T = Tile<4, 8>; k<<<1, T::n>>>(); }',
+      'k <<<(1,1,1),(32,1,1),0>>>()',
+    );
+    check(
+      'template <int N> __global__ void t() {}\ntemplate <typename F> void dispatch(F f) { f(std::integral_constant<int, 4>{}); } int main() { dispatch([](auto c) { t<decltype(c)::value><<<1, 32>>>(); }); }',
+      't<4> <<<(1,1,1),(32,1,1),0>>>()',
+    );
+    check(
+      'template <bool F> void run() { if constexpr (F) k<<<1, 32>>>(); else k<<<1, 64>>>(); } int main() { run<true>(); run<false>(); }',
+      'k <<<(1,1,1),(32,1,1),0>>>()',
+      'k <<<(1,1,1),(64,1,1),0>>>()',
+    );
+  });
+  it('pass user types', () => {
+    check(
+      'namespace g { template <typename T> struct V { T x; }; } template <typename T> __global__ void t(T v) {}\nint main() { g::V<float> v{2.0f}; t<<<1, 32>>>(v); }',
+      't<g::V<float>> <<<(1,1,1),(32,1,1),0>>>({x: 2})',
+    );
+  });
+});

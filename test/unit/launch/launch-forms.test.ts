@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { check, checkMain, launchesOf, withKernel } from './support';
+
+describe('forms of launches', () => {
+  it('cudaLaunchKernel', () => {
+    checkMain(
+      'float* d; cudaMalloc(&d, 4); int n = 5; void* args[] = {&d, &n}; cudaLaunchKernel((void*)k, dim3(4, 2), dim3(32), args, 64, 0);',
+      'k <<<(4,2,1),(32,1,1),64>>>(d, 5)',
+    );
+    checkMain(
+      'int n = 5; void* args[] = {(void*)&n}; cudaLaunchCooperativeKernel((const void*)&k, 4, 32, args);',
+      'k <<<(4,1,1),(32,1,1),0>>>(5)',
+    );
+    checkMain(
+      'int n = 5; dim3 b(64); void* args[1]; args[0] = &n; cudaLaunchKernel((void*)k, 1, b, args, 0, 0);',
+      'k <<<(1,1,1),(64,1,1),0>>>(5)',
+    );
+  });
+  it('cudaLaunchKernelEx', () => {
+    checkMain(
+      'cudaLaunchConfig_t c = {0}; c.gridDim = dim3(4); c.blockDim = 128; c.dynamicSmemBytes = 256; cudaLaunchKernelEx(&c, k, 7, 8);',
+      'k <<<(4,1,1),(128,1,1),256>>>(7, 8)',
+    );
+  });
+  it('kernels in variables', () => {
+    checkMain('auto f = k; f<<<1, 32>>>();', 'k <<<(1,1,1),(32,1,1),0>>>()');
+    check(
+      '__global__ void a(int n) {}\n__global__ void b(int n) {}\nint main() { void (*f)(int) = &a; f<<<1, 32>>>(1); f = b; f<<<1, 64>>>(2); }',
+      'a <<<(1,1,1),(32,1,1),0>>>(1)',
+      'b <<<(1,1,1),(64,1,1),0>>>(2)',
+    );
+    check(
+      '__global__ void a(int n) {}\n__global__ void b(int n) {}\nvoid f(bool c) { auto g = c ? a : b; g<<<1, 32>>>(1); }',
+      'a <<<(1,1,1),(32,1,1),0>>>(1)',
+      'b <<<(1,1,1),(32,1,1),0>>>(1)',
+    );
+    check(
+      'template <int N> __global__ void t(int n) {}\nvoid run(void (*f)(int), int b) { f<<<1, b>>>(b); } int main() { run(t<4>, 64); }',
+      't<4> <<<(1,1,1),(64,1,1),0>>>(64)',
+    );
+    check(
+      '__global__ void a() {}\n__global__ void b() {}\nint main() { void (*all[])() = {a, b}; for (int i = 0; i < 2; i++) all[i]<<<1, 32>>>(); }',
+      'a <<<(1,1,1),(32,1,1),0>>>()',
+      'b <<<(1,1,1),(32,1,1),0>>>()',
+    );
+  });
+  it('kernels in namespaces, overloads, macros', () => {
+    check(
+      'namespace a { __global__ void q(int n) {} } int main() { a::q<<<1, 32>>>(1); }',
+      'a::q <<<(1,1,1),(32,1,1),0>>>(1)',
+    );
+    check(
+      '#define GO(name, b) name##_kernel<<<1, b>>>()\n__global__ void x_kernel() {}\nint main() { GO(x, 64); }',
+      'x_kernel <<<(1,1,1),(64,1,1),0>>>()',
+    );
+    const [launch] = launchesOf(
+      '__global__ void o(int n) {}\n__global__ void o(float* p, int n) {}\nint main() { float* p; o<<<1, 32>>>(p, 3); }',
+    );
+    assert.equal(launch.kernel.declaration?.parameters.length, 2);
+  });
+  it('kernels that launch kernels', () => {
+    check(
+      '__global__ void child(int n) {}\n__global__ void parent(int n) { if (threadIdx.x == 0) child<<<1, 64>>>(n); }\nint main() { parent<<<1, 32>>>(5); }',
+      'child <<<(1,1,1),(64,1,1),0>>>(?n)',
+      'parent <<<(1,1,1),(32,1,1),0>>>(5)',
+    );
+  });
+  it('kernels that the unit does not declare', () => {
+    check('int main() { elsewhere<float, 4><<<2, 32>>>(1); }', 'elsewhere<float, 4> <<<(2,1,1),(32,1,1),0>>>(1)');
+  });
+  it('say where they stand and in which function', () => {
+    const [launch] = launchesOf(withKernel('void f() { k<<<1, 32>>>(1); }'));
+    assert.equal(launch.inFunction, 'f');
+    assert.ok(launch.place.last > launch.place.first);
+  });
+  it('say whether the plainest run comes to them, and which round of a loop they are', () => {
+    const launches = launchesOf(
+      withKernel(
+        'int main(int argc, char**) { if (argc > 1) k<<<1, 1>>>(); for (int i = 0; i < 9; i++) k<<<1, 2>>>(i); }',
+      ),
+    );
+    assert.deepEqual(
+      launches.map((launch) => launch.reached),
+      [false, true, true, true],
+    );
+    assert.deepEqual(
+      launches.map((launch) => launch.iteration?.round),
+      [undefined, 0, 4, 8],
+    );
+  });
+});

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { check, checkMain, launchesOf, showValue, withKernel } from './support';
+
+const pass = (list: string) => `k <<<(1,1,1),(1,1,1),0>>>(${list})`;
+
+describe('pointers', () => {
+  it('go by the variable their buffer was allocated for', () => {
+    checkMain(
+      'float* d_a; cudaMalloc((void**)&d_a, 1024); k<<<1, 1>>>(d_a, d_a + 4, &d_a[8], (char*)d_a + 3);',
+      pass('d_a, d_a+16, d_a+32, d_a+3'),
+    );
+    checkMain(
+      'float* m; cudaMallocManaged(&m, 64); int* p = reinterpret_cast<int*>(m + 2); k<<<1, 1>>>(p + 1);',
+      pass('m+12'),
+    );
+    checkMain('float* h = (float*)malloc(64); double* g = new double[8]; k<<<1, 1>>>(h, g + 1);', pass('h, g+8'));
+    checkMain('float *a, *b; cudaMalloc(&a, 4); cudaMalloc(&b, 4); std::swap(a, b); k<<<1, 1>>>(a, b);', pass('b, a'));
+    checkMain(
+      'char* p; size_t pitch; cudaMallocPitch(&p, &pitch, 1000, 10); k<<<1, 1>>>(p + pitch, pitch);',
+      pass('p+1024, 1024'),
+    );
+    checkMain('float *h, *d; cudaHostAlloc(&h, 64, 0); cudaHostGetDevicePointer(&d, h, 0); k<<<1, 1>>>(d);', pass('h'));
+  });
+  it('live in structs, arrays and containers', () => {
+    check(
+      'struct P { float* x; int n; }; int main() { P p; p.n = 3; cudaMalloc(&p.x, 64); k<<<1, 1>>>(p); }',
+      pass('{x: p.x, n: 3}'),
+    );
+    checkMain(
+      'float* d[2]; for (int i = 0; i < 2; i++) cudaMalloc(&d[i], 64); k<<<1, 1>>>(d[1], d[0]);',
+      pass('d[1], d[0]'),
+    );
+    checkMain(
+      'thrust::device_vector<int> v(100); k<<<1, 1>>>(thrust::raw_pointer_cast(v.data()), thrust::raw_pointer_cast(&v[2]), v.size());',
+      pass('v, v+8, 100'),
+    );
+    checkMain(
+      'std::vector<float> v; v.resize(10); v.push_back(1.0f); k<<<1, 1>>>(v.data() + 1, v.size());',
+      pass('v+4, 11'),
+    );
+    checkMain('auto p = std::make_unique<float[]>(10); k<<<1, 1>>>(p.get());', pass('p'));
+  });
+  it('come out of helper functions', () => {
+    check(
+      'float* make(int n) { float* p; cudaMalloc(&p, n * sizeof(float)); return p; } int main() { float* d_x = make(4); float* d_y = make(8); k<<<1, 1>>>(d_x, d_y); }',
+      pass('d_x, d_y'),
+    );
+    check(
+      'void make(float** p, int n) { cudaMalloc(p, n); } int main() { float *d_x, *d_y; make(&d_x, 4); make(&d_y, 4); k<<<1, 1>>>(d_x, d_y); }',
+      pass('d_x, d_y'),
+    );
+    check(
+      '#define CHECK(x) do { cudaError_t e = (x); if (e != cudaSuccess) exit(1); } while (0)\nint main() { float* d; CHECK(cudaMalloc(&d, 4)); k<<<1, 1>>>(d); }',
+      pass('d'),
+    );
+    check(
+      'void check(cudaError_t e, int line) { if (e) { printf("no"); exit(1); } } int main() { float* d; check(cudaMalloc(&d, 4), 3); k<<<1, 1>>>(d); }',
+      pass('d'),
+    );
+  });
+  it('are told apart where they only share a name', () => {
+    check(
+      'float* make() { float* p; cudaMalloc(&p, 4); return p; } int main() { k<<<1, 1>>>(make(), make()); }',
+      pass('p, p#2'),
+    );
+  });
+  it('know what is not known about them', () => {
+    check('void f(float* p, int o) { k<<<1, 1>>>(p + o, p); }', pass('?p, p'));
+    check('void f(torch::Tensor x) { k<<<1, 1>>>(x.data_ptr<float>(), x.size(0)); }', pass('x, ?x.size(0)'));
+    checkMain('float* d; k<<<1, 1>>>(d, nullptr, NULL);', pass('?d, 0, 0'));
+  });
+  it('carry the size of their buffer', () => {
+    const [launch] = launchesOf(
+      withKernel('int main() { int n = 100; float* d; cudaMalloc(&d, n * sizeof(float)); k<<<1, 1>>>(d + 1); }'),
+    );
+    assert.deepEqual(launch.arguments[0], {
+      kind: 'pointer',
+      allocation: 'd',
+      offsetBytes: 4,
+      elementType: 'float',
+      bytes: 400,
+    });
+  });
+});
+
+describe('values', () => {
+  it('of every kind are passed', () => {
+    checkMain(
+      'k<<<1, 1>>>(1.5f, \'a\', true, 3u - 4, -1L, "text", make_float2(1, 2));',
+      pass('1.5, 97, 1, 4294967295, -1, "text", {x: 1, y: 2}'),
+    );
+    checkMain('int a[2][3] = {{1, 2, 3}, {4, 5, 6}}; k<<<1, 1>>>(a[1][0], a[1][2], sizeof(a));', pass('4, 6, 24'));
+    check(
+      'struct V { int n; float w[2]; }; int main() { V v = {.n = 2}; v.w[1] = 3; k<<<1, 1>>>(v); }',
+      pass('{n: 2, w: [0, 3]}'),
+    );
+    check(
+      'struct V { int n; }; int main() { V a{1}; V b = a; V* p = &a; b.n = 5; p->n += 2; V& r = a; r.n *= 2; k<<<1, 1>>>(a.n, b.n); }',
+      pass('6, 5'),
+    );
+  });
+  it('take the type of the parameter', () => {
+    check(
+      '__global__ void t(int n, float x, unsigned char c) {}\nint main() { t<<<1, 1>>>(2.9, 1, 300); }',
+      't <<<(1,1,1),(1,1,1),0>>>(2, 1, 44)',
+    );
+    check(
+      '__global__ void t(int n = 7, int m = 3) {}\nint main() { t<<<1, 1>>>(2); }',
+      't <<<(1,1,1),(1,1,1),0>>>(2, 3)',
+    );
+    check(
+      'struct P { int a, b; };\n__global__ void t(P p) {}\nint main() { t<<<1, 1>>>({1, 2}); }',
+      't <<<(1,1,1),(1,1,1),0>>>({a: 1, b: 2})',
+    );
+  });
+  it('of device symbols are known at the launch', () => {
+    const [first, second] = launchesOf(
+      withKernel(
+        '__constant__ int n; __constant__ float w[3]; int main() { int h = 5; float a[3] = {1, 2, 3}; cudaMemcpyToSymbol(n, &h, 4); k<<<1, 1>>>(); cudaMemcpyToSymbol(w, a, 12); h = 6; k<<<1, 2>>>(); }',
+      ),
+    );
+    assert.deepEqual(
+      [...first.symbols].map(([name, value]) => `${name}=${showValue(value)}`),
+      ['n=5'],
+    );
+    assert.deepEqual(
+      [...second.symbols].map(([name, value]) => `${name}=${showValue(value)}`),
+      ['n=5', 'w=[1, 2, 3]'],
+    );
+  });
+});

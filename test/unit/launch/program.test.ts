@@ -1,0 +1,169 @@
+import { check, checkAssuming, checkMain } from './support';
+
+describe('command line', () => {
+  it('takes the default of an argument', () => {
+    checkMain('int n = argc > 1 ? atoi(argv[1]) : 1024; k<<<n / 256, 256>>>(n);', 'k <<<(4,1,1),(256,1,1),0>>>(1024)');
+    checkMain('int n = 64; if (argc > 1) n = atoi(argv[1]); k<<<1, n>>>();', 'k <<<(1,1,1),(64,1,1),0>>>()');
+    checkMain(
+      'int n = 64; if (argc == 2) { n = atoi(argv[1]); } else if (argc > 2) { exit(1); } k<<<1, n>>>();',
+      'k <<<(1,1,1),(64,1,1),0>>>()',
+    );
+    checkMain(
+      'int n = 64; if (checkCmdLineFlag(argc, (const char**)argv, "n")) n = getCmdLineArgumentInt(argc, (const char**)argv, "n"); k<<<1, n>>>();',
+      'k <<<(1,1,1),(64,1,1),0>>>()',
+    );
+    checkMain(
+      'int n = 64, c; while ((c = getopt(argc, argv, "n:")) != -1) { switch (c) { case \'n\': n = atoi(optarg); } } k<<<1, n>>>();',
+      'k <<<(1,1,1),(64,1,1),0>>>()',
+    );
+    checkMain(
+      'int n = 64; for (int i = 1; i < argc; i++) { if (!strcmp(argv[i], "-n")) n = atoi(argv[++i]); } k<<<1, n>>>();',
+      'k <<<(1,1,1),(64,1,1),0>>>()',
+    );
+  });
+  it('goes on behind a usage message', () => {
+    checkMain(
+      'if (argc < 2) { printf("usage"); return 1; } int n = atoi(argv[1]); k<<<1, 64>>>(n);',
+      'k <<<(1,1,1),(64,1,1),0>>>(?n)',
+    );
+    checkMain(
+      'if (argc != 3) { printf("usage"); exit(1); } k<<<1, 64>>>(atoi(argv[2]));',
+      'k <<<(1,1,1),(64,1,1),0>>>(?)',
+    );
+    check(
+      'void usage() { exit(1); } int main(int argc, char** argv) { int n; if (argc == 2) n = atoi(argv[1]); else usage(); k<<<1, 64>>>(n); }',
+      'k <<<(1,1,1),(64,1,1),0>>>(?n)',
+    );
+    check(
+      'void usage() { exit(1); } int main(int argc, char** argv) { int n = 3; switch (argc) { case 2: n = 4; break; default: usage(); } k<<<1, 64>>>(n); }',
+      'k <<<(1,1,1),(64,1,1),0>>>(4)',
+    );
+  });
+  it('takes values the user assumes', () => {
+    checkAssuming({ n: 512 }, 'void f(int n) { k<<<n / 256, 256>>>(n); }', 'k <<<(2,1,1),(256,1,1),0>>>(512)');
+    checkAssuming(
+      { n: 512 },
+      'int main(int c, char** v) { int n = atoi(v[1]); k<<<n / 256, 256>>>(n); }',
+      'k <<<(2,1,1),(256,1,1),0>>>(512)',
+    );
+  });
+});
+
+describe('control flow', () => {
+  it('keeps what both sides of an unknown condition agree on', () => {
+    check(
+      'void f(bool c) { int b = 128, n = 1; if (c) { n = 2; b = 128; } else n = 3; k<<<1, b>>>(n); }',
+      'k <<<(1,1,1),(128,1,1),0>>>(?n)',
+    );
+    check('void f(int n) { int b; if (n > 10) b = 64; else b = 64; k<<<1, b>>>(); }', 'k <<<(1,1,1),(64,1,1),0>>>()');
+    check('void f(int n) { k<<<1, n > 10 ? 64 : 64>>>(); }', 'k <<<(1,1,1),(64,1,1),0>>>()');
+  });
+  it('falls through error checks', () => {
+    checkMain(
+      'cudaError_t e = cudaSetDevice(0); if (e != cudaSuccess) exit(1); if (open() < 0) return 1; k<<<1, 32>>>();',
+      'k <<<(1,1,1),(32,1,1),0>>>()',
+    );
+    check(
+      'int f(float* p) { if (!p) return -1; int b = 32; if (other()) { return -1; } k<<<1, b>>>(); return 0; }',
+      'k <<<(1,1,1),(32,1,1),0>>>()',
+    );
+    checkMain('try { k<<<1, 32>>>(); } catch (...) { return 1; }', 'k <<<(1,1,1),(32,1,1),0>>>()');
+  });
+  it('reports each case of a dispatch', () => {
+    check(
+      'void f(int t) { switch (t) { case 1: k<<<1, 1>>>(); break; case 2: k<<<1, 2>>>(); break; default: k<<<1, 4>>>(t); } }',
+      'k <<<(1,1,1),(1,1,1),0>>>()',
+      'k <<<(1,1,1),(2,1,1),0>>>()',
+      'k <<<(1,1,1),(4,1,1),0>>>(?t)',
+    );
+    check(
+      'void f(int t) { if (t == 1) k<<<1, 1>>>(); else if (t == 2) k<<<1, 2>>>(); }',
+      'k <<<(1,1,1),(1,1,1),0>>>()',
+      'k <<<(1,1,1),(2,1,1),0>>>()',
+    );
+    checkMain(
+      'int t = 2, b; switch (t) { case 1: b = 32; break; case 2: b = 64; break; } k<<<1, b>>>();',
+      'k <<<(1,1,1),(64,1,1),0>>>()',
+    );
+    check(
+      'int b(int t) { switch (t) { case 1: return 32; case 2: return 64; } return 1; } int main() { k<<<b(2), b(3)>>>(); }',
+      'k <<<(64,1,1),(1,1,1),0>>>()',
+    );
+  });
+  it('looks into ways that are not taken', () => {
+    checkMain(
+      'int version = 1; if (version == 0) k<<<1, 1>>>(); else k<<<1, 2>>>();',
+      'k <<<(1,1,1),(1,1,1),0>>>()',
+      'k <<<(1,1,1),(2,1,1),0>>>()',
+    );
+    checkMain(
+      'int version = 1; switch (version) { case 0: k<<<1, 1>>>(); break; case 1: k<<<1, 2>>>(); }',
+      'k <<<(1,1,1),(1,1,1),0>>>()',
+      'k <<<(1,1,1),(2,1,1),0>>>()',
+    );
+    check(
+      'void g(int b) { k<<<1, b>>>(); } int main(int argc, char**) { if (argc > 5) g(96); }',
+      'k <<<(1,1,1),(96,1,1),0>>>()',
+    );
+  });
+});
+
+describe('host loops', () => {
+  it('report first, typical and last launch', () => {
+    checkMain(
+      'for (int i = 0; i < 5; i++) k<<<1, 32>>>(i);',
+      'k <<<(1,1,1),(32,1,1),0>>>(0)',
+      'k <<<(1,1,1),(32,1,1),0>>>(2)',
+      'k <<<(1,1,1),(32,1,1),0>>>(4)',
+    );
+    checkMain(
+      'for (int s = 1; s <= 512; s *= 2) k<<<512 / s, 32>>>(s);',
+      'k <<<(512,1,1),(32,1,1),0>>>(1)',
+      'k <<<(32,1,1),(32,1,1),0>>>(16)',
+      'k <<<(1,1,1),(32,1,1),0>>>(512)',
+    );
+  });
+  it('report identical launches once', () => {
+    checkMain('for (int i = 0; i < 100000000; i++) k<<<1, 32>>>();', 'k <<<(1,1,1),(32,1,1),0>>>()');
+    checkMain(
+      'float *a, *b; cudaMalloc(&a, 4); cudaMalloc(&b, 4); for (int i = 0; i < 1000; i++) { k<<<1, 32>>>(a, b); float* t = a; a = b; b = t; }',
+      'k <<<(1,1,1),(32,1,1),0>>>(a, b)',
+      'k <<<(1,1,1),(32,1,1),0>>>(b, a)',
+    );
+  });
+  it('know the variable behind the loop', () => {
+    checkMain('int p = 1; while (p < 100) p *= 2; k<<<1, p>>>();', 'k <<<(1,1,1),(128,1,1),0>>>()');
+    checkMain(
+      'int i; float* h = new float[1 << 24]; for (i = 0; i < 1 << 24; i++) h[i] = rand(); k<<<1, 32>>>(i);',
+      'k <<<(1,1,1),(32,1,1),0>>>(16777216)',
+    );
+    checkMain(
+      'int c = 0; for (int i = 0; i < 1 << 24; i++) c += 3; k<<<1, 32>>>(c);',
+      'k <<<(1,1,1),(32,1,1),0>>>(?c)',
+    );
+  });
+  it('run a loop of unknown length once', () => {
+    check(
+      'void f(int n) { int c = 5, d = 7; for (int i = 0; i < n; i++) { k<<<1, 32>>>(i); c++; d = 7; } k<<<1, 64>>>(c, d); }',
+      'k <<<(1,1,1),(32,1,1),0>>>(0)',
+      'k <<<(1,1,1),(64,1,1),0>>>(?c, 7)',
+    );
+    checkMain(
+      'bool stop; do { stop = true; k<<<1, 32>>>(); cudaMemcpy(&stop, d, 1, cudaMemcpyDeviceToHost); } while (!stop);',
+      'k <<<(1,1,1),(32,1,1),0>>>()',
+    );
+    checkMain('for (int i = 0; ; i++) { if (done(i)) break; k<<<1, 32>>>(); }', 'k <<<(1,1,1),(32,1,1),0>>>()');
+  });
+  it('run over containers', () => {
+    checkMain(
+      'std::vector<int> sizes = {64, 128}; for (int b : sizes) k<<<1, b>>>();',
+      'k <<<(1,1,1),(64,1,1),0>>>()',
+      'k <<<(1,1,1),(128,1,1),0>>>()',
+    );
+    checkMain(
+      'int sizes[] = {64, 128}; for (auto& b : sizes) k<<<1, b>>>();',
+      'k <<<(1,1,1),(64,1,1),0>>>()',
+      'k <<<(1,1,1),(128,1,1),0>>>()',
+    );
+  });
+});
