@@ -36,8 +36,9 @@ interface Draft {
   readonly types: Map<string, string>;
 }
 
-/** name = value, the value a number, a type, (1,2,3) or 32x8 */
-const item = /\s*([A-Za-z_][\w.]*(?:->[\w.]+)*)\s*=\s*(\([^()]*\)|"[^"]*"|[^\s,;()]+(?:\s*<[^<>]*>)?\s*\**)[\s,;]*/y;
+/** name = value, the value (1,2,3), "text", 1<<20, a type with its template arguments, or a plain word such as 32x8 */
+const item =
+  /\s*([A-Za-z_][\w.]*(?:->[\w.]+)*)\s*=\s*(\([^()]*\)|"[^"]*"|\d+\s*<<\s*\d+|[A-Za-z_][\w:]*(?:\s*<(?:[^<>]|<[^<>]*>)*>)?[\s*]*\*|[A-Za-z_][\w:]*(?:\s*<(?:[^<>]|<[^<>]*>)*>)?|[^\s,;()]+)[\s,;]*/y;
 
 /**
  * Reads the text of one annotation. What is wrong in it gives a note, the rest counts.
@@ -129,7 +130,7 @@ export function readAnnotations<K extends Annotatable>(
   comments: readonly WarplensComment[],
 ): ReadonlyMap<K, Annotation> {
   const result = new Map<K, Annotation>();
-  for (const comment of comments) {
+  for (const comment of comments.filter(isAnnotation)) {
     const kernel = kernelBehind(kernels, comment);
     if (!kernel) continue;
     const { annotation } = parseAnnotation(comment);
@@ -137,6 +138,11 @@ export function readAnnotations<K extends Annotatable>(
     result.set(kernel, earlier ? joined(earlier, annotation) : annotation);
   }
   return result;
+}
+
+/** `warplens:`; the other keywords silence rules. */
+function isAnnotation(comment: WarplensComment): boolean {
+  return comment.keyword === 'warplens' && comment.hasColon;
 }
 
 function joined(a: Annotation, b: Annotation): Annotation {
@@ -165,7 +171,7 @@ export function annotationNotes(
   comments: readonly WarplensComment[],
   files: readonly SourceFile[],
 ): LaunchNote[] {
-  return comments.flatMap((comment) => {
+  return comments.filter(isAnnotation).flatMap((comment) => {
     const textStart = Math.max(comment.start, files[comment.file]?.text.indexOf(comment.text, comment.start) ?? 0);
     const { annotation, notes } = parseAnnotation(comment, textStart);
     const kernel = kernelBehind(kernels, comment);
@@ -208,7 +214,7 @@ function isWithin(declaration: FunctionDeclaration, comment: WarplensComment): b
 /** Values that annotations inside of host functions give to variables. */
 export function hostAssumptions(index: HostIndex, comments: readonly WarplensComment[]): Map<string, number> {
   const result = new Map<string, number>();
-  for (const comment of comments) {
+  for (const comment of comments.filter(isAnnotation)) {
     const inside = index.functions.some(
       ({ declaration }) => !declaration.specifiers.isGlobal && isWithin(declaration, comment),
     );

@@ -63,8 +63,13 @@ function callMember(
   const target = callee.arrow && value.kind === 'pointer' ? read(locate(state, starOf(callee.object), scope)) : value;
   if (target.kind === 'container') return callContainerMethod(state, target, name, call, scope);
   if (target.kind === 'pointer' && (name === 'get' || name === 'data')) return target;
+  if (target.kind === 'unknown' && target.type?.kind === 'constant') return target.type.value;
   if (target.kind === 'unknown' && target.type?.kind !== 'record') {
     return callUnknownMethod(state, target, name, call, scope);
+  }
+  if (target.kind === 'struct' && target.type.kind === 'opaque') {
+    const owner = object.kind === 'cell' ? object.cell.name : undefined;
+    return callUnknownMethod(state, unknown(`${owner} is not known in this file`, { name: owner }), name, call, scope);
   }
   const method = read(locate(state, callee, scope));
   if (method.kind === 'function') {

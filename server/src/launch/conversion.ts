@@ -8,6 +8,10 @@ import { type Cell, number, type StructValue, unknown, unknownFrom, type Value }
 /** The value as an object of `type`; structs and arrays are copied. Never fails: what does not fit becomes unknown. */
 export function convert(state: HostState, value: Value, type: HostType | undefined): Value {
   if (!type) return copyValue(value);
+  // std::integral_constant converts to its value.
+  if (value.kind === 'unknown' && value.type?.kind === 'constant' && type.kind !== 'auto') {
+    return convert(state, value.type.value, type);
+  }
   switch (type.kind) {
     case 'arithmetic':
       return toArithmetic(value, type);

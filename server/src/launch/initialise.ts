@@ -51,9 +51,10 @@ function fromInitializer(
 ): Value | undefined {
   const initializer = declaration.initializer;
   if (!initializer) return undefined;
-  if (initializer.form === 'call') return construct(state, type, initializer.arguments, scope, 'call');
-  if (initializer.form === 'braces') return fromList(state, initializer.list, type, scope);
-  if (initializer.value.kind === 'initList') return fromList(state, initializer.value, type, scope);
+  if (initializer.form === 'call')
+    return construct(state, type, initializer.arguments, scope, 'call', declaration.name);
+  if (initializer.form === 'braces') return fromList(state, initializer.list, type, scope, declaration.name);
+  if (initializer.value.kind === 'initList') return fromList(state, initializer.value, type, scope, declaration.name);
   const value = evaluate(state, initializer.value, scope);
   if (type.kind === 'container' && value.kind !== 'container') return containerFrom(state, type, [value]);
   if (type.kind === 'record' && value.kind !== 'struct') {
@@ -155,19 +156,20 @@ export function defaultRecord(state: HostState, type: RecordType, name: string):
 }
 
 /** A braced list as a value of a type. */
-export function fromList(state: HostState, list: InitListExpression, type: HostType, scope: Scope): Value {
+export function fromList(state: HostState, list: InitListExpression, type: HostType, scope: Scope, name = ''): Value {
   switch (type.kind) {
     case 'array':
       return arrayFromList(state, list, type, scope);
     case 'vector':
       return makeVector(type, evaluateAll(state, list, scope));
     case 'record':
-      return recordFromList(state, list, type, scope);
+      return recordFromList(state, list, type, scope, name);
     case 'container':
       return containerOfElements(state, type, elementValues(state, list, type.element, scope));
     case 'auto':
-    case 'opaque':
       return untypedList(state, list, scope);
+    case 'opaque':
+      return openRecord(state, list, type, scope, name);
     default: {
       const first = list.elements[0];
       return first ? convert(state, evaluate(state, first.value, scope), type) : zeroOf(state, type, '');
@@ -189,6 +191,17 @@ function elementValues(state: HostState, list: InitListExpression, type: HostTyp
       ? [fromList(state, element.value, type, scope)]
       : evaluateArguments(state, [element.value], scope).map((argument) => convert(state, argument.value, type)),
   );
+}
+
+/** A struct whose declaration is not there has the fields the text names. */
+function openRecord(state: HostState, list: InitListExpression, type: HostType, scope: Scope, name: string): Value {
+  const fields = new Map<string, Cell>();
+  for (const element of list.elements) {
+    const value = evaluate(state, element.value, scope);
+    const field = element.designator?.replace(/^\./, '');
+    if (field) fields.set(field, makeCell(value, { name: `${name}.${field}` }));
+  }
+  return { kind: 'struct', type, fields };
 }
 
 function untypedList(state: HostState, list: InitListExpression, scope: Scope): Value {
@@ -245,7 +258,13 @@ function fillFromList(
 
 const longestList = 4096;
 
-function recordFromList(state: HostState, list: InitListExpression, type: RecordType, scope: Scope): Value {
+function recordFromList(
+  state: HostState,
+  list: InitListExpression,
+  type: RecordType,
+  scope: Scope,
+  name: string,
+): Value {
   const isDesignated = list.elements.some((element) => element.designator !== undefined);
   if (!isDesignated && constructorsOf(state, type).length > 0) {
     return constructRecord(
@@ -256,9 +275,10 @@ function recordFromList(state: HostState, list: InitListExpression, type: Record
         list.elements.map((element) => element.value),
         scope,
       ),
+      name,
     );
   }
-  const object = defaultRecord(state, type, '');
+  const object = defaultRecord(state, type, name);
   const cells = [...object.fields.values()];
   let next = 0;
   for (const element of list.elements) {
@@ -272,8 +292,9 @@ function recordFromList(state: HostState, list: InitListExpression, type: Record
     cell.value = convert(state, value, cell.type);
   }
   for (const cell of cells) {
-    if (cell.value.kind === 'unknown' && cell.value.uninitialised && cell.type)
-      cell.value = zeroOf(state, cell.type, cell.name ?? '');
+    const { value, type: field } = cell;
+    if (value.kind === 'unknown' && value.uninitialised && field) cell.value = zeroOf(state, field, cell.name ?? '');
+    if (value.kind === 'array' && value.buffer.rest === 'uninitialised') value.buffer.rest = 'zero';
   }
   return object;
 }

@@ -112,7 +112,6 @@ function cutShort(loop: Loop, trip: Trip | undefined): Completion {
   const { state } = loop;
   const before = blindRound(loop, trip);
   blur(state, before, 'it changes in a long loop');
-  state.doubtful = true;
   if (!trip) return 'next';
   if (loop.hasLaunch && trip.last !== undefined) {
     store(state, trip.variable, number(trip.last, trip.of));

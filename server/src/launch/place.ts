@@ -5,7 +5,7 @@ import { evaluate } from './expression';
 import { type HostType, intType, withoutReference } from './host-type';
 import { sizeOf } from './layout';
 import { lookupQualified, memberOf } from './lookup';
-import { blank, bufferOf, cellAt, makeCell } from './memory';
+import { blank, bufferOf, cellAt, makeCell, write } from './memory';
 import { lastName, type Scope } from './scope';
 import { type HostState, sourceText } from './state';
 import { unknownOf } from './unknown-of';
@@ -138,16 +138,38 @@ function locateMember(state: HostState, expression: MemberExpression, scope: Sco
   const name = lastName(expression.name);
   const object = locate(state, expression.object, scope);
   const holder = expression.arrow ? throughArrow(state, object, expression) : object;
-  const value = read(holder);
-  if (value.kind === 'struct') return memberPlace(state, holder, value, name);
+  const value = opened(state, holder);
+  if (value.kind === 'struct') return memberPlace(state, holder, value, name, expression);
   if (value.kind === 'unknown') return valuePlace(unknownMember(state, value, name, expression));
   return valuePlace(unknownFrom([value], `${name} of something that is no struct`));
 }
 
-function memberPlace(state: HostState, holder: Place, value: StructValue, name: string): Place {
+/** A variable of a type that is not declared here becomes a struct whose fields appear as they are used. */
+function opened(state: HostState, holder: Place): Value {
+  const value = read(holder);
+  if (value.kind !== 'unknown' || holder.kind !== 'cell' || value.type?.kind !== 'opaque') return value;
+  const open: StructValue = { kind: 'struct', type: value.type, fields: new Map() };
+  write(state, holder.cell, open);
+  return open;
+}
+
+function memberPlace(
+  state: HostState,
+  holder: Place,
+  value: StructValue,
+  name: string,
+  expression: MemberExpression,
+): Place {
   const field = value.fields.get(name);
   if (field) return { kind: 'cell', cell: field };
-  if (value.type.kind !== 'record') return valuePlace(unknown(`${name} is no member`));
+  if (value.type.kind === 'vector') return valuePlace(unknown(`${name} is no member`));
+  if (value.type.kind !== 'record') {
+    const text = sourceText(state, expression) || name;
+    const blankValue = unknown(`${text} is not known in this file`);
+    const cell = makeCell(unknownMember(state, blankValue, name, expression), { name: text });
+    value.fields.set(name, cell);
+    return { kind: 'cell', cell };
+  }
   const self = holder.kind === 'cell' ? holder.cell : makeCell(value);
   const found = memberOf(state, value.type, name, self);
   if (found?.kind === 'cell') return { kind: 'cell', cell: found.cell };
@@ -180,8 +202,7 @@ function unknownMember(state: HostState, value: UnknownValue, name: string, expr
   if (Object.hasOwn(fixedMembers, name)) return { kind: 'number', value: fixedMembers[name], of: 'int' };
   const assumed = state.assume.get(text);
   if (assumed !== undefined) return { kind: 'number', value: assumed, of: 'int' };
-  const reason = value.uninitialised ? `${text} is not known in this file` : value.reason;
-  return unknown(reason, { name: text, roots: [text] });
+  return unknown(value.reason, { name: text, roots: [text] });
 }
 
 /** `&expression` */

@@ -165,6 +165,8 @@ function matchSpecialisation(
     const actual = given[index];
     const open = openName(part, names);
     if (open) {
+      const earlier = bound.get(open);
+      if (earlier && argumentName(earlier) !== argumentName(actual)) return undefined;
       bound.set(open, actual);
       continue;
     }

@@ -13,7 +13,7 @@ describe('budgets', () => {
     );
     check(
       'template <int N> struct T { static const int v = T<N + 1>::v; }; int main() { k<<<1, 32>>>(T<0>::v); }',
-      'k <<<(1,1,1),(32,1,1),0>>>(?)',
+      'k <<<(1,1,1),(32,1,1),0>>>(?v)',
     );
   });
   it('still report a launch they do not come to', () => {

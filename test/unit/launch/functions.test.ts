@@ -92,8 +92,8 @@ describe('templates', () => {
     );
     check(
       `${kernel}template <typename U, int C> void run(U* p) { t<U, C * 2><<<1, C>>>(p, sizeof(U)); } int main() { double* d; run<double, 64>(d); float* f; run<float, 32>(f); }`,
-      't<double, 128> <<<(1,1,1),(64,1,1),0>>>(?d, 8)',
-      't<float, 64> <<<(1,1,1),(32,1,1),0>>>(?f, 4)',
+      't<double, 128> <<<(1,1,1),(64,1,1),0>>>(?p, 8)',
+      't<float, 64> <<<(1,1,1),(32,1,1),0>>>(?p, 4)',
     );
     check(
       'template <typename T> __global__ void t(T* p) {}\nint main() { float* d; cudaMalloc(&d, 4); t<<<1, 32>>>(d); }',
@@ -136,7 +136,7 @@ describe('templates', () => {
       'k <<<(1,1,1),(32,1,1),0>>>()',
     );
     check(
-      'template <int N> __global__ void t() {}\ntemplate <typename F> void dispatch(F f) { f(std::integral_constant<int, 4>{}); } int main() { dispatch([](auto c) { t<decltype(c)::value><<<1, 32>>>(); }); }',
+      'template <int N> __global__ void t() {}\ntemplate <typename F> void dispatch(F f) { f(std::integral_constant<int, 4>{}); } int main() { dispatch([](auto c) { constexpr int n = c; t<n><<<1, 32>>>(); }); }',
       't<4> <<<(1,1,1),(32,1,1),0>>>()',
     );
     check(
