@@ -49,13 +49,16 @@ interface Row {
   readonly warned: boolean;
 }
 
-const within = (a: number, b: number, share: number): boolean => Math.abs(a - b) <= share * Math.max(Math.abs(a), Math.abs(b), 1e-9);
+const within = (a: number, b: number, share: number): boolean =>
+  Math.abs(a - b) <= share * Math.max(Math.abs(a), Math.abs(b), 1e-9);
 
 function includeFrom(folder: string) {
   return (name: string, quoted: boolean, from: string) => {
     if (!quoted) return undefined;
     const file = path.resolve(path.dirname(from), name);
-    return file.startsWith(folder) && fs.existsSync(file) ? { path: file, text: fs.readFileSync(file, 'utf8') } : undefined;
+    return file.startsWith(folder) && fs.existsSync(file)
+      ? { path: file, text: fs.readFileSync(file, 'utf8') }
+      : undefined;
   };
 }
 
@@ -75,12 +78,21 @@ const same = (a: readonly number[], b: readonly number[]): boolean => a.every((x
 function matchLaunch(report: FileReport, recorded: RecordedLaunch, used: Set<LaunchReport>): LaunchReport | undefined {
   const launches = report.kernels.filter((k) => k.name === recorded.function).flatMap((k) => k.launches);
   const shape = (l: LaunchReport) => same(l.grid, recorded.grid) && same(l.block, recorded.block);
-  const found = launches.find((l) => shape(l) && !used.has(l)) ?? launches.find(shape) ?? launches.find((l) => same(l.block, recorded.block)) ?? launches[0];
+  const found =
+    launches.find((l) => shape(l) && !used.has(l)) ??
+    launches.find(shape) ??
+    launches.find((l) => same(l.block, recorded.block)) ??
+    launches[0];
   if (found) used.add(found);
   return found;
 }
 
-function compare(program: string, recorded: RecordedLaunch, launch: LaunchReport | undefined, report: FileReport): Row[] {
+function compare(
+  program: string,
+  recorded: RecordedLaunch,
+  launch: LaunchReport | undefined,
+  report: FileReport,
+): Row[] {
   return recorded.groups
     .filter((g) => (g.space === 'shared' || g.space === 'global') && g.file.endsWith(`${program}.cu`))
     .flatMap((g): Row[] => {
@@ -89,7 +101,14 @@ function compare(program: string, recorded: RecordedLaunch, launch: LaunchReport
       const ideal = (shared ? g.idealWavefronts : g.idealSectors) ?? 0;
       if (ideal === 0) return [];
       const measured = actual / ideal;
-      const parts = (launch?.accesses ?? []).filter((a) => a.line <= g.line && g.line <= a.endLine && a.space === g.space && a.operation === g.operation && a.file.endsWith(`${program}.cu`));
+      const parts = (launch?.accesses ?? []).filter(
+        (a) =>
+          a.line <= g.line &&
+          g.line <= a.endLine &&
+          a.space === g.space &&
+          a.operation === g.operation &&
+          a.file.endsWith(`${program}.cu`),
+      );
       const exactLine = parts.filter((a) => a.line === g.line);
       const chosen = exactLine.length > 0 ? exactLine : parts;
       const sum = (f: (a: AccessReport) => number) => chosen.reduce((s, a) => s + f(a), 0);
@@ -100,9 +119,16 @@ function compare(program: string, recorded: RecordedLaunch, launch: LaunchReport
       const reason = unknown[0]?.reason ?? '';
       let outcome: Outcome;
       if (chosen.length === 0) outcome = 'missing';
-      else if (oursIdeal === 0 || unknown.length === chosen.length) outcome = /loaded data|depends on/.test(reason) ? 'data' : 'unknown';
+      else if (oursIdeal === 0 || unknown.length === chosen.length)
+        outcome = /loaded data|depends on/.test(reason) ? 'data' : 'unknown';
       else outcome = within(predicted, measured, 0.02) ? 'right' : 'wrong';
-      const warned = report.diagnostics.some((d) => d.kernel === recorded.function && d.severity === 'warning' && d.line === g.line && (shared ? d.rule === 'shared-bank-conflict' : d.rule.endsWith('global-access')));
+      const warned = report.diagnostics.some(
+        (d) =>
+          d.kernel === recorded.function &&
+          d.severity === 'warning' &&
+          d.line === g.line &&
+          (shared ? d.rule === 'shared-bank-conflict' : d.rule.endsWith('global-access')),
+      );
       return [
         {
           program,
@@ -132,7 +158,9 @@ function main(): void {
   for (const file of files) {
     const program = path.basename(file, '.json');
     if (wanted.length > 0 && !wanted.includes(program)) continue;
-    const recorded = JSON.parse(fs.readFileSync(path.join(root, 'recorded', file), 'utf8')) as { launches: RecordedLaunch[] };
+    const recorded = JSON.parse(fs.readFileSync(path.join(root, 'recorded', file), 'utf8')) as {
+      launches: RecordedLaunch[];
+    };
     const report = analyse(program);
     const used = new Set<LaunchReport>();
     for (const r of recorded.launches) {
@@ -146,7 +174,15 @@ function main(): void {
   print(rows, { launches, shapes, occupancies }, args);
 }
 
-function print(rows: readonly Row[], found: { launches: number; shapes: number; occupancies: number }, args: readonly string[]): void {
+const lineOf = (r: Row): string => `${r.program}:${r.kernel}:${r.line}:${r.what}`;
+
+function print(
+  rows: readonly Row[],
+  found: { launches: number; shapes: number; occupancies: number },
+  args: readonly string[],
+): void {
+  // a warning is of a kernel's line, whichever of its launches it was raised for
+  const badLines = new Set(rows.filter((r) => r.bad).map(lineOf));
   const independent = rows.filter((r) => r.outcome !== 'data');
   const count = (f: (r: Row) => boolean) => independent.filter(f).length;
   const n = Math.max(1, independent.length);
@@ -161,21 +197,35 @@ function print(rows: readonly Row[], found: { launches: number; shapes: number; 
     right: right / n,
     totals: count((r) => r.totalsRight) / n,
     recall: count((r) => r.bad && r.warned) / Math.max(1, bad),
-    falseAlarms: rows.filter((r) => r.warned && !r.bad).length,
+    falseAlarms: new Set(rows.filter((r) => r.warned && !badLines.has(lineOf(r))).map(lineOf)).size,
     launches: found.launches,
     launchShapes: found.shapes / Math.max(1, found.launches),
     staticShared: found.occupancies / Math.max(1, found.launches),
   };
   if (args.includes('--misses')) {
     for (const r of rows) {
-      if (r.outcome === 'right' && r.totalsRight && (!r.bad || r.warned) && !(r.warned && !r.bad)) continue;
-      const marks = [r.outcome, r.totalsRight ? '' : 'totals', r.bad && !r.warned ? 'not-warned' : '', r.warned && !r.bad ? 'FALSE-ALARM' : ''].filter((m) => m !== '').join(' ');
-      console.log(`${r.program}.cu:${r.line} ${r.kernel} ${r.what}: ${marks}; excess ${r.measured.toFixed(3)} measured, ${r.predicted.toFixed(3)} predicted; ${r.detail}`);
+      if (r.outcome === 'right' && r.totalsRight && (!r.bad || r.warned) && !(r.warned && !badLines.has(lineOf(r))))
+        continue;
+      const marks = [
+        r.outcome,
+        r.totalsRight ? '' : 'totals',
+        r.bad && !r.warned ? 'not-warned' : '',
+        r.warned && !badLines.has(lineOf(r)) ? 'FALSE-ALARM' : '',
+      ]
+        .filter((m) => m !== '')
+        .join(' ');
+      console.log(
+        `${r.program}.cu:${r.line} ${r.kernel} ${r.what}: ${marks}; excess ${r.measured.toFixed(3)} measured, ${r.predicted.toFixed(3)} predicted; ${r.detail}`,
+      );
     }
   }
   const percent = (x: number) => `${(100 * x).toFixed(1)} %`;
-  console.log(`${result.groups} line groups, ${result.dependOnData} depend on loaded data; launches ${found.launches}, shapes right ${percent(result.launchShapes)}, static shared memory right ${percent(result.staticShared)}`);
-  console.log(`right ${percent(result.right)} (coverage ${percent(result.coverage)} × accuracy ${percent(result.accuracy)}), totals ${percent(result.totals)}, recall of bad lines ${percent(result.recall)}, false alarms ${result.falseAlarms}`);
+  console.log(
+    `${result.groups} line groups, ${result.dependOnData} depend on loaded data; launches ${found.launches}, shapes right ${percent(result.launchShapes)}, static shared memory right ${percent(result.staticShared)}`,
+  );
+  console.log(
+    `right ${percent(result.right)} (coverage ${percent(result.coverage)} × accuracy ${percent(result.accuracy)}), totals ${percent(result.totals)}, recall of bad lines ${percent(result.recall)}, false alarms ${result.falseAlarms}`,
+  );
   if (args.includes('--json')) console.log(JSON.stringify(result));
 }
 

@@ -4,8 +4,8 @@ import { capability } from '../hardware/capabilities';
 import { memoryModel } from '../hardware/memory-model';
 import { type Annotation, readAnnotations } from '../launch/annotation';
 import { findLaunches } from '../launch/find-launches';
-import { createUnitContext, lowerKernel } from '../lower/lower-kernel';
 import type { UnitContext } from '../lower/context';
+import { createUnitContext, lowerKernel } from '../lower/lower-kernel';
 import { argumentKey } from '../lower/records';
 import type { TemplateValue } from '../lower/types';
 import { machineProgram } from '../machine/machine';
@@ -21,11 +21,11 @@ import { locationOf } from '../report/positions';
 import type { FileReport, Finding, KernelReport, LaunchReport, Location } from '../report/report';
 import { findingsOf } from '../rules/findings';
 import { suppressed } from '../rules/suppression';
+import { launchBoundsOf } from './bounds';
 import { type Fingerprint, Fingerprints } from './fingerprint';
 import { type FoundKernel, findKernels } from './kernels';
-import { matchLaunches, type Launch } from './launches';
-import { launchBoundsOf } from './bounds';
-import { planLaunches, type PlannedLaunch } from './launch-plan';
+import { type PlannedLaunch, planLaunches } from './launch-plan';
+import { type Launch, matchLaunches } from './launches';
 import type { AnalysisRequest } from './request';
 import { type Simulation, simulateLaunch } from './simulate';
 
@@ -37,7 +37,11 @@ export interface Analyzer {
 /** Everything known of one kernel, with token positions of the unit it was made from. */
 interface KernelResult {
   readonly fingerprint: Fingerprint;
-  readonly launches: readonly { readonly plan: PlannedLaunch; readonly simulation: Simulation; readonly program: Program }[];
+  readonly launches: readonly {
+    readonly plan: PlannedLaunch;
+    readonly simulation: Simulation;
+    readonly program: Program;
+  }[];
 }
 
 const BUDGET: ExecutionBudget = { warpInstructions: 3_000_000, blocks: 64 };
@@ -68,7 +72,12 @@ interface Unit {
   readonly locate: (first: number, last: number) => Location;
 }
 
-function analyzeUnit(request: AnalysisRequest, results: Map<string, KernelResult>, lexCache: LexCache, withFindings = true): FileReport {
+function analyzeUnit(
+  request: AnalysisRequest,
+  results: Map<string, KernelResult>,
+  lexCache: LexCache,
+  withFindings = true,
+): FileReport {
   const row = capability(request.options.computeCapability);
   if (!row) return emptyReport(request.path, `compute capability ${request.options.computeCapability} is not known`);
   const defines = new Map([...predefinedMacros(request.options.computeCapability), ...request.options.defines]);
@@ -123,15 +132,31 @@ function tryText(request: AnalysisRequest, kernel: string, text: string, lexCach
 
 function spanOf(source: PreprocessResult, file: number, start: number, end: number): Location {
   const tokens = source.tokens;
-  const stream = { ...tokens, file: Int32Array.of(file), start: Int32Array.of(start), end: Int32Array.of(end), count: 1 };
+  const stream = {
+    ...tokens,
+    file: Int32Array.of(file),
+    start: Int32Array.of(start),
+    end: Int32Array.of(end),
+    count: 1,
+  };
   return locationOf(stream, 0, 0);
 }
 
 function emptyReport(path: string, message: string): FileReport {
-  return { path, kernels: [], diagnostics: [], notes: [{ file: path, line: 1, column: 1, endLine: 1, endColumn: 1, message }] };
+  return {
+    path,
+    kernels: [],
+    diagnostics: [],
+    notes: [{ file: path, line: 1, column: 1, endLine: 1, endColumn: 1, message }],
+  };
 }
 
-function analyzeKernel(unit: Unit, kernel: FoundKernel, results: Map<string, KernelResult>, model: ReturnType<typeof memoryModel>): { report: KernelReport; result?: KernelResult } {
+function analyzeKernel(
+  unit: Unit,
+  kernel: FoundKernel,
+  results: Map<string, KernelResult>,
+  model: ReturnType<typeof memoryModel>,
+): { report: KernelReport; result?: KernelResult } {
   const { declaration } = kernel;
   const base = {
     name: kernel.name,
@@ -140,7 +165,13 @@ function analyzeKernel(unit: Unit, kernel: FoundKernel, results: Map<string, Ker
     range: unit.locate(declaration.first, declaration.last),
   };
   if (declaration.broken) {
-    const report: KernelReport = { ...base, templateArguments: [], launches: [], skipped: [], problem: 'the kernel does not parse at the moment' };
+    const report: KernelReport = {
+      ...base,
+      templateArguments: [],
+      launches: [],
+      skipped: [],
+      problem: 'the kernel does not parse at the moment',
+    };
     return { report };
   }
   const result = kernelResult(unit, kernel, results, model);
@@ -151,7 +182,11 @@ function analyzeKernel(unit: Unit, kernel: FoundKernel, results: Map<string, Ker
       ...base,
       templateArguments: first?.plan.launch?.templateArguments.map(argumentKey) ?? [],
       launches,
-      skipped: dedupe(result.launches.flatMap((l) => l.program.skipped.map((s) => ({ ...unit.locate(s.place.first, s.place.last), reason: s.reason })))),
+      skipped: dedupe(
+        result.launches.flatMap((l) =>
+          l.program.skipped.map((s) => ({ ...unit.locate(s.place.first, s.place.last), reason: s.reason })),
+        ),
+      ),
     },
     result,
   };
@@ -162,7 +197,12 @@ function dedupe<T extends Location & { reason: string }>(items: readonly T[]): T
   return [...seen.values()];
 }
 
-function kernelResult(unit: Unit, kernel: FoundKernel, results: Map<string, KernelResult>, model: ReturnType<typeof memoryModel>): KernelResult {
+function kernelResult(
+  unit: Unit,
+  kernel: FoundKernel,
+  results: Map<string, KernelResult>,
+  model: ReturnType<typeof memoryModel>,
+): KernelResult {
   const fingerprint = unit.fingerprints.of(kernel.declaration);
   const plans = planLaunches({
     launches: unit.launches.filter((l) => l.kernel.declaration === kernel.declaration),
@@ -180,7 +220,13 @@ function kernelResult(unit: Unit, kernel: FoundKernel, results: Map<string, Kern
     return moved;
   }
   const launches = plans.map((plan) => {
-    const program = machineProgram(lowerKernel(unit.context, { declaration: kernel.declaration, scope: kernel.scope, templateArguments: templateArgumentsOf(kernel, plan) }));
+    const program = machineProgram(
+      lowerKernel(unit.context, {
+        declaration: kernel.declaration,
+        scope: kernel.scope,
+        templateArguments: templateArgumentsOf(kernel, plan),
+      }),
+    );
     const simulation = simulateLaunch(program, plan, model, {
       assume: options.assume,
       parameterNames: kernel.declaration.parameters.map((p) => p.name),
@@ -207,17 +253,31 @@ function remember(results: Map<string, KernelResult>, key: string, result: Kerne
 }
 
 const planKey = (plan: PlannedLaunch): string =>
-  JSON.stringify([plan.origin, plan.block, plan.grid, plan.dynamicSharedBytes, plan.launch?.key, [...plan.named], [...plan.symbols.keys()]]);
+  JSON.stringify([
+    plan.origin,
+    plan.block,
+    plan.grid,
+    plan.dynamicSharedBytes,
+    plan.launch?.key,
+    [...plan.named],
+    [...plan.symbols.keys()],
+  ]);
 
 /** The same result with the positions of the present text. */
 function shifted(result: KernelResult, now: Fingerprint, plans: readonly PlannedLaunch[]): KernelResult {
   const before = result.fingerprint.pieces;
   const delta = now.pieces.map((p, i) => p.first - (before[i]?.first ?? p.first));
   const move = (token: number): number => {
-    for (let i = 0; i < before.length; i++) if (token >= before[i].first && token <= before[i].last) return token + delta[i];
+    for (let i = 0; i < before.length; i++)
+      if (token >= before[i].first && token <= before[i].last) return token + delta[i];
     return token;
   };
-  if (delta.every((d) => d === 0)) return { ...result, fingerprint: now, launches: result.launches.map((l, i) => ({ ...l, plan: plans[i] ?? l.plan })) };
+  if (delta.every((d) => d === 0))
+    return {
+      ...result,
+      fingerprint: now,
+      launches: result.launches.map((l, i) => ({ ...l, plan: plans[i] ?? l.plan })),
+    };
   const programs = new Map<Program, Program>();
   const moved = (program: Program): Program => {
     let known = programs.get(program);
@@ -246,7 +306,11 @@ function moveProgram(program: Program, move: (token: number) => number): Program
   };
 }
 
-function launchReport(unit: Unit, kernel: FoundKernel, { plan, simulation, program }: KernelResult['launches'][number]): LaunchReport {
+function launchReport(
+  unit: Unit,
+  kernel: FoundKernel,
+  { plan, simulation, program }: KernelResult['launches'][number],
+): LaunchReport {
   const location = plan.place && unit.locate(plan.place.first, plan.place.last);
   const sample = simulation.samples[0];
   return {
@@ -257,10 +321,18 @@ function launchReport(unit: Unit, kernel: FoundKernel, { plan, simulation, progr
     block: sample.shape.block,
     dynamicSharedBytes: plan.dynamicSharedBytes,
     assumptions: sample.assumptions,
-    occupancy: occupancyReport(program, plan, launchBoundsOf(unit.context, kernel, templateArgumentsOf(kernel, plan)), unit.request.options),
+    occupancy: occupancyReport(
+      program,
+      plan,
+      launchBoundsOf(unit.context, kernel, templateArgumentsOf(kernel, plan)),
+      unit.request.options,
+    ),
     accesses: accessReports(simulation, unit.locate),
     branches: branchReports(simulation, unit.locate),
-    warpInstructions: sample.execution.blockExecutions.reduce((sum, n, i) => sum + n * program.blocks[i].instructions.length, 0),
+    warpInstructions: sample.execution.blockExecutions.reduce(
+      (sum, n, i) => sum + n * program.blocks[i].instructions.length,
+      0,
+    ),
     estimate: null,
     incomplete: sample.execution.incomplete,
   };

@@ -8,7 +8,11 @@ import type { TemplateValue } from '../lower/types';
 import type { LaunchBounds } from '../report/occupancy';
 import type { FoundKernel } from './kernels';
 
-export function launchBoundsOf(unit: UnitContext, kernel: FoundKernel, templateArguments: readonly TemplateValue[]): LaunchBounds | undefined {
+export function launchBoundsOf(
+  unit: UnitContext,
+  kernel: FoundKernel,
+  templateArguments: readonly TemplateValue[],
+): LaunchBounds | undefined {
   const { launchBounds } = kernel.declaration.specifiers;
   if (!launchBounds?.length) return undefined;
   const ctx = createContext(unit, kernel.name, new Set());

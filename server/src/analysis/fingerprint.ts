@@ -119,11 +119,18 @@ function namesOf(declaration: Declaration): string[] {
     case 'function':
       return declaration.name.parts.map((p) => p.name);
     case 'variable':
-      return [declaration.name, ...(declaration.bindings ?? []), ...(declaration.scope?.parts.map((p) => p.name) ?? [])].filter((n) => n !== undefined);
+      return [
+        declaration.name,
+        ...(declaration.bindings ?? []),
+        ...(declaration.scope?.parts.map((p) => p.name) ?? []),
+      ].filter((n) => n !== undefined);
     case 'record':
       return declaration.name?.parts.map((p) => p.name) ?? [];
     case 'enum':
-      return [...(declaration.name?.parts.map((p) => p.name) ?? []), ...(declaration.enumerators?.map((e) => e.name) ?? [])];
+      return [
+        ...(declaration.name?.parts.map((p) => p.name) ?? []),
+        ...(declaration.enumerators?.map((e) => e.name) ?? []),
+      ];
     case 'alias':
       return [declaration.name];
     case 'using':

@@ -18,7 +18,10 @@ export function findKernels(unit: TranslationUnit, global: Scope): FoundKernel[]
         found.push({ declaration, name: declaration.name.parts.at(-1)?.name ?? 'kernel', scope });
       } else if (declaration.kind === 'namespace') {
         const entity = scope.own(declaration.name);
-        const inner = entity?.kind === 'namespace' ? entity.scope : (scope.using.find((s) => s.label === declaration.name) ?? scope);
+        const inner =
+          entity?.kind === 'namespace'
+            ? entity.scope
+            : (scope.using.find((s) => s.label === declaration.name) ?? scope);
         visit(declaration.members, inner, depth + 1);
       }
     }

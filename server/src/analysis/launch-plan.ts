@@ -1,9 +1,9 @@
 /** Which launches of a kernel are analysed: found ones, an annotation's, bounds, settings, or a stated assumption. */
 import type { Annotation } from '../launch/annotation';
 import type { HostValue } from '../launch/host-value';
+import type { Assumption, LaunchOrigin } from '../report/report';
 import type { Launch } from './launches';
 import type { AnalysisOptions } from './request';
-import type { Assumption, LaunchOrigin } from '../report/report';
 
 export type Triple = readonly [number, number, number];
 
@@ -59,7 +59,10 @@ function fromLaunchSite(launch: Launch, inputs: PlanInputs): PlannedLaunch {
   const block = found ?? partly(launch.block, fallback.block);
   if (!found) assumptions.push(...blockAssumptions(block, fallback.origin));
   const grid = tripleOf(launch.grid) ?? annotation?.grid ?? options.grid;
-  const shared = launch.dynamicSharedBytes.kind === 'number' ? launch.dynamicSharedBytes.value : (annotation?.dynamicSharedBytes ?? options.dynamicSharedBytes);
+  const shared =
+    launch.dynamicSharedBytes.kind === 'number'
+      ? launch.dynamicSharedBytes.value
+      : (annotation?.dynamicSharedBytes ?? options.dynamicSharedBytes);
   if (shared === undefined) assumptions.push({ name: 'dynamic shared memory', value: 0, origin: 'assumed' });
   return {
     origin: 'launch-site',
@@ -78,19 +81,23 @@ function fromLaunchSite(launch: Launch, inputs: PlanInputs): PlannedLaunch {
 /** Known components of a block shape are kept. */
 function partly(values: readonly HostValue[], fallback: Triple): Triple {
   const known = values.map((v) => (v.kind === 'number' ? v.value : undefined));
-  if (known[0] === undefined && known[1] === 1 && known[2] === 1) return [fallback[0] * fallback[1] * fallback[2], 1, 1];
+  if (known[0] === undefined && known[1] === 1 && known[2] === 1)
+    return [fallback[0] * fallback[1] * fallback[2], 1, 1];
   if (known[0] === undefined && known[1] === undefined) return fallback[1] > 1 ? fallback : [16, 16, 1];
   return [known[0] ?? 32, known[1] ?? (known[0] === undefined ? 1 : 8), known[2] ?? 1];
 }
 
 function blockAssumptions(block: Triple, origin: LaunchOrigin): Assumption[] {
-  return (['x', 'y', 'z'] as const).flatMap((axis, i) => (block[i] === 1 && i > 0 ? [] : [{ name: `blockDim.${axis}`, value: block[i], origin }]));
+  return (['x', 'y', 'z'] as const).flatMap((axis, i) =>
+    block[i] === 1 && i > 0 ? [] : [{ name: `blockDim.${axis}`, value: block[i], origin }],
+  );
 }
 
 function blockWithoutSite({ annotation, maxThreads, options }: PlanInputs): { block: Triple; origin: LaunchOrigin } {
   if (annotation?.block) return { block: annotation.block, origin: 'annotation' };
   if (options.block) return { block: options.block, origin: 'setting' };
-  if (maxThreads !== undefined && maxThreads > 0 && maxThreads <= 1024) return { block: [maxThreads, 1, 1], origin: 'launch-bounds' };
+  if (maxThreads !== undefined && maxThreads > 0 && maxThreads <= 1024)
+    return { block: [maxThreads, 1, 1], origin: 'launch-bounds' };
   return { block: DEFAULT_BLOCK, origin: 'assumed' };
 }
 

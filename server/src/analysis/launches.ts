@@ -24,7 +24,11 @@ export interface Launch {
 }
 
 /** Launches of the kernels that are defined in the unit. */
-export function matchLaunches(unit: UnitContext, kernels: readonly FoundKernel[], found: readonly FoundLaunch[]): Launch[] {
+export function matchLaunches(
+  unit: UnitContext,
+  kernels: readonly FoundKernel[],
+  found: readonly FoundLaunch[],
+): Launch[] {
   const byName = new Map<string, FoundKernel[]>();
   for (const kernel of kernels) {
     const list = byName.get(kernel.name);
@@ -34,7 +38,8 @@ export function matchLaunches(unit: UnitContext, kernels: readonly FoundKernel[]
   const launches: Launch[] = [];
   for (const launch of found) {
     const candidates = byName.get(launch.kernel.name) ?? [];
-    const kernel = candidates.find((k) => k.declaration === launch.kernel.declaration) ?? chooseKernel(candidates, launch);
+    const kernel =
+      candidates.find((k) => k.declaration === launch.kernel.declaration) ?? chooseKernel(candidates, launch);
     if (!kernel) continue;
     const templateArguments = templateArgumentsOf(unit, kernel, launch);
     launches.push({
@@ -57,9 +62,15 @@ function chooseKernel(candidates: readonly FoundKernel[], launch: FoundLaunch): 
   const count = launch.arguments.length;
   const fits = candidates.filter((k) => {
     const required = k.declaration.parameters.filter((p) => !p.default && !p.pack).length;
-    return count >= required && (count <= k.declaration.parameters.length || k.declaration.parameters.some((p) => p.pack));
+    return (
+      count >= required && (count <= k.declaration.parameters.length || k.declaration.parameters.some((p) => p.pack))
+    );
   });
-  return fits.find((k) => Boolean(k.declaration.templateParameters) === launch.templateArguments.length > 0) ?? fits[0] ?? candidates[0];
+  return (
+    fits.find((k) => Boolean(k.declaration.templateParameters) === launch.templateArguments.length > 0) ??
+    fits[0] ??
+    candidates[0]
+  );
 }
 
 function templateArgumentsOf(unit: UnitContext, kernel: FoundKernel, launch: FoundLaunch): TemplateValue[] {
@@ -67,7 +78,9 @@ function templateArgumentsOf(unit: UnitContext, kernel: FoundKernel, launch: Fou
   const ctx = createContext(unit, 'launch', new Set());
   const explicit = launch.templateArguments.map((a) => templateValue(ctx, kernel.scope, a));
   const argumentTypes = launch.arguments.map((a) => typeOfHost(ctx, kernel.scope, a));
-  return inScope(ctx, kernel.scope, () => deduceArguments(ctx, kernel.declaration, explicit, argumentTypes, kernel.scope));
+  return inScope(ctx, kernel.scope, () =>
+    deduceArguments(ctx, kernel.declaration, explicit, argumentTypes, kernel.scope),
+  );
 }
 
 type Scratch = ReturnType<typeof createContext>;
@@ -82,7 +95,8 @@ function templateValue(ctx: Scratch, scope: Scope, argument: HostTemplateArgumen
     return { kind: 'type', type: type.kind === 'unknown' ? resolveType(ctx, argument.type, scope) : type };
   }
   const { value } = argument;
-  if (value.kind === 'number') return { kind: 'number', value: value.value, type: namedTypes.get(value.type ?? 'int') ?? types.int };
+  if (value.kind === 'number')
+    return { kind: 'number', value: value.value, type: namedTypes.get(value.type ?? 'int') ?? types.int };
   if (value.kind === 'function') return { kind: 'name', name: value.name, entity: lookupName(ctx, scope, value.name) };
   return { kind: 'unknown', reason: value.kind === 'unknown' ? value.reason : 'template argument' };
 }
@@ -93,7 +107,9 @@ function typeOfHost(ctx: Scratch, scope: Scope, value: HostValue): Type {
     case 'number':
       return typeByName(ctx, scope, value.type ?? 'int');
     case 'pointer':
-      return value.elementType ? { kind: 'pointer', to: typeByName(ctx, scope, value.elementType) } : unknownType('pointer');
+      return value.elementType
+        ? { kind: 'pointer', to: typeByName(ctx, scope, value.elementType) }
+        : unknownType('pointer');
     case 'struct':
       return value.type ? typeByName(ctx, scope, value.type) : unknownType('struct');
     case 'lambda':
@@ -111,7 +127,12 @@ function typeByName(ctx: Scratch, scope: Scope, spelled: string): Type {
   if (known) return known;
   const last = name.split('::').at(-1) ?? name;
   const entity = /^\w+$/.test(last) ? lookupName(ctx, scope, last) : undefined;
-  return (entity && resolveNamedType(ctx, scope, entity, { name: last })) ?? namedTypes.get(last) ?? vectorTypes.get(last) ?? unknownType(`type ${name}`);
+  return (
+    (entity && resolveNamedType(ctx, scope, entity, { name: last })) ??
+    namedTypes.get(last) ??
+    vectorTypes.get(last) ??
+    unknownType(`type ${name}`)
+  );
 }
 
 function hostKey(value: HostValue): string {

@@ -43,7 +43,11 @@ export function resolveInputs(program: Program, plan: PlannedLaunch, context: Re
       values.set(index, { kind: 'number', value: value.value });
       assumptions.push({ name: input.name, value: value.value, origin });
     } else if (value?.kind === 'pointer') {
-      values.set(index, { kind: 'pointer', allocation: allocation(value.allocation), offset: Number.isFinite(value.offsetBytes) ? value.offsetBytes : 0 });
+      values.set(index, {
+        kind: 'pointer',
+        allocation: allocation(value.allocation),
+        offset: Number.isFinite(value.offsetBytes) ? value.offsetBytes : 0,
+      });
     } else if (isPointerInput(program, input)) {
       values.set(index, { kind: 'pointer', allocation: allocation(`parameter ${input.name}`), offset: 0 });
     } else if (isInteger(program, input)) {
@@ -59,13 +63,20 @@ export function resolveInputs(program: Program, plan: PlannedLaunch, context: Re
   return { values, sampled, assumptions };
 }
 
-function hostValueOf(input: Input, plan: PlannedLaunch, context: ResolveContext): { value: HostValue | undefined; origin: LaunchOrigin } | undefined {
+function hostValueOf(
+  input: Input,
+  plan: PlannedLaunch,
+  context: ResolveContext,
+): { value: HostValue | undefined; origin: LaunchOrigin } | undefined {
   const { source } = input;
   if (source.kind !== 'parameter' && source.kind !== 'global') return undefined;
   const path = source.path;
   const assumed = context.assume.get(input.name) ?? context.assume.get(path[path.length - 1]);
   const annotated = plan.named.get(input.name) ?? plan.named.get(path[path.length - 1]);
-  const site = source.kind === 'parameter' ? follow(plan.arguments[source.parameter], path.slice(1)) : follow(plan.symbols.get(path[0]), path.slice(1));
+  const site =
+    source.kind === 'parameter'
+      ? follow(plan.arguments[source.parameter], path.slice(1))
+      : follow(plan.symbols.get(path[0]), path.slice(1));
   if (site && site.kind !== 'unknown') return { value: site, origin: 'launch-site' };
   if (annotated !== undefined) return { value: { kind: 'number', value: annotated }, origin: 'annotation' };
   if (assumed !== undefined) return { value: { kind: 'number', value: assumed }, origin: 'setting' };
@@ -88,11 +99,22 @@ function isPointerInput(program: Program, input: Input): boolean {
 
 function isInteger(program: Program, input: Input): boolean {
   const type = program.registers[input.register].type;
-  return type === 'i32' || type === 'u32' || type === 'i64' || type === 'u64' || type === 'i16' || type === 'u16' || type === 'i8' || type === 'u8' || type === 'pred';
+  return (
+    type === 'i32' ||
+    type === 'u32' ||
+    type === 'i64' ||
+    type === 'u64' ||
+    type === 'i16' ||
+    type === 'u16' ||
+    type === 'i8' ||
+    type === 'u8' ||
+    type === 'pred'
+  );
 }
 
 /** Names that mean something small; everything else is taken for a size. */
-const small = /^(k|r|radius|halo|offset|off|shift|iter|iters|iterations|steps?|level|stage|dim|dims|channels?|c|ch|batch|heads?|num_heads|order|pass|bit|start|begin|base|mode|flag|index|idx|id|seed|lda_pad|pad|padding|dilation|type|is_.*|use_.*|has_.*)$/i;
+const small =
+  /^(k|r|radius|halo|offset|off|shift|iter|iters|iterations|steps?|level|stage|dim|dims|channels?|c|ch|batch|heads?|num_heads|order|pass|bit|start|begin|base|mode|flag|index|idx|id|seed|lda_pad|pad|padding|dilation|type|is_.*|use_.*|has_.*)$/i;
 
 function sampleValue(name: string, sample: number): number {
   const last = name.split('.').at(-1) ?? name;
@@ -101,10 +123,12 @@ function sampleValue(name: string, sample: number): number {
 }
 
 /** A grid for a kernel whose launch does not say: enough blocks to cover the sampled size on every axis the block has. */
-export function assumedGrid(block: readonly [number, number, number], sample: number): readonly [number, number, number] {
+export function assumedGrid(
+  block: readonly [number, number, number],
+  sample: number,
+): readonly [number, number, number] {
   const size = SAMPLES[sample] ?? SAMPLES[0];
   const blocks = (threads: number) => Math.max(1, Math.ceil(size / threads));
   if (block[1] === 1 && block[2] === 1) return [Math.max(4, blocks(block[0])), 1, 1];
   return [blocks(block[0]), blocks(block[1]), 1];
 }
-

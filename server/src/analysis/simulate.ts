@@ -30,7 +30,12 @@ export interface SimulationOptions {
   readonly budget: ExecutionBudget;
 }
 
-export function simulateLaunch(program: Program, plan: PlannedLaunch, model: MemoryModel, options: SimulationOptions): Simulation {
+export function simulateLaunch(
+  program: Program,
+  plan: PlannedLaunch,
+  model: MemoryModel,
+  options: SimulationOptions,
+): Simulation {
   const first = runSample(program, plan, model, options, 0);
   const assumedFor = assumedNames(program, plan, first.sampled);
   const needsSamples = first.sampled.size > 0 && assumedFor.some((names) => names.length > 0);
@@ -51,9 +56,18 @@ function runSample(
   options: SimulationOptions,
   sample: number,
 ): { sample: Sample; sampled: ReadonlyMap<number, number> } {
-  const resolved = resolveInputs(program, plan, { assume: options.assume, parameterNames: options.parameterNames, sample });
+  const resolved = resolveInputs(program, plan, {
+    assume: options.assume,
+    parameterNames: options.parameterNames,
+    sample,
+  });
   const grid: Triple = plan.grid ?? assumedGrid(plan.block, sample);
-  const shape: LaunchShape = { grid, block: plan.block, dynamicSharedBytes: plan.dynamicSharedBytes, inputs: resolved.values };
+  const shape: LaunchShape = {
+    grid,
+    block: plan.block,
+    dynamicSharedBytes: plan.dynamicSharedBytes,
+    inputs: resolved.values,
+  };
   const execution = execute(program, shape, model, options.budget);
   const assumptions = [...plan.assumptions, ...resolved.assumptions];
   if (!plan.grid) assumptions.push({ name: 'gridDim.x', value: grid[0], origin: 'assumed' });
@@ -63,7 +77,9 @@ function runSample(
 /** For every access the assumed values that its address or its execution rests on. */
 function assumedNames(program: Program, plan: PlannedLaunch, sampled: ReadonlyMap<number, number>): string[][] {
   const depends = dependencies(program);
-  const assumedBlock = plan.assumptions.some((a) => a.name.startsWith('blockDim') && (a.origin === 'assumed' || a.origin === 'launch-bounds'));
+  const assumedBlock = plan.assumptions.some(
+    (a) => a.name.startsWith('blockDim') && (a.origin === 'assumed' || a.origin === 'launch-bounds'),
+  );
   return program.accesses.map((_, access) => {
     const names = new Set<string>();
     for (const inputs of [depends.address[access], depends.execution[access]]) {

@@ -2,7 +2,7 @@
 import type { Parameter } from '../parse/ast';
 import { type Context, placeOf } from './context';
 import { writeStorage } from './places';
-import { scalarOf, sizeOf, type Type, typeKey } from './types';
+import { alignOf, scalarOf, sizeOf, type Type, typeKey } from './types';
 import { type Storage, unknownValue, type Value } from './values';
 import { allocateStorage } from './variables';
 
@@ -65,7 +65,8 @@ function pointee(
   ctx.builder.pointee({
     name: path.join('.'),
     space: 'global',
-    alignment: 256,
+    // all that the compiler may rely on: the type's own alignment, not the allocation's
+    alignment: alignOf(type.to),
     isDynamic: false,
     register,
     dimensions: [],

@@ -260,8 +260,7 @@ export function memoryObject(
     name,
     space,
     bytes: isDynamic ? 0 : (bytes ?? 0),
-    // dynamic shared memory starts 16-byte aligned at least; the compiler aligns big static arrays likewise
-    alignment: Math.max(alignOf(type), wanted, isDynamic ? 16 : 1),
+    alignment: Math.max(alignOf(type), wanted),
     isDynamic,
     dimensions,
     elementBytes: sizeOf(element) ?? 4,

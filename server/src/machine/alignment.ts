@@ -31,11 +31,14 @@ function powerOf(value: number): number {
   return power;
 }
 
-/** Shared arrays are laid out by the compiler, which aligns them as it needs; a pointer parameter is aligned as its type is. */
+/**
+ * Shared memory is laid out by the compiler, which aligns it as it needs, dynamic arrays too (H200: sgemm_ladder.cu:58 reads
+ * 16 bytes, scan_blocks.cu:34 writes 8). What a pointer parameter points to is aligned as its type is and no better.
+ */
 function inputAlignment(program: Program, register: Register): number {
   const object = program.objects.find((o) => o.register === register);
   if (!object) return 1;
-  if (object.bytes === undefined) return Math.min(16, powerOf(object.elementBytes));
+  if (object.bytes === undefined) return Math.min(16, powerOf(object.alignment));
   return Math.max(16, object.alignment);
 }
 

@@ -8,7 +8,12 @@ import type { Block, Instruction, Program, Register } from '../program/program';
 
 export function dropDeadCode(program: Program): Program {
   const needed = neededRegisters(program);
-  const blocks = program.blocks.map((block): Block => ({ ...block, instructions: block.instructions.filter((i) => isNeeded(program, i, needed)).map((i) => unusedResult(i, needed)) }));
+  const blocks = program.blocks.map(
+    (block): Block => ({
+      ...block,
+      instructions: block.instructions.filter((i) => isNeeded(program, i, needed)).map((i) => unusedResult(i, needed)),
+    }),
+  );
   return { ...program, blocks };
 }
 
@@ -47,7 +52,12 @@ function neededRegisters(program: Program): Uint8Array {
   for (const block of program.blocks) {
     for (const i of block.instructions) {
       for (const dst of writesOf(i)) definitions[dst].push(i);
-      const isRoot = i.op === 'store' || i.op === 'atomic' || i.op === 'asyncCopy' || i.op === 'matrix' || (i.op === 'load' && program.accesses[i.access].isVolatile);
+      const isRoot =
+        i.op === 'store' ||
+        i.op === 'atomic' ||
+        i.op === 'asyncCopy' ||
+        i.op === 'matrix' ||
+        (i.op === 'load' && program.accesses[i.access].isVolatile);
       if (isRoot) for (const r of readsOf(i)) want(r);
     }
     if (block.terminator.kind === 'branch') want(block.terminator.condition);

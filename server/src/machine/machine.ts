@@ -3,11 +3,20 @@
  * One pass a file, in this order; each says on what evidence it rests.
  */
 import type { Program } from '../program/program';
+import { dropDeadCode } from './dead-code';
+import { hoistInvariants } from './hoist-invariants';
 import { mergeNeighbours } from './merge-neighbours';
 import { reuseLoads } from './reuse-loads';
-import { dropDeadCode } from './dead-code';
 
-const passes: readonly ((program: Program) => Program)[] = [dropDeadCode, reuseLoads, dropDeadCode, mergeNeighbours, dropDeadCode];
+const passes: readonly ((program: Program) => Program)[] = [
+  dropDeadCode,
+  reuseLoads,
+  hoistInvariants,
+  reuseLoads,
+  dropDeadCode,
+  mergeNeighbours,
+  dropDeadCode,
+];
 
 export function machineProgram(program: Program): Program {
   return passes.reduce((p, pass) => pass(p), program);

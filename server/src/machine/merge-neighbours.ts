@@ -2,9 +2,16 @@
  * Neighbouring accesses of one block become one wider access where their alignment is provable: four loads of s[k] … s[k+3]
  * are one of 16 bytes. Loads move up to the first of them, stores down to the last, so nothing in between may touch the same
  * memory. Evidence: NVVM's load-store vectoriser and ptxas on kernels compiled with nvcc 13.0; shared arrays are merged even
- * when declared with their element's alignment, because the compiler itself lays them out.
+ * when declared with their element's alignment, because the compiler itself lays them out. The merged access bears the line of
+ * the last of them (H200: scan_blocks.cu:34 for stores, :57 for loads).
  */
-import { bytesOf, type Instruction, type LoadInstruction, type Program, type StoreInstruction } from '../program/program';
+import {
+  bytesOf,
+  type Instruction,
+  type LoadInstruction,
+  type Program,
+  type StoreInstruction,
+} from '../program/program';
 import { alignments } from './alignment';
 import { mayTouch } from './reuse-loads';
 
@@ -20,13 +27,20 @@ export function mergeNeighbours(program: Program): Program {
   const aligned = alignments(program);
   return {
     ...program,
-    blocks: program.blocks.map((block) => ({ ...block, instructions: mergeBlock(program, block.instructions, aligned) })),
+    blocks: program.blocks.map((block) => ({
+      ...block,
+      instructions: mergeBlock(program, block.instructions, aligned),
+    })),
   };
 }
 
 const countOf = (i: Access): number => (i.op === 'load' ? i.dst.length : i.values.length);
 
-function mergeBlock(program: Program, instructions: readonly Instruction[], aligned: Uint16Array): readonly Instruction[] {
+function mergeBlock(
+  program: Program,
+  instructions: readonly Instruction[],
+  aligned: Uint16Array,
+): readonly Instruction[] {
   const groups = new Map<string, Candidate[]>();
   instructions.forEach((instruction, index) => {
     if (instruction.op !== 'load' && instruction.op !== 'store') return;
@@ -39,7 +53,8 @@ function mergeBlock(program: Program, instructions: readonly Instruction[], alig
     else groups.set(key, [candidate]);
   });
   const replaced = new Map<number, Instruction | null>();
-  for (const group of groups.values()) if (group.length > 1) mergeGroup(program, instructions, group, aligned, replaced);
+  for (const group of groups.values())
+    if (group.length > 1) mergeGroup(program, instructions, group, aligned, replaced);
   if (replaced.size === 0) return instructions;
   return instructions.flatMap((instruction, index) => {
     const other = replaced.get(index);
@@ -48,7 +63,13 @@ function mergeBlock(program: Program, instructions: readonly Instruction[], alig
 }
 
 /** Greedy from each aligned start: 16 bytes, then 8. */
-function mergeGroup(program: Program, instructions: readonly Instruction[], group: readonly Candidate[], aligned: Uint16Array, replaced: Map<number, Instruction | null>): void {
+function mergeGroup(
+  program: Program,
+  instructions: readonly Instruction[],
+  group: readonly Candidate[],
+  aligned: Uint16Array,
+  replaced: Map<number, Instruction | null>,
+): void {
   const byOffset = new Map<number, Candidate>();
   for (const c of group) if (!byOffset.has(c.instruction.offset)) byOffset.set(c.instruction.offset, c);
   const base = aligned[group[0].instruction.address];
@@ -93,7 +114,8 @@ function mayMove(program: Program, instructions: readonly Instruction[], run: re
     if (other.op === 'asyncCopy') return false;
     const writes = other.op === 'store';
     const reads = other.op === 'load' && !isLoad;
-    if ((writes || reads) && mayTouch(program, site, program.accesses[other.access]) && !disjoint(other, run)) return false;
+    if ((writes || reads) && mayTouch(program, site, program.accesses[other.access]) && !disjoint(other, run))
+      return false;
   }
   return true;
 }
@@ -102,7 +124,9 @@ function mayMove(program: Program, instructions: readonly Instruction[], run: re
 function disjoint(other: Access, run: readonly Candidate[]): boolean {
   if (other.address !== run[0].instruction.address) return false;
   const size = bytesOf[other.type] * countOf(other);
-  return run.every((c) => other.offset + size <= c.instruction.offset || other.offset >= c.instruction.offset + c.bytes);
+  return run.every(
+    (c) => other.offset + size <= c.instruction.offset || other.offset >= c.instruction.offset + c.bytes,
+  );
 }
 
 function apply(run: readonly Candidate[], replaced: Map<number, Instruction | null>): void {
@@ -111,8 +135,16 @@ function apply(run: readonly Candidate[], replaced: Map<number, Instruction | nu
   for (const c of run) replaced.set(c.index, null);
   const start = run[0].instruction;
   if (start.op === 'load') {
-    replaced.set(first.index, { ...start, access: first.instruction.access, dst: run.flatMap((c) => (c.instruction.op === 'load' ? c.instruction.dst : [])) });
+    replaced.set(first.index, {
+      ...start,
+      access: last.instruction.access,
+      dst: run.flatMap((c) => (c.instruction.op === 'load' ? c.instruction.dst : [])),
+    });
   } else {
-    replaced.set(last.index, { ...start, access: first.instruction.access, values: run.flatMap((c) => (c.instruction.op === 'store' ? c.instruction.values : [])) });
+    replaced.set(last.index, {
+      ...start,
+      access: last.instruction.access,
+      values: run.flatMap((c) => (c.instruction.op === 'store' ? c.instruction.values : [])),
+    });
   }
 }

@@ -26,7 +26,9 @@ export function estimateRegisters(program: Program, most: number): RegisterEstim
 
 /** Weight of a register: predicates, constants and parameters (in the constant bank) take none. */
 function weights(program: Program): Uint8Array {
-  return Uint8Array.from(program.registers, (r) => (r.type === 'pred' || r.role === 'constant' || r.role === 'input' ? 0 : bytesOf[r.type] === 8 ? 2 : 1));
+  return Uint8Array.from(program.registers, (r) =>
+    r.type === 'pred' || r.role === 'constant' || r.role === 'input' ? 0 : bytesOf[r.type] === 8 ? 2 : 1,
+  );
 }
 
 function mostLive(program: Program): number {
@@ -42,11 +44,21 @@ function mostLive(program: Program): number {
       if (liveIn[block].size !== before) changed = true;
     }
   }
-  return Math.max(0, ...flow.order.map((block) => walk(program, flow.successors[block], block, liveIn, weight, undefined)));
+  return Math.max(
+    0,
+    ...flow.order.map((block) => walk(program, flow.successors[block], block, liveIn, weight, undefined)),
+  );
 }
 
 /** Goes backwards through a block; gives the largest sum of weights, and puts what lives at its start into `into`. */
-function walk(program: Program, successors: readonly number[], block: number, liveIn: readonly Set<Register>[], weight: Uint8Array, into: Set<Register> | undefined): number {
+function walk(
+  program: Program,
+  successors: readonly number[],
+  block: number,
+  liveIn: readonly Set<Register>[],
+  weight: Uint8Array,
+  into: Set<Register> | undefined,
+): number {
   const live = new Set<Register>();
   for (const next of successors) for (const r of liveIn[next]) live.add(r);
   let sum = 0;

@@ -4,7 +4,7 @@
  * Evidence: NVVM's early CSE and GVN on kernels compiled with nvcc 13.0; barriers count as writes to all memory but
  * read-only data.
  */
-import { controlFlow, type ControlFlow } from '../program/control-flow';
+import { type ControlFlow, controlFlow } from '../program/control-flow';
 import type { AccessSite, Block, Instruction, Program, Register, ScalarType } from '../program/program';
 
 interface Available {
@@ -64,7 +64,12 @@ function reuseInBlock(program: Program, block: Block, table: Table, stable: (r: 
     } else if (i.op === 'store') {
       invalidate(program, table, program.accesses[i.access]);
       const forwards = stable(i.address) && i.values.every(stable) && !program.accesses[i.access].isVolatile;
-      if (forwards) table.set(keyOf(i.address, i.offset, i.type, i.values.length), { access: i.access, values: i.values, readOnly: false });
+      if (forwards)
+        table.set(keyOf(i.address, i.offset, i.type, i.values.length), {
+          access: i.access,
+          values: i.values,
+          readOnly: false,
+        });
     } else if (i.op === 'atomic') invalidate(program, table, program.accesses[i.access]);
     else if (i.op === 'asyncCopy') invalidate(program, table, program.accesses[i.storeAccess]);
     else if (i.op === 'barrier') for (const [key, a] of table) if (!a.readOnly) table.delete(key);

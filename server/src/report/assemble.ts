@@ -48,26 +48,48 @@ function addCounts(into: AccessCounts, more: AccessCounts): void {
   if (more.witness && excessOf(more.witness) > (into.witness ? excessOf(into.witness) : 0)) into.witness = more.witness;
 }
 
-const excessOf = (w: Witness): number => Math.max(w.wavefronts / Math.max(1, w.idealWavefronts), w.sectors / Math.max(1, w.idealSectors));
+const excessOf = (w: Witness): number =>
+  Math.max(w.wavefronts / Math.max(1, w.idealWavefronts), w.sectors / Math.max(1, w.idealSectors));
 
-function certaintyOf(m: Merged, assumed: readonly string[], simulation: Simulation): { certainty: Certainty; reason: string | null } {
+function certaintyOf(
+  m: Merged,
+  assumed: readonly string[],
+  simulation: Simulation,
+): { certainty: Certainty; reason: string | null } {
   const { counts } = m;
-  if (counts.unknownRequests > 0 && counts.unknownRequests >= counts.requests) return { certainty: 'unknown', reason: counts.unknownReason ?? 'the address is not known' };
+  if (counts.unknownRequests > 0 && counts.unknownRequests >= counts.requests)
+    return { certainty: 'unknown', reason: counts.unknownReason ?? 'the address is not known' };
   const reasons: string[] = [];
   if (counts.unknownRequests > 0) reasons.push(`part of the addresses is not known: ${counts.unknownReason ?? ''}`);
   if (counts.speculative) reasons.push(counts.speculative);
   if (assumed.length > 0) reasons.push(`rests on assumed ${list(assumed, simulation)}`);
   const incomplete = simulation.samples[0].execution.incomplete;
   if (incomplete) reasons.push(incomplete);
-  return reasons.length > 0 ? { certainty: 'assumed', reason: reasons.join('; ') } : { certainty: 'exact', reason: null };
+  return reasons.length > 0
+    ? { certainty: 'assumed', reason: reasons.join('; ') }
+    : { certainty: 'exact', reason: null };
 }
 
 function list(names: readonly string[], simulation: Simulation): string {
   const values = new Map(simulation.samples[0].assumptions.map((a) => [a.name, a.value]));
-  return names.map((n) => (values.has(n) ? `${n} = ${values.get(n)}` : n === 'blockDim' ? `block ${simulation.samples[0].shape.block.join('×')}` : n)).join(', ');
+  return names
+    .map((n) =>
+      values.has(n)
+        ? `${n} = ${values.get(n)}`
+        : n === 'blockDim'
+          ? `block ${simulation.samples[0].shape.block.join('×')}`
+          : n,
+    )
+    .join(', ');
 }
 
-function accessReport(m: Merged, sure: { certainty: Certainty; reason: string | null }, object: MemoryObject | undefined, locate: Locate, simulation: Simulation): AccessReport {
+function accessReport(
+  m: Merged,
+  sure: { certainty: Certainty; reason: string | null },
+  object: MemoryObject | undefined,
+  locate: Locate,
+  simulation: Simulation,
+): AccessReport {
   const { counts, site, location } = m;
   return {
     ...location,
@@ -122,6 +144,12 @@ export function branchReports(simulation: Simulation, locate: Locate): BranchRep
     .filter((b) => b.executed > 0)
     .map((b) => {
       const site = simulation.program.branches[b.branch];
-      return { ...locate(site.place.first, site.place.last), kind: site.kind, executed: b.executed, divergent: b.divergent, unknown: b.unknown };
+      return {
+        ...locate(site.place.first, site.place.last),
+        kind: site.kind,
+        executed: b.executed,
+        divergent: b.divergent,
+        unknown: b.unknown,
+      };
     });
 }

@@ -22,7 +22,12 @@ export function staticSharedBytes(program: Program): number {
   return end;
 }
 
-export function occupancyReport(program: Program, plan: PlannedLaunch, bounds: LaunchBounds | undefined, options: AnalysisOptions): OccupancyReport | null {
+export function occupancyReport(
+  program: Program,
+  plan: PlannedLaunch,
+  bounds: LaunchBounds | undefined,
+  options: AnalysisOptions,
+): OccupancyReport | null {
   const row = capability(options.computeCapability);
   const threads = plan.block[0] * plan.block[1] * plan.block[2];
   if (!row || !(threads > 0)) return null;
@@ -31,10 +36,15 @@ export function occupancyReport(program: Program, plan: PlannedLaunch, bounds: L
   const bound = bounds ? registerBound(row, bounds.maxThreads, bounds.minBlocks ?? 1) : undefined;
   const given = options.registersPerThread;
   const registers = given ?? (bound !== undefined ? Math.min(bound, estimate.registers) : estimate.registers);
-  const origin = given !== undefined ? 'option' : bound !== undefined && bound < estimate.registers ? 'launch-bounds' : 'estimate';
+  const origin =
+    given !== undefined ? 'option' : bound !== undefined && bound < estimate.registers ? 'launch-bounds' : 'estimate';
   const cap = (n: number) => (bound !== undefined ? Math.min(bound, n) : n);
   return {
-    ...occupancy(row, { threadsPerBlock: threads, registersPerThread: registers, sharedBytesPerBlock: staticBytes + plan.dynamicSharedBytes }),
+    ...occupancy(row, {
+      threadsPerBlock: threads,
+      registersPerThread: registers,
+      sharedBytesPerBlock: staticBytes + plan.dynamicSharedBytes,
+    }),
     registersPerThread: registers,
     registersOrigin: origin,
     registersRange: given === undefined ? [cap(estimate.range[0]), cap(estimate.range[1])] : undefined,

@@ -1,6 +1,15 @@
 /** misaligned-global-access: a warp reads or writes consecutive elements, but its first byte is not on a 32-byte boundary. */
 import type { Finding } from '../report/report';
-import { conditionText, figure, globalExcess, relatedOf, type Rule, type RuleContext, type WorstAccess, worstAccesses } from './rule';
+import {
+  conditionText,
+  figure,
+  globalExcess,
+  type Rule,
+  type RuleContext,
+  relatedOf,
+  type WorstAccess,
+  worstAccesses,
+} from './rule';
 
 const THRESHOLD = 1.1;
 

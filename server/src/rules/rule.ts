@@ -9,7 +9,12 @@ import type { AccessReport, FileReport, Finding, KernelReport, LaunchReport, Loc
 
 export interface RuleContext {
   readonly report: KernelReport;
-  readonly launches: readonly { readonly plan: PlannedLaunch; readonly simulation: Simulation; readonly program: Program; readonly report: LaunchReport }[];
+  readonly launches: readonly {
+    readonly plan: PlannedLaunch;
+    readonly simulation: Simulation;
+    readonly program: Program;
+    readonly report: LaunchReport;
+  }[];
   readonly capability: Capability;
   readonly request: AnalysisRequest;
   readonly tokens: TokenStream;
@@ -36,15 +41,26 @@ export interface WorstAccess {
   readonly launchesHit: number;
 }
 
-export type Measure = (a: { wavefronts: number; idealWavefronts: number; sectors: number; idealSectors: number }) => number;
+export type Measure = (a: {
+  wavefronts: number;
+  idealWavefronts: number;
+  sectors: number;
+  idealSectors: number;
+}) => number;
 
 export const sharedExcess: Measure = (a) => (a.idealWavefronts > 0 ? a.wavefronts / a.idealWavefronts : 1);
 export const globalExcess: Measure = (a) => (a.idealSectors > 0 ? a.sectors / a.idealSectors : 1);
 
-const positionOf = (a: AccessReport): string => `${a.file}:${a.line}:${a.column}:${a.endLine}:${a.endColumn}:${a.space}:${a.operation}`;
+const positionOf = (a: AccessReport): string =>
+  `${a.file}:${a.line}:${a.column}:${a.endLine}:${a.endColumn}:${a.space}:${a.operation}`;
 
 /** Accesses of one space, each with the launch in which it is worst. */
-export function worstAccesses(context: RuleContext, space: AccessReport['space'], measure: Measure, threshold: number): WorstAccess[] {
+export function worstAccesses(
+  context: RuleContext,
+  space: AccessReport['space'],
+  measure: Measure,
+  threshold: number,
+): WorstAccess[] {
   const worst = new Map<string, WorstAccess>();
   context.launches.forEach(({ report, simulation }, launchIndex) => {
     report.accesses.forEach((access) => {
@@ -72,7 +88,13 @@ function smallestExcess(context: RuleContext, simulation: Simulation, access: Ac
       const site = simulation.program.accesses[counts.access];
       if (counts.space !== access.space || site.operation !== access.operation) continue;
       const at = context.locate(site.place.first, site.place.last);
-      if (at.file !== access.file || at.line !== access.line || at.column !== access.column || at.endColumn !== access.endColumn) continue;
+      if (
+        at.file !== access.file ||
+        at.line !== access.line ||
+        at.column !== access.column ||
+        at.endColumn !== access.endColumn
+      )
+        continue;
       sum.wavefronts += counts.wavefronts;
       sum.idealWavefronts += counts.idealWavefronts;
       sum.sectors += counts.sectors;
@@ -94,16 +116,19 @@ export function laneList(lanes: readonly number[]): string {
   return lanes.length > 6 ? `${lanes.slice(0, 5).join(', ')} …` : lanes.join(', ');
 }
 
-export const verb = (operation: AccessReport['operation']): string => ({ load: 'read', store: 'write', atomic: 'update' })[operation];
+export const verb = (operation: AccessReport['operation']): string =>
+  ({ load: 'read', store: 'write', atomic: 'update' })[operation];
 
 /** A figure for a person: 32, 1.5, 0.25. */
-export const figure = (value: number): string => (Number.isInteger(value) ? String(value) : value >= 10 ? value.toFixed(0) : value.toFixed(1).replace(/\.0$/, ''));
+export const figure = (value: number): string =>
+  Number.isInteger(value) ? String(value) : value >= 10 ? value.toFixed(0) : value.toFixed(1).replace(/\.0$/, '');
 
 /** Array declaration and launch, for the editor to link to. */
 export function relatedOf(context: RuleContext, { access, launch }: WorstAccess): Finding['related'] {
   const related: (Location & { message: string })[] = [];
   if (access.object) related.push({ ...access.object.declaration, message: `${access.object.name} is declared here` });
-  for (const call of access.calls ?? []) related.push({ ...call, message: `reached from ${context.report.name} by this call` });
+  for (const call of access.calls ?? [])
+    related.push({ ...call, message: `reached from ${context.report.name} by this call` });
   if (launch.location) related.push({ ...launch.location, message: `launched here with ${shapeText(launch)}` });
   return related;
 }

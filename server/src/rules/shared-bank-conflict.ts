@@ -5,7 +5,18 @@ import { explainShared } from '../hardware/explain';
 import { addressWindows } from '../program/program';
 import type { AccessReport, AccessWitness, Finding } from '../report/report';
 import { padFix } from './pad-fix';
-import { conditionText, figure, laneList, relatedOf, type Rule, type RuleContext, sharedExcess, verb, type WorstAccess, worstAccesses } from './rule';
+import {
+  conditionText,
+  figure,
+  laneList,
+  type Rule,
+  type RuleContext,
+  relatedOf,
+  sharedExcess,
+  verb,
+  type WorstAccess,
+  worstAccesses,
+} from './rule';
 
 /** From here on the profiler's users call it a conflict worth a word. */
 const THRESHOLD = 1.5;
@@ -59,12 +70,20 @@ function witnessText(context: RuleContext, worst: WorstAccess): string {
   if (!witness) return `${access.wavefronts} wavefronts where ${access.idealWavefronts} would do`;
   const { bank, lanes } = worstBank(context, access, witness);
   const placed = offsets(context, worst, witness);
-  const place = columnText(access, placed.filter((p) => lanes.includes(p.lane))) ?? strideText(placed, lanes.length === placed.length);
+  const place =
+    columnText(
+      access,
+      placed.filter((p) => lanes.includes(p.lane)),
+    ) ?? strideText(placed, lanes.length === placed.length);
   const all = lanes.length > 1 ? `all in bank ${bank}` : `in bank ${bank}`;
   return `lanes ${laneList(lanes)} ${verb(access.operation)} ${place}, ${all}`;
 }
 
-function worstBank(context: RuleContext, access: AccessReport, witness: AccessWitness): { bank: number; lanes: readonly number[] } {
+function worstBank(
+  context: RuleContext,
+  access: AccessReport,
+  witness: AccessWitness,
+): { bank: number; lanes: readonly number[] } {
   const addresses = Float64Array.from(witness.addresses, (a) => a ?? 0);
   const active = Uint8Array.from(witness.addresses, (a) => (a === null ? 0 : 1));
   const shape = { space: 'shared' as const, operation: access.operation, bytes: witness.bytes as AccessBytes };
@@ -93,14 +112,18 @@ function columnText(access: AccessReport, placed: readonly Placed[]): string | u
 }
 
 function strideText(placed: readonly Placed[], all: boolean): string {
-  const steps = new Set(placed.slice(1).map((p, i) => (p.offset - placed[i].offset) / Math.max(1, p.lane - placed[i].lane)));
+  const steps = new Set(
+    placed.slice(1).map((p, i) => (p.offset - placed[i].offset) / Math.max(1, p.lane - placed[i].lane)),
+  );
   const [step] = steps;
   if (steps.size === 1 && step !== undefined && step % 4 === 0) return `words ${step / 4} apart`;
   return all ? 'different words' : 'different words of one bank';
 }
 
 function adviceFor(access: AccessReport): string {
-  if (access.operation === 'atomic') return ' Give each warp a copy of its own, or combine equal values in the warp first.';
-  if (access.object && access.object.dimensions.length >= 2) return ' Padding the rows does not remove it here: change which lane takes which row, or swizzle the column with the row.';
+  if (access.operation === 'atomic')
+    return ' Give each warp a copy of its own, or combine equal values in the warp first.';
+  if (access.object && access.object.dimensions.length >= 2)
+    return ' Padding the rows does not remove it here: change which lane takes which row, or swizzle the column with the row.';
   return ' Make neighbouring lanes use neighbouring words, or spread the index by index/32.';
 }

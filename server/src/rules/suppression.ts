@@ -14,7 +14,15 @@ interface Suppression {
 /** Findings without those that a comment turns off. */
 export function suppressed(findings: readonly Finding[], source: PreprocessResult): Finding[] {
   const list = suppressions(source);
-  return findings.filter((f) => !list.some((s) => s.file === f.file && (!s.lines || s.lines.includes(f.line)) && (s.rules.length === 0 || s.rules.includes(f.rule))));
+  return findings.filter(
+    (f) =>
+      !list.some(
+        (s) =>
+          s.file === f.file &&
+          (!s.lines || s.lines.includes(f.line)) &&
+          (s.rules.length === 0 || s.rules.includes(f.rule)),
+      ),
+  );
 }
 
 function suppressions(source: PreprocessResult): Suppression[] {

@@ -1,7 +1,16 @@
 /** uncoalesced-global-access: a request moves many more 32-byte sectors than its lanes' data would fill. */
 import type { AccessReport, AccessWitness, Finding } from '../report/report';
 import { isShiftedRow } from './misaligned-global-access';
-import { conditionText, figure, globalExcess, relatedOf, type Rule, type RuleContext, type WorstAccess, worstAccesses } from './rule';
+import {
+  conditionText,
+  figure,
+  globalExcess,
+  type Rule,
+  type RuleContext,
+  relatedOf,
+  type WorstAccess,
+  worstAccesses,
+} from './rule';
 
 const THRESHOLD = 1.5;
 
@@ -50,14 +59,18 @@ function witnessText(access: AccessReport): string {
   const stride = laneStride(access.witness);
   if (stride !== undefined) return `Neighbouring lanes are ${Math.abs(stride)} bytes apart.`;
   const first = access.witness?.addresses.slice(0, 2) ?? [];
-  const gap = first[0] !== null && first[1] !== null && first.length === 2 ? Math.abs((first[1] ?? 0) - (first[0] ?? 0)) : undefined;
+  const gap =
+    first[0] !== null && first[1] !== null && first.length === 2
+      ? Math.abs((first[1] ?? 0) - (first[0] ?? 0))
+      : undefined;
   return gap === undefined ? 'The lanes of a warp are scattered.' : `Lanes 0 and 1 are ${gap} bytes apart.`;
 }
 
 function adviceFor(access: AccessReport): string {
   const stride = Math.abs(laneStride(access.witness) ?? 0);
   const element = access.object?.elementBytes ?? access.bytesPerLane;
-  if (element > access.bytesPerLane && stride === element) return 'Use a structure of arrays, or load whole elements as vectors.';
+  if (element > access.bytesPerLane && stride === element)
+    return 'Use a structure of arrays, or load whole elements as vectors.';
   if (stride > 128) return 'Let threadIdx.x select neighbouring elements, or stage the tile in shared memory.';
   if (stride > 0) return 'Let neighbouring lanes take neighbouring elements.';
   return 'Let the lanes of a warp use neighbouring elements, or stage the data in shared memory.';
