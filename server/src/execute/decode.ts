@@ -2,7 +2,16 @@
 
 import { type ControlFlow, controlFlow } from '../program/control-flow';
 import { type Liveness, liveness } from '../program/liveness';
-import { bytesOf, type Instruction, type Program, type Register, type ScalarType } from '../program/program';
+import {
+  type AtomicInstruction,
+  bytesOf,
+  type Instruction,
+  type LoadInstruction,
+  type Program,
+  type Register,
+  type ScalarType,
+  type StoreInstruction,
+} from '../program/program';
 import { type Slice, sliceForCounters } from '../program/slice';
 import { type AccessCounter, accessPlan } from './access';
 import { conversion } from './conversion';
@@ -305,4 +314,11 @@ function fitting(operation: Unary, fn: string, out: LaneValue, type: ScalarType)
       return 0;
     },
   };
+}
+
+/** Bytes a lane moves in one access. */
+export function machineBytes(instruction: LoadInstruction | StoreInstruction | AtomicInstruction): number {
+  const elements =
+    instruction.op === 'load' ? instruction.dst.length : instruction.op === 'store' ? instruction.values.length : 1;
+  return bytesOf[instruction.type] * elements;
 }

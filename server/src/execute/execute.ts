@@ -84,6 +84,7 @@ class GridRun {
       this.layout,
       this.reasons,
       this.notes,
+      this.budget.everyPass !== true,
     );
     const runBlock = (block: readonly [number, number, number], isOnly: boolean) => {
       const remaining = Math.max(0, this.budget.warpInstructions - this.simulated);
@@ -248,6 +249,7 @@ class LaunchedBlocks {
     layout: CounterLayout,
     private readonly reasons: Reasons,
     notes: (AccessNotes | undefined)[],
+    private readonly accelerate: boolean,
   ) {
     const threads = launch.block[0] * launch.block[1] * launch.block[2];
     const warps = Math.ceil(threads / WARP);
@@ -274,7 +276,7 @@ class LaunchedBlocks {
     this.memory.local?.clear();
     for (const variable of this.variables) setUnknown(variable, this.unassigned);
     setBlockInputs(this.program, block, this.values, this.reasons);
-    this.machine.run(this.threads, { steps, cancelled });
+    this.machine.run(this.threads, { steps, cancelled, accelerate: this.accelerate });
   }
 }
 

@@ -22,6 +22,8 @@ export interface ExecutionBudget {
   readonly blocks: number;
   /** Polled now and then; true stops the execution with a partial result. */
   readonly cancelled?: () => boolean;
+  /** Execute every pass of every loop, also where passes are proven to count the same (for tests). */
+  readonly everyPass?: boolean;
 }
 
 /** One access site in one space, counted over the whole grid (sampled blocks weighted up). */

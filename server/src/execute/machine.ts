@@ -2,6 +2,7 @@
 
 import { EXIT } from '../program/control-flow';
 import { type Reconvergence, reconvergence } from '../program/reconvergence';
+import { Acceleration } from './acceleration';
 import type { Tally } from './access';
 import { type BranchPlan, branchPlan } from './branch-plan';
 import { BRANCH_FIELDS, type CounterLayout } from './counters';
@@ -22,6 +23,8 @@ export interface LoopState {
   hasKnownExit: boolean;
   /** Lanes for which some condition to leave was not known, and where the others are merged with them. */
   unknownExits?: Mask;
+  /** No known condition will ever end the loop: lanes for which some condition is not known leave. */
+  mustLeave?: boolean;
   /** Branches whose leaving side was executed although the condition was not known. */
   triedExits?: Set<number>;
 }
@@ -30,6 +33,8 @@ export interface Limits {
   /** Warp instructions for this block. */
   readonly steps: number;
   readonly cancelled?: () => boolean;
+  /** false: every pass of every loop is executed (for tests). */
+  readonly accelerate?: boolean;
 }
 
 export type Stop = 'budget' | 'cancelled' | 'endless';
@@ -53,6 +58,7 @@ export class Machine {
   executed = 0;
   /** Why the block was not finished. */
   stop: Stop | undefined;
+  readonly acceleration: Acceleration;
   private readonly unknown: UnknownBranches;
   private untilPoll = POLL_INTERVAL;
 
@@ -75,6 +81,7 @@ export class Machine {
     const mask = this.stack.masks.take();
     this.frame = { mask, lo: 0, hi: 0, full: true, kept: new Int32Array(0), speculative: 0 };
     this.unknown = new UnknownBranches(this);
+    this.acceleration = new Acceleration(this);
   }
 
   /** Executes one block of threads; counters go to the tally. */
@@ -83,6 +90,7 @@ export class Machine {
     this.executed = 0;
     this.stop = undefined;
     stack.start(threads);
+    this.acceleration.reset();
     while (stack.entries.length > 0 && this.stop === undefined) this.advance(limits);
   }
 
@@ -103,7 +111,7 @@ export class Machine {
     const block = top.pc;
     const { analysis } = this.decoder;
     const loop = analysis.flow.loopAtHeader[block];
-    if (loop >= 0) this.arrive(loop, top);
+    if (loop >= 0) this.arrive(loop, top, limits);
     const { mask } = top;
     const { frame } = this;
     frame.mask = mask;
@@ -117,7 +125,8 @@ export class Machine {
     counters[this.layout.lanes + block] += mask.count;
     const plan = this.plans[block];
     const steps = plan.steps ?? this.decoded(block);
-    for (let i = 0; i < steps.length; i++) steps[i](frame);
+    if (this.acceleration.proof) this.acceleration.execute(block, steps, frame);
+    else for (let i = 0; i < steps.length; i++) steps[i](frame);
     this.executed += plan.instructions * mask.warps;
     if (this.executed > limits.steps) this.stop = 'budget';
     if (--this.untilPoll <= 0) {
@@ -133,7 +142,7 @@ export class Machine {
     return steps;
   }
 
-  private arrive(loop: number, top: Entry): void {
+  private arrive(loop: number, top: Entry, limits: Limits): void {
     const state = this.loops[loop];
     if (top.from < 0 || this.decoder.analysis.flow.loops[loop].contains[top.from] === 0) {
       state.arrivals = 0;
@@ -141,8 +150,10 @@ export class Machine {
       state.hasKnownExit = false;
       state.unknownExits = undefined;
       state.triedExits = undefined;
+      state.mustLeave = undefined;
     }
     state.arrivals++;
+    if (limits.accelerate !== false) this.acceleration.arrive(loop, top, state, limits.steps - this.executed);
   }
 
   private terminate(top: Entry, block: number, plan: BlockPlan): void {
@@ -185,6 +196,13 @@ export class Machine {
     }
     masks.give(ifTrue);
     masks.give(ifFalse);
+  }
+
+  /** Nothing is known of the contents of memory any more. */
+  forgetContents(reason: string): void {
+    const { memory, reasons } = this.decoder;
+    memory.shared?.poison(reasons.number(reason));
+    memory.local?.poison(reasons.number(reason));
   }
 
   /** All active lanes take the same side. */

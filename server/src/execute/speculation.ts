@@ -115,6 +115,7 @@ export class UnknownBranches {
     top.from = block;
     const meeting = top;
     meeting.onResume = () => {
+      this.machine.acceleration.touch(details.assigned);
       this.forgetLeavers(lanes, arrivedTrue, arrivedFalse, sides);
       this.merge(meeting, lanes, arrivedTrue, arrivedFalse, afterTrue, reason);
       for (const mask of [lanes, arrivedTrue, arrivedFalse]) stack.masks.give(mask);
@@ -160,7 +161,7 @@ export class UnknownBranches {
     if (top.speculative === 0) top.speculative = reason;
     const target = isTrueLeaving ? targets.ifTrue : targets.ifFalse;
     const passes = flow.loops[innermost].header === block ? PASSES : PASSES - 1;
-    const mustLeave = !state.hasKnownExit && state.arrivals > passes;
+    const mustLeave = state.mustLeave || (!state.hasKnownExit && state.arrivals > passes);
     const tried = details.leavingHasAccesses && (state.triedExits ??= new Set()).has(block);
     if (details.leavingHasAccesses && !tried && !mustLeave) {
       state.triedExits?.add(block);
@@ -248,6 +249,7 @@ export class UnknownBranches {
 
   /** Copies of the variables in a set. */
   private save(set: Int32Array): Saved[] {
+    this.machine.acceleration.touch(set);
     const { analysis, values } = this.machine.decoder;
     const saved: Saved[] = [];
     analysis.live.bitOf.forEach((bit, register) => {

@@ -24,18 +24,23 @@ const header = `
 
 describe('masks and reconvergence', () => {
   it('if without else', () => {
-    check(`${header}
+    check(
+      `${header}
       c = lt.i32 tid 10
       if c then after
       then:
         store.f32 global [a] 0
       after:
         store.f32 global [a] 0
-        exit`, '1/10 2/64', { block: [64, 1, 1] });
+        exit`,
+      '1/10 2/64',
+      { block: [64, 1, 1] },
+    );
   });
 
   it('if and else', () => {
-    check(`${header}
+    check(
+      `${header}
       c = lt.i32 tid 40
       if c then else
       then:
@@ -45,11 +50,15 @@ describe('masks and reconvergence', () => {
         store.f32 global [a] 0
       after:
         store.f32 global [a] 0
-        exit`, '2/40 1/24 2/64', { block: [64, 1, 1] });
+        exit`,
+      '2/40 1/24 2/64',
+      { block: [64, 1, 1] },
+    );
   });
 
   it('early return, nested in an if, does not part the others', () => {
-    check(`${header}
+    check(
+      `${header}
       c = lt.i32 tid 20
       if c then after
       then:
@@ -61,11 +70,14 @@ describe('masks and reconvergence', () => {
         store.f32 global [a] 0
       after:
         store.f32 global [a] 0
-        exit`, '1/15 1/27');
+        exit`,
+      '1/15 1/27',
+    );
   });
 
   it('break nested in an if of a loop does not part the others', () => {
-    check(`${header}
+    check(
+      `${header}
       var i i32
       i = mov.i32 0
       loop:
@@ -83,11 +95,14 @@ describe('masks and reconvergence', () => {
         jump loop
       after:
         store.f32 global [a] 0
-        exit`, '4/118 1/32');
+        exit`,
+      '4/118 1/32',
+    );
   });
 
   it('code on the way out of a loop', () => {
-    check(`${header}
+    check(
+      `${header}
       var i i32
       i = mov.i32 0
       loop:
@@ -104,11 +119,14 @@ describe('masks and reconvergence', () => {
         jump loop
       after:
         store.f32 global [a] 0
-        exit`, '3/3 1/32');
+        exit`,
+      '3/3 1/32',
+    );
   });
 
   it('loop with continue', () => {
-    check(`${header}
+    check(
+      `${header}
       var i i32
       i = mov.i32 0
       loop:
@@ -125,11 +143,14 @@ describe('masks and reconvergence', () => {
         jump loop
       after:
         store.f32 global [a] 0
-        exit`, '4/64 1/32');
+        exit`,
+      '4/64 1/32',
+    );
   });
 
   it('lanes leave a loop at different times', () => {
-    check(`${header}
+    check(
+      `${header}
       var i i32
       i = mov.i32 tid
       loop:
@@ -141,11 +162,14 @@ describe('masks and reconvergence', () => {
         jump loop
       after:
         store.f32 global [a] 0
-        exit`, `32/${(32 * 33) / 2} 1/32`);
+        exit`,
+      `32/${(32 * 33) / 2} 1/32`,
+    );
   });
 
   it('do-while whose test leaves to code of its own', () => {
-    check(`${header}
+    check(
+      `${header}
       var i i32
       i = mov.i32 0
       loop:
@@ -155,11 +179,14 @@ describe('masks and reconvergence', () => {
         if c loop out
       out:
         store.f32 global [a] 0
-        exit`, `31/${32 + (30 * 31) / 2} 1/32`);
+        exit`,
+      `31/${32 + (30 * 31) / 2} 1/32`,
+    );
   });
 
   it('switch with fall-through', () => {
-    check(`${header}
+    check(
+      `${header}
       r = rem.i32 tid 4
       z = eq.i32 r 0
       if z zero not0
@@ -180,11 +207,14 @@ describe('masks and reconvergence', () => {
         jump after
       after:
         store.f32 global [a] 0
-        exit`, '1/8 2/16 1/8 1/32');
+        exit`,
+      '1/8 2/16 1/8 1/32',
+    );
   });
 
   it('nested loops with a break out of both', () => {
-    check(`${header}
+    check(
+      `${header}
       var i i32
       var j i32
       i = mov.i32 0
@@ -210,11 +240,14 @@ describe('masks and reconvergence', () => {
         jump outer
       after:
         store.f32 global [a] 0
-        exit`, `6/${31 + 30 + 30 + 29 + 29 + 28} 1/32`);
+        exit`,
+      `6/${31 + 30 + 30 + 29 + 29 + 28} 1/32`,
+    );
   });
 
   it('variables keep the values of lanes that wait', () => {
-    check(`${header}
+    check(
+      `${header}
       var x i32
       x = mov.i32 100
       c = lt.i32 tid 8
@@ -227,17 +260,24 @@ describe('masks and reconvergence', () => {
       low:
         store.f32 global [a] 0
       end:
-        exit`, '1/8');
+        exit`,
+      '1/8',
+    );
   });
 
   it('blocks that are no multiple of the warp', () => {
-    check(`${header}
+    check(
+      `${header}
       store.f32 global [a] 0
-      exit`, '2/40', { block: [40, 1, 1] });
+      exit`,
+      '2/40',
+      { block: [40, 1, 1] },
+    );
   });
 
   it('uniform loop under a guard', () => {
-    check(`${header}
+    check(
+      `${header}
       var i i32
       c = lt.i32 tid 50
       if c start end
@@ -251,6 +291,9 @@ describe('masks and reconvergence', () => {
         i = add.i32 i 1
         jump loop
       end:
-        exit`, '20/500', { block: [64, 1, 1], values: { n: 10 } });
+        exit`,
+      '20/500',
+      { block: [64, 1, 1], values: { n: 10 } },
+    );
   });
 });

@@ -54,7 +54,10 @@ export function launchOf(program: Program, launch: Launch): LaunchShape {
     if (input.source.kind !== 'parameter') return;
     const value = launch.values?.[input.name];
     if (value === 'unknown') return;
-    inputs.set(index, value === undefined ? { kind: 'pointer', allocation: index, offset: 0 } : { kind: 'number', value });
+    inputs.set(
+      index,
+      value === undefined ? { kind: 'pointer', allocation: index, offset: 0 } : { kind: 'number', value },
+    );
   });
   return {
     grid: launch.grid ?? [1, 1, 1],

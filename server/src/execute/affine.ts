@@ -1,0 +1,406 @@
+/**
+ * Proof that a period of a loop repeats. While the period is executed, every value gets the amount by which it will be
+ * larger in the next period (its delta), by rules that are exact as long as no branch turns, no integer wraps and no
+ * division steps over a multiple; each rule tells for how many further periods that is so. What has no rule ends the proof.
+ */
+
+import type { BinaryOp, CompareOp, Instruction, Program, Register, ScalarType } from '../program/program';
+import { bytesOf } from '../program/program';
+import { numberOf } from './conversion';
+import type { Frame } from './mask';
+import { isFloat, isUnknownIn, type LaneValue, laneOf, MIXED, UNKNOWN } from './value';
+
+/** The same for all lanes, or by lane. */
+export type Delta = number | Float64Array;
+
+/** A period is at most this many passes long. */
+export const LONGEST_PERIOD = 128;
+
+const ranges: Partial<Record<ScalarType, readonly [number, number]>> = {
+  i8: [-128, 127],
+  u8: [0, 255],
+  i16: [-32768, 32767],
+  u16: [0, 65535],
+  i32: [-(2 ** 31), 2 ** 31 - 1],
+  u32: [0, 2 ** 32 - 1],
+  i64: [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
+  u64: [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
+};
+
+export function greatestCommonDivisor(a: number, b: number): number {
+  let [x, y] = [Math.abs(a), Math.abs(b)];
+  while (y !== 0) [x, y] = [y, x % y];
+  return x;
+}
+
+export class Proof {
+  /** Further periods for which everything stays as it is. */
+  periods = Number.POSITIVE_INFINITY;
+  /** The proof failed; a period longer by the factor may succeed (0: no idea). */
+  failed = false;
+  factor = 1;
+  /** The accesses repeat only in a period longer by this factor. */
+  required = 1;
+  private readonly deltas: Delta[];
+
+  constructor(
+    private readonly program: Program,
+    private readonly values: readonly LaneValue[],
+    private readonly lanes: number,
+  ) {
+    this.deltas = program.registers.map(() => 0);
+  }
+
+  delta(register: Register): Delta {
+    return this.deltas[register];
+  }
+
+  setDelta(register: Register, delta: Delta): void {
+    this.deltas[register] = delta;
+  }
+
+  fail(factor = 0): void {
+    this.failed = true;
+    this.suggest(factor);
+  }
+
+  /** Something repeats only in a period longer by the factor. */
+  require(factor: number): void {
+    this.required = (this.required * factor) / greatestCommonDivisor(this.required, factor);
+  }
+
+  /** A period longer by the factor would need no limit here. */
+  private suggest(factor: number): void {
+    if (factor === 0 || this.factor === 0) {
+      this.factor = this.factor === 1 ? 0 : this.factor;
+      return;
+    }
+    this.factor = (this.factor * factor) / greatestCommonDivisor(this.factor, factor);
+  }
+
+  limit(periods: number): void {
+    if (periods < this.periods) this.periods = Math.max(0, periods);
+  }
+
+  /** Deltas of the results, from the operands as they are before the instruction is executed. */
+  before(instruction: Instruction, frame: Frame): Delta | undefined {
+    if (this.failed) return undefined;
+    switch (instruction.op) {
+      case 'unary':
+        return this.unary(instruction.fn, instruction.a, frame);
+      case 'convert': {
+        if (this.isConstant(instruction.a)) return 0;
+        if (isFloat(instruction.from) || isFloat(instruction.type) || instruction.type === 'pred') return this.noRule();
+        return this.deltas[instruction.a];
+      }
+      case 'binary':
+        return this.binary(instruction.fn, instruction.type, instruction.a, instruction.b, frame);
+      case 'compare':
+        return this.compare(instruction.fn, instruction.type, instruction.a, instruction.b, frame);
+      case 'select': {
+        const { p, a, b } = instruction;
+        return this.each(frame, [p, a, b], (lane) => {
+          if (isUnknownIn(this.values[p], lane)) return 0;
+          const taken = laneOf(this.values[p], lane) !== 0 ? a : b;
+          return isUnknownIn(this.values[taken], lane) ? 0 : this.at(taken, lane);
+        });
+      }
+      case 'fma':
+        if (this.isConstant(instruction.a) && this.isConstant(instruction.b) && this.isConstant(instruction.c))
+          return 0;
+        if (isFloat(instruction.type)) return this.noRule();
+        return this.each(frame, [instruction.a, instruction.b, instruction.c], (lane) => {
+          if (this.someUnknown([instruction.a, instruction.b, instruction.c], lane)) return 0;
+          return this.product(instruction.type, instruction.a, instruction.b, lane) + this.at(instruction.c, lane);
+        });
+      case 'lane':
+        return this.acrossLanes(instruction, frame);
+      default:
+        return 0;
+    }
+  }
+
+  /** Notes the deltas of a result once it is computed. */
+  after(register: Register, delta: Delta, frame: Frame): void {
+    if (this.failed) return;
+    const { type, role } = this.program.registers[register];
+    const value = this.values[register];
+    const range = ranges[type];
+    let result = delta;
+    if (delta !== 0 && range !== undefined && value.unknown !== UNKNOWN) {
+      const width = range[1] - range[0] + 1;
+      const number = numberOf(type === 'u64' ? 'i64' : type);
+      result = this.each(
+        frame,
+        [register],
+        (lane) => {
+          let step = typeof delta === 'number' ? delta : delta[lane];
+          if (step === 0 || isUnknownIn(value, lane)) return 0;
+          if (Math.abs(step) > Number.MAX_SAFE_INTEGER) return Number.NaN;
+          // Sums of narrow integers wrap: the step is the one of least magnitude that gives the same.
+          if (width <= 2 ** 32 && Math.abs(step) > width / 2) step -= Math.round(step / width) * width;
+          const now = number(laneOf(value, lane));
+          this.limit(Math.floor(step > 0 ? (range[1] - now) / step : (range[0] - now) / step));
+          return step;
+        },
+        delta,
+      );
+    }
+    if (role === 'variable' && !frame.full) this.mergeDelta(register, result, frame);
+    else this.deltas[register] = result;
+  }
+
+  private mergeDelta(register: Register, delta: Delta, frame: Frame): void {
+    const old = this.deltas[register];
+    if (typeof old === 'number' && old === delta) return;
+    const merged = typeof old === 'number' ? new Float64Array(this.lanes).fill(old) : old.slice();
+    for (let lane = frame.lo; lane < frame.hi; lane++) {
+      if (frame.mask.lanes[lane] !== 0) merged[lane] = typeof delta === 'number' ? delta : delta[lane];
+    }
+    this.deltas[register] = merged;
+  }
+
+  isConstant(register: Register): boolean {
+    return this.deltas[register] === 0;
+  }
+
+  at(register: Register, lane: number): number {
+    const delta = this.deltas[register];
+    return typeof delta === 'number' ? delta : delta[lane];
+  }
+
+  private noRule(): undefined {
+    this.fail();
+    return undefined;
+  }
+
+  private someUnknown(registers: readonly Register[], lane: number): boolean {
+    return registers.some((register) => isUnknownIn(this.values[register], lane));
+  }
+
+  /** Asks a rule for every active lane, or once where all lanes agree; NaN fails. */
+  private each(frame: Frame, registers: readonly Register[], rule: (lane: number) => number, other: Delta = 0): Delta {
+    const { lanes } = frame.mask;
+    const isUniform =
+      typeof other === 'number' &&
+      registers.every((register) => {
+        const value = this.values[register];
+        return (
+          typeof this.deltas[register] === 'number' &&
+          value.unknown !== MIXED &&
+          (value.uniform || value.unknown === UNKNOWN)
+        );
+      });
+    if (isUniform) {
+      let lane = frame.lo;
+      while (lanes[lane] === 0 && lane < frame.hi - 1) lane++;
+      const delta = rule(lane);
+      if (Number.isNaN(delta)) this.fail();
+      return delta;
+    }
+    const result = new Float64Array(this.lanes);
+    let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    for (let lane = frame.lo; lane < frame.hi; lane++) {
+      if (lanes[lane] === 0) continue;
+      const delta = rule(lane);
+      if (Number.isNaN(delta)) {
+        this.fail();
+        return 0;
+      }
+      result[lane] = delta;
+      if (delta < least) least = delta;
+      if (delta > most) most = delta;
+    }
+    return least === most ? least : result;
+  }
+
+  private unary(fn: string, a: Register, frame: Frame): Delta | undefined {
+    if (this.isConstant(a)) return 0;
+    const { type } = this.program.registers[a];
+    if (fn === 'mov') return this.deltas[a];
+    if ((fn === 'neg' || fn === 'bitnot') && !isFloat(type) && type !== 'pred') {
+      return this.each(frame, [a], (lane) => 0 - this.at(a, lane));
+    }
+    return this.noRule();
+  }
+
+  private product(type: ScalarType, a: Register, b: Register, lane: number): number {
+    const [da, db] = [this.at(a, lane), this.at(b, lane)];
+    if (da === 0 && db === 0) return 0;
+    if (da !== 0 && db !== 0) return Number.NaN;
+    const number = numberOf(type === 'u64' ? 'i64' : type);
+    return da === 0 ? db * number(laneOf(this.values[a], lane)) : da * number(laneOf(this.values[b], lane));
+  }
+
+  private binary(fn: BinaryOp, type: ScalarType, a: Register, b: Register, frame: Frame): Delta | undefined {
+    if (this.isConstant(a) && this.isConstant(b)) return 0;
+    if (isFloat(type) || type === 'pred') return this.noRule();
+    const rule = this.ruleOf(fn, type, a, b);
+    if (!rule) return this.noRule();
+    return this.each(frame, [a, b], (lane) => {
+      if (!this.someUnknown([a, b], lane)) return rule(lane);
+      return this.staysUnknown(fn, a, b, lane) ? 0 : Number.NaN;
+    });
+  }
+
+  /** x & 0 is known although x is not: an operand that moves may come to that value, or leave it. */
+  private staysUnknown(fn: BinaryOp, a: Register, b: Register, lane: number): boolean {
+    const absorbing = fn === 'mul' || fn === 'and' ? 0 : fn === 'or' ? -1 : undefined;
+    const known = isUnknownIn(this.values[a], lane) ? b : a;
+    const step = this.at(known, lane);
+    if (absorbing === undefined || step === 0 || isUnknownIn(this.values[known], lane)) return true;
+    const difference = laneOf(this.values[known], lane) - absorbing;
+    this.limit(passesUnchanged('eq', difference, step));
+    return difference !== 0;
+  }
+
+  private ruleOf(fn: BinaryOp, type: ScalarType, a: Register, b: Register): ((lane: number) => number) | undefined {
+    const number = numberOf(type);
+    const x = (lane: number) => number(laneOf(this.values[a], lane));
+    const y = (lane: number) => number(laneOf(this.values[b], lane));
+    const dx = (lane: number) => this.at(a, lane);
+    const dy = (lane: number) => this.at(b, lane);
+    switch (fn) {
+      case 'add':
+        return (lane) => dx(lane) + dy(lane);
+      case 'sub':
+        return (lane) => dx(lane) - dy(lane);
+      case 'mul':
+        return (lane) => this.product(type, a, b, lane);
+      case 'shl':
+        return (lane) => {
+          const count = laneOf(this.values[b], lane);
+          return dy(lane) !== 0 ? Number.NaN : count >= 0 && count < 8 * bytesOf[type] ? dx(lane) * 2 ** count : 0;
+        };
+      case 'shr':
+        return (lane) => {
+          const count = laneOf(this.values[b], lane);
+          if (dy(lane) !== 0 || count < 0 || count >= 8 * bytesOf[type]) return Number.NaN;
+          this.keepSign(type, a, a, lane);
+          return this.quotient(x(lane), dx(lane), 2 ** count).quotient;
+        };
+      case 'div':
+      case 'rem':
+        return (lane) => {
+          const divisor = y(lane);
+          if (dx(lane) === 0 && dy(lane) === 0) return 0;
+          // Truncating division is flooring division where nothing is negative.
+          if (dy(lane) !== 0 || divisor <= 0 || x(lane) < 0 || x(lane) > Number.MAX_SAFE_INTEGER) return Number.NaN;
+          if (dx(lane) < 0) this.limit(Math.floor(x(lane) / -dx(lane)));
+          const parts = this.quotient(x(lane), dx(lane), divisor);
+          return fn === 'div' ? parts.quotient : parts.remainder;
+        };
+      case 'and':
+      case 'or':
+      case 'xor':
+        return (lane) => {
+          if (dx(lane) !== 0 && dy(lane) !== 0) return Number.NaN;
+          const [held, other] = [laneOf(this.values[a], lane), laneOf(this.values[b], lane)];
+          return dy(lane) === 0 ? this.bits(fn, held, dx(lane), other) : this.bits(fn, other, dy(lane), held);
+        };
+      case 'min':
+      case 'max':
+        return (lane) => {
+          const [d, step] = [x(lane) - y(lane), dx(lane) - dy(lane)];
+          const takesFirst = fn === 'min' ? d < 0 || (d === 0 && step <= 0) : d > 0 || (d === 0 && step >= 0);
+          this.keepSign(type, a, b, lane);
+          // The difference may come to zero, but not change its sign.
+          if (d > 0 && step < 0) this.limit(Math.floor(d / -step));
+          if (d < 0 && step > 0) this.limit(Math.floor(-d / step));
+          return takesFirst ? dx(lane) : dy(lane);
+        };
+      default:
+        return undefined;
+    }
+  }
+
+  /** Steps of ⌊x / divisor⌋ and of the remainder, for x that moves by `step`. */
+  private quotient(x: number, step: number, divisor: number): { quotient: number; remainder: number } {
+    if (step % divisor === 0) return { quotient: step / divisor, remainder: 0 };
+    const low = x - Math.floor(x / divisor) * divisor;
+    this.limit(Math.floor(step > 0 ? (divisor - 1 - low) / step : low / -step));
+    this.suggest(divisor / greatestCommonDivisor(step, divisor));
+    return { quotient: 0, remainder: step };
+  }
+
+  /** Step of a bit operation of x, which moves, with a value that does not. */
+  private bits(fn: 'and' | 'or' | 'xor', x: number, step: number, other: number): number {
+    if (step === 0) return 0;
+    if (other < 0) {
+      // x & -2^j clears the low bits.
+      const unit = -other;
+      if (fn !== 'and' || unit % 1 !== 0 || !isPowerOfTwo(unit)) return Number.NaN;
+      return this.quotient(x, step, unit).quotient * unit;
+    }
+    const unit = 2 ** Math.ceil(Math.log2(other + 1));
+    if (fn === 'and' && unit === other + 1) return this.quotient(x, step, unit).remainder;
+    if (step % unit === 0) return fn === 'and' ? 0 : step;
+    this.fail(unit / greatestCommonDivisor(step, unit));
+    return 0;
+  }
+
+  /** Unsigned 64-bit values are held signed: those that pass zero change their place in the order. */
+  private keepSign(type: ScalarType, a: Register, b: Register, lane: number): void {
+    if (type !== 'u64') return;
+    for (const register of [a, b]) {
+      const [now, step] = [laneOf(this.values[register], lane), this.at(register, lane)];
+      if (now >= 0 && step < 0) this.limit(Math.floor(now / -step));
+      if (now < 0 && step > 0) this.limit(Math.ceil(-now / step) - 1);
+    }
+  }
+
+  private compare(fn: CompareOp, type: ScalarType, a: Register, b: Register, frame: Frame): Delta | undefined {
+    if (this.isConstant(a) && this.isConstant(b)) return 0;
+    if (isFloat(type)) return this.noRule();
+    const number = numberOf(type);
+    return this.each(frame, [a, b], (lane) => {
+      if (this.someUnknown([a, b], lane)) return 0;
+      const difference = number(laneOf(this.values[a], lane)) - number(laneOf(this.values[b], lane));
+      this.keepSign(type, a, b, lane);
+      this.limit(passesUnchanged(fn, difference, this.at(a, lane) - this.at(b, lane)));
+      return 0;
+    });
+  }
+
+  private acrossLanes(instruction: Extract<Instruction, { op: 'lane' }>, frame: Frame): Delta | undefined {
+    const { a, b, width } = instruction;
+    const isMoving = (register: Register | undefined) => register !== undefined && !this.isConstant(register);
+    if (isMoving(b) || isMoving(width)) return this.noRule();
+    if (a === undefined || this.isConstant(a)) return 0;
+    const delta = this.deltas[a];
+    if (!instruction.fn.startsWith('shuffle')) return this.noRule();
+    if (typeof delta === 'number') return delta;
+    const first = delta[frame.lo];
+    for (let lane = frame.lo; lane < frame.hi; lane++) {
+      if (frame.mask.lanes[lane] !== 0 && delta[lane] !== first) return this.noRule();
+    }
+    return first;
+  }
+}
+
+function isPowerOfTwo(x: number): boolean {
+  return x >= 1 && Number.isInteger(Math.log2(x));
+}
+
+/** For how many further steps a comparison of `difference` with zero gives what it gives now. */
+export function passesUnchanged(fn: CompareOp, difference: number, step: number): number {
+  if (step === 0) return Number.POSITIVE_INFINITY;
+  // Steps until the difference is zero, counted along the movement; negative when it moves away.
+  const meets = -difference / step;
+  switch (fn) {
+    case 'eq':
+    case 'ne':
+      if (difference === 0) return 0;
+      return meets > 0 && Number.isInteger(meets) ? meets - 1 : Number.POSITIVE_INFINITY;
+    case 'lt':
+    case 'ge':
+      // Negative or not.
+      if (difference < 0) return step > 0 ? Math.ceil(meets) - 1 : Number.POSITIVE_INFINITY;
+      return step < 0 ? Math.floor(meets) : Number.POSITIVE_INFINITY;
+    case 'le':
+    case 'gt':
+      // Positive or not.
+      if (difference > 0) return step < 0 ? Math.ceil(meets) - 1 : Number.POSITIVE_INFINITY;
+      return step > 0 ? Math.floor(meets) : Number.POSITIVE_INFINITY;
+  }
+}
