@@ -44,7 +44,7 @@ class Sections {
       this.pending--;
       return true;
     }
-    if (!this.p.at(":") && !this.p.at("::")) return false;
+    if (!this.p.at(':') && !this.p.at('::')) return false;
     this.pending = this.p.tok.length - 1;
     this.p.next();
     return true;

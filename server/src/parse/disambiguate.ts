@@ -2,7 +2,7 @@
 import { Name } from './names';
 import type { Parser } from './parser';
 import { type Cursor, isValueOnly, scanName, scanTypeSpecifier, textAt } from './scan';
-import { Word } from './words';
+import { isDecltype, Word } from './words';
 
 /** Whether the parser stands at a declaration rather than at an expression. */
 export function atDeclaration(p: Parser): boolean {
@@ -12,7 +12,7 @@ export function atDeclaration(p: Parser): boolean {
   if (word & Word.qualifier) return true;
   if (word & Word.typeWord) return typeWordsDeclare(p);
   if (p.at('auto')) return p.peek(1) !== '(' && p.peek(1) !== '{';
-  if (p.at('typename') || p.at('decltype') || p.at('__decltype')) {
+  if (p.at('typename') || isDecltype(p.tok)) {
     const type = scanTypeSpecifier(p, p.pos);
     return type.end >= 0 && declaratorFollows(p, type.end, true, false);
   }

@@ -24,6 +24,8 @@ export class Scope {
   opened: Scope[] | undefined;
   /** The record whose members these are, by its plain name: how constructors are told. */
   recordName: string | undefined;
+  /** See `search`. */
+  visited = 0;
 
   constructor(
     readonly parent: Scope | undefined,
@@ -62,18 +64,20 @@ export class Scope {
   }
 }
 
-const maxOpenedScopes = 64;
+/** Number of the search under way: scopes remember the last one that came by, so that none is searched twice. */
+let search = 0;
 
 function memberOfOpened(scope: Scope, name: string): NameEntry | undefined {
-  const queue: Scope[] = [...(scope.opened ?? [])];
-  const seen = new Set<Scope>([scope]);
-  for (let i = 0; i < queue.length && i < maxOpenedScopes; i++) {
-    const candidate = queue[i];
-    if (seen.has(candidate)) continue;
-    seen.add(candidate);
-    const found = candidate.own(name);
+  scope.visited = ++search;
+  return searchOpened(scope, name);
+}
+
+function searchOpened(scope: Scope, name: string): NameEntry | undefined {
+  for (const opened of scope.opened ?? []) {
+    if (opened.visited === search) continue;
+    opened.visited = search;
+    const found = opened.own(name) ?? (opened.opened ? searchOpened(opened, name) : undefined);
     if (found) return found;
-    if (candidate.opened) queue.push(...candidate.opened);
   }
   return undefined;
 }

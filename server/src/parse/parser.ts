@@ -2,6 +2,7 @@
 import { TokenFlag, TokenKind, type TokenStream } from '../preprocess/token';
 import type { Node } from './ast';
 import type { Brackets } from './brackets';
+import { type NumberLiteral, readNumber } from './literals';
 import { lookup, type NameEntry, Scope } from './names';
 import { PRECEDENCE, Word } from './words';
 
@@ -44,6 +45,7 @@ export class Parser {
   readonly angleEnds = new Map<number, number>();
   /** Names that are used like types somewhere in the unit although nobody declares them. */
   typeEvidence: ReadonlySet<string> = new Set();
+  private readonly numbers = new Map<string, NumberLiteral>();
   readonly pragmas = new Map<number, string>();
 
   constructor(
@@ -148,6 +150,17 @@ export class Parser {
   /** Whether two neighbouring tokens touch: `[[`, as two tokens. */
   touches(index: number): boolean {
     return (this.tokens.flags[index] & (TokenFlag.spaceBefore | TokenFlag.lineStart)) === 0;
+  }
+
+  /** Value of a number token, read once for each spelling; undefined if it is malformed. */
+  numberAt(index: number): NumberLiteral | undefined {
+    const text = this.text[index];
+    let literal = this.numbers.get(text);
+    if (literal === undefined) {
+      literal = readNumber(text);
+      if (literal) this.numbers.set(text, literal);
+    }
+    return literal;
   }
 
   // ---- groups ---------------------------------------------------------------------------------------------------------

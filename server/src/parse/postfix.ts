@@ -7,9 +7,6 @@ import { parseLaunch } from './launch';
 import { maxChain, type Parser } from './parser';
 import { parsePrimary } from './primary';
 import { parseQualifiedName } from './qualified-names';
-import type { NameFacts } from './scan';
-
-const factsOfMember: NameFacts = { bits: 0, entry: undefined };
 
 /** An operand with its postfix operators. */
 export function parsePostfix(p: Parser): Expression {
@@ -75,7 +72,7 @@ function parseMember(p: Parser, object: Expression): Expression {
   p.next();
   const atMember = p.atName || p.at('~') || p.at('operator') || p.at('template') || p.at('::');
   if (!atMember) return unknownExpression(p, first, `a member's name was expected before ${nameOfToken(p)}`);
-  const { name } = parseQualifiedName(p, 'member', factsOfMember);
+  const { name } = parseQualifiedName(p, 'member');
   if (name.parts.length === 0) return unknownExpression(p, first, "a member's name was expected here");
   return { kind: 'member', object, arrow, name, first, last: p.last };
 }

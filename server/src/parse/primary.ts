@@ -1,11 +1,11 @@
 /** Operands: literals, names, parentheses, casts by keyword, lambdas. */
 import { TokenKind } from '../preprocess/token';
-import type { CastExpression, Expression, TypeNode } from './ast';
+import type { CastExpression, Expression, QualifiedName, TypeNode } from './ast';
 import { parseExpression, parseUnary } from './expressions';
 import { nameOfToken, unknownExpression } from './failures';
 import { parseCallArguments, parseInitList } from './initializers';
 import { parseLambda } from './lambdas';
-import { readCharacter, readNumber, readString } from './literals';
+import { readCharacter, readString } from './literals';
 import { Name } from './names';
 import { parseNew } from './new';
 import type { Parser } from './parser';
@@ -35,10 +35,12 @@ export function parsePrimary(p: Parser): Expression {
 
 function parseNumber(p: Parser): Expression {
   const first = p.pos;
-  const literal = readNumber(p.tok);
+  const literal = p.numberAt(first);
   p.next();
   if (!literal) return unknownExpression(p, first, `'${p.text[first]}' is no number`);
-  return { ...literal, first, last: first };
+  if (literal.kind === 'integer')
+    return { kind: 'integer', value: literal.value, type: literal.type, first, last: first };
+  return { kind: 'float', value: literal.value, type: literal.type, first, last: first };
 }
 
 function parseCharacter(p: Parser): Expression {
@@ -60,16 +62,24 @@ function parseStrings(p: Parser): Expression {
   return { kind: 'string', value, first, last: p.last };
 }
 
+/** What may make more of an identifier than a plain name. */
+const nameGoesOn = new Set(['::', '<', '(', '{']);
+
 function parseName(p: Parser): Expression {
   const first = p.pos;
-  const { name, facts } = parseQualifiedName(p, 'expression');
-  const { bits } = facts;
+  if (p.atName && !nameGoesOn.has(p.peek(1))) {
+    // the most frequent operand by far
+    const name: QualifiedName = { first, last: first, global: false, parts: [{ name: p.tok }] };
+    p.next();
+    return { kind: 'name', name, first, last: first };
+  }
+  const { name, bits } = parseQualifiedName(p, 'expression');
   const asType = (bits & (Name.type | Name.value)) === Name.type;
   if (p.at('(') && asType) {
     const type = namedTypeOf(name);
     return { kind: 'cast', form: 'functional', type, arguments: parseCallArguments(p), first, last: p.last };
   }
-  if (p.at('{') && (asType || bits === 0) && p.split === 0) {
+  if (p.at('{') && (bits & Name.value) === 0 && p.split === 0) {
     const type = namedTypeOf(name);
     return { kind: 'cast', form: 'braced', type, arguments: [parseInitList(p)], first, last: p.last };
   }
@@ -114,8 +124,11 @@ function parseParenthesised(p: Parser): Expression {
   if (p.at('...')) return parseLeftFold(p, first, group);
   const inner = parseExpression(p);
   p.leave(group);
-  // the range of an operand in parentheses includes them
-  return { ...inner, first, last: p.last };
+  // the range of an operand in parentheses includes them; the node is not shared yet
+  const range: { first: number; last: number } = inner;
+  range.first = first;
+  range.last = p.last;
+  return inner;
 }
 
 function parseLeftFold(p: Parser, first: number, group: ReturnType<Parser['enter']>): Expression {
@@ -161,6 +174,8 @@ function parseKeyword(p: Parser): Expression {
     case 'auto':
     case 'decltype':
     case '__decltype':
+    case '__typeof__':
+    case '__typeof':
       return parseTypeCall(p);
     case 'typename':
       return parseTypenameCall(p);

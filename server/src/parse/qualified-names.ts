@@ -1,15 +1,16 @@
 /** Qualified names with their template arguments. */
 import type { NamePart, QualifiedName } from './ast';
-import { Name } from './names';
+import { Name, type NameEntry } from './names';
 import type { Parser } from './parser';
-import { type AngleMode, factsOf, memberFacts, type NameFacts, templateListEnd } from './scan';
+import { type AngleMode, bitsOf, templateListEnd } from './scan';
 import { parseTemplateArguments } from './template-arguments';
 import { parseConversionType } from './types';
 
 /** A name and what is known about it. */
 export interface ParsedName {
   readonly name: QualifiedName;
-  readonly facts: NameFacts;
+  /** Name bits of its last part; 0 if nothing is known about it. */
+  readonly bits: number;
   /** Token of the last part. */
   readonly lastPart: number;
   /** The type of a conversion operator. */
@@ -27,14 +28,15 @@ export function atQualifiedName(p: Parser): boolean {
  * Reads a name. `mode` says whether an undeclared name before `<` is rather a template (where a type is wanted) or must
  * prove it. The parser must stand at a name.
  */
-export function parseQualifiedName(p: Parser, mode: AngleMode, of?: NameFacts): ParsedName {
+export function parseQualifiedName(p: Parser, mode: AngleMode): ParsedName {
   const first = p.pos;
   const parts: NamePart[] = [];
-  let facts: NameFacts = of ?? { bits: 0, entry: undefined };
-  let qualified = of !== undefined;
+  let bits = 0;
+  let entry: NameEntry | undefined;
+  let qualified = mode === 'member';
   const global = p.eat('::');
   if (global) {
-    facts = { bits: Name.namespace, entry: { bits: Name.namespace, scope: p.globalScope } };
+    entry = { bits: Name.namespace, scope: p.globalScope };
     qualified = true;
   }
   let lastPart = p.pos;
@@ -45,7 +47,7 @@ export function parseQualifiedName(p: Parser, mode: AngleMode, of?: NameFacts): 
     if (p.at('operator')) {
       const operator = parseOperatorName(p);
       conversion = operator.conversion;
-      facts = { bits: Name.value, entry: undefined };
+      bits = Name.value;
       // operator< <T>(…) names an instance
       const list = p.at('<') && templateListEnd(p, p.pos - 1, Name.template, true, mode) >= 0;
       parts.push(
@@ -59,21 +61,22 @@ export function parseQualifiedName(p: Parser, mode: AngleMode, of?: NameFacts): 
       p.next();
       const list = p.at('<') && templateListEnd(p, p.pos - 1, Name.type, true, mode) >= 0;
       parts.push(list ? { name, templateArguments: parseTemplateArguments(p) } : { name });
-      facts = { bits: Name.value, entry: undefined };
+      bits = Name.value;
       break;
     }
     if (!p.atName) break;
     const name = p.tok;
-    facts = qualified ? memberFacts(p, facts, name) : factsOf(p, name);
+    entry = qualified ? entry?.scope?.member(name) : p.lookup(name);
+    bits = bitsOf(p, name, entry);
     qualified = true;
     p.next();
-    if (p.at('<') && templateListEnd(p, p.pos - 1, facts.bits, forced, mode) >= 0) {
+    if (p.at('<') && templateListEnd(p, p.pos - 1, bits, forced, mode) >= 0) {
       parts.push({ name, templateArguments: parseTemplateArguments(p) });
     } else parts.push({ name });
     if (!p.at('::') || !nameFollows(p)) break;
     p.next();
   }
-  return { name: { first, last: Math.max(first, p.last), global, parts }, facts, lastPart, conversion };
+  return { name: { first, last: Math.max(first, p.last), global, parts }, bits, lastPart, conversion };
 }
 
 function nameFollows(p: Parser): boolean {

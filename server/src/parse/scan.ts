@@ -9,7 +9,7 @@ import { TokenKind } from '../preprocess/token';
 import { isKnownClassTemplate, isKnownFunctionTemplate, isKnownType } from './known-names';
 import { Name, type NameEntry } from './names';
 import type { Parser } from './parser';
-import { Word } from './words';
+import { isDecltype, Word } from './words';
 
 export type Cursor = number;
 
@@ -27,37 +27,23 @@ export function textAt(p: Parser, cursor: Cursor): string {
   return cursor & 3 ? text.slice(cursor & 3) : text;
 }
 
-/** What the parser knows or guesses about a name. */
-export interface NameFacts {
-  /** Name bits; 0 for a name nobody declared and no guess is made about. */
-  bits: number;
-  entry: NameEntry | undefined;
-}
-
-const factsOfUnknown = new Map<string, number>();
+const bitsOfUnknown = new Map<string, number>();
 
 /** What a name that nobody declared most likely is: by the usual libraries' names, else 0. */
 function guessBits(p: Parser, name: string): number {
-  let bits = factsOfUnknown.get(name);
+  let bits = bitsOfUnknown.get(name);
   if (bits === undefined) {
     bits = isKnownType(name) ? Name.type : 0;
-    if (isKnownClassTemplate(name)) bits |= Name.template;
+    if (isKnownClassTemplate(name)) bits |= Name.type | Name.template;
     if (isKnownFunctionTemplate(name)) bits |= Name.value | Name.template;
-    if (factsOfUnknown.size < 10_000) factsOfUnknown.set(name, bits);
+    if (bitsOfUnknown.size < 10_000) bitsOfUnknown.set(name, bits);
   }
   return bits === 0 && p.typeEvidence.has(name) ? Name.type : bits;
 }
 
-/** Facts of the first part of a name. */
-export function factsOf(p: Parser, name: string): NameFacts {
-  const entry = p.lookup(name);
-  return entry ? { bits: entry.bits, entry } : { bits: guessBits(p, name), entry: undefined };
-}
-
-/** Facts of a part behind `::`; `of` are those of what stands before. */
-export function memberFacts(p: Parser, of: NameFacts, name: string): NameFacts {
-  const entry = of.entry?.scope?.member(name);
-  return entry ? { bits: entry.bits, entry } : { bits: guessBits(p, name), entry: undefined };
+/** Name bits of a name without qualification, from its declaration or from what the usual libraries call so. */
+export function bitsOf(p: Parser, name: string, entry: NameEntry | undefined): number {
+  return entry ? entry.bits : guessBits(p, name);
 }
 
 /** Whether a name is a variable or plain function: neither type nor template. */
@@ -162,7 +148,7 @@ function opensAngle(p: Parser, index: number): OpenAngle | undefined {
   if (qualifier === 'template') return { index, sure: true };
   const name = p.text[before];
   if (qualifier === '.' || qualifier === '->') return { index, sure: false };
-  const bits = qualifier === '::' ? guessBits(p, name) : factsOf(p, name).bits;
+  const bits = qualifier === '::' ? guessBits(p, name) : bitsOf(p, name, p.lookup(name));
   if (isValueOnly(bits)) return undefined;
   return { index, sure: (bits & (Name.template | Name.type)) !== 0 || isStandard(p, before) };
 }
@@ -192,11 +178,14 @@ export type AngleMode = 'type' | 'expression' | 'member';
  */
 export function scanName(p: Parser, index: number, mode: AngleMode): ScannedName {
   let cursor = cursorAt(index);
-  let facts: NameFacts | undefined;
+  let entry: NameEntry | undefined;
+  let bits = 0;
+  let qualified = false;
   let plain = true;
   if (textAt(p, cursor) === '::') {
     cursor = cursorAt(index + 1);
-    facts = { bits: Name.namespace, entry: { bits: Name.namespace, scope: p.globalScope } };
+    entry = { bits: Name.namespace, scope: p.globalScope };
+    qualified = true;
     plain = false;
   }
   let end = -1;
@@ -205,14 +194,16 @@ export function scanName(p: Parser, index: number, mode: AngleMode): ScannedName
     const forced = p.textAt(at) === 'template';
     if (forced) at++;
     if (!p.isName(at)) break;
-    facts = facts ? memberFacts(p, facts, p.text[at]) : factsOf(p, p.text[at]);
+    const name = p.text[at];
+    entry = qualified ? entry?.scope?.member(name) : p.lookup(name);
+    bits = bitsOf(p, name, entry);
+    qualified = true;
     cursor = cursorAt(at + 1);
     if (p.textAt(at + 1) === '<') {
-      const after = templateListEnd(p, at, facts.bits, forced, mode);
+      const after = templateListEnd(p, at, bits, forced, mode);
       if (after >= 0) {
         cursor = after;
         plain = false;
-        // the members of a specialisation are those of the template as far as is known
       }
     }
     end = cursor;
@@ -220,7 +211,7 @@ export function scanName(p: Parser, index: number, mode: AngleMode): ScannedName
     plain = false;
     cursor += 4;
   }
-  return { end, bits: facts?.bits ?? 0, plain };
+  return { end, bits, plain };
 }
 
 /** End of the template argument list behind the name at `at`, or -1 if there is none there. */
@@ -289,7 +280,7 @@ export function scanTypeSpecifier(p: Parser, index: number): ScannedType {
     while (p.wordAt(i) & (Word.typeWord | Word.qualifier)) i++;
     end = cursorAt(i);
     sure = true;
-  } else if (text === 'decltype' || text === '__decltype') {
+  } else if (isDecltype(text)) {
     if (p.textAt(i + 1) !== '(') return noType;
     i = p.afterGroup(i + 1);
     while (p.textAt(i) === '::' && p.isName(i + 1)) i = indexOf(scanName(p, i + 1, 'type').end);
@@ -399,7 +390,11 @@ function firstLooksLikeParameter(p: Parser, index: number, favourParameters: boo
   if (!p.isName(at)) return false;
   if (pointers === 0 || type.sure || favourParameters) return true;
   // undeclared `a * b`: a product if b is a value
-  return factsOf(p, p.text[at]).bits === 0 && /^(?:,|=|\[|)$/.test(p.textAt(at + 1)) && p.textAt(at + 1) !== '';
+  return (
+    bitsOf(p, p.text[at], p.lookup(p.text[at])) === 0 &&
+    /^(?:,|=|\[|)$/.test(p.textAt(at + 1)) &&
+    p.textAt(at + 1) !== ''
+  );
 }
 
 /** Whether an index holds a literal. */

@@ -1,4 +1,5 @@
 /** Declaration specifiers and attributes, CUDA's among them, wherever in a declaration they stand. */
+import { TokenKind } from '../preprocess/token';
 import type { Expression, Specifiers, TypeNode } from './ast';
 import { parseAssignment } from './expressions';
 import type { Parser } from './parser';
@@ -77,6 +78,8 @@ export function parseSpecifier(p: Parser, set: SpecifierSet): boolean {
   if (spelling === 'typedef') set.isTypedef = true;
   else if (spelling === 'friend') set.isFriend = true;
   p.next();
+  // extern "C"
+  if (spelling === 'extern' && p.kindAt(p.pos) === TokenKind.string) p.next();
   if (p.at('(') && !flag) parseSpecifierArguments(p, set, spelling);
   return true;
 }

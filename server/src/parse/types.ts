@@ -8,9 +8,9 @@ import { Name } from './names';
 import type { Parser } from './parser';
 import { parseQualifiedName } from './qualified-names';
 import { parseRecord } from './records';
-import { cursorAt, factsOf, scanName, textAt } from './scan';
+import { scanName, textAt } from './scan';
 import { parseSpecifier, SpecifierSet } from './specifiers';
-import { Word } from './words';
+import { isDecltype, Word } from './words';
 
 /** Where a run of specifiers stands; it decides what an undeclared name in it can be. */
 export type SpecifierPlace = 'namespace' | 'record' | 'block' | 'parameter' | 'type';
@@ -111,6 +111,8 @@ function parseTypeOrMacro(p: Parser, draft: TypeDraft, place: SpecifierPlace): b
       return true;
     case 'decltype':
     case '__decltype':
+    case '__typeof__':
+    case '__typeof':
       startType(p, draft);
       draft.type = parseDecltype(p);
       return true;
@@ -312,22 +314,11 @@ export function parseSimpleType(p: Parser): TypeNode {
       ? { kind: 'builtin', name, ...range }
       : { kind: 'unknown', reason: `'${words.join(' ')}' is no type`, ...range };
   }
-  if (p.at('decltype') || p.at('__decltype')) return parseDecltype(p);
+  if (isDecltype(p.tok)) return parseDecltype(p);
   if (p.at('auto')) {
     p.next();
     return { kind: 'auto', first, last: first, isConst: false, isVolatile: false };
   }
   p.eat('typename');
   return namedType(p, first);
-}
-
-/** Whether the name at `index` is declared as a type and nothing else. */
-export function isDeclaredType(p: Parser, index: number): boolean {
-  return p.isName(index) && (factsOf(p, p.text[index]).bits & (Name.type | Name.value)) === Name.type;
-}
-
-/** Whether the token behind the name at `index` (with its qualification) is `spelling`. */
-export function nameEndsBefore(p: Parser, index: number, spelling: string): boolean {
-  const name = scanName(p, index, 'type');
-  return name.end >= 0 && name.end > cursorAt(index) && textAt(p, name.end) === spelling;
 }

@@ -104,8 +104,8 @@ function parseBindings(p: Parser): string[] {
 
 /** Expects the `;` behind a declaration. */
 function finishDeclaration(p: Parser, place: DeclarationPlace, into: Declaration[]): void {
-  if (p.eat(';')) return;
   if (place === 'block') return; // the statement sees to it: `for (T x : list)`, conditions
+  if (p.eat(';')) return;
   if (p.atEnd || atLikelyDeclaration(p) || p.startsLine(p.pos)) {
     p.report(p.last, p.last, "';' is missing behind this declaration");
     return;

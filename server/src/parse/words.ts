@@ -54,7 +54,7 @@ add(
 );
 add(
   'sizeof alignof _Alignof __alignof__ typeid this true false nullptr new delete operator static_cast reinterpret_cast ' +
-    'const_cast dynamic_cast throw noexcept requires decltype __decltype typename auto co_await co_yield co_return',
+    'const_cast dynamic_cast throw noexcept requires decltype __decltype __typeof__ __typeof typename auto co_await co_yield co_return',
   Word.keyword,
 );
 add(
@@ -97,6 +97,11 @@ export const operatorSymbols: ReadonlyMap<string, string> = new Map([
   ['xor_eq', '^='],
   ['not_eq', '!='],
 ]);
+
+/** `decltype(x)` and its older spellings. */
+export function isDecltype(spelling: string): boolean {
+  return spelling === 'decltype' || spelling === '__decltype' || spelling === '__typeof__' || spelling === '__typeof';
+}
 
 /** Word classes of all tokens. */
 export function classifyWords(tokens: TokenStream): Uint16Array {
