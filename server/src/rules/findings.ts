@@ -10,7 +10,26 @@ export const rules: readonly Rule[] = [sharedBankConflict, uncoalescedGlobalAcce
 const severityOrder = { error: 0, warning: 1, information: 2, hint: 3 } as const;
 
 export function findingsOf(context: RuleContext): Finding[] {
-  return rules
-    .flatMap((rule) => rule.check(context))
-    .sort((a, b) => severityOrder[a.severity] - severityOrder[b.severity] || a.line - b.line || a.column - b.column);
+  return joined(rules.flatMap((rule) => rule.check(context))).sort(
+    (a, b) => severityOrder[a.severity] - severityOrder[b.severity] || a.line - b.line || a.column - b.column,
+  );
+}
+
+/** `a[i] += x` loads and stores at one place: one finding says both. */
+function joined(findings: readonly Finding[]): Finding[] {
+  const byPlace = new Map<string, Finding>();
+  for (const finding of findings) {
+    const key = `${finding.rule}:${finding.file}:${finding.line}:${finding.column}:${finding.endLine}:${finding.endColumn}`;
+    const known = byPlace.get(key);
+    if (!known) byPlace.set(key, finding);
+    else if (severityOrder[finding.severity] < severityOrder[known.severity]) byPlace.set(key, finding);
+    else
+      byPlace.set(key, {
+        ...known,
+        message: known.message
+          .replace(/\bglobal load:/, 'global load and store:')
+          .replace(/ read /, ' read and write '),
+      });
+  }
+  return [...byPlace.values()];
 }

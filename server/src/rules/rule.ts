@@ -123,6 +123,9 @@ export const verb = (operation: AccessReport['operation']): string =>
 export const figure = (value: number): string =>
   Number.isInteger(value) ? String(value) : value >= 10 ? value.toFixed(0) : value.toFixed(1).replace(/\.0$/, '');
 
+/** A share for a person: 12.5, 50, 3.1. */
+export const percent = (value: number): string => value.toFixed(1).replace(/\.0$/, '');
+
 /** Array declaration and launch, for the editor to link to. */
 export function relatedOf(context: RuleContext, { access, launch }: WorstAccess): Finding['related'] {
   const related: (Location & { message: string })[] = [];

@@ -5,6 +5,7 @@ import {
   conditionText,
   figure,
   globalExcess,
+  percent,
   type Rule,
   type RuleContext,
   relatedOf,
@@ -44,7 +45,7 @@ function headline({ access, excess }: WorstAccess): string {
   const perRequest = access.sectors / Math.max(1, access.requests);
   const ideal = access.idealSectors / Math.max(1, access.requests);
   const used = Math.min(100, 100 / excess);
-  return `Uncoalesced global ${access.operation}: ${figure(perRequest)} sectors a request where ${figure(ideal)} would do, ${figure(used)} % of the bytes used.`;
+  return `Uncoalesced global ${access.operation}: ${figure(perRequest)} sectors a request where ${figure(ideal)} would do, ${percent(used)} % of the bytes used.`;
 }
 
 /** Bytes between neighbouring lanes when it is the same everywhere. */
