@@ -44,7 +44,6 @@ function runProgram(state: HostState, recorder: LaunchRecorder, holders: readonl
   if (main) withShare(state, 0.6, () => runMain(state, main.function));
   const roots = holders.filter((holder) => !isCalled(holder, holders));
   for (const [index, holder] of [...roots, ...holders].entries()) {
-    if (recorder.unseenSites().length === 0) return;
     const { declaration } = holder.function;
     if (recorder.hasEntered(declaration)) continue;
     // Behind the roots only functions that launch themselves are run: their callers were reached and did not come here.

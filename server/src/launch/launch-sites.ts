@@ -27,7 +27,7 @@ const launchFunctions: ReadonlySet<string> = new Set([
 /** Finds the launches by their tokens, and the functions that reach them by the names they mention. */
 export function findSites(index: HostIndex, tokens: TokenStream): LaunchSites {
   const sites = siteTokens(tokens);
-  const functions = index.functions.map((entry): Holder => {
+  const all = index.functions.map((entry): Holder => {
     const { first, last } = entry.declaration;
     return {
       function: entry,
@@ -35,10 +35,17 @@ export function findSites(index: HostIndex, tokens: TokenStream): LaunchSites {
       sites: sites.filter((site) => site >= first && site <= last),
     };
   });
+  // Device functions count only where they launch themselves: their calls run on the device.
+  const functions = all.filter((entry) => entry.sites.length > 0 || runsOnHost(entry.function));
   const sitesOf = reachedSites(functions);
   const holders = functions.filter(({ name, sites: own }) => own.length > 0 || sitesOf.has(name));
   const inFunctions = [...new Set(functions.flatMap((entry) => entry.sites))].sort((a, b) => a - b);
   return { recorder: new LaunchRecorder(inFunctions, callTokens(tokens, sitesOf), sitesOf), holders };
+}
+
+function runsOnHost({ declaration }: IndexedFunction): boolean {
+  const { isGlobal, isDevice, isHost } = declaration.specifiers;
+  return !isGlobal && (!isDevice || isHost);
 }
 
 function siteTokens(tokens: TokenStream): number[] {

@@ -9,6 +9,7 @@ import { makeCell, named } from './memory';
 import { bindArguments, resolveSymbolType, resolveType } from './resolve-type';
 import { type EnumSymbol, type HostSymbol, lastName, type Scope, type VariableSymbol } from './scope';
 import type { HostState } from './state';
+import { unknownOf } from './unknown-of';
 import { type Cell, type FunctionSymbol, number, unknown, type Value } from './value';
 
 export type Found =
@@ -88,13 +89,12 @@ function globalCell(state: HostState, symbol: VariableSymbol, name: string): Cel
   const declaration = definitionOf(state, symbol);
   // The journals of a branch that is undone must not hold a global's first value.
   const journals = state.journals.splice(0);
-  const { value, type } = initialValue(
-    state,
-    declaration,
-    symbol.scope,
-    declaration.initializer ? 'uninitialised' : 'zero',
-  );
+  const initial = initialValue(state, declaration, symbol.scope, declaration.initializer ? 'uninitialised' : 'zero');
   state.journals.push(...journals);
+  const { type } = initial;
+  // A global pointer that starts as null is set somewhere before it is used.
+  const isNullPointer = type.kind === 'pointer' && initial.value.kind === 'number' && initial.value.value === 0;
+  const value = isNullPointer ? unknownOf(state, type, name, 'parameter') : initial.value;
   const cell = makeCell(value, { type, name });
   cell.value = named(state, cell, value);
   return cell;

@@ -104,10 +104,14 @@ export function blank(state: HostState, type: HostType, name: string, uninitiali
   return value.kind === 'unknown' && !uninitialised ? unknown(`${name} is not known`, { type }) : value;
 }
 
-/** Forgets everything a buffer holds. */
+/** Forgets everything a buffer holds; cells that are only numbers go, so that doing it again costs nothing. */
 export function smudge(state: HostState, buffer: Buffer): void {
   buffer.rest = 'unknown';
-  for (const cell of buffer.cells.values()) forget(state, cell, `${buffer.name} is filled at run time`);
+  for (const [offset, cell] of buffer.cells) {
+    const isPlain = cell.value.kind === 'number' || cell.value.kind === 'unknown';
+    if (isPlain && cell.buffer === undefined) buffer.cells.delete(offset);
+    else forget(state, cell, `${buffer.name} is filled at run time`);
+  }
 }
 
 /** Makes a cell unknown; the fields of a struct each, a pointer keeps its buffer. */

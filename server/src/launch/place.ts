@@ -194,10 +194,11 @@ function throughArrow(state: HostState, object: Place, expression: MemberExpress
   return dereference(state, value, expression.object);
 }
 
-/** Members of cudaDeviceProp that are the same on every device. */
-const fixedMembers: Readonly<Record<string, number>> = { warpSize: 32 };
+/** Members of cudaDeviceProp that are the same on every device since 2.0. */
+const fixedMembers: Readonly<Record<string, number>> = { warpSize: 32, maxThreadsPerBlock: 1024 };
 
 function unknownMember(state: HostState, value: UnknownValue, name: string, expression: MemberExpression): Value {
+  if (value.type?.kind === 'constant' && name === 'value') return value.type.value;
   const text = sourceText(state, expression) || name;
   if (Object.hasOwn(fixedMembers, name)) return { kind: 'number', value: fixedMembers[name], of: 'int' };
   const assumed = state.assume.get(text);
