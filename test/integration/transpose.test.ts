@@ -51,7 +51,7 @@ describe('the tiled transpose', () => {
       (answer) => answer.includes('bank'),
     );
     assert.match(text, /32-way bank conflict/);
-    assert.match(text, /wavefronts \| 1,048,576 \| ideal 32,768/);
+    assert.match(text, /1,048,576 wavefronts, ideal 32,768/);
     assert.match(text, /lane {3,}0 +1 +2/);
     assert.match(text, /block 32 × 8/);
   });

@@ -39,8 +39,8 @@ function share(ideal: number, value: number): HTMLElement {
   return element('span', part < 0.5 ? 'share poor' : 'share', percent(part), bar);
 }
 
-const columns = ['Place', 'Access', 'Kind', 'Bytes a lane', 'Requests', 'Moved', 'Ideal', 'Efficiency', 'Certainty'];
-const numeric = new Set(['Bytes a lane', 'Requests', 'Moved', 'Ideal', 'Efficiency']);
+const columns = ['Place', 'Access', 'Efficiency', 'Moved', 'Ideal', 'Requests', 'Certainty'];
+const numeric = new Set(['Efficiency', 'Moved', 'Ideal', 'Requests']);
 
 function accessCells(access: AccessReport, files: ToPanel['result']['files']): Child[] {
   const isKnown = access.certainty !== 'unknown';
@@ -48,15 +48,15 @@ function accessCells(access: AccessReport, files: ToPanel['result']['files']): C
     access.wavefronts > 0
       ? [access.wavefronts, access.idealWavefronts, 'wavefronts']
       : [access.sectors, access.idealSectors, 'sectors'];
+  const hasCount = isKnown && value > 0;
+  const kind = `${access.space} ${access.operation}, ${access.bytesPerLane} bytes a lane`;
   return [
     placeLink(access, files),
-    element('code', '', access.expression),
-    `${access.space} ${access.operation}`,
-    `${access.bytesPerLane}`,
+    element('span', '', element('code', '', access.expression), element('span', 'kind', kind)),
+    hasCount ? share(ideal, value) : '–',
+    hasCount ? `${grouped(value)} ${unit}` : '–',
+    hasCount ? grouped(ideal) : '–',
     isKnown ? grouped(access.requests) : '–',
-    isKnown && value > 0 ? `${grouped(value)} ${unit}` : '–',
-    isKnown && value > 0 ? grouped(ideal) : '–',
-    isKnown && value > 0 ? share(ideal, value) : '–',
     access.reason === null ? access.certainty : `${access.certainty}: ${access.reason}`,
   ];
 }

@@ -1,11 +1,14 @@
 /** The text of a hover on an access. */
 import type { Capability } from '../hardware/capabilities';
 import { conflictDegree, conflictText, dimensions, grouped, percent, sectorEfficiency } from '../report/figures';
-import type { AccessReport, KernelReport, LaunchReport } from '../report/report';
+import type { AccessReport, AccessWitness, KernelReport, LaunchReport } from '../report/report';
 import { assumptionsText, originText } from '../report/wording';
 import { lanePicture } from './lane-picture';
 
 const coordinates = ([x, y, z]: readonly [number, number, number]): string => `(${x}, ${y}, ${z})`;
+
+const warpText = ({ block, thread }: AccessWitness): string =>
+  `the warp of block ${coordinates(block)} from thread ${coordinates(thread)}`;
 
 /** What it comes to, in bold. */
 function headline(access: AccessReport): string {
@@ -23,18 +26,19 @@ function headline(access: AccessReport): string {
   return 'Nothing moved';
 }
 
+/** `32,768 requests, 1,048,576 wavefronts, ideal 32,768 (3.1 %)` */
 function counters(access: AccessReport): string {
-  const rows: string[] = [`| requests | ${grouped(access.requests)} | |`];
-  const row = (name: string, value: number, ideal: number) => {
-    const share = value > 0 && ideal > 0 ? `ideal ${grouped(ideal)} (${percent(Math.min(1, ideal / value))})` : '';
-    rows.push(`| ${name} | ${grouped(value)} | ${share} |`);
+  const parts = [`${grouped(access.requests)} requests`];
+  const moved = (name: string, value: number, ideal: number): void => {
+    const share = ideal > 0 ? `, ideal ${grouped(ideal)} (${percent(Math.min(1, ideal / value))})` : '';
+    if (value > 0) parts.push(`${grouped(value)} ${name}${share}`);
   };
-  if (access.wavefronts > 0) row('wavefronts', access.wavefronts, access.idealWavefronts);
-  if (access.sectors > 0) row('sectors', access.sectors, access.idealSectors);
+  moved('wavefronts', access.wavefronts, access.idealWavefronts);
+  moved('sectors', access.sectors, access.idealSectors);
   if (access.transactions > 0 && access.transactions !== access.sectors) {
-    rows.push(`| transactions | ${grouped(access.transactions)} | |`);
+    parts.push(`${grouped(access.transactions)} transactions`);
   }
-  return ['| whole grid | | |', '|:--|--:|:--|', ...rows].join('\n');
+  return `Whole grid: ${parts.join(', ')}.`;
 }
 
 function certaintyText(access: AccessReport): string {
@@ -54,19 +58,14 @@ export function accessText(
   const parts = [
     `**${headline(access)}** — ${access.space} ${access.operation}${where}, ${access.bytesPerLane} bytes a lane, capability ${capability.cc}`,
   ];
-  if (access.certainty !== 'unknown') parts.push(counters(access));
   const picture = lanePicture(access, capability);
-  if (picture !== undefined && access.witness !== undefined) {
-    const { block, thread } = access.witness;
-    parts.push(
-      `Warp of block ${coordinates(block)} from thread ${coordinates(thread)}:`,
-      `\`\`\`text\n${picture}\n\`\`\``,
-    );
-  }
+  if (picture !== undefined) parts.push(`\`\`\`text\n${picture}\n\`\`\``);
+  if (access.certainty !== 'unknown') parts.push(counters(access));
   parts.push(certaintyText(access));
   const assumed = assumptionsText(launch);
+  const shown = picture === undefined || access.witness === undefined ? '' : ` Shown: ${warpText(access.witness)}.`;
   parts.push(
-    `\`${kernel.name}\`, grid ${dimensions(launch.grid)}, block ${dimensions(launch.block)}, ${originText(launch)}${assumed === '' ? '' : `; ${assumed}`}.`,
+    `\`${kernel.name}\`, grid ${dimensions(launch.grid)}, block ${dimensions(launch.block)}, ${originText(launch)}${assumed === '' ? '' : `; ${assumed}`}.${shown}`,
   );
   return parts.join('\n\n');
 }

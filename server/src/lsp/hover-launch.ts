@@ -35,8 +35,10 @@ function occupancyLines(occupancy: OccupancyReport, launch: LaunchReport, capabi
     registersPerThread: occupancy.registersPerThread,
     sharedBytesPerBlock: sharedBytes,
   });
-  const next = steps.find(({ effect }) => effect === 'gain') ?? steps.find(({ effect }) => effect === 'loss');
-  if (next !== undefined) lines.push(`Next step: ${describeStep(next)}.`);
+  const gain = steps.find(({ effect }) => effect === 'gain');
+  const loss = steps.find(({ effect }) => effect === 'loss');
+  if (gain !== undefined) lines.push(`Next step: ${describeStep(gain)}.`);
+  else if (loss !== undefined) lines.push(`Next loss: ${describeStep(loss)}.`);
   return lines;
 }
 

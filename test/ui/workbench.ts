@@ -1,0 +1,108 @@
+/** The parts of VS Code's workbench that a person uses, each with the one wait that is enough. */
+import * as path from 'node:path';
+import type { FrameLocator, Locator, Page } from 'playwright-core';
+import type { RunningServer } from '../host/code-server';
+
+const quickInput = '.quick-input-widget .quick-input-box input';
+
+export class Workbench {
+  constructor(
+    readonly page: Page,
+    private readonly server: RunningServer,
+    private readonly screenshots: string,
+  ) {}
+
+  /** Loads the workbench with one file of the folder open, and puts the cursor into it. */
+  async open(folder: string, file: string): Promise<void> {
+    const uri = `vscode-remote://${this.server.authority}${path.posix.join(folder, file)}`;
+    const query = new URLSearchParams({ folder, payload: JSON.stringify([['openFile', uri]]) });
+    await this.page.goto(`${this.server.url}/?${query}`, { waitUntil: 'domcontentloaded' });
+    await this.page.locator('.monaco-workbench .part.statusbar .statusbar-item').first().waitFor();
+    await this.page.locator(`.monaco-editor[data-uri$="/${file}"] .view-line`).first().waitFor();
+    await this.page
+      .locator('.monaco-editor .view-lines')
+      .first()
+      .click({ position: { x: 400, y: 12 } });
+  }
+
+  shot(name: string): Promise<Buffer> {
+    return this.page.screenshot({ path: path.join(this.screenshots, `${name}.png`) });
+  }
+
+  /** Opens a quick input by a key and fills it; again where the workbench was not ready or its focus just moved. */
+  private async quickInput(key: string, text: string): Promise<void> {
+    const input = this.page.locator(quickInput);
+    for (let attempt = 0; ; attempt++) {
+      await this.page.keyboard.press(key);
+      try {
+        await input.waitFor({ state: 'visible', timeout: 3_000 });
+        await input.fill(text, { timeout: 3_000 });
+        return;
+      } catch (error) {
+        if (attempt >= 5) throw error;
+      }
+    }
+  }
+
+  /** Runs a command of the palette. @param opensPick the command goes on in a quick pick */
+  async command(label: string, opensPick = false): Promise<void> {
+    await this.quickInput('F1', `>${label}`);
+    await this.picks(label).first().click();
+    if (!opensPick) await this.page.locator('.quick-input-widget').waitFor({ state: 'hidden' });
+  }
+
+  picks(text: string): Locator {
+    return this.page.locator('.quick-input-list .monaco-list-row', { hasText: text });
+  }
+
+  async type(text: string): Promise<void> {
+    await this.page.locator(quickInput).fill(text);
+  }
+
+  /** Puts the cursor at a place of the active editor. */
+  async goTo(line: number, column: number): Promise<void> {
+    await this.quickInput('Control+G', `:${line}:${column}`);
+    await this.page.keyboard.press('Enter');
+    await this.page.locator('.quick-input-widget').waitFor({ state: 'hidden' });
+    await this.statusItem(`Ln ${line}, Col ${column}`).waitFor();
+  }
+
+  statusItem(text: string): Locator {
+    return this.page.locator('.part.statusbar .statusbar-item', { hasText: text });
+  }
+
+  /** The hover at the cursor, by keyboard: no mouse position to miss. */
+  async hover(text: string): Promise<Locator> {
+    await this.command('Show or Focus Hover');
+    const hover = this.page
+      .locator('.monaco-resizable-hover:visible, .monaco-hover:visible', { hasText: text })
+      .first();
+    await hover.waitFor();
+    return hover;
+  }
+
+  lens(text: string): Locator {
+    return this.page.locator('.codelens-decoration a', { hasText: text });
+  }
+
+  line(text: string): Locator {
+    return this.page.locator('.view-line', { hasText: text });
+  }
+
+  problems(text: string): Locator {
+    return this.page.locator('.markers-panel .monaco-list-row', { hasText: text });
+  }
+
+  squiggles(): Locator {
+    return this.page.locator('.squiggly-warning');
+  }
+
+  panel(): FrameLocator {
+    return this.page.frameLocator('iframe.webview.ready').frameLocator('iframe#active-frame');
+  }
+
+  async closeHover(): Promise<void> {
+    await this.page.keyboard.press('Escape');
+    await this.page.keyboard.press('Escape');
+  }
+}
