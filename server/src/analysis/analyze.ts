@@ -100,6 +100,7 @@ function analyzeUnit(
   const reports: KernelReport[] = [];
   const findings: Finding[] = [];
   const model = memoryModel(row);
+  if (withFindings) request.onParsed?.();
   for (const kernel of wanted) {
     if (request.cancelled?.()) break;
     const { report, result } = analyzeKernel(unit, kernel, results, model);
@@ -117,6 +118,7 @@ function analyzeUnit(
         }),
       );
     }
+    if (withFindings) request.onKernel?.(report);
   }
   const notes = [
     ...source.notes.map((n) => ({ ...spanOf(source, n.file, n.start, n.end), message: n.message })),

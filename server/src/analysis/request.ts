@@ -1,4 +1,5 @@
 /** What a caller asks of the analysis: pure data and functions, so that editor, command line and tests share one entry. */
+import type { KernelReport } from '../report/report';
 
 export interface AnalysisOptions {
   /** e.g. '9.0' */
@@ -25,4 +26,7 @@ export interface AnalysisRequest {
   readonly include: (name: string, quoted: boolean, from: string) => { path: string; text: string } | undefined;
   /** True stops the analysis with what there is. */
   readonly cancelled?: () => boolean;
+  /** Told when the text is parsed and when a kernel is done, for progress and for measuring. */
+  readonly onParsed?: () => void;
+  readonly onKernel?: (report: KernelReport) => void;
 }

@@ -1,0 +1,340 @@
+/**
+ * npm run survey -- <folder> [--json] [--limit <seconds a file>] [--top <rows>]: analyses every CUDA file of a folder as the
+ * command line would (capability 9.0) and prints how much was understood: kernels, accesses, launches, times, crashes.
+ * A process of its own analyses the files; where it hangs or dies, that file is reported and the rest goes on.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { createAnalyzer } from '../server/src/analysis/analyze';
+import type { AnalysisRequest } from '../server/src/analysis/request';
+import type { AccessReport, FileReport, KernelReport } from '../server/src/report/report';
+import { includeReader } from '../server/src/workspace/includes';
+import { cudaFile, filesUnder, HeaderIndex } from '../server/src/workspace/source-tree';
+import { TextCache } from '../server/src/workspace/text-files';
+
+/** What the child tells of one file. */
+interface FileResult {
+  readonly file: string;
+  readonly milliseconds: number;
+  readonly kernels: readonly KernelResult[];
+  readonly crash?: string;
+}
+interface Reason {
+  readonly reason: string;
+  readonly place: string;
+}
+interface KernelResult {
+  readonly name: string;
+  /** file:line of the definition */
+  readonly place: string;
+  readonly milliseconds: number;
+  readonly skipped: readonly Reason[];
+  readonly hasLaunch: boolean;
+  readonly problem?: string;
+  readonly incomplete?: string;
+  readonly accesses: readonly (Reason & { readonly space: string; readonly certainty: string })[];
+}
+
+const memorySpaces = new Set(['shared', 'global']);
+const slowFile = 2000;
+
+// ---- the child ----
+
+async function child(folder: string): Promise<void> {
+  const texts = new TextCache(256 * 1024 * 1024);
+  const headers = new HeaderIndex([folder], () => 0);
+  process.on('message', (file: string) => {
+    process.send?.({ started: file });
+    process.send?.(analyse(folder, file, texts, headers));
+  });
+  process.send?.({ ready: true });
+}
+
+function analyse(folder: string, file: string, texts: TextCache, headers: HeaderIndex): FileResult {
+  const times: number[] = [];
+  let last = performance.now();
+  const begin = last;
+  const request: AnalysisRequest = {
+    path: path.join(folder, file),
+    text: texts.read(path.join(folder, file)) ?? '',
+    options: { computeCapability: '9.0', defines: new Map(), assume: new Map() },
+    include: includeReader({ open: new Map(), includePaths: [], headers, texts }),
+    onKernel: () => {
+      times.push(performance.now() - last);
+      last = performance.now();
+    },
+    // the first kernel's clock starts when parsing is over
+    onParsed: () => {
+      last = performance.now();
+    },
+  };
+  try {
+    const report = createAnalyzer().analyze(request);
+    return { file, milliseconds: performance.now() - begin, kernels: kernelsOf(report, folder, times) };
+  } catch (error) {
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    return { file, milliseconds: performance.now() - begin, kernels: [], crash: text.slice(0, 600) };
+  }
+}
+
+function kernelsOf(report: FileReport, folder: string, times: readonly number[]): KernelResult[] {
+  const place = (at: { file: string; line: number }) => `${path.relative(folder, at.file)}:${at.line}`;
+  const accessesOf = (kernel: KernelReport): KernelResult['accesses'] =>
+    (kernel.launches[0]?.accesses ?? [])
+      .filter((a: AccessReport) => memorySpaces.has(a.space))
+      .map((a) => ({ space: a.space, certainty: a.certainty, reason: a.reason ?? '', place: place(a) }));
+  return report.kernels.map((kernel, i) => ({
+    name: kernel.name,
+    place: place(kernel.nameRange),
+    milliseconds: times[i] ?? 0,
+    skipped: kernel.skipped.map((s) => ({ reason: s.reason, place: place(s) })),
+    hasLaunch: kernel.launches.some((l) => l.origin === 'launch-site'),
+    problem: kernel.problem,
+    incomplete: kernel.launches.find((l) => l.incomplete !== undefined)?.incomplete,
+    accesses: accessesOf(kernel),
+  }));
+}
+
+// ---- the parent ----
+
+interface Options {
+  readonly folder: string;
+  readonly json: boolean;
+  readonly limitMs: number;
+  readonly top: number;
+}
+
+function optionsOf(args: readonly string[]): Options | undefined {
+  const value = (name: string, otherwise: number) => {
+    const at = args.indexOf(name);
+    return at < 0 ? otherwise : Number(args[at + 1]);
+  };
+  const folder = args[0];
+  if (folder === undefined || folder.startsWith('-') || !fs.existsSync(folder)) return undefined;
+  return {
+    folder: path.resolve(folder),
+    json: args.includes('--json'),
+    limitMs: value('--limit', 30) * 1000,
+    top: value('--top', 25),
+  };
+}
+
+/** Analyses the files one after another; a file that takes longer than the limit ends the child, and a new one goes on. */
+async function analyseAll(files: readonly string[], options: Options): Promise<FileResult[]> {
+  const results: FileResult[] = [];
+  let worker: ChildProcess | undefined;
+  for (const file of files) {
+    worker ??= await startChild(options.folder);
+    const result = await ask(worker, file, options.limitMs);
+    results.push(result);
+    if (result.crash !== undefined) {
+      worker.kill('SIGKILL');
+      worker = undefined;
+    }
+  }
+  worker?.kill();
+  return results;
+}
+
+function startChild(folder: string): Promise<ChildProcess> {
+  return new Promise((resolve) => {
+    const worker = fork(process.argv[1], ['--child', folder], { execArgv: process.execArgv });
+    worker.once('message', () => resolve(worker));
+  });
+}
+
+function ask(worker: ChildProcess, file: string, limitMs: number): Promise<FileResult> {
+  return new Promise((resolve) => {
+    const done = (result: FileResult) => {
+      clearTimeout(timer);
+      worker.removeAllListeners();
+      resolve(result);
+    };
+    const failed = (crash: string) => done({ file, milliseconds: limitMs, kernels: [], crash });
+    const timer = setTimeout(() => failed(`hangs: no answer within ${limitMs / 1000} s`), limitMs);
+    worker.on('message', (message: FileResult) => {
+      if (message.kernels !== undefined) done(message);
+    });
+    worker.once('exit', (code, signal) => failed(`process ended: ${signal ?? code}`));
+    worker.send(file);
+  });
+}
+
+/** Files to analyse: first those that no other includes, then the rest (their kernels count where a first one showed them). */
+function filesOf(folder: string): { files: string[]; launched: Set<string> } {
+  const texts = new Map<string, string>();
+  for (const file of filesUnder(folder, /\.(?:cuh?|h|hpp|cc|cpp|inl)$/i)) {
+    const text = fs.readFileSync(file, 'latin1');
+    texts.set(path.relative(folder, file), text);
+  }
+  const included = new Set<string>();
+  for (const text of texts.values())
+    for (const [, name] of text.matchAll(/^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]/gm))
+      included.add(path.basename(name));
+  const cuda = [...texts].filter(([file, text]) => cudaFile.test(file) && /__global__|<<</.test(text)).map(([f]) => f);
+  const isRoot = (file: string) => /\.cu$/i.test(file) && !included.has(path.basename(file));
+  const launched = new Set<string>();
+  for (const text of texts.values()) collectLaunched(text, launched);
+  return { files: [...cuda.filter(isRoot), ...cuda.filter((f) => !isRoot(f))], launched };
+}
+
+/** Names that a text launches: `name<…><<<` and the first argument of cudaLaunch…Kernel. */
+function collectLaunched(text: string, launched: Set<string>): void {
+  const code = text.replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, ' ');
+  for (const [, name] of code.matchAll(/(\w+)\s*(?:<[^;{}()]{0,300}>)?\s*<<</g)) launched.add(name);
+  for (const [, name] of code.matchAll(
+    /cudaLaunch(?:Cooperative)?Kernel(?:Ex|ExC)?\s*\(\s*(?:&\w+\s*,\s*)?(?:\([^)]*\)|reinterpret_cast<[^>]*>\()?\s*&?(\w+)/g,
+  ))
+    launched.add(name);
+}
+
+// ---- figures ----
+
+const percentile = (sorted: readonly number[], share: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+
+/** Reasons that differ only in names and numbers are one. */
+export function generalised(reason: string): string {
+  return reason
+    .replace(/(rests on assumed ).*/, '$1…')
+    .replace(/^type .* is not declared/, 'type … is not declared')
+    .replace(/^(parameter) [\w.]+: type .*? is not/, '$1 …: type … is not')
+    .replace(/^(no definition of) \S+/, '$1 …')
+    .replace(/^(operator\[\] of) .* is not/, '$1 … is not')
+    .replace(/^(function|member|template parameter|reference|argument|size of) [\w:.<>]+/, '$1 …')
+    .replace(/^[\w:]+(\[\w*\])? (is (?:not|a|recursive|too|declared)|cannot be|is neither|refers)/, '… $2')
+    .replace(/^\S+<.*> is (declared|too)/, '… is $1')
+    .replace(/(loaded from|read from|bits of a local variable seen as|conversion of a number to) .*/, '$1 …')
+    .replace(/\d[\d,.]*/g, 'N');
+}
+
+interface Row {
+  count: number;
+  readonly example: string;
+}
+
+function table(reasons: Iterable<Reason>): [string, Row][] {
+  const rows = new Map<string, Row>();
+  for (const { reason, place } of reasons) {
+    const key = generalised(reason);
+    const row = rows.get(key);
+    if (row) row.count++;
+    else rows.set(key, { count: 1, example: `${place} ${reason === key ? '' : `(${reason.slice(0, 100)})`}` });
+  }
+  return [...rows].sort((a, b) => b[1].count - a[1].count);
+}
+
+/** Kernels by the place of their definition; of several results the one with a launch, else the first. */
+function distinctKernels(results: readonly FileResult[]): KernelResult[] {
+  const kernels = new Map<string, KernelResult>();
+  for (const kernel of results.flatMap((r) => r.kernels)) {
+    const known = kernels.get(kernel.place);
+    if (known === undefined || (!known.hasLaunch && kernel.hasLaunch)) kernels.set(kernel.place, kernel);
+  }
+  return [...kernels.values()];
+}
+
+/** The address (or whether the access runs) follows from data in memory: nobody can know it from the text. */
+export const restsOnData = (reason: string): boolean =>
+  /loaded|data|atomic|content|memory that|read from memory|value of \S+\[/i.test(reason);
+
+function summary(results: readonly FileResult[], launched: ReadonlySet<string>) {
+  const kernels = distinctKernels(results);
+  const accesses = kernels.flatMap((k) => k.accesses);
+  const unknown = accesses.filter((a) => a.certainty === 'unknown');
+  const fromData = unknown.filter((a) => restsOnData(a.reason));
+  const withLaunch = kernels.filter((k) => launched.has(k.name));
+  const times = results.flatMap((r) => r.kernels.map((k) => k.milliseconds)).sort((a, b) => a - b);
+  return {
+    files: results.length,
+    kernels: kernels.length,
+    complete: kernels.filter((k) => k.skipped.length === 0 && k.problem === undefined).length,
+    notParsed: kernels.filter((k) => k.problem !== undefined).length,
+    withoutAccess: kernels.filter((k) => k.accesses.length === 0).length,
+    accesses: accesses.length,
+    exact: accesses.filter((a) => a.certainty === 'exact').length,
+    assumed: accesses.filter((a) => a.certainty === 'assumed').length,
+    unknown: unknown.length,
+    unknownFromData: fromData.length,
+    launchedInFolder: withLaunch.length,
+    launchFound: withLaunch.filter((k) => k.hasLaunch).length,
+    launchFoundElsewhere: kernels.filter((k) => k.hasLaunch && !launched.has(k.name)).length,
+    p50: percentile(times, 0.5),
+    p95: percentile(times, 0.95),
+    max: times[times.length - 1] ?? 0,
+    slowFiles: results.filter((r) => r.milliseconds > slowFile).length,
+    crashes: results.filter((r) => r.crash !== undefined).length,
+  };
+}
+
+const percent = (part: number, whole: number): string => (whole === 0 ? '-' : `${((100 * part) / whole).toFixed(1)} %`);
+
+function print(results: readonly FileResult[], launched: ReadonlySet<string>, options: Options): void {
+  const s = summary(results, launched);
+  const kernels = distinctKernels(results);
+  const answerable = s.accesses - s.unknownFromData;
+  const lines = [
+    `files            ${s.files}`,
+    `kernels          ${s.kernels}, nothing skipped in ${s.complete} (${percent(s.complete, s.kernels)}), not parsed ${s.notParsed}, without any access ${s.withoutAccess}`,
+    `accesses         ${s.accesses} shared and global: exact ${s.exact}, assumed ${s.assumed}, unknown ${s.unknown} (of these ${s.unknownFromData} by loaded data)`,
+    `with a figure    ${percent(s.exact + s.assumed, answerable)} of the ${answerable} that do not rest on loaded data`,
+    `launches         ${s.launchFound} of ${s.launchedInFolder} kernels launched in the folder (${percent(s.launchFound, s.launchedInFolder)}), ${s.launchFoundElsewhere} more`,
+    `time a kernel    p50 ${s.p50.toFixed(1)} ms, p95 ${s.p95.toFixed(1)} ms, max ${s.max.toFixed(0)} ms`,
+    `files over 2 s   ${s.slowFiles}`,
+    `crashes, hangs   ${s.crashes}`,
+  ];
+  const block = (title: string, rows: readonly [string, Row][]) => {
+    if (rows.length === 0) return;
+    lines.push('', title);
+    for (const [reason, row] of rows.slice(0, options.top))
+      lines.push(`${String(row.count).padStart(6)}  ${reason}\n        ${row.example}`);
+  };
+  block('skipped constructs', table(kernels.flatMap((k) => k.skipped)));
+  block(
+    'kernels that do not parse',
+    table(kernels.flatMap((k) => (k.problem ? [{ reason: k.problem, place: k.place }] : []))),
+  );
+  block('unknown accesses', table(kernels.flatMap((k) => k.accesses.filter((a) => a.certainty === 'unknown'))));
+  block(
+    'incomplete executions',
+    table(kernels.flatMap((k) => (k.incomplete ? [{ reason: k.incomplete, place: `${k.place} ${k.name}` }] : []))),
+  );
+  block(
+    'launched in the folder, launch not found',
+    table(
+      kernels
+        .filter((k) => launched.has(k.name) && !k.hasLaunch)
+        .map((k) => ({ reason: `${k.name} ${k.place}`, place: '' })),
+    ),
+  );
+  lines.push('', 'slowest files');
+  for (const r of [...results].sort((a, b) => b.milliseconds - a.milliseconds).slice(0, 5))
+    lines.push(`${r.milliseconds.toFixed(0).padStart(8)} ms  ${r.file}`);
+  lines.push('slowest kernels');
+  for (const k of results
+    .flatMap((r) => r.kernels)
+    .sort((a, b) => b.milliseconds - a.milliseconds)
+    .slice(0, 10))
+    lines.push(`${k.milliseconds.toFixed(0).padStart(8)} ms  ${k.name} ${k.place}`);
+  for (const r of results) if (r.crash !== undefined) lines.push('', `CRASH ${r.file}`, r.crash);
+  process.stdout.write(`${lines.join('\n')}\n`);
+}
+
+async function main(): Promise<void> {
+  const args = process.argv.slice(2);
+  if (args[0] === '--child') return child(args[1]);
+  const options = optionsOf(args);
+  if (!options) {
+    process.stderr.write('npm run survey -- <folder> [--json] [--limit <seconds a file>] [--top <rows>]\n');
+    process.exitCode = 2;
+    return;
+  }
+  const { files, launched } = filesOf(options.folder);
+  const results = await analyseAll(files, options);
+  if (options.json) process.stdout.write(`${JSON.stringify({ summary: summary(results, launched), results })}\n`);
+  else print(results, launched, options);
+  if (results.some((r) => r.crash !== undefined)) process.exitCode = 1;
+}
+
+void main();
