@@ -3,6 +3,7 @@
 import type { BuiltinTypeName } from '../parse/ast';
 import type { Builtin } from './builtins';
 import { forgetBehind } from './call';
+import { exitFunctions } from './exits';
 import { number, unknown, unknownFrom, type Value } from './value';
 
 /** atoi and its kin: text that is not known gives a number the variable will name. */
@@ -58,7 +59,7 @@ export const libraryBuiltins: readonly (readonly [string, Builtin])[] = [
   ...named(['strtoul', 'stoul', 'stoull', 'strtoull'], parsed(whole, 'unsigned long')),
   ...named(['atof', 'strtod', 'stod'], parsed(Number.parseFloat, 'double')),
   ...named(['strtof', 'stof'], parsed(Number.parseFloat, 'float')),
-  ...named(['exit', '_exit', 'abort', 'terminate', 'quick_exit', '_Exit'], exits),
+  ...named(exitFunctions, exits),
   ...named(['strcmp', 'strncmp', 'strcasecmp', 'strncasecmp'], compare),
   ...named(['scanf', 'fscanf', 'sscanf', 'fread', 'fgets', 'read', 'gettimeofday', 'clock_gettime', 'time'], reads),
   ...named(['printf', 'fprintf', 'puts', 'fputs', 'perror', 'fflush', 'fclose', 'fwrite', 'assert'], prints),

@@ -129,12 +129,16 @@ export function forgetBehind(state: HostState, value: Value): void {
 
 /** Evaluates arguments; packs are expanded, lvalues keep their cell for reference parameters. */
 export function evaluateArguments(state: HostState, list: readonly Expression[], scope: Scope): HostArgument[] {
-  return list.flatMap((expression) => {
-    if (expression.kind !== 'packExpansion') return [evaluateArgument(state, expression, scope)];
-    return expandPack(state, expression.operand, scope).map((inner) =>
-      evaluateArgument(state, expression.operand, inner),
-    );
-  });
+  const result: HostArgument[] = [];
+  for (const expression of list) {
+    if (expression.kind !== 'packExpansion') result.push(evaluateArgument(state, expression, scope));
+    else {
+      for (const inner of expandPack(state, expression.operand, scope)) {
+        result.push(evaluateArgument(state, expression.operand, inner));
+      }
+    }
+  }
+  return result;
 }
 
 function evaluateArgument(state: HostState, expression: Expression, scope: Scope): HostArgument {

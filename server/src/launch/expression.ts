@@ -22,7 +22,7 @@ import { makeBuffer, makeCell } from './memory';
 import { binaryOperation } from './operator';
 import { addressOf, locate, pointerTo, read } from './place';
 import { bindArguments, resolveType } from './resolve-type';
-import { childScope, lastName, type Scope, spelledName } from './scope';
+import { childScope, lastName, localVariable, type Scope, spelledName } from './scope';
 import { budgets, type HostState, sourceText, step } from './state';
 import { type Cell, merge, number, truth, typeOf, unknown, unknownFrom, type Value } from './value';
 import { wellKnownConstants } from './well-known';
@@ -103,6 +103,8 @@ function thisCell(scope: Scope): Cell | undefined {
 
 function evaluateName(state: HostState, expression: NameExpression, scope: Scope): Value {
   const name = expression.name;
+  const local = name.parts.length === 1 && !name.global ? localVariable(scope, name.parts[0].name) : undefined;
+  if (local) return local.value;
   const found = lookupQualified(state, name, scope);
   const last = name.parts.at(-1);
   if (found?.kind === 'cell') return found.cell.value;

@@ -18,7 +18,7 @@ import { walk } from './walk';
 export interface FindOptions {
   /** Values for host variables (and annotated names) that the text leaves open, by name. */
   readonly assume: ReadonlyMap<string, number>;
-  /** Steps of host code to follow over the whole unit; 200,000 by default. */
+  /** Steps of host code to follow over the whole unit; 100,000 by default. */
   readonly steps?: number;
 }
 

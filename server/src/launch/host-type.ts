@@ -34,7 +34,7 @@ export interface RecordType {
   readonly name: string;
   readonly declaration: RecordDeclaration;
   /** Holds the template arguments and the members; its parent is where the record stands. */
-  readonly scope: Scope;
+  scope: Scope;
   readonly arguments?: readonly BoundArgument[];
   layout?: RecordLayout;
 }

@@ -1,6 +1,6 @@
 /** Where launches stand in a unit, and which functions lead to them. */
 import type { TokenStream } from '../preprocess/token';
-import { LaunchRecorder } from './launch-recorder';
+import { type CallSites, LaunchRecorder } from './launch-recorder';
 import { type HostIndex, type IndexedFunction, lastName } from './scope';
 
 export interface LaunchSites {
@@ -32,7 +32,7 @@ export function findSites(index: HostIndex, tokens: TokenStream): LaunchSites {
     return {
       function: entry,
       name: lastName(entry.declaration.name),
-      sites: sites.filter((site) => site >= first && site <= last),
+      sites: sites.length === 0 ? sites : sites.filter((site) => site >= first && site <= last),
     };
   });
   // Device functions count only where they launch themselves: their calls run on the device.
@@ -58,22 +58,28 @@ function siteTokens(tokens: TokenStream): number[] {
 }
 
 /** For each function's name the launches that a call of it can reach. */
-function reachedSites(functions: readonly Holder[]): Map<string, number[]> {
+function reachedSites(functions: readonly Holder[]): Map<string, readonly number[]> {
   const reached = new Map<string, Set<number>>();
-  for (const { name, sites } of functions) if (sites.length > 0) addAll(reached, name, sites);
-  if (reached.size === 0) return new Map();
-  // A chain of calls is seldom longer; each pass goes one call further.
-  for (let pass = 0; pass < 8; pass++) {
-    let changed = false;
-    for (const { name, function: entry } of functions) {
-      for (const [callee, sites] of [...reached]) {
-        if (callee !== name && entry.declaration.mentions.has(callee))
-          changed = addAll(reached, name, sites) || changed;
-      }
+  const pending: string[] = [];
+  for (const { name, sites } of functions) {
+    if (sites.length > 0 && addAll(reached, name, sites)) pending.push(name);
+  }
+  const callers = pending.length > 0 ? callersByName(functions) : new Map<string, Set<string>>();
+  for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
+    for (const caller of callers.get(name) ?? []) {
+      if (addAll(reached, caller, reached.get(name) ?? [])) pending.push(caller);
     }
-    if (!changed) break;
   }
   return new Map([...reached].map(([name, sites]) => [name, [...sites]]));
+}
+
+/** Names of the functions that mention a function's name. */
+function callersByName(functions: readonly Holder[]): Map<string, Set<string>> {
+  const callers = new Map<string, Set<string>>(functions.map(({ name }) => [name, new Set()]));
+  for (const { name, function: entry } of functions) {
+    for (const mentioned of entry.declaration.mentions) if (mentioned !== name) callers.get(mentioned)?.add(name);
+  }
+  return callers;
 }
 
 function addAll(map: Map<string, Set<number>>, name: string, sites: Iterable<number>): boolean {
@@ -84,7 +90,7 @@ function addAll(map: Map<string, Set<number>>, name: string, sites: Iterable<num
   return set.size > before;
 }
 
-function callTokens(tokens: TokenStream, sitesOf: ReadonlyMap<string, unknown>): { tokens: number[]; names: string[] } {
+function callTokens(tokens: TokenStream, sitesOf: ReadonlyMap<string, unknown>): CallSites {
   const result = { tokens: [] as number[], names: [] as string[] };
   if (sitesOf.size === 0) return result;
   for (let at = 0; at < tokens.count; at++) {

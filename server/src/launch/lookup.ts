@@ -7,7 +7,15 @@ import { initialValue } from './initialise';
 import { layoutOf } from './layout';
 import { makeCell, named } from './memory';
 import { bindArguments, resolveSymbolType, resolveType } from './resolve-type';
-import { type EnumSymbol, type HostSymbol, lastName, type Scope, type VariableSymbol } from './scope';
+import {
+  type EnumSymbol,
+  type HostSymbol,
+  lastName,
+  ownType,
+  ownValue,
+  type Scope,
+  type VariableSymbol,
+} from './scope';
 import type { HostState } from './state';
 import { unknownOf } from './unknown-of';
 import { type Cell, type FunctionSymbol, number, unknown, type Value } from './value';
@@ -30,9 +38,9 @@ export function lookup(state: HostState, name: string, from: Scope): Found | und
 }
 
 function lookupHere(state: HostState, name: string, scope: Scope): Found | undefined {
-  const cell = scope.outside?.(name) ?? scope.values.get(name);
+  const cell = scope.outside?.(name) ?? ownValue(scope, name);
   if (cell) return { kind: 'cell', cell };
-  const type = scope.types.get(name);
+  const type = ownType(scope, name);
   if (type) return { kind: 'type', type };
   const field = scope.self && fieldOf(scope.self.value, name);
   if (field) return { kind: 'cell', cell: field };

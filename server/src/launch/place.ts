@@ -6,7 +6,7 @@ import { type HostType, intType, withoutReference } from './host-type';
 import { sizeOf } from './layout';
 import { lookupQualified, memberOf } from './lookup';
 import { blank, bufferOf, cellAt, makeCell, write } from './memory';
-import { lastName, type Scope } from './scope';
+import { lastName, localVariable, type Scope } from './scope';
 import { type HostState, sourceText } from './state';
 import { unknownOf } from './unknown-of';
 import {
@@ -33,6 +33,9 @@ const valuePlace = (value: Value): Place => ({ kind: 'value', value });
 export function locate(state: HostState, expression: Expression, scope: Scope): Place {
   switch (expression.kind) {
     case 'name': {
+      const { parts, global } = expression.name;
+      const local = parts.length === 1 && !global ? localVariable(scope, parts[0].name) : undefined;
+      if (local) return { kind: 'cell', cell: local };
       const found = lookupQualified(state, expression.name, scope);
       return found?.kind === 'cell'
         ? { kind: 'cell', cell: found.cell }

@@ -217,9 +217,9 @@ function makeRecord(
   if (bound) {
     for (const [parameter, argument] of bound) bindOne(outer, parameter, argument);
   } else if (given) bindParameters(state, declaration.templateParameters ?? [], given, outer);
-  const scope = { ...childScope(outer), symbols: new Map<string, HostSymbol[]>(), record: undefined as never };
-  const type: RecordType = { kind: 'record', name, declaration, scope, arguments: given };
-  Object.assign(scope, { record: type });
+  const type: RecordType = { kind: 'record', name, declaration, scope: outer, arguments: given };
+  const scope = childScope(outer, { symbols: new Map(), record: type });
+  type.scope = scope;
   for (const member of declaration.members ?? []) addSymbol(scope, member);
   if (name) outer.types.set(name, type);
   return type;

@@ -79,8 +79,73 @@ export interface IndexedFunction {
   readonly record?: RecordDeclaration;
 }
 
-export function childScope(parent: Scope, extra: Partial<Scope> = {}): Scope {
-  return { parent, values: new Map(), types: new Map(), ...extra };
+/** A scope whose maps are made when something is put into them: most blocks declare nothing. */
+class LocalScope implements Scope {
+  private ownValues?: Map<string, Cell>;
+  private ownTypes?: Map<string, HostType>;
+  readonly symbols?: Map<string, HostSymbol[]>;
+  readonly namespace?: string;
+  readonly usings?: QualifiedName[];
+  readonly self?: Cell;
+  readonly record?: RecordType;
+  readonly outside?: (name: string) => Cell | undefined;
+
+  constructor(
+    readonly parent: Scope,
+    extra: Partial<Scope> | undefined,
+  ) {
+    this.ownValues = extra?.values;
+    this.ownTypes = extra?.types;
+    this.symbols = extra?.symbols;
+    this.namespace = extra?.namespace;
+    this.usings = extra?.usings;
+    this.self = extra?.self;
+    this.record = extra?.record;
+    this.outside = extra?.outside;
+  }
+
+  get values(): Map<string, Cell> {
+    this.ownValues ??= new Map();
+    return this.ownValues;
+  }
+
+  get types(): Map<string, HostType> {
+    this.ownTypes ??= new Map();
+    return this.ownTypes;
+  }
+
+  ownValue(name: string): Cell | undefined {
+    return this.ownValues?.get(name);
+  }
+
+  ownType(name: string): HostType | undefined {
+    return this.ownTypes?.get(name);
+  }
+}
+
+export function childScope(parent: Scope, extra?: Partial<Scope>): Scope {
+  return new LocalScope(parent, extra);
+}
+
+/** The variable of that name in this scope itself. */
+export function ownValue(scope: Scope, name: string): Cell | undefined {
+  return scope instanceof LocalScope ? scope.ownValue(name) : scope.values.get(name);
+}
+
+/** The local type of that name in this scope itself. */
+export function ownType(scope: Scope, name: string): HostType | undefined {
+  return scope instanceof LocalScope ? scope.ownType(name) : scope.types.get(name);
+}
+
+/** The local variable of that name, as long as nothing but plain blocks stands between; undefined asks for the full lookup. */
+export function localVariable(scope: Scope, name: string): Cell | undefined {
+  for (let at: Scope | undefined = scope; at; at = at.parent) {
+    if (at.outside) return undefined;
+    const cell = ownValue(at, name);
+    if (cell) return cell;
+    if (at.symbols || at.self || at.record || ownType(at, name)) return undefined;
+  }
+  return undefined;
 }
 
 /** Sorts a unit's declarations by name. */

@@ -1,6 +1,7 @@
 /** What one run of the host interpreter carries along. */
 import type { FunctionDeclaration } from '../parse/ast';
 import type { TokenStream } from '../preprocess/token';
+import { Exits } from './exits';
 import type { HostType, RecordType } from './host-type';
 import type { LaunchRecorder } from './launch-recorder';
 import type { HostIndex, Scope } from './scope';
@@ -35,6 +36,7 @@ export interface HostState {
   /** Old values of the cells written since each open journal was begun, outermost first. */
   readonly journals: Map<Cell, Value>[];
   readonly recorder?: LaunchRecorder;
+  readonly exits: Exits;
   /** What the host copied into device symbols, by name. */
   readonly symbols: Map<string, Cell>;
   readonly active: Map<FunctionDeclaration, number>;
@@ -48,13 +50,13 @@ export interface HostState {
 
 export const budgets = {
   /** Steps (statements and expressions) over a whole unit. */
-  steps: 200_000,
+  steps: 100_000,
   /** Steps of one loop without launches, then its variables are unknown. */
-  quietLoop: 3_000,
+  quietLoop: 1_500,
   /** Steps of one loop with launches. */
   launchLoop: 20_000,
   /** Loops of known trip count without launches are not run beyond this many rounds. */
-  quietRounds: 512,
+  quietRounds: 128,
   callDepth: 40,
   /** Activations of one function inside branches that may not be taken. */
   uncertainRecursion: 2,
@@ -90,6 +92,7 @@ export function createState(index: HostIndex, options: StateOptions = {}): HostS
     doubtful: false,
     journals: [],
     recorder: options.recorder,
+    exits: new Exits(index, options.tokens),
     symbols: new Map(),
     active: new Map(),
     layouts: new Set(),

@@ -105,14 +105,14 @@ function runIf(state: HostState, statement: IfStatement, scope: Scope): Completi
 
 /** A way that ends the program is undone: the other one is what a person would run. */
 function runUnlessExit(state: HostState, chosen: Statement, other: Statement | undefined, scope: Scope): Completion {
+  if (!state.exits.mayExit(chosen.first, chosen.last)) return runStatement(state, chosen, childScope(scope));
   const returns = state.frame.returns.length;
   const { result, before } = watch(state, () => runStatement(state, chosen, childScope(scope)));
   if (result !== 'exit') return result;
   apply(state, before);
   state.frame.returns.length = returns;
   if (!other) return 'next';
-  const alternative = runStatement(state, other, childScope(scope));
-  return alternative;
+  return runStatement(state, other, childScope(scope));
 }
 
 /** Runs a way that is not taken only for the launches in it that nobody has seen, and undoes it. */
