@@ -85,8 +85,8 @@ export const steps: readonly (readonly [name: string, step: (workbench: Workbenc
     async (workbench) => {
       await workbench.statusItem('CC 9.0').click();
       await workbench.picks('Hopper').waitFor();
-      await workbench.type('8.6');
       await workbench.shot('capability-picker');
+      await workbench.type('8.6');
       await workbench.picks('Ampere').first().click();
       await workbench.statusItem('CC 8.6').waitFor();
       await workbench.panel().getByText('compute capability 8.6').waitFor();
