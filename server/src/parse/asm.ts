@@ -21,11 +21,10 @@ export function parseAsm(p: Parser): Statement {
   const group = p.enter();
   const template = parseText(p);
   const sections = new Sections(p);
-  const outputs = sections.enter() ? parseOperands(p) : [];
-  const inputs = sections.enter() ? parseOperands(p) : [];
-  const clobbers = sections.enter() ? parseClobbers(p) : [];
-  // the labels of `asm goto`
-  if (sections.enter()) p.jump(p.limit);
+  const outputs = sections.read(parseOperands);
+  const inputs = sections.read(parseOperands);
+  const clobbers = sections.read(parseClobbers);
+  sections.read(skipLabels);
   p.leave(group);
   expectSemicolon(p);
   const statement: AsmStatement = { kind: 'asm', isVolatile, template, outputs, inputs, clobbers, first, last: p.last };
@@ -38,16 +37,14 @@ class Sections {
 
   constructor(private readonly p: Parser) {}
 
-  /** Steps into the next section; false if there is none. What a section could not read, it leaves as a problem. */
-  enter(): boolean {
-    if (this.pending > 0) {
-      this.pending--;
-      return true;
-    }
-    if (!this.p.at(':') && !this.p.at('::')) return false;
-    this.pending = this.p.tok.length - 1;
-    this.p.next();
-    return true;
+  /** The next section's items; none if it is missing or between the colons of a `::`. */
+  read<T>(items: (p: Parser) => T[]): T[] {
+    if (this.pending > 0) this.pending--;
+    else if (this.p.at(':') || this.p.at('::')) {
+      this.pending = this.p.tok.length - 1;
+      this.p.next();
+    } else return [];
+    return this.pending > 0 ? [] : items(this.p);
   }
 }
 
@@ -75,6 +72,12 @@ function parseOperands(p: Parser): AsmOperand[] {
     if (!p.eat(',')) break;
   }
   return operands;
+}
+
+/** The labels of `asm goto`. */
+function skipLabels(p: Parser): never[] {
+  p.jump(p.limit);
+  return [];
 }
 
 function parseConstraint(p: Parser): string {

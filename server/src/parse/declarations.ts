@@ -206,7 +206,7 @@ function parseDeclared(
     return;
   }
   const isUnnamedMember = place === 'record' && p.at(':');
-  const isBinding = p.at('[') && base.kind === 'auto';
+  const isBinding = p.at('[') && !declarator.name;
   if ((!declarator.name && !isUnnamedMember && !isBinding) || !specifiers.type) {
     giveUp(p, into, first, start);
     return;

@@ -206,7 +206,9 @@ export function functionTypeOf(p: Parser, declarator: Declarator): TypeNode {
 /** Array sizes and parameter lists. */
 function parseSuffixes(p: Parser, into: Declarator, place: DeclaratorPlace): void {
   const sizes: { size: Expression | undefined; last: number }[] = [];
-  while (p.at('[') && !atStandardAttribute(p) && sizes.length < maxChain) {
+  // without a name these are structured bindings: `auto& [a, b]`
+  const mayHaveSizes = into.name !== undefined || place === 'parameter' || place === 'abstract';
+  while (p.at('[') && mayHaveSizes && !atStandardAttribute(p) && sizes.length < maxChain) {
     const group = p.enter();
     const size = p.atEnd ? undefined : parseAssignment(p);
     p.leave(group);

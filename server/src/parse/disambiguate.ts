@@ -2,6 +2,7 @@
 import { Name } from './names';
 import type { Parser } from './parser';
 import { type Cursor, isValueOnly, scanName, scanTypeSpecifier, textAt } from './scan';
+import { looksLikeMacro } from './types';
 import { isDecltype, Word } from './words';
 
 /** Whether the parser stands at a declaration rather than at an expression. */
@@ -68,7 +69,7 @@ function declaratorFollows(p: Parser, cursor: Cursor, isType: boolean, isUnknown
   let at = cursor >> 2;
   if (cursor & 3) return false;
   const text = textAt(p, cursor);
-  if (p.isName(at)) return namedVariableFollows(p, at, isUnknown);
+  if (p.isName(at)) return namedVariableFollows(p, at, isUnknown && looksLikeMacro(p.text[at - 1]));
   if (text === 'operator') return true;
   if (p.wordAt(at) & Word.qualifier) return true;
   if (p.wordAt(at) & (Word.typeWord | Word.specifier)) return true;
@@ -91,8 +92,6 @@ function declaratorFollows(p: Parser, cursor: Cursor, isType: boolean, isUnknown
 }
 
 /** Behind a type: a variable's name; behind an undeclared macro on a line of its own it may begin the next statement. */
-function namedVariableFollows(p: Parser, at: number, isUnknown: boolean): boolean {
-  if (!isUnknown || !p.startsLine(at)) return true;
-  const after = p.textAt(at + 1);
-  return after === ';' || after === '=' ? p.lookup(p.text[at]) === undefined : false;
+function namedVariableFollows(p: Parser, at: number, isMacro: boolean): boolean {
+  return !isMacro || !p.startsLine(at);
 }

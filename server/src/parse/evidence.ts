@@ -1,20 +1,21 @@
 /** Names that are used like types although nobody declares them: their headers were not read. */
-import type { TokenStream } from '../preprocess/token';
-import { PRECEDENCE, Word } from './words';
+import { TokenFlag, type TokenStream } from '../preprocess/token';
+import { Word } from './words';
 
 /**
  * Names in places where only a type makes sense: `Name x;`, `const Name&`, `static_cast<Name>`. A hint for `(Name)(x)` and
  * `Name(x)` in the same unit, never stronger than a declaration.
  */
 export function typeEvidence(tokens: TokenStream, classes: Uint16Array): ReadonlySet<string> {
-  const { text, count } = tokens;
+  const { text, flags, count } = tokens;
   const found = new Set<string>();
   for (let i = 1; i + 2 < count; i++) {
     if (!(classes[i] & Word.name)) continue;
     const next = text[i + 1];
     const previous = text[i - 1];
     if (classes[i + 1] & Word.name) {
-      if (startsPlace.has(previous) && endsPlace.has(text[i + 2])) found.add(text[i]);
+      if (!(flags[i + 1] & TokenFlag.lineStart) && startsPlace.has(previous) && endsPlace.has(text[i + 2]))
+        found.add(text[i]);
     } else if (previous === 'const') {
       if (next === '&' || next === '*') found.add(text[i]);
     } else if (previous === '<' && (next === '>' || next === '*') && i >= 2 && text[i - 2].endsWith('_cast'))
@@ -25,9 +26,4 @@ export function typeEvidence(tokens: TokenStream, classes: Uint16Array): Readonl
 }
 
 const startsPlace = new Set([';', '{', '}', '(', ',', 'const', 'static', 'constexpr', '__shared__', 'volatile']);
-const endsPlace = new Set([';', '=', ',', ')', '[', '{']);
-
-/** Whether a token is a binary operator. */
-export function isBinaryOperator(classes: Uint16Array, index: number): boolean {
-  return (classes[index] & PRECEDENCE) !== 0;
-}
+const endsPlace = new Set([';', '=', ',', ')', '[', '{', '(']);

@@ -99,6 +99,7 @@ function startsType(p: Parser): boolean {
   if (!(p.word & (Word.typeWord | Word.qualifier)) && !p.at('typename') && !(p.word & Word.recordKey)) return false;
   const { end } = scanType(p, p.pos);
   if (end < 0 || end & 3) return false;
+  if (p.text[(end >> 2) - 1] === ')') return false; // float(x)
   const after = textAt(p, end);
   return after === '' || after === ',';
 }

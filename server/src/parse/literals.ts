@@ -47,7 +47,7 @@ function readFloat(text: string): NumberLiteral | undefined {
     return { kind: 'float', value: digits * 2 ** (Number(hex[3]) - 4 * hex[2].length), type: floatType(hex[4]) };
   }
   const match = /^([0-9]*\.?[0-9]*(?:[eE][+-]?[0-9]+)?)([fFlL]?)(?:_[A-Za-z]\w*|[fF]16|bf16)?$/.exec(text);
-  if (!match || !/[0-9]/.test(match[1])) return undefined;
+  if (!match || !/[0-9]/.test(match[1]) || !/[.eE]/.test(match[1])) return undefined;
   return { kind: 'float', value: Number(match[1]), type: floatType(match[2]) };
 }
 

@@ -69,5 +69,7 @@ function skipToComma(p: Parser): void {
 
 /** Makes parameters known in the current scope. */
 export function declareParameters(p: Parser, parameters: readonly Parameter[]): void {
-  for (const parameter of parameters) if (parameter.name) p.scope.declare(parameter.name, Name.value);
+  for (const parameter of parameters) {
+    if (parameter.name) p.scope.declare(parameter.name, Name.value | (parameter.pack ? Name.pack : 0));
+  }
 }

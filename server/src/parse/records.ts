@@ -46,7 +46,9 @@ export function parseRecord(p: Parser, set: SpecifierSet): TypeNode {
 /** An undeclared macro between `struct` and the name: `struct FOO_API A {`. */
 function skipMacros(p: Parser): void {
   while (p.atName && (p.isName(p.pos + 1) || p.wordAt(p.pos + 1) & Word.specifier)) {
-    if (p.peek(1) === 'final' || (p.peek(2) !== '{' && p.peek(2) !== ':' && !looksLikeMacro(p.tok))) return;
+    const after = p.peek(2);
+    const defines = after === '{' || after === ':' || after === '<' || after === 'final';
+    if (p.peek(1) === 'final' || !(defines || (looksLikeMacro(p.tok) && p.tok.includes('_')))) return;
     p.next();
   }
   if (p.atName && p.peek(1) === '(' && p.isName(p.afterGroup(p.pos + 1)) && looksLikeMacro(p.tok)) {

@@ -310,8 +310,11 @@ export function scanTypeSpecifier(p: Parser, index: number): ScannedType {
   return { end, sure, bareName: bare };
 }
 
-/** Steps over a whole type with an abstract declarator: `const T* const&`, `int (*)(float)`, `T[4]`. */
-export function scanType(p: Parser, index: number): ScannedType {
+/**
+ * Steps over a whole type with an abstract declarator: `const T* const&`, `int (*)(float)`, `T[4]`. In template arguments
+ * `void(Name)` is rather a function's type than a cast.
+ */
+export function scanType(p: Parser, index: number, inTemplateArguments = false): ScannedType {
   const specifier = scanTypeSpecifier(p, index);
   if (specifier.end < 0) return noType;
   let { end, bareName } = specifier;
@@ -323,7 +326,7 @@ export function scanType(p: Parser, index: number): ScannedType {
     if (text === '*' || text === '&' || text === '&&' || p.wordAt(at) & Word.qualifier) {
       end += 4;
       bareName = false;
-    } else if (text === '(' && isAbstractGroup(p, at, sure)) {
+    } else if (text === '(' && isAbstractGroup(p, at, sure, inTemplateArguments)) {
       end = cursorAt(p.afterGroup(at));
       bareName = false;
     } else if (text === '[' && p.brackets.matched[at]) {
@@ -337,12 +340,12 @@ export function scanType(p: Parser, index: number): ScannedType {
 }
 
 /** `(*)`, `(&)`, `(C::*)` or a parameter list within an abstract declarator. */
-function isAbstractGroup(p: Parser, open: number, sure: boolean): boolean {
+function isAbstractGroup(p: Parser, open: number, sure: boolean, inTemplateArguments: boolean): boolean {
   const inside = p.textAt(open + 1);
   if (inside === '*' || inside === '&' || inside === '&&') return true;
   if (!sure) return false;
   if (inside === ')') return p.textAt(open + 2) === '>' || p.textAt(open + 2) === ',';
-  return looksLikeParameters(p, open, true);
+  return looksLikeParameters(p, open, inTemplateArguments);
 }
 
 // ---- parameters or arguments ----------------------------------------------------------------------------------------

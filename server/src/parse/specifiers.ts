@@ -193,6 +193,11 @@ export function skipAttributes(p: Parser, set: SpecifierSet): void {
   }
 }
 
+/** Specifiers that may stand behind a declared name. */
+export function isAttributeWord(spelling: string): boolean {
+  return attributeWords.has(spelling);
+}
+
 const attributeWords = new Set([
   ...['__attribute__', '__attribute', '__declspec', '__align__', '__builtin_align__', 'alignas', '_Alignas'],
   ...[

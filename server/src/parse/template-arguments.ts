@@ -44,7 +44,7 @@ function leaveAt(p: Parser, open: number, end: number): void {
 
 function parseTemplateArgument(p: Parser): TemplateArgument {
   const first = p.pos;
-  const scanned = scanType(p, p.pos);
+  const scanned = scanType(p, p.pos, true);
   const isType = scanned.end >= 0 && endsArgument(textAt(p, scanned.end));
   let type: TemplateArgument['type'];
   let expression: Expression | undefined;

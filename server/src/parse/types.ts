@@ -9,7 +9,7 @@ import type { Parser } from './parser';
 import { parseQualifiedName } from './qualified-names';
 import { parseRecord } from './records';
 import { scanName, textAt } from './scan';
-import { parseSpecifier, SpecifierSet } from './specifiers';
+import { isAttributeWord, parseSpecifier, SpecifierSet } from './specifiers';
 import { isDecltype, Word } from './words';
 
 /** Where a run of specifiers stands; it decides what an undeclared name in it can be. */
@@ -129,7 +129,7 @@ function parseTypeOrMacro(p: Parser, draft: TypeDraft, place: SpecifierPlace): b
       if (!p.isName(p.pos + 1) || p.peek(2) === '*') return false;
       break;
     default:
-      if (!p.atName) return false;
+      if (!p.atName || (p.at('main') && p.peek(1) === '(')) return false;
   }
   if (place !== 'parameter' && place !== 'type' && atNameWithoutType(p)) return false;
   if (atMacroSpecifier(p, place)) {
@@ -217,7 +217,7 @@ export function recordScopeName(p: Parser): string | undefined {
 function atMacroSpecifier(p: Parser, place: SpecifierPlace): boolean {
   if (p.peek(1) === '(')
     return p.lookup(p.tok) === undefined && place === 'namespace' && typeFollows(p, p.afterGroup(p.pos + 1));
-  if (p.lookup(p.tok) !== undefined) return false;
+  if (p.lookup(p.tok) !== undefined || p.peek(1) === '::') return false;
   return typeFollows(p, p.pos + 1);
 }
 
@@ -253,8 +253,10 @@ function atMacroBeforeDeclarator(p: Parser, place: SpecifierPlace): boolean {
   if (p.isName(next)) return !p.startsLine(next) || looksLikeMacro(p.tok);
   if (place !== 'namespace' && place !== 'record')
     return (p.wordAt(next) & (Word.qualifier | Word.typeWord)) !== 0 && looksLikeMacro(p.tok);
-  if (p.wordAt(next) & (Word.specifier | Word.qualifier | Word.typeWord))
+  if (p.wordAt(next) & (Word.specifier | Word.qualifier | Word.typeWord)) {
+    if (isAttributeWord(p.textAt(next))) return false;
     return !p.startsLine(next) || looksLikeMacro(p.tok);
+  }
   return (
     p.textAt(next) === '(' &&
     looksLikeMacro(p.tok) &&
