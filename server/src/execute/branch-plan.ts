@@ -17,6 +17,8 @@ export interface BranchPlan {
 export interface UnknownBranchPlan {
   /** The side that leads to a return without any memory access, of a branch that leaves no loop. */
   readonly returns?: 'true' | 'false';
+  /** One side leads to returns only, by way of memory accesses. */
+  readonly isFinal: boolean;
   /** The side that leaves a loop has accesses before it meets the others. */
   readonly leavingHasAccesses: boolean;
   /** Variables assigned between the branch (or on the side that leaves a loop) and the meeting point. */
@@ -46,12 +48,14 @@ export function unknownBranchPlan(
   if (leaving >= 0) {
     const region = reachableWithout(successors, sides[plan.leavesTrue >= 0 ? 0 : 1], points.loopEnd[leaving]);
     const leavingHasAccesses = region.some((inside) => hasAccess(analysis, inside));
-    return { leavingHasAccesses, assigned: assignedIn(analysis, region) };
+    return { isFinal: false, leavingHasAccesses, assigned: assignedIn(analysis, region) };
   }
   const regions = sides.map((side) => reachableWithout(successors, side, plan.meets));
-  const returns = regions.map((region) => isBareReturn(analysis, region, plan.meets));
+  const isFinal = regions.map((region) => leadsToReturnsOnly(analysis, region, plan.meets));
+  const returns = regions.map((region, i) => isFinal[i] && !region.some((inside) => hasAccess(analysis, inside)));
   return {
     returns: returns[0] ? 'true' : returns[1] ? 'false' : undefined,
+    isFinal: isFinal[0] || isFinal[1],
     leavingHasAccesses: false,
     assigned: assignedIn(analysis, regions.flat()),
   };
@@ -69,11 +73,10 @@ function hasAccess(analysis: Analysis, block: number): boolean {
   return analysis.program.blocks[block].instructions.some((instruction) => addressesOf(instruction).length > 0);
 }
 
-/** Whether the blocks lead to returns only, never to the meeting point, and touch no memory. */
-function isBareReturn(analysis: Analysis, blocks: readonly number[], meets: number): boolean {
+/** Whether the blocks lead to returns and never to the meeting point. */
+function leadsToReturnsOnly(analysis: Analysis, blocks: readonly number[], meets: number): boolean {
   const { successors } = analysis.flow;
-  if (blocks.length === 0 || blocks.some((block) => hasAccess(analysis, block))) return false;
-  return meets === EXIT || blocks.every((block) => !successors[block].includes(meets));
+  return blocks.length > 0 && (meets === EXIT || blocks.every((block) => !successors[block].includes(meets)));
 }
 
 function outermostLeft(analysis: Analysis, block: number, target: number): number {

@@ -118,31 +118,21 @@ function fromHalfBits(bits: number): number {
   return sign * (exponent === 0 ? fraction * 2 ** -24 : (1 + fraction / 1024) * 2 ** (exponent - 15));
 }
 
-function writeBits(type: ScalarType, x: number): void {
-  switch (type) {
-    case 'f32':
-      return view.setFloat32(0, x);
-    case 'f64':
-      return view.setFloat64(0, x);
-    case 'f16':
-      return view.setUint16(0, halfBits(x));
-    case 'bf16':
-      return view.setFloat32(0, x);
-    case 'i64':
-    case 'u64':
-      return view.setBigInt64(0, BigInt(x));
-    case 'pred':
-    case 'i8':
-    case 'u8':
-      return view.setUint8(0, x);
-    case 'i16':
-    case 'u16':
-      return view.setUint16(0, x);
-    case 'i32':
-    case 'u32':
-      return view.setInt32(0, x);
-  }
-}
+const writers: Readonly<Record<ScalarType, (x: number) => void>> = {
+  f32: (x) => view.setFloat32(0, x),
+  f64: (x) => view.setFloat64(0, x),
+  f16: (x) => view.setUint16(0, halfBits(x)),
+  bf16: (x) => view.setFloat32(0, x),
+  i64: (x) => view.setBigInt64(0, BigInt(x)),
+  u64: (x) => view.setBigInt64(0, BigInt(x)),
+  pred: (x) => view.setUint8(0, x),
+  i8: (x) => view.setUint8(0, x),
+  u8: (x) => view.setUint8(0, x),
+  i16: (x) => view.setUint16(0, x),
+  u16: (x) => view.setUint16(0, x),
+  i32: (x) => view.setInt32(0, x),
+  u32: (x) => view.setInt32(0, x),
+};
 
 function readBits(type: ScalarType): number {
   switch (type) {
@@ -180,7 +170,7 @@ export function bitcast(from: ScalarType, to: ScalarType): Unary {
   if (from === to) return copyOf(to);
   if (isNarrow(from) && isNarrow(to) && bytesOf[to] === 4) return copy32;
   const scalar = (x: number) => {
-    writeBits(from, x);
+    writers[from](x);
     return readBits(to);
   };
   return unary(scalar, undefined, isFloat(to) ? undefined : TOO_LARGE);

@@ -115,7 +115,8 @@ class GridRun {
       this.addScaled(probe, size);
       return;
     }
-    if (size <= this.budget.blocks && size * cost <= CHEAP_GRID) {
+    // The probe is executed again.
+    if (size < this.budget.blocks && size * cost <= CHEAP_GRID) {
       this.sampleClass(allBlocks(grid), runBlock);
       return;
     }

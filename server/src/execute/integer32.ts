@@ -82,11 +82,11 @@ function remUnsignedLoop(d: Lanes32, x: Lanes32, y: Lanes32, lo: number, hi: num
   return failed;
 }
 function minLoop(d: Lanes32, x: Lanes32, y: Lanes32, lo: number, hi: number): number {
-  for (let i = lo; i < hi; i++) d[i] = x[i] < y[i] ? x[i] : y[i];
+  for (let i = lo; i < hi; i++) d[i] = Math.min(x[i], y[i]);
   return 0;
 }
 function maxLoop(d: Lanes32, x: Lanes32, y: Lanes32, lo: number, hi: number): number {
-  for (let i = lo; i < hi; i++) d[i] = x[i] > y[i] ? x[i] : y[i];
+  for (let i = lo; i < hi; i++) d[i] = Math.max(x[i], y[i]);
   return 0;
 }
 function eqLoop(d: Lanes32, x: Lanes32, y: Lanes32, lo: number, hi: number): number {
@@ -150,8 +150,8 @@ const common: Readonly<Record<BinaryOp, Binary>> = {
   xor: binary((x, y) => x ^ y, xorLoop),
   shl: binary((x, y) => (y >>> 0 < 32 ? x << y : 0), shlLoop),
   shr: binary((x, y) => x >> (y >>> 0 < 32 ? y : 31), shrLoop),
-  min: binary((x, y) => (x < y ? x : y), minLoop),
-  max: binary((x, y) => (x > y ? x : y), maxLoop),
+  min: binary(Math.min, minLoop),
+  max: binary(Math.max, maxLoop),
   pow: undefinedHere,
   fmod: undefinedHere,
   atan2: undefinedHere,

@@ -149,21 +149,22 @@ function voteOfWarp(
   const isSet = (lane: number) => !isUnknownIn(a, lane) && laneOf(a, lane) !== 0;
   const set = bitsWhere(frame, first, isSet);
   const unset = bitsWhere(frame, first, (lane) => !isUnknownIn(a, lane) && laneOf(a, lane) === 0);
-  switch (fn) {
-    case 'any':
-      return spread(out, first, set !== 0 ? 1 : someUnknown ? undefined : 0, a.reason);
-    case 'all':
-      return spread(out, first, unset !== 0 ? 0 : someUnknown ? undefined : 1, a.reason);
-    case 'ballot':
-      return spread(out, first, someUnknown ? undefined : set, a.reason);
-    case 'matchAny':
-      if (someUnknown) return spread(out, first, undefined, a.reason);
-      for (let i = first; i < first + WARP; i++) {
-        if (frame.mask.lanes[i] !== 0)
-          out.vector[i] = bitsWhere(frame, first, (lane) => laneOf(a, lane) === laneOf(a, i));
-      }
-      return;
-    default:
-      return spread(out, first, undefined, a.reason);
+  if (fn === 'matchAny' && !someUnknown) {
+    for (let i = first; i < first + WARP; i++) {
+      if (frame.mask.lanes[i] !== 0)
+        out.vector[i] = bitsWhere(frame, first, (lane) => laneOf(a, lane) === laneOf(a, i));
+    }
+    return;
   }
+  spread(out, first, vote(fn, set, unset, someUnknown), a.reason);
+}
+
+/** The result of a vote, undefined where it depends on lanes that are not known. */
+function vote(fn: LaneInstruction['fn'], set: number, unset: number, someUnknown: boolean): number | undefined {
+  if (fn === 'any' && set !== 0) return 1;
+  if (fn === 'all' && unset !== 0) return 0;
+  if (someUnknown) return undefined;
+  if (fn === 'any') return 0;
+  if (fn === 'all') return 1;
+  return fn === 'ballot' ? set : undefined;
 }

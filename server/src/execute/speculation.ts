@@ -114,6 +114,7 @@ export class UnknownBranches {
     top.pc = plan.meets;
     top.from = block;
     const meeting = top;
+    if (details.isFinal) meeting.speculative ||= reason;
     meeting.onResume = () => {
       this.machine.acceleration.touch(details.assigned);
       this.forgetLeavers(lanes, arrivedTrue, arrivedFalse, sides);
@@ -157,10 +158,16 @@ export class UnknownBranches {
     const staying = isTrueLeaving ? ifFalse : ifTrue;
     if (state.unknownExits) union(state.unknownExits, unknown);
     else this.observe(loop, innermost, unknown, reason);
-    const { top } = machine.stack;
-    if (top.speculative === 0) top.speculative = reason;
+    const { entries, top } = machine.stack;
+    const { guard } = machine.loops[loop];
+    // All that goes on in the loop, from now on, depends on lanes having stayed.
+    const from = guard ? machine.stack.indexOf(guard) + 1 : entries.length - 1;
+    for (const entry of entries.slice(from)) entry.speculative ||= reason;
     const target = isTrueLeaving ? targets.ifTrue : targets.ifFalse;
-    const passes = flow.loops[innermost].header === block ? PASSES : PASSES - 1;
+    const stay = isTrueLeaving ? targets.ifFalse : targets.ifTrue;
+    // A test at the top comes before the first pass, one at the bottom after it.
+    const isAtTop = flow.loops[innermost].header === block && stay !== block;
+    const passes = isAtTop ? PASSES : PASSES - 1;
     const mustLeave = state.mustLeave || (!state.hasKnownExit && state.arrivals > passes);
     const tried = details.leavingHasAccesses && (state.triedExits ??= new Set()).has(block);
     if (details.leavingHasAccesses && !tried && !mustLeave) {
@@ -171,7 +178,7 @@ export class UnknownBranches {
     }
     union(mustLeave ? leaving : staying, unknown);
     top.from = block;
-    top.pc = isTrueLeaving ? targets.ifFalse : targets.ifTrue;
+    top.pc = stay;
     if (leaving.count === 0) return;
     if (!tried || !mustLeave) {
       machine.leave(loop, block, target, leaving);
@@ -179,7 +186,6 @@ export class UnknownBranches {
     }
     // The leaving side was executed for the lanes that are unknown: now they only go.
     const gone = machine.stack.masks.copyOf(unknown);
-    const { guard } = machine.loops[loop];
     if (guard) machine.stack.removeAbove(machine.stack.indexOf(guard), gone, guard);
     machine.stack.masks.give(gone);
     leaving.subtract(unknown);

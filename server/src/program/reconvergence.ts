@@ -61,22 +61,27 @@ interface Region {
 
 /**
  * The first block through which all lanes that start at `starts` come, but for those that leave: no block can be reached
- * both around it and from it. Where several parts never meet, the one that leads on to `outer`, else the largest.
+ * both around it and from it. Where several parts never meet: the one that leads on to `outer`, then one that several
+ * starts lead to, then the largest.
  */
 function meetingPoint(region: Region, starts: readonly number[], position: Int32Array, outer: number): number {
+  const fromStarts = starts.map((start) => reach(region, [start], undefined));
   const candidates = [...reach(region, starts, undefined)].filter((block) => block !== region.end);
   candidates.sort((a, b) => position[a] - position[b]);
   const leadsOn = candidates.includes(outer);
+  const rank = (candidate: number, size: number) =>
+    size + (fromStarts.filter((each) => each.has(candidate)).length > 1 ? position.length : 0);
   let best = region.end;
-  let largest = -1;
+  let highest = -1;
   for (const candidate of candidates.slice(0, MOST_CANDIDATES)) {
     const from = reach(region, [candidate], undefined);
-    if (from.size <= largest || (leadsOn && !from.has(outer))) continue;
+    const ranked = rank(candidate, from.size);
+    if (ranked <= highest || (leadsOn && !from.has(outer))) continue;
     const others = reach(region, starts, candidate);
     from.delete(candidate);
     if ([...from].some((block) => others.has(block))) continue;
     best = candidate;
-    largest = from.size + 1;
+    highest = ranked;
   }
   return best;
 }

@@ -14,8 +14,8 @@
 
 import type {
   AccessSite,
-  Block,
   BinaryOp,
+  Block,
   BranchSite,
   CompareOp,
   Input,
@@ -63,6 +63,8 @@ class Reader {
       const line = raw.replace(/\/\/.*/, '').trim();
       if (line !== '') this.line(line);
     }
+    const isLabelled = [...this.labels.values()].includes(this.blocks.length - 1);
+    if (!isLabelled && this.block.instructions.length === 0 && this.blocks.length > 1) this.blocks.pop();
     const blocks = this.blocks.map((block, index): Block => {
       return { instructions: block.instructions, terminator: this.terminator(block.ends, index) };
     });
@@ -252,7 +254,8 @@ class Reader {
       if (block === undefined) throw new Error(`unknown label ${label}`);
       return block;
     };
-    if (words.length === 0) return index + 1 < this.blocks.length ? { kind: 'jump', target: index + 1 } : { kind: 'exit' };
+    if (words.length === 0)
+      return index + 1 < this.blocks.length ? { kind: 'jump', target: index + 1 } : { kind: 'exit' };
     if (words[0] === 'exit') return { kind: 'exit' };
     if (words[0] === 'jump') return { kind: 'jump', target: target(words[1]) };
     this.branches.push({ place, kind: 'if' });

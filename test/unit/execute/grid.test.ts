@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { execute } from '../../../server/src/execute/execute';
+import type { Execution } from '../../../server/src/execute/execution';
+import { blockClasses, spread } from '../../../server/src/execute/grid';
+import { type Launch, launchOf, plainModel, run, sound } from './run';
+
+const copy = (index: string) => `
+  in tx i32 threadIdx.x
+  in bx i32 blockIdx.x
+  in by i32 blockIdx.y
+  in dim i32 blockDim.x
+  in n i32 parameter
+  in p u64 parameter
+  first = mul.i32 bx dim
+  x = add.i32 first tx
+  ${index}
+  c = lt.i32 x n
+  if c body end
+  body:
+    w = convert.u64.i32 i
+    o = mul.u64 w 4
+    a = add.u64 p o
+    store.f32 global [a] 0
+  end:
+    exit`;
+
+function totals(execution: Execution) {
+  return execution.accesses.map(({ witness: _, ...rest }) => rest);
+}
+
+describe('grids', () => {
+  it('classes cover every block once', () => {
+    const size = fc.integer({ min: 1, max: 9 });
+    fc.assert(
+      fc.property(size, size, size, (x, y, z) => {
+        const classes = blockClasses([x, y, z]);
+        const blocks = classes.flatMap((each) => Array.from({ length: each.size }, (_, n) => each.sample(n).join()));
+        const inRange = new Set(blocks.filter((b) => b.split(',').every((v, axis) => Number(v) < [x, y, z][axis])));
+        assert.equal(
+          classes.reduce((sum, each) => sum + each.size, 0),
+          x * y * z,
+        );
+        if (classes.every((each) => each.size <= 24)) assert.equal(inRange.size, x * y * z);
+      }),
+    );
+  });
+
+  it('samples stay inside, come in all remainders modulo 8, and differ', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 25, max: 2 ** 31 }), (size) => {
+        const samples = Array.from({ length: 8 }, (_, n) => spread(n, size));
+        assert.ok(samples.every((sample) => sample >= 0 && sample < size));
+        assert.equal(new Set(samples.map((sample) => sample % 8)).size, 8);
+      }),
+    );
+  });
+
+  it('a sampled grid counts what the whole grid does', () => {
+    const text = sound(copy('i = add.i32 x 3'));
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 9, max: 300 }),
+        fc.constantFrom(32, 64, 128),
+        fc.integer({ min: 0, max: 130 }),
+        (blocks, threads, off) => {
+          const launch = launchOf(text, {
+            grid: [blocks, 1, 1],
+            block: [threads, 1, 1],
+            values: { n: Math.max(0, blocks * threads - Math.min(off, threads)) },
+          });
+          const whole = execute(text, launch, plainModel, { warpInstructions: 1e7, blocks: 1e6 });
+          const sampled = execute(text, launch, plainModel, { warpInstructions: 1e7, blocks: 12 });
+          assert.deepEqual(totals(sampled), totals(whole));
+          assert.ok(sampled.simulatedBlocks <= 12);
+          assert.ok(sampled.uniformBlocks);
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+
+  it('says that blocks differ, and averages', () => {
+    // Every second block starts at an odd multiple of 16 bytes.
+    const launch: Launch = { grid: [100_000, 1, 1], block: [32, 1, 1], values: { n: 2 ** 30 } };
+    const execution = run(copy('half = mul.i32 bx 4\n i = add.i32 x half'), launch);
+    assert.equal(execution.uniformBlocks, false);
+    const [{ sectors, requests }] = execution.accesses;
+    assert.equal(requests, 100_000);
+    assert.ok(Math.abs(sectors / requests - 4.5) < 0.1, `${sectors / requests}`);
+  });
+
+  it('corners and edges of a plane count by their number', () => {
+    const text = copy('r = mul.i32 by 100000\n i = add.i32 x r').replace(
+      'c = lt.i32 x n',
+      'd = eq.i32 by 6\n e = lt.i32 x n\n f = lognot.pred d\n c = and.pred e f',
+    );
+    const execution = run(text, { grid: [40, 7, 1], block: [64, 1, 1], values: { n: 40 * 64 - 10 }, blocks: 20 });
+    assert.ok(execution.simulatedBlocks <= 20);
+    assert.equal(execution.accesses[0].activeLanes, 6 * (40 * 64 - 10));
+  });
+});
+
+describe('budgets and refusals', () => {
+  const launch = { values: { n: 1 << 30 } };
+
+  function incomplete(text: string, more: Launch, expected: RegExp): Execution {
+    const execution = run(text, { ...launch, ...more });
+    assert.match(execution.incomplete ?? 'complete', expected);
+    return execution;
+  }
+
+  it('impossible shapes are not executed', () => {
+    const text = copy('i = mov.i32 x');
+    incomplete(text, { block: [33, 32, 1] }, /^1056 threads a block/);
+    incomplete(text, { grid: [0, 1, 1] }, /^grid of 0 × 1 × 1 blocks/);
+    incomplete(text, { block: [-1, 1, 1] }, /^block of -1 × 1 × 1 threads/);
+    const nothing = incomplete(text, { grid: [Number.NaN, 1, 1] }, /^grid of NaN/);
+    assert.deepEqual(nothing.accesses, []);
+    assert.equal(nothing.simulatedBlocks, 0);
+  });
+
+  // x → 5x + 3 modulo 2^20 has no shorter period: nothing can be skipped.
+  const long = copy(`i = mov.i32 x
+    var s i32
+    s = mov.i32 1
+    again:
+      u = mul.i32 s 5
+      v = add.i32 u 3
+      s = and.i32 v 1048575
+      k = ne.i32 s 1
+      if k again on
+    on:
+      g = mov.i32 0`);
+
+  it('a long computation stops with what was counted', () => {
+    const expected = /^too long to execute within 5,000 warp instructions/;
+    const execution = incomplete(long, { warpInstructions: 5000 }, expected);
+    assert.ok(execution.simulatedWarpInstructions <= 5100);
+  });
+
+  it('a cancelled execution returns soon', () => {
+    const program = sound(long);
+    let polls = 0;
+    const cancelled = () => ++polls > 2;
+    const budget = { warpInstructions: 1e9, blocks: 1e9, cancelled };
+    const execution = execute(program, launchOf(program, { grid: [1 << 20, 1, 1], ...launch }), plainModel, budget);
+    assert.match(execution.incomplete ?? '', /^stopped before the end/);
+    assert.ok(execution.simulatedWarpInstructions < 100_000);
+  });
+});
