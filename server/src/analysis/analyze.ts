@@ -20,6 +20,7 @@ import { occupancyReport } from '../report/occupancy';
 import { locationOf } from '../report/positions';
 import type { FileReport, Finding, KernelReport, LaunchReport, Location } from '../report/report';
 import { findingsOf } from '../rules/findings';
+import type { TriedPadding } from '../rules/rule';
 import { suppressed } from '../rules/suppression';
 import { launchBoundsOf } from './bounds';
 import { type Fingerprint, Fingerprints } from './fingerprint';
@@ -37,6 +38,8 @@ export interface Analyzer {
 /** Everything known of one kernel, with token positions of the unit it was made from. */
 interface KernelResult {
   readonly fingerprint: Fingerprint;
+  /** Paddings tried for this text, so that they are not tried again at every key press elsewhere. */
+  readonly tried: Map<string, TriedPadding | undefined>;
   readonly launches: readonly {
     readonly plan: PlannedLaunch;
     readonly simulation: Simulation;
@@ -114,6 +117,7 @@ function analyzeUnit(
           request,
           tokens: source.tokens,
           locate,
+          tried: result.tried,
           tryText: (text) => tryText(request, kernel.name, text, lexCache),
         }),
       );
@@ -236,7 +240,7 @@ function kernelResult(
     });
     return { plan, program, simulation };
   });
-  const result: KernelResult = { fingerprint, launches };
+  const result: KernelResult = { fingerprint, tried: new Map(), launches };
   if (!unit.request.cancelled?.()) remember(results, key, result);
   return result;
 }
@@ -287,6 +291,7 @@ function shifted(result: KernelResult, now: Fingerprint, plans: readonly Planned
     return known;
   };
   return {
+    ...result,
     fingerprint: now,
     launches: result.launches.map((l, i) => ({
       plan: plans[i] ?? l.plan,

@@ -1,47 +1,48 @@
 /** A wider row for a shared array, offered only when the edited text, simulated again, shows that it works. */
 import type { TokenStream } from '../preprocess/token';
 import { locationOf } from '../report/positions';
-import type { AccessReport, FileReport, Fix, KernelReport, TextEdit } from '../report/report';
-import { type RuleContext, sharedExcess, type WorstAccess } from './rule';
+import type { AccessReport, Fix, KernelReport, TextEdit } from '../report/report';
+import { type RuleContext, sharedExcess, type TriedPadding, type WorstAccess } from './rule';
 
 const PADS = [1, 2, 4, 8];
 
 interface Dimension {
-  readonly edit: (pad: number) => { edit: TextEdit; start: number; end: number; text: string };
+  /** The edit, and the same as offsets in `source`, the file's text as the tokens know it (without byte-order mark). */
+  readonly edit: (pad: number) => { edit: TextEdit; start: number; end: number; text: string; source: string };
   readonly shown: (pad: number) => string;
 }
 
 /** The fix, or undefined when no padding helps or the array cannot be padded in this file. */
 export function padFix(context: RuleContext, worst: WorstAccess): Fix | undefined {
-  const { access } = worst;
-  const object = access.object;
+  const object = worst.access.object;
   if (!object || object.isDynamic || object.dimensions.length < 2) return undefined;
   const dimension = lastDimension(context, worst);
   if (!dimension) return undefined;
-  const before = totalWavefronts(context.report, object.name);
+  const { access } = worst;
+  const key = `${object.name}:${access.line - context.report.range.line}:${access.column}:${access.operation}:${worst.launchIndex}`;
+  if (!context.tried.has(key)) context.tried.set(key, tryPads(context, worst, dimension));
+  const works = context.tried.get(key);
+  if (!works) return undefined;
+  return {
+    title: `Pad ${object.name} to ${dimension.shown(works.pad)}`,
+    edits: [dimension.edit(works.pad).edit],
+    after: { wavefronts: works.wavefronts, idealWavefronts: works.idealWavefronts },
+  };
+}
+
+/** The smallest padding that removes the conflict and makes the array as a whole cheaper, by simulating the edited text. */
+function tryPads(context: RuleContext, worst: WorstAccess, dimension: Dimension): TriedPadding | undefined {
+  const { access } = worst;
+  const name = access.object?.name ?? '';
+  const before = totalWavefronts(context.report, name);
   for (const pad of PADS) {
-    const row = (object.dimensions[object.dimensions.length - 1] + pad) * object.elementBytes;
-    if (breaksAlignment(context.report, object.name, row)) continue;
-    const { edit, start, end, text } = dimension.edit(pad);
-    const after = context.tryText(context.request.text.slice(0, start) + text + context.request.text.slice(end));
-    const improved = sameAccess(
-      after,
-      access,
-      context.report.name,
-      worst.launchIndex,
-      text.length - (end - start),
-      edit,
-    );
-    const total = totalWavefronts(
-      after.kernels.find((k) => k.name === context.report.name),
-      object.name,
-    );
-    if (!improved || sharedExcess(improved) >= 1.05 || total >= before) continue;
-    return {
-      title: `Pad ${object.name} to ${dimension.shown(pad)}`,
-      edits: [edit],
-      after: { wavefronts: improved.wavefronts, idealWavefronts: improved.idealWavefronts },
-    };
+    if (breaksAlignment(context.report, name, pad)) continue;
+    const { edit, start, end, text, source } = dimension.edit(pad);
+    const after = context.tryText(source.slice(0, start) + text + source.slice(end));
+    const kernel = after.kernels.find((k) => k.name === context.report.name);
+    const improved = sameAccess(kernel, access, worst.launchIndex, text.length - (end - start), edit);
+    if (!improved || sharedExcess(improved) >= 1.05 || totalWavefronts(kernel, name) >= before) continue;
+    return { pad, wavefronts: improved.wavefronts, idealWavefronts: improved.idealWavefronts };
   }
   return undefined;
 }
@@ -54,12 +55,13 @@ function totalWavefronts(report: KernelReport | undefined, name: string): number
 }
 
 /** A row that is no multiple of the widest access makes that access fault. */
-function breaksAlignment(report: KernelReport, name: string, rowBytes: number): boolean {
+function breaksAlignment(report: KernelReport, name: string, pad: number): boolean {
   return report.launches.some((l) =>
-    l.accesses.some(
-      (a) =>
-        a.space === 'shared' && a.object?.name === name && declaredWidth(a) > 0 && rowBytes % declaredWidth(a) !== 0,
-    ),
+    l.accesses.some((a) => {
+      if (a.space !== 'shared' || a.object?.name !== name) return false;
+      const row = ((a.object.dimensions.at(-1) ?? 0) + pad) * a.object.elementBytes;
+      return row % declaredWidth(a) !== 0;
+    }),
   );
 }
 
@@ -73,15 +75,13 @@ function declaredWidth(a: AccessReport): number {
 
 /** The access at the same place in the report of the edited text. */
 function sameAccess(
-  after: FileReport,
+  kernel: KernelReport | undefined,
   access: AccessReport,
-  kernel: string,
   launchIndex: number,
   grown: number,
   edit: TextEdit,
 ): AccessReport | undefined {
-  const report = after.kernels.find((k) => k.name === kernel);
-  const launch = report?.launches[launchIndex];
+  const launch = kernel?.launches[launchIndex];
   const shift = access.line === edit.line && access.column > edit.column ? grown : 0;
   return launch?.accesses.find(
     (a) =>
@@ -124,6 +124,7 @@ function lastDimension(context: RuleContext, worst: WorstAccess): Dimension | un
       start,
       end,
       text: padded(pad),
+      source: tokens.files[tokens.file[name]].text,
     }),
     shown: (pad) => `${outer.join('')}[${padded(pad)}]`,
   };

@@ -7,6 +7,13 @@ import type { TokenStream } from '../preprocess/token';
 import type { Program } from '../program/program';
 import type { AccessReport, FileReport, Finding, KernelReport, LaunchReport, Location } from '../report/report';
 
+/** A padding that was simulated and works. */
+export interface TriedPadding {
+  readonly pad: number;
+  readonly wavefronts: number;
+  readonly idealWavefronts: number;
+}
+
 export interface RuleContext {
   readonly report: KernelReport;
   readonly launches: readonly {
@@ -19,6 +26,8 @@ export interface RuleContext {
   readonly request: AnalysisRequest;
   readonly tokens: TokenStream;
   readonly locate: (first: number, last: number) => Location;
+  /** Results of paddings tried earlier for the same text, by access. */
+  readonly tried: Map<string, TriedPadding | undefined>;
   /** Runs the whole way again on another text, for this kernel: how a fix is tried. */
   readonly tryText: (text: string) => FileReport;
 }
@@ -37,6 +46,10 @@ export interface WorstAccess {
   readonly excess: number;
   /** the smallest excess over all samples of the sizes that nobody gives */
   readonly certainExcess: number;
+  /** the excess under every sample of sizes that nobody gives */
+  readonly excesses: readonly number[];
+  /** names of these sizes */
+  readonly assumed: readonly string[];
   /** launches in which the access is as bad or worse than the threshold, of how many */
   readonly launchesHit: number;
 }
@@ -71,8 +84,10 @@ export function worstAccesses(
       const launchesHit = (known?.launchesHit ?? 0) + (excess >= threshold ? 1 : 0);
       if (known && known.excess >= excess) worst.set(key, { ...known, launchesHit });
       else {
-        const certainExcess = smallestExcess(context, simulation, access, measure);
-        worst.set(key, { access, launch: report, launchIndex, excess, certainExcess, launchesHit });
+        const excesses = excessBySample(context, simulation, access, measure);
+        const certainExcess = Math.min(...excesses);
+        const assumed = simulation.samples.length > 1 ? assumedNames(context, simulation, access) : [];
+        worst.set(key, { access, launch: report, launchIndex, excess, certainExcess, excesses, assumed, launchesHit });
       }
     });
   });
@@ -80,8 +95,13 @@ export function worstAccesses(
 }
 
 /** The excess under every sample, by source position; the smallest counts for a warning. */
-function smallestExcess(context: RuleContext, simulation: Simulation, access: AccessReport, measure: Measure): number {
-  let smallest = measure(access);
+function excessBySample(
+  context: RuleContext,
+  simulation: Simulation,
+  access: AccessReport,
+  measure: Measure,
+): number[] {
+  const excesses = [measure(access)];
   for (const sample of simulation.samples.slice(1)) {
     const sum = { wavefronts: 0, idealWavefronts: 0, sectors: 0, idealSectors: 0 };
     for (const counts of sample.execution.accesses) {
@@ -100,9 +120,18 @@ function smallestExcess(context: RuleContext, simulation: Simulation, access: Ac
       sum.sectors += counts.sectors;
       sum.idealSectors += counts.idealSectors;
     }
-    smallest = Math.min(smallest, measure(sum));
+    excesses.push(measure(sum));
   }
-  return smallest;
+  return excesses;
+}
+
+/** Names of the assumed values that the access at this position rests on. */
+function assumedNames(context: RuleContext, simulation: Simulation, access: AccessReport): string[] {
+  const names = simulation.program.accesses.flatMap((site, index) => {
+    const at = context.locate(site.place.first, site.place.last);
+    return at.line === access.line && at.column === access.column ? simulation.assumedFor[index] : [];
+  });
+  return [...new Set(names)].filter((n) => n !== 'blockDim' && n !== 'gridDim');
 }
 
 /** `0–31`, `0, 2, 4 … 30`, `3` */
@@ -141,9 +170,19 @@ export function shapeText(launch: LaunchReport): string {
   return `grid ${trim(launch.grid)}, block ${trim(launch.block)}`;
 }
 
-/** What the figure rests on, in a half sentence; empty when it follows from the text. */
-export function conditionText(worst: WorstAccess): string {
-  const { access } = worst;
+/**
+ * Under which sizes a figure holds that was sampled, as an end of a sentence; empty when it follows from the text. The samples
+ * are a power of two, a multiple of 32 that is none, and an odd number.
+ */
+export function conditionText(worst: WorstAccess, threshold: number): string {
+  const { access, excesses } = worst;
   if (access.certainty === 'exact' || !access.reason) return '';
-  return ` (${access.reason})`;
+  const names = worst.assumed.join(', ');
+  if (excesses.length < 2 || names === '') return ` (${access.reason})`;
+  const [power, multiple, odd] = excesses.map((e) => e >= threshold);
+  if (power && multiple && odd) return '';
+  if (power && multiple) return ` When ${names} is a multiple of 32.`;
+  if (power) return ` When ${names} is a power of two.`;
+  if (odd && !multiple) return ` When ${names} is odd.`;
+  return ` For some ${names}, not for all.`;
 }

@@ -43,7 +43,7 @@ function findingFor(context: RuleContext, worst: WorstAccess): Finding {
     endColumn: access.endColumn,
     rule: 'shared-bank-conflict',
     severity: certain ? 'warning' : 'information',
-    message: `${headline(worst)}: ${witnessText(context, worst)}.${mend}${conditionText(worst)}`,
+    message: `${headline(worst)}: ${witnessText(context, worst)}.${mend}${conditionText(worst, THRESHOLD)}`,
     kernel: context.report.name,
     fixes: fix ? [fix] : [],
     related: relatedOf(context, worst),

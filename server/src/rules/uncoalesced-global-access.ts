@@ -34,7 +34,7 @@ function findingFor(context: RuleContext, worst: WorstAccess): Finding {
     endColumn: access.endColumn,
     rule: 'uncoalesced-global-access',
     severity: worst.certainExcess >= THRESHOLD ? 'warning' : 'information',
-    message: `${headline(worst)} ${witnessText(access)} ${adviceFor(access)}${conditionText(worst)}`,
+    message: `${headline(worst)} ${witnessText(access)} ${adviceFor(access)}${conditionText(worst, THRESHOLD)}`,
     kernel: context.report.name,
     fixes: [],
     related: relatedOf(context, worst),
