@@ -88,6 +88,8 @@ function evaluateInPlace(state: HostState, recorder: LaunchRecorder, holder: Hol
   withShare(state, 0.5, () => {
     runEntry(state, holder.function, (scope, body) => {
       recorder.speculation++;
+      const outer = state.frame;
+      state.frame = { ...outer, name: holder.name };
       walk(body, {
         variable: (variable) => {
           if (variable.name && !scope.values.has(variable.name)) declareLocal(state, variable, scope);
@@ -96,6 +98,7 @@ function evaluateInPlace(state: HostState, recorder: LaunchRecorder, holder: Hol
           if (recorder.holdsUnseen(launch.first, launch.last)) evaluate(state, launch, scope);
         },
       });
+      state.frame = outer;
       recorder.speculation--;
     });
   });

@@ -232,7 +232,14 @@ function bindPack(state: HostState, parameter: Parameter, rest: readonly HostArg
 /** Runs a body in a scope that holds the parameters; gives what it returns. */
 export function runBody(state: HostState, declaration: FunctionDeclaration, scope: Scope, isEntry: boolean): Value {
   const resultType = resolveType(state, declaration.result, scope);
-  const frame: Frame = { name: lastName(declaration.name), returns: [], resultType, isEntry };
+  const frame: Frame = {
+    name: lastName(declaration.name),
+    returns: [],
+    resultType,
+    isEntry,
+    left: [],
+    mayReturn: false,
+  };
   const outer = state.frame;
   state.frame = frame;
   state.recorder?.enter(declaration);

@@ -159,7 +159,7 @@ export function defaultRecord(state: HostState, type: RecordType, name: string):
 export function fromList(state: HostState, list: InitListExpression, type: HostType, scope: Scope, name = ''): Value {
   switch (type.kind) {
     case 'array':
-      return arrayFromList(state, list, type, scope);
+      return arrayFromList(state, list, type, scope, name);
     case 'vector':
       return makeVector(type, evaluateAll(state, list, scope));
     case 'record':
@@ -230,10 +230,11 @@ function arrayFromList(
   list: InitListExpression,
   type: HostType & { kind: 'array' },
   scope: Scope,
+  name: string,
 ): Value {
   const length = type.length ?? list.elements.length;
   const whole: HostType = { ...type, length };
-  const buffer = makeBuffer('a list', { rest: 'zero', bytes: sizeOf(state, whole) });
+  const buffer = makeBuffer(name || 'a list', { rest: 'zero', bytes: sizeOf(state, whole) });
   fillFromList(state, buffer, 0, list, type.of, scope);
   return { kind: 'array', buffer, offset: 0, element: type.of, length };
 }

@@ -35,7 +35,7 @@ export function callLambda(state: HostState, lambda: LambdaValue, list: readonly
     cell.value = named(state, cell, convert(state, given, type));
     scope.values.set(parameter.name, cell);
   }
-  const frame: Frame = { name: state.frame.name, returns: [], isEntry: false };
+  const frame: Frame = { name: state.frame.name, returns: [], isEntry: false, left: [], mayReturn: false };
   const outer = state.frame;
   state.frame = frame;
   runLambdaBody(state, expression.body, scope);

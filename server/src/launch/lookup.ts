@@ -60,10 +60,17 @@ function fieldOf(value: Value, name: string): Cell | undefined {
 }
 
 function fromSymbols(state: HostState, symbols: readonly HostSymbol[], self: Cell | undefined): Found | undefined {
-  const first = symbols[0];
+  // A variable or function hides a type of the same name: `struct Par { … } Par;`
+  const first = symbols.find(({ kind }) => kind === 'variable' || kind === 'function') ?? symbols[0];
   switch (first.kind) {
     case 'variable':
-      return { kind: 'cell', cell: variableCell(state, symbols as readonly VariableSymbol[]) };
+      return {
+        kind: 'cell',
+        cell: variableCell(
+          state,
+          symbols.filter((symbol) => symbol.kind === 'variable'),
+        ),
+      };
     case 'enumerator':
       return { kind: 'cell', cell: makeCell(enumeratorValue(state, first.of, first.index)) };
     case 'function':
@@ -83,7 +90,7 @@ function fromSymbols(state: HostState, symbols: readonly HostSymbol[], self: Cel
 
 /** The global, namespace-level or static member variable: evaluated at its first use. */
 function variableCell(state: HostState, symbols: readonly VariableSymbol[]): Cell {
-  const defined = symbols.find((symbol) => symbol.kind === 'variable' && symbol.declaration.initializer) ?? symbols[0];
+  const defined = symbols.find((symbol) => symbol.declaration.initializer) ?? symbols[0];
   if (defined.cell) return defined.cell;
   const name = defined.declaration.name ?? '';
   if (defined.evaluating) return makeCell(unknown(`${name} depends on itself`));

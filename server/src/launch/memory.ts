@@ -210,6 +210,21 @@ function settle(state: HostState, cell: Cell, a: Value, b: Value): void {
   write(state, cell, named(state, cell, merge(a, b, cell.name)));
 }
 
+/**
+ * Ways out of a function that were not followed may have been taken: what they wrote counts too. `only`: one of them was
+ * taken for sure. What the function wrote behind them stays known, since most such ways are error checks.
+ */
+export function settleLeft(state: HostState, left: readonly Outcome[], only: boolean): void {
+  const touched = new Set<Cell>();
+  for (const outcome of left) {
+    for (const [cell, value] of outcome) {
+      if (only && !touched.has(cell)) write(state, cell, value);
+      else settle(state, cell, cell.value, value);
+      touched.add(cell);
+    }
+  }
+}
+
 /** What was written may not have happened, or may have happened again: numbers that changed become unknown. */
 export function blur(state: HostState, before: Outcome, reason: string): void {
   for (const [cell, old] of before) {

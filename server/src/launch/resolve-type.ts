@@ -60,6 +60,10 @@ function resolveNamed(state: HostState, node: TypeNode & { kind: 'named' }, scop
   const given = part?.templateArguments && bindArguments(state, part.templateArguments, scope);
   const found = lookupQualified(state, name, scope);
   if (found?.kind === 'type') return given ? respecialised(state, found.type, given) : found.type;
+  if (found?.kind === 'cell' && name.parts.length === 1) {
+    const hidden = hiddenType(state, lastName(name), scope);
+    if (hidden) return hidden;
+  }
   if (found?.kind === 'symbols') {
     const type = resolveSymbolType(state, found.symbols, given ?? []);
     if (type) return type;
@@ -68,6 +72,17 @@ function resolveNamed(state: HostState, node: TypeNode & { kind: 'named' }, scop
     standardType(lastName(name), given ?? []) ??
     undeclaredType(name) ?? { kind: 'opaque', name: spelledName(name), node: opaqueNode(node, given) }
   );
+}
+
+/** `struct Par` where a variable Par hides the type. */
+function hiddenType(state: HostState, name: string, from: Scope): HostType | undefined {
+  for (let scope: Scope | undefined = from; scope; scope = scope.parent) {
+    const types = scope.symbols
+      ?.get(name)
+      ?.filter(({ kind }) => kind === 'record' || kind === 'enum' || kind === 'alias');
+    if (types && types.length > 0) return resolveSymbolType(state, types, undefined);
+  }
+  return undefined;
 }
 
 /** Inside of a template record its bare name is itself; `Self<U>` is another instance. */

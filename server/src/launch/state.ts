@@ -4,6 +4,7 @@ import type { TokenStream } from '../preprocess/token';
 import { Exits } from './exits';
 import type { HostType, RecordType } from './host-type';
 import type { LaunchRecorder } from './launch-recorder';
+import type { Outcome } from './memory';
 import type { HostIndex, Scope } from './scope';
 import type { Buffer, Cell, Value } from './value';
 
@@ -15,6 +16,10 @@ export interface Frame {
   readonly resultType?: HostType;
   /** Run for its own sake (main, or a function nobody calls): goes on behind a return while launches are still to come. */
   readonly isEntry: boolean;
+  /** What ways wrote that returned while another way went on. */
+  readonly left: Outcome[];
+  /** A return was met on some way. */
+  mayReturn: boolean;
 }
 
 export interface HostState {
@@ -87,7 +92,7 @@ export function createState(index: HostIndex, options: StateOptions = {}): HostS
     depth: 0,
     nesting: 0,
     uncertain: 0,
-    frame: { name: '', returns: [], isEntry: false },
+    frame: { name: '', returns: [], isEntry: false, left: [], mayReturn: false },
     exiting: false,
     doubtful: false,
     journals: [],

@@ -4,7 +4,7 @@ import { declareAll, declareLocal } from './declaration';
 import { evaluate } from './expression';
 import { fromList } from './initialise';
 import { runLoop, runRangeLoop } from './loop';
-import { apply, applyEither, type Outcome, tryOut, watch } from './memory';
+import { apply, applyEither, type Outcome, settleLeft, tryOut, watch } from './memory';
 import { childScope, type Scope } from './scope';
 import { type HostState, step } from './state';
 import { runSwitch } from './switch';
@@ -15,7 +15,11 @@ export type Completion = 'next' | 'break' | 'continue' | 'return' | 'exit' | 'st
 
 /** Runs a function's body; exit() inside of it reaches the caller's statement. */
 export function runFunctionBody(state: HostState, body: CompoundStatement, scope: Scope): void {
-  if (runList(state, body.body, childScope(scope), body.last) === 'exit') state.exiting = true;
+  const completion = runList(state, body.body, childScope(scope), body.last);
+  // A function that may have returned before does not end the program for sure.
+  const { left, mayReturn } = state.frame;
+  if (completion === 'exit' && !mayReturn) state.exiting = true;
+  else if (left.length > 0) settleLeft(state, left, completion === 'exit');
 }
 
 /** Runs the body of a lambda. */
@@ -28,10 +32,10 @@ export function runList(state: HostState, list: readonly Statement[], scope: Sco
   for (const [index, statement] of list.entries()) {
     const completion = runStatement(state, statement, scope);
     if (completion === 'next') continue;
-    const mayLeave = completion === 'return' || completion === 'exit';
+    const mayLeave = completion === 'exit' || (completion === 'return' && state.frame.isEntry);
     const next = list[index + 1];
     // `if (argc < 2) return 1;` does not keep us from the launches behind it.
-    const goesOn = mayLeave && state.frame.isEntry && next && state.recorder?.holdsUnseen(next.first, last);
+    const goesOn = mayLeave && next && state.recorder?.holdsUnseen(next.first, last);
     if (!goesOn) return completion;
   }
   return 'next';
@@ -70,6 +74,7 @@ function runKind(state: HostState, statement: Statement, scope: Scope): Completi
     case 'continue':
       return statement.kind;
     case 'return':
+      state.frame.mayReturn = true;
       if (statement.value) state.frame.returns.push(returned(state, statement.value, scope));
       return 'return';
     case 'try':
@@ -120,12 +125,14 @@ export function lookInto(state: HostState, statement: Statement, scope: Scope): 
   const recorder = state.recorder;
   if (!recorder?.holdsUnseen(statement.first, statement.last)) return;
   const returns = state.frame.returns.length;
+  const left = state.frame.left.length;
   recorder.speculation++;
   state.uncertain++;
   tryOut(state, () => runStatement(state, statement, childScope(scope)));
   state.uncertain--;
   recorder.speculation--;
   state.frame.returns.length = returns;
+  state.frame.left.length = left;
 }
 
 interface Way {
@@ -137,8 +144,12 @@ interface Way {
 export function tryWay(state: HostState, run: () => Completion): Way {
   state.uncertain++;
   const returns = state.frame.returns.length;
+  const left = state.frame.left.length;
   const { result, outcome } = tryOut(state, run);
-  if (result === 'exit') state.frame.returns.length = returns;
+  if (result === 'exit') {
+    state.frame.returns.length = returns;
+    state.frame.left.length = left;
+  }
   state.uncertain--;
   return { completion: result, outcome };
 }
@@ -158,6 +169,9 @@ export function join(state: HostState, ways: readonly Way[]): Completion {
   if (!first) return ways[0]?.completion ?? 'next';
   if (first.completion === 'next' && ways.some((way) => way.completion === 'break' || way.completion === 'continue')) {
     state.doubtful = true;
+  }
+  if (first.completion !== 'return') {
+    for (const way of ways) if (way.completion === 'return' && way.outcome.size > 0) state.frame.left.push(way.outcome);
   }
   if (others.length === 0) {
     apply(state, first.outcome);

@@ -79,10 +79,12 @@ function lookIntoCase(state: HostState, body: readonly Statement[], start: numbe
   const end = next > 0 ? body[next - 1].last : last;
   if (!recorder?.holdsUnseen(body[start].first, end)) return;
   const returns = state.frame.returns.length;
+  const left = state.frame.left.length;
   recorder.speculation++;
   state.uncertain++;
   tryOut(state, () => runList(state, body.slice(start), childScope(scope), last));
   state.uncertain--;
   recorder.speculation--;
   state.frame.returns.length = returns;
+  state.frame.left.length = left;
 }

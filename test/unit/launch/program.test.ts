@@ -167,3 +167,20 @@ describe('host loops', () => {
     );
   });
 });
+
+describe('ways out of a function', () => {
+  it('that write count, error checks do not', () => {
+    check(
+      'int pick(int n, dim3& b) { for (int i = 0; i < 3; i++) { if (fits(i)) { b.x = 64; return n; } } exit(1); } void f(int n) { dim3 b; pick(n, b); k<<<1, b>>>(); }',
+      'k <<<(1,1,1),(64,1,1),0>>>()',
+    );
+    check(
+      'void pick(int n, int& b) { if (n > 100) { b = 256; return; } b = 32; } void f(int n) { int b; pick(n, b); k<<<1, b>>>(); }',
+      'k <<<(1,1,1),(?b,1,1),0>>>()',
+    );
+    check(
+      'int size(int n, int* b) { if (n < 0) return -1; *b = 32; return 0; } void f(int n) { int b; if (size(n, &b) != 0) return; k<<<1, b>>>(); }',
+      'k <<<(1,1,1),(32,1,1),0>>>()',
+    );
+  });
+});
