@@ -49,10 +49,10 @@ export function named(state: HostState, cell: Cell, value: Value): Value {
   const name = cell.name;
   if (!name) return value;
   if (value.kind === 'pointer') {
-    adoptName(value.to, cell);
+    adoptName(state, value.to, cell);
     return value;
   }
-  if (value.kind === 'container') adoptName(value.buffer, cell);
+  if (value.kind === 'container') adoptName(state, value.buffer, cell);
   if (value.kind !== 'unknown' || value.uninitialised) return value;
   const assumed = state.assume.get(name);
   if (assumed !== undefined && (!value.type || value.type.kind === 'arithmetic' || value.type.kind === 'auto')) {
@@ -64,10 +64,10 @@ export function named(state: HostState, cell: Cell, value: Value): Value {
 }
 
 /** A buffer goes by the name of the first variable that held it, but a helper's local gives way to its caller's. */
-function adoptName(buffer: Buffer, cell: Cell): void {
-  if (!cell.name || cell.depth >= buffer.nameDepth) return;
+function adoptName(state: HostState, buffer: Buffer, cell: Cell): void {
+  if (!cell.name || Math.max(cell.depth, state.depth) >= buffer.nameDepth) return;
   buffer.name = cell.name;
-  buffer.nameDepth = cell.depth;
+  buffer.nameDepth = Math.min(cell.depth, state.depth);
 }
 
 /** The element of a buffer at a byte offset, made when it is first asked for. */

@@ -58,6 +58,12 @@ describe('pointers', () => {
       pass('d'),
     );
   });
+  it('keep their name when a struct holds them too', () => {
+    check(
+      'struct W { void* base; }; void f() { float* d_a; cudaMalloc(&d_a, 4); W w; w.base = d_a; k<<<1, 1>>>(d_a, w.base); }',
+      pass('d_a, d_a'),
+    );
+  });
   it('are told apart where they only share a name', () => {
     check(
       'float* make() { float* p; cudaMalloc(&p, 4); return p; } int main() { k<<<1, 1>>>(make(), make()); }',
