@@ -277,11 +277,15 @@ export interface Block {
   readonly terminator: Terminator;
 }
 
-/** A place in the source: token indices into the unit's stream. `call`: where the function that holds it was inlined. */
+/**
+ * A place in the source: token indices into the unit's stream. `call`: where the function that holds it was inlined.
+ * Programs from PTX have no tokens (-1) but a location: line and column count from 1, column 0 is not known.
+ */
 export interface SourcePlace {
   readonly first: number;
   readonly last: number;
   readonly call?: SourcePlace;
+  readonly location?: { readonly file: string; readonly line: number; readonly column: number };
 }
 
 export interface BranchSite {
@@ -332,8 +336,16 @@ export interface MemoryObject {
 export type InputSource =
   | { readonly kind: 'threadIdx' | 'blockIdx' | 'blockDim' | 'gridDim'; readonly axis: 0 | 1 | 2 }
   | { readonly kind: 'laneId' | 'warpId' | 'dynamicSharedBytes' }
-  /** scalar parameter, or a scalar leaf of a struct parameter: path ['n'] or ['params', 'stride'] */
-  | { readonly kind: 'parameter'; readonly parameter: number; readonly path: readonly string[] }
+  /**
+   * scalar parameter, or a scalar leaf of a struct parameter: path ['n'] or ['params', 'stride']. PTX knows no names of
+   * leaves: `offset` is the byte in the parameter, the width is that of the register.
+   */
+  | {
+      readonly kind: 'parameter';
+      readonly parameter: number;
+      readonly path: readonly string[];
+      readonly offset?: number;
+    }
   /** the value of a device global that the host sets (`__constant__ int n;`) */
   | { readonly kind: 'global'; readonly path: readonly string[] }
   /** address of objects[object] */

@@ -1,0 +1,258 @@
+/** Loads, stores, atomics and copies. PTX ISA 9.0, 9.7.9, 9.7.13 and 9.7.14. */
+
+import {
+  type AccessSite,
+  type AtomicInstruction,
+  bytesOf,
+  type MemorySpace,
+  type Register,
+  type ScalarType,
+} from '../program/program';
+import type { Handler } from './arithmetic';
+import type { Context } from './context';
+import type { FlatInstruction } from './flatten';
+import type { Memory } from './memory-objects';
+import type { Operand } from './module';
+import { irType, isFloat, typeOf } from './types';
+import { windowOf } from './variables-of-kernel';
+
+/** The state space an opcode names, '' for generic addresses. */
+export function spaceOf(parts: readonly string[]): string {
+  for (let i = 1; i < parts.length; i++) {
+    const part = parts[i].split('::')[0];
+    if (windowOf[part] !== undefined || part === 'param') return part;
+  }
+  return '';
+}
+
+const siteSpaces: Readonly<Record<string, MemorySpace | 'generic'>> = {
+  shared: 'shared',
+  local: 'local',
+  const: 'constant',
+  global: 'global',
+  '': 'generic',
+};
+
+/** An address of the IR: a 64-bit register and a constant number of bytes. */
+export interface SplitAddress {
+  readonly register: Register;
+  readonly offset: number;
+}
+
+/** The IR address of an operand in a space. */
+export function addressOf(ctx: Context, operand: Operand | undefined, space: string): SplitAddress {
+  const { builder } = ctx;
+  const base = operand?.kind === 'address' ? operand.base : operand;
+  const offset = operand?.kind === 'address' ? operand.offset : 0;
+  const window = windowOf[space] ?? 0;
+  let register = wide(ctx, base);
+  if (window !== 0) register = builder.binary('add', 'i64', register, builder.constant('i64', window));
+  const split = builder.splitAddress(register);
+  return { register: split.register, offset: split.offset + offset };
+}
+
+/** Addresses of 32 bits (shared memory) are widened. */
+function wide(ctx: Context, base: Operand | undefined): Register {
+  if (base?.kind !== 'register') return ctx.read(base, 'i64');
+  const value = ctx.valueOf(base.register);
+  const type = ctx.builder.typeOf(value);
+  if (type === 'i64' || type === 'u64') return value;
+  return ctx.builder.convert('i32', 'i64', ctx.coerce(value, 'i32'));
+}
+
+interface SiteDetails {
+  readonly atomic?: AccessSite['atomic'];
+  readonly resultUsed?: boolean;
+}
+
+/** A new access site of the current instruction. */
+export function newSite(
+  ctx: Context,
+  memory: Memory,
+  instruction: FlatInstruction,
+  operation: AccessSite['operation'],
+  space: string,
+  operand: Operand | undefined,
+  elementBytes: number,
+  details: SiteDetails = {},
+): number {
+  const { parts, text } = instruction.opcode;
+  const object = memory.objectOf(ctx, operand, instruction.frame, elementBytes);
+  const name = object === undefined ? undefined : ctx.builder.objects[object].name;
+  return ctx.builder.access({
+    place: ctx.place,
+    expression: name === undefined ? instruction.text : `${name} (${text})`,
+    operation,
+    space: siteSpaces[space] ?? 'generic',
+    object,
+    readOnly: parts.includes('nc') ? true : undefined,
+    isVolatile: parts.includes('volatile') || parts.includes('mmio') ? true : undefined,
+    ...details,
+  });
+}
+
+/** Type and number of the elements of an access; wider ones than the IR knows count as several. */
+function shapeOf(parts: readonly string[]): {
+  readonly type: ScalarType;
+  readonly count: number;
+  readonly isWhole: boolean;
+} {
+  const name = typeOf(parts) ?? 'b32';
+  const vector = parts.find((part) => part === 'v2' || part === 'v4' || part === 'v8');
+  const count = vector === undefined ? 1 : Number(vector.slice(1));
+  if (name === 'b128') return { type: 'i64', count: 2 * count, isWhole: false };
+  if (name === 'f16x2' || name === 'bf16x2') return { type: 'i32', count, isWhole: true };
+  return { type: irType(name) ?? 'i32', count, isWhole: true };
+}
+
+export function memoryHandlers(memory: Memory): Readonly<Record<string, Handler>> {
+  const load: Handler = (ctx, instruction) => {
+    const { opcode, operands } = instruction;
+    const space = spaceOf(opcode.parts);
+    const [dst, address] = operands;
+    if (space === 'param') {
+      memory.loadParameter(ctx, instruction);
+      return;
+    }
+    const { type, count, isWhole } = shapeOf(opcode.parts);
+    const { builder } = ctx;
+    const access = newSite(ctx, memory, instruction, 'load', space, address, bytesOf[type] * count);
+    const { register, offset } = addressOf(ctx, address, space);
+    const results = Array.from({ length: count }, () => builder.register(type, 'temporary'));
+    builder.emit({ op: 'load', type, dst: results, address: register, offset, access });
+    if (!isWhole) {
+      ctx.writeUnknown(dst, `${opcode.text}: 128-bit values are not computed`);
+      return;
+    }
+    const known = memory.knownScalar(ctx, address, instruction.frame, type);
+    memory.noteRead(ctx, access, type);
+    const targets = dst?.kind === 'vector' ? dst.elements : [dst];
+    targets.forEach((target, index) => {
+      ctx.write(target, known ?? results[index]);
+    });
+  };
+
+  const store: Handler = (ctx, instruction) => {
+    const { opcode, operands } = instruction;
+    const space = spaceOf(opcode.parts);
+    if (space === 'param') return;
+    const { type, count, isWhole } = shapeOf(opcode.parts);
+    const [address, source] = operands;
+    const access = newSite(ctx, memory, instruction, 'store', space, address, bytesOf[type] * count);
+    const elements = source?.kind === 'vector' ? source.elements : [source];
+    const values = isWhole
+      ? elements.map((element) => ctx.read(element, type))
+      : Array.from({ length: count }, () => ctx.builder.unknown(type, '128-bit value'));
+    const { register, offset } = addressOf(ctx, address, space);
+    ctx.builder.emit({ op: 'store', type, values, address: register, offset, access });
+  };
+
+  const asyncCopy: Handler = (ctx, instruction) => {
+    const { opcode, operands } = instruction;
+    const { parts } = opcode;
+    if (parts[1] !== 'async' || parts.includes('bulk') || parts.includes('mbarrier')) {
+      if (parts.includes('bulk') && !/group/.test(opcode.text)) ctx.skip(`${opcode.text}: bulk copies are not counted`);
+      return;
+    }
+    const size = operands[2]?.kind === 'integer' ? Number(operands[2].value) : 0;
+    if (operands.length < 3 || size === 0) return; // commit_group, wait_group
+    const [to, from] = operands;
+    const loadAccess = newSite(ctx, memory, instruction, 'load', 'global', from, size);
+    const storeAccess = newSite(ctx, memory, instruction, 'store', 'shared', to, size);
+    const source = whole(ctx, addressOf(ctx, from, 'global'));
+    const destination = whole(ctx, addressOf(ctx, to, 'shared'));
+    ctx.builder.emit({ op: 'asyncCopy', bytes: size, source, destination, loadAccess, storeAccess });
+  };
+
+  return {
+    ld: load,
+    ldu: load,
+    st: store,
+    cp: asyncCopy,
+    atom: (ctx, instruction) => atomic(ctx, memory, instruction, true),
+    red: (ctx, instruction) => atomic(ctx, memory, instruction, false),
+    cvta: convertAddress,
+    isspacep: isInSpace,
+  };
+}
+
+/** The address with its offset in one register. */
+export function whole(ctx: Context, { register, offset }: SplitAddress): Register {
+  return offset === 0 ? register : ctx.builder.binary('add', 'i64', register, ctx.builder.constant('i64', offset));
+}
+
+const atomicOperations = new Set(['add', 'min', 'max', 'and', 'or', 'xor', 'inc', 'dec', 'exch', 'cas']);
+
+function atomic(ctx: Context, memory: Memory, instruction: FlatInstruction, hasResult: boolean): void {
+  const { opcode, operands } = instruction;
+  const { builder } = ctx;
+  const space = spaceOf(opcode.parts);
+  const fn = opcode.parts.find((part) => atomicOperations.has(part)) as AtomicInstruction['fn'] | undefined;
+  const dst = hasResult ? operands[0] : undefined;
+  const [address, first, second] = hasResult ? operands.slice(1) : operands;
+  if (fn === undefined || opcode.parts.includes('async')) {
+    ctx.writeUnknown(dst, `${opcode.text} is not computed`);
+    ctx.skip(`${opcode.text} is not counted`);
+    return;
+  }
+  const name = typeOf(opcode.parts) ?? 'b32';
+  const isPacked = name.endsWith('x2') || first?.kind === 'vector' || name === 'b128';
+  const type: ScalarType = isPacked ? 'i32' : (irType(name) ?? 'i32');
+  const resultUsed = dst?.kind === 'register' && ctx.assignments.isUsed[dst.register] === 1;
+  const value = isPacked ? builder.unknown(type, 'packed value') : ctx.read(first, type);
+  const isConstant = fn === 'add' && builder.constantValue(value) !== undefined;
+  const kind = isFloat(type) || isPacked ? 'float' : isConstant ? 'add-constant' : 'integer';
+  const details: SiteDetails = { atomic: kind, resultUsed };
+  const access = newSite(ctx, memory, instruction, 'atomic', space, address, bytesOf[type], details);
+  const { register, offset } = addressOf(ctx, address, space);
+  const old = resultUsed ? builder.register(type, 'temporary') : undefined;
+  const isSwap = fn === 'cas';
+  builder.emit({
+    op: 'atomic',
+    fn,
+    type,
+    dst: old,
+    address: register,
+    offset,
+    value: isSwap ? ctx.read(second, type) : value,
+    compare: isSwap ? value : undefined,
+    access,
+  });
+  if (old === undefined) return;
+  if (isPacked) ctx.writeUnknown(dst, `result of ${opcode.text}`);
+  else ctx.write(dst, old);
+}
+
+/** cvta: from a space to generic, cvta.to: back. */
+const convertAddress: Handler = (ctx, { opcode, operands }) => {
+  const { builder } = ctx;
+  const window = windowOf[spaceOf(opcode.parts)];
+  if (window === undefined) {
+    ctx.writeUnknown(operands[0], `${opcode.text} is not computed`);
+    return;
+  }
+  const value = wide(ctx, operands[1]);
+  const by = builder.constant('i64', window);
+  const isBack = opcode.parts.includes('to');
+  ctx.write(operands[0], window === 0 ? value : builder.binary(isBack ? 'sub' : 'add', 'i64', value, by));
+};
+
+const isInSpace: Handler = (ctx, { opcode, operands }) => {
+  const { builder } = ctx;
+  const space = spaceOf(opcode.parts);
+  const value = ctx.read(operands[1], 'i64');
+  const between = (low: number, high: number) =>
+    builder.binary(
+      'and',
+      'pred',
+      builder.compare('ge', 'i64', value, builder.constant('i64', low)),
+      builder.compare('lt', 'i64', value, builder.constant('i64', high)),
+    );
+  if (space === 'global') {
+    const isElsewhere = between(windowOf.shared, 2 ** 36);
+    ctx.write(operands[0], builder.unary('lognot', 'pred', isElsewhere));
+  } else if (space === 'shared' || space === 'local') {
+    const low = windowOf[space];
+    ctx.write(operands[0], between(low, space === 'shared' ? windowOf.local : windowOf.const));
+  } else ctx.writeUnknown(operands[0], `${opcode.text} is not computed`);
+};
