@@ -7,8 +7,8 @@ import { findLaunches } from '../launch/find-launches';
 import type { UnitContext } from '../lower/context';
 import { createUnitContext, lowerKernel } from '../lower/lower-kernel';
 import { argumentKey } from '../lower/records';
-import type { TemplateValue } from '../lower/types';
 import { machineProgram } from '../machine/machine';
+import type { TranslationUnit } from '../parse/ast';
 import { parse } from '../parse/parse';
 import { LexCache } from '../preprocess/lex-cache';
 import { predefinedMacros } from '../preprocess/predefined';
@@ -29,6 +29,7 @@ import { type PlannedLaunch, planLaunches } from './launch-plan';
 import { type Launch, matchLaunches } from './launches';
 import type { AnalysisRequest } from './request';
 import { type Simulation, simulateLaunch } from './simulate';
+import { argumentsWithoutLaunch, type InstanceArguments } from './template-arguments';
 
 /** Keeps results by content between calls: after an edit only what it touches is lowered and executed again. */
 export interface Analyzer {
@@ -67,6 +68,7 @@ export function analyzeFile(request: AnalysisRequest): FileReport {
 
 interface Unit {
   readonly request: AnalysisRequest;
+  readonly tree: TranslationUnit;
   readonly source: PreprocessResult;
   readonly context: UnitContext;
   readonly launches: readonly Launch[];
@@ -93,6 +95,7 @@ function analyzeUnit(
   const found = findLaunches(tree, source.tokens, source.comments, { assume: request.options.assume });
   const unit: Unit = {
     request,
+    tree,
     source,
     context,
     launches: matchLaunches(context, kernels, found),
@@ -186,7 +189,7 @@ function analyzeKernel(
   return {
     report: {
       ...base,
-      templateArguments: first?.plan.launch?.templateArguments.map(argumentKey) ?? [],
+      templateArguments: first ? instanceArguments(unit, kernel, first.plan).values.map(argumentKey) : [],
       launches,
       skipped: dedupe(
         result.launches.flatMap((l) =>
@@ -225,14 +228,16 @@ function kernelResult(
     results.set(key, moved);
     return moved;
   }
+  const programs = new Map<string, Program>();
   const launches = plans.map((plan) => {
-    const program = machineProgram(
-      lowerKernel(unit.context, {
-        declaration: kernel.declaration,
-        scope: kernel.scope,
-        templateArguments: templateArgumentsOf(kernel, plan),
-      }),
-    );
+    const templateArguments = instanceArguments(unit, kernel, plan).values;
+    const instance = templateArguments.map(argumentKey).join(',');
+    const program =
+      programs.get(instance) ??
+      machineProgram(
+        lowerKernel(unit.context, { declaration: kernel.declaration, scope: kernel.scope, templateArguments }),
+      );
+    programs.set(instance, program);
     const simulation = simulateLaunch(program, plan, model, {
       assume: options.assume,
       parameterNames: kernel.declaration.parameters.map((p) => p.name),
@@ -245,9 +250,10 @@ function kernelResult(
   return result;
 }
 
-function templateArgumentsOf(kernel: FoundKernel, plan: PlannedLaunch): readonly TemplateValue[] {
-  void kernel;
-  return plan.launch?.templateArguments ?? [];
+/** The launch's arguments; for a template that nobody launches those of an annotation, an instantiation, or assumed ones. */
+function instanceArguments(unit: Unit, kernel: FoundKernel, plan: PlannedLaunch): InstanceArguments {
+  if (plan.launch) return { values: plan.launch.templateArguments, assumed: [] };
+  return argumentsWithoutLaunch(unit.context, unit.tree, kernel, unit.annotations.get(kernel));
 }
 
 function remember(results: Map<string, KernelResult>, key: string, result: KernelResult): void {
@@ -320,6 +326,8 @@ function launchReport(
 ): LaunchReport {
   const location = plan.place && unit.locate(plan.place.first, plan.place.last);
   const sample = simulation.samples[0];
+  const { values, assumed } = instanceArguments(unit, kernel, plan);
+  const bounds = launchBoundsOf(unit.context, kernel, values);
   return {
     line: location?.line ?? 0,
     location,
@@ -328,12 +336,8 @@ function launchReport(
     block: sample.shape.block,
     dynamicSharedBytes: plan.dynamicSharedBytes,
     assumptions: sample.assumptions,
-    occupancy: occupancyReport(
-      program,
-      plan,
-      launchBoundsOf(unit.context, kernel, templateArgumentsOf(kernel, plan)),
-      unit.request.options,
-    ),
+    occupancy: occupancyReport(program, plan, bounds, unit.request.options),
+    launchBounds: bounds,
     accesses: accessReports(simulation, unit.locate),
     branches: branchReports(simulation, unit.locate),
     warpInstructions: sample.execution.blockExecutions.reduce(
@@ -342,5 +346,6 @@ function launchReport(
     ),
     estimate: null,
     incomplete: sample.execution.incomplete,
+    assumedTemplateArguments: assumed,
   };
 }

@@ -58,6 +58,8 @@ export interface Limits {
   readonly threadsPerSm: number;
   readonly warpsPerSm: number;
   readonly blocksPerSm: number;
+  /** Blocks of a grid along x; 65,535 along y and z everywhere (guide, appendix of technical specifications). */
+  readonly gridX: number;
   readonly registersPerSm: number;
   readonly registersPerBlock: number;
   /** What a compiler may assign; use this in advice. */
@@ -172,6 +174,7 @@ const globalMaxwell: GlobalRules = { ...globalKepler, lanesPerRequest: sameForAl
 const globalPascal: GlobalRules = { ...globalMaxwell, loadsCachedByDefault: true };
 
 const limitsTesla: Limits = {
+  gridX: 65535,
   threadsPerBlock: 512,
   threadsPerSm: 768,
   warpsPerSm: 24,
@@ -221,6 +224,7 @@ const limitsFermi: Limits = {
 };
 const limitsKepler: Limits = {
   ...limitsFermi,
+  gridX: 2 ** 31 - 1,
   threadsPerSm: 2048,
   warpsPerSm: 64,
   blocksPerSm: 16,

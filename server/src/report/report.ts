@@ -99,6 +99,7 @@ export interface LaunchReport {
   readonly dynamicSharedBytes: number;
   readonly assumptions: readonly Assumption[];
   readonly occupancy: OccupancyReport | null;
+  readonly launchBounds?: { readonly maxThreads: number; readonly minBlocks?: number };
   readonly accesses: readonly AccessReport[];
   readonly branches: readonly BranchReport[];
   /** Warp instructions of the whole grid, by the IR. */
@@ -109,6 +110,8 @@ export interface LaunchReport {
     readonly boundBy: string;
     readonly device: string;
   } | null;
+  /** Template arguments that nobody gives, e.g. `T = float`. */
+  readonly assumedTemplateArguments?: readonly string[];
   /** Why the simulation ended early or is partial. */
   readonly incomplete?: string;
 }

@@ -1,11 +1,19 @@
 /** All rules, in the order their findings are listed. */
 import type { Finding } from '../report/report';
+import { blockNotMultipleOfWarp } from './block-not-multiple-of-warp';
+import { launchExceedsLimits } from './launch-exceeds-limits';
 import { misalignedGlobalAccess } from './misaligned-global-access';
 import type { Rule, RuleContext } from './rule';
 import { sharedBankConflict } from './shared-bank-conflict';
 import { uncoalescedGlobalAccess } from './uncoalesced-global-access';
 
-export const rules: readonly Rule[] = [sharedBankConflict, uncoalescedGlobalAccess, misalignedGlobalAccess];
+export const rules: readonly Rule[] = [
+  launchExceedsLimits,
+  sharedBankConflict,
+  uncoalescedGlobalAccess,
+  misalignedGlobalAccess,
+  blockNotMultipleOfWarp,
+];
 
 const severityOrder = { error: 0, warning: 1, information: 2, hint: 3 } as const;
 

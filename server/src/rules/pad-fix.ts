@@ -1,5 +1,5 @@
 /** A wider row for a shared array, offered only when the edited text, simulated again, shows that it works. */
-import type { TokenStream } from '../preprocess/token';
+import { TokenFlag, type TokenStream } from '../preprocess/token';
 import { locationOf } from '../report/positions';
 import type { AccessReport, Fix, KernelReport, TextEdit } from '../report/report';
 import { type RuleContext, sharedExcess, type TriedPadding, type WorstAccess } from './rule';
@@ -103,8 +103,9 @@ function lastDimension(context: RuleContext, worst: WorstAccess): Dimension | un
   const brackets = bracketsAfter(tokens, name);
   const last = brackets[brackets.length - 1];
   if (!last || brackets.length !== object.dimensions.length) return undefined;
-  for (let t = name; t <= last.close; t++)
-    if (tokens.flags[t] & 4 || tokens.files[tokens.file[t]].path !== request.path) return undefined;
+  // a macro that stands for a size is edited as it is written; a declaration inside a macro is not edited
+  for (const t of [name, ...brackets.flatMap((b) => [b.open, b.close])])
+    if (tokens.flags[t] & TokenFlag.fromMacro || tokens.files[tokens.file[t]].path !== request.path) return undefined;
   const start = tokens.start[last.open + 1];
   const end = tokens.end[last.close - 1];
   const text = tokens.files[tokens.file[name]].text.slice(start, end);

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { analyse } from '../analysis/check-accesses';
+
+/** Findings as `severity rule: message` of a file, in order; expectations are parts of them. */
+function check(source: string, expected: readonly string[], cc = '9.0'): void {
+  const found = analyse(source, { cc }).diagnostics.map((d) => `${d.severity} ${d.rule}: ${d.message}`);
+  assert.equal(found.length, expected.length, `found\n${found.join('\n')}`);
+  expected.forEach((text, i) => {
+    assert.ok(found[i].includes(text), `expected '${text}' in '${found[i]}'`);
+  });
+}
+
+const kernel = '__global__ void k(float* o) { o[threadIdx.x] = 1; }\n';
+
+describe('launch rules', () => {
+  it('a block of more threads than the hardware has is an error', () => {
+    check(`${kernel}int main() { k<<<1, 2048>>>(0); }`, [
+      'error launch-exceeds-limits: This launch of k (grid 1, block 2048) fails on capability 9.0: a block of 2048 threads, 1024 are allowed.',
+    ]);
+    check(`${kernel}int main() { k<<<1, 1024>>>(0); }`, []);
+    check(`${kernel}int main() { k<<<1, 1024>>>(0); }`, ['a block of 1024 threads, 512 are allowed'], '1.3');
+  });
+
+  it('more threads than __launch_bounds__ allow is an error', () => {
+    const bounded = kernel.replace('void k', 'void __launch_bounds__(N) k');
+    check(`#define N 128\n${bounded}int main() { k<<<1, 256>>>(0); }`, [
+      'a block of 256 threads, __launch_bounds__ says 128 at most',
+    ]);
+    check(`#define N 128\n${bounded}int main() { k<<<1, 128>>>(0); }`, []);
+  });
+
+  it('a grid may have 65,535 blocks in y, and in x where the generation is old', () => {
+    check(`${kernel}int main() { k<<<dim3(1, 70000), 32>>>(0); }`, ['a grid of 70000 blocks in y, 65535 are allowed']);
+    check(`${kernel}int main() { k<<<70000, 32>>>(0); }`, []);
+    check(`${kernel}int main() { k<<<70000, 32>>>(0); }`, ['a grid of 70000 blocks in x, 65535 are allowed'], '2.0');
+  });
+
+  it('static shared memory has the plain limit, whatever may be opted in to', () => {
+    const big =
+      '__global__ void k(float* o) { __shared__ float s[20000]; s[threadIdx.x] = o[threadIdx.x]; __syncthreads(); o[threadIdx.x] = s[99 - threadIdx.x]; }\n';
+    check(`${big}int main() { k<<<1, 64>>>(0); }`, [
+      '80000 bytes of static shared memory, 49152 are allowed; more has to be dynamic',
+    ]);
+  });
+
+  it('O5: a block of 144 leaves half of its last warp idle', () => {
+    check(
+      `${kernel}int main() { k<<<10, 144>>>(0); }`,
+      [
+        'information block-not-multiple-of-warp: A block of 144 threads takes 5 warps; 16 lanes of the last one stay idle (10 % of all). Use a multiple of 32, 160 here.',
+      ],
+      '1.0',
+    );
+    check(`${kernel}int main() { k<<<10, 16>>>(0); }`, [
+      'warning block-not-multiple-of-warp: A block of 16 threads takes 1 warp; 16 lanes of the last one stay idle (50 % of all).',
+    ]);
+    check(`${kernel}int main() { k<<<1, 1>>>(0); }`, []);
+  });
+});
