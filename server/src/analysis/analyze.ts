@@ -109,7 +109,7 @@ function analyzeUnit(
   if (withFindings) request.onParsed?.();
   for (const kernel of wanted) {
     if (request.cancelled?.()) break;
-    const { report, result } = analyzeKernel(unit, kernel, results, model);
+    const { report, result } = analyzeSafely(unit, kernel, results, model);
     reports.push(report);
     if (result && withFindings) {
       findings.push(
@@ -160,6 +160,37 @@ function emptyReport(path: string, message: string): FileReport {
   };
 }
 
+/** A defect of ours in one kernel must not cost the others: it is said, and that is all. */
+function analyzeSafely(
+  unit: Unit,
+  kernel: FoundKernel,
+  results: Map<string, KernelResult>,
+  model: ReturnType<typeof memoryModel>,
+): { report: KernelReport; result?: KernelResult } {
+  try {
+    return analyzeKernel(unit, kernel, results, model);
+  } catch (error) {
+    const what = error instanceof Error ? error.message : String(error);
+    return {
+      report: {
+        ...identityOf(unit, kernel),
+        templateArguments: [],
+        launches: [],
+        skipped: [],
+        problem: `the analysis failed (${what}): please report it`,
+      },
+    };
+  }
+}
+
+function identityOf(
+  unit: Unit,
+  { declaration, name }: FoundKernel,
+): Pick<KernelReport, 'name' | 'line' | 'nameRange' | 'range'> {
+  const nameRange = unit.locate(declaration.nameToken, declaration.nameToken);
+  return { name, line: nameRange.line, nameRange, range: unit.locate(declaration.first, declaration.last) };
+}
+
 function analyzeKernel(
   unit: Unit,
   kernel: FoundKernel,
@@ -167,12 +198,7 @@ function analyzeKernel(
   model: ReturnType<typeof memoryModel>,
 ): { report: KernelReport; result?: KernelResult } {
   const { declaration } = kernel;
-  const base = {
-    name: kernel.name,
-    line: unit.locate(declaration.nameToken, declaration.nameToken).line,
-    nameRange: unit.locate(declaration.nameToken, declaration.nameToken),
-    range: unit.locate(declaration.first, declaration.last),
-  };
+  const base = identityOf(unit, kernel);
   if (declaration.broken) {
     const report: KernelReport = {
       ...base,
