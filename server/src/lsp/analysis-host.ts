@@ -110,6 +110,8 @@ export class AnalysisHost {
     const setup: WorkerSetup = { stop: this.stop.buffer as SharedArrayBuffer, open: this.documents };
     const worker = new Worker(this.options.program, {
       workerData: setup,
+      // none of the server's own flags: a debugger's port can be opened once only
+      execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: this.options.memoryMb ?? 900 },
     });
     worker.on('message', (message: FromWorker) => this.receive(message));
