@@ -9,7 +9,7 @@ import { convertValue } from './conversions';
 import { globalValue } from './globals';
 import { lookupQualified } from './lookup';
 import { assignExpression, binaryExpression, conditionalExpression, unaryExpression } from './operators';
-import { addressOf, reasonOf, rvalue } from './places';
+import { addressOf, memberAlignment, reasonOf, rvalue } from './places';
 import { findField, findMethods, recordOf } from './records';
 import { evaluateArguments, resolveNamedType, resolveType } from './resolve-type';
 import type { Entity, Scope } from './scope';
@@ -321,7 +321,12 @@ function step(value: Value, field: import('./types').Field, node: ast.Node): Val
   if (value.kind === 'place') {
     const place = value.place;
     if (place.kind === 'memory') {
-      return { kind: 'place', type, place: { ...place, offset: place.offset + field.offset, bits: field.bits, node } };
+      const aligned = inherited.kind === 'record' ? memberAlignment(place, inherited.record, field.offset) : undefined;
+      return {
+        kind: 'place',
+        type,
+        place: { ...place, offset: place.offset + field.offset, bits: field.bits, node, aligned },
+      };
     }
     if (place.storage.kind === 'aggregate' && place.storage.elements[index]) {
       return { kind: 'place', type, place: { kind: 'storage', storage: place.storage.elements[index] } };
@@ -423,7 +428,7 @@ function arrayElement(ctx: Context, place: Place, type: Type & { kind: 'array' }
   return {
     kind: 'place',
     type: of,
-    place: { ...place, address: ctx.builder.binary('add', 'i64', place.address, scaled), node },
+    place: { ...place, address: ctx.builder.binary('add', 'i64', place.address, scaled), node, aligned: undefined },
   };
 }
 

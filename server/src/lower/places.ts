@@ -1,10 +1,20 @@
 /** Reading and writing of lvalues: registers, or machine accesses to memory. */
 import type { Node } from '../parse/ast';
-import { bytesOf, type Register, type ScalarType } from '../program/program';
+import { type Alignment, bytesOf, type Register, type ScalarType } from '../program/program';
 import { accessSite } from './access-sites';
 import { type Context, demandMemory, skip } from './context';
 import { convertRegister, convertValue } from './conversions';
-import { isSigned, scalarOf, sizeOf, type Type, unqualified, withoutReference } from './types';
+import {
+  alignOf,
+  type Field,
+  isSigned,
+  type RecordInfo,
+  scalarOf,
+  sizeOf,
+  type Type,
+  unqualified,
+  withoutReference,
+} from './types';
 import { type MemoryPlace, type Place, type RegisterTarget, type Storage, unknownValue, type Value } from './values';
 
 /** Parts of a record that one copy may consist of; larger ones are not followed. */
@@ -109,9 +119,7 @@ function readElements(ctx: Context, value: Value & { kind: 'place' }, node: Node
   if (type.kind !== 'array') return rvalue(ctx, value, node);
   const size = sizeOf(type.of) ?? 1;
   const count = Math.min(type.count ?? 0, MAX_PARTS);
-  const elements = Array.from({ length: count }, (_, i) =>
-    readMemory(ctx, { ...place, offset: place.offset + i * size }, type.of),
-  );
+  const elements = Array.from({ length: count }, (_, i) => readMemory(ctx, elementPlace(place, i * size), type.of));
   return { kind: 'aggregate', type, elements };
 }
 
@@ -143,8 +151,19 @@ function loadScalar(ctx: Context, place: MemoryPlace, scalar: ScalarType): Regis
 function emitLoad(ctx: Context, place: MemoryPlace, type: ScalarType, dst: readonly Register[]): void {
   const { register, offset } = ctx.builder.splitAddress(addressOf(ctx, place));
   const access = accessSite(ctx, place, 'load', register);
-  ctx.builder.emit({ op: 'load', type, dst, address: register, offset, access });
+  ctx.builder.emit({ op: 'load', type, dst, address: register, offset, access, aligned: place.aligned });
 }
+
+/** What is known of the address of a member: its record's alignment, or that of a record around it if larger. */
+export function memberAlignment(place: MemoryPlace, record: RecordInfo, offset: number): Alignment {
+  const own = { modulus: record.alignment, remainder: offset % record.alignment };
+  const outer = place.aligned;
+  if (!outer || outer.modulus <= own.modulus) return own;
+  return { modulus: outer.modulus, remainder: (outer.remainder + offset) % outer.modulus };
+}
+
+const naturalAlignment = (place: MemoryPlace, type: Type): MemoryPlace =>
+  place.aligned ? place : { ...place, aligned: { modulus: alignOf(type), remainder: 0 } };
 
 function extractBits(ctx: Context, unit: Register, type: ScalarType, bits: { first: number; width: number }): Register {
   const b = ctx.builder;
@@ -157,7 +176,7 @@ function readRecord(ctx: Context, place: MemoryPlace, type: Type & { kind: 'reco
   const record = type.record;
   if (record.isVector) {
     const dst = record.fields.map((f) => ctx.builder.register(machineType(scalarOf(f.type) ?? 'i32'), 'temporary'));
-    emitLoad(ctx, place, machineType(scalarOf(record.fields[0].type) ?? 'i32'), dst);
+    emitLoad(ctx, naturalAlignment(place, type), machineType(scalarOf(record.fields[0].type) ?? 'i32'), dst);
     return {
       kind: 'aggregate',
       type,
@@ -168,11 +187,25 @@ function readRecord(ctx: Context, place: MemoryPlace, type: Type & { kind: 'reco
   return {
     kind: 'aggregate',
     type,
-    elements: record.fields.map((f) =>
-      readMemory(ctx, { ...place, offset: place.offset + f.offset, bits: f.bits }, f.type),
-    ),
+    elements: record.fields.map((f) => readMemory(ctx, memberPlace(place, record, f), f.type)),
   };
 }
+
+const memberPlace = (place: MemoryPlace, record: RecordInfo, field: Field): MemoryPlace => ({
+  ...place,
+  offset: place.offset + field.offset,
+  bits: field.bits,
+  aligned: memberAlignment(place, record, field.offset),
+});
+
+const elementPlace = (place: MemoryPlace, offset: number): MemoryPlace => ({
+  ...place,
+  offset: place.offset + offset,
+  aligned: place.aligned && {
+    modulus: place.aligned.modulus,
+    remainder: (place.aligned.remainder + offset) % place.aligned.modulus,
+  },
+});
 
 export function countParts(type: Type): number {
   if (type.kind === 'record') return type.record.fields.reduce((n, f) => n + countParts(f.type), 0);
@@ -202,7 +235,7 @@ function writeMemory(ctx: Context, place: MemoryPlace, type: Type, value: Value,
     const size = sizeOf(type.of) ?? 1;
     for (let i = 0; i < Math.min(type.count ?? 0, MAX_PARTS); i++) {
       const part = whole.kind === 'aggregate' ? whole.elements[i] : undefined;
-      if (part) writeMemory(ctx, { ...place, offset: place.offset + i * size }, type.of, part, node);
+      if (part) writeMemory(ctx, elementPlace(place, i * size), type.of, part, node);
     }
   } else skip(ctx, node, type.kind === 'unknown' ? type.reason : 'assignment to a value without size');
 }
@@ -223,7 +256,7 @@ function storeScalar(ctx: Context, place: MemoryPlace, type: Type, scalar: Scala
 function emitStore(ctx: Context, place: MemoryPlace, type: ScalarType, values: readonly Register[]): void {
   const { register, offset } = ctx.builder.splitAddress(addressOf(ctx, place));
   const access = accessSite(ctx, place, 'store', register);
-  ctx.builder.emit({ op: 'store', type, values, address: register, offset, access });
+  ctx.builder.emit({ op: 'store', type, values, address: register, offset, access, aligned: place.aligned });
 }
 
 function writeRecord(
@@ -241,12 +274,12 @@ function writeRecord(
       const part = parts?.[i] && convertValue(ctx, parts[i], f.type, node);
       return part?.kind === 'scalar' ? part.register : ctx.builder.unknown(scalar, reasonOf(value));
     });
-    emitStore(ctx, place, scalar, values);
+    emitStore(ctx, naturalAlignment(place, type), scalar, values);
     return;
   }
   record.fields.forEach((f, i) => {
     const part = parts?.[i] ?? unknownValue(f.type, reasonOf(value));
-    writeMemory(ctx, { ...place, offset: place.offset + f.offset, bits: f.bits }, f.type, part, node);
+    writeMemory(ctx, memberPlace(place, record, f), f.type, part, node);
   });
 }
 

@@ -1,6 +1,6 @@
 /** What an expression gives while it is lowered. */
 import type { FunctionDeclaration, LambdaExpression, Node } from '../parse/ast';
-import type { Register } from '../program/program';
+import type { Alignment, Register } from '../program/program';
 import type { Scope } from './scope';
 import type { TemplateValue, Type } from './types';
 
@@ -47,6 +47,8 @@ export interface MemoryPlace {
   readonly readOnly?: boolean;
   readonly isVolatile?: boolean;
   readonly bits?: { readonly first: number; readonly width: number };
+  /** What the record types it is a member of promise of `address + offset`. */
+  readonly aligned?: Alignment;
 }
 
 /** An element (or the start) of an array in registers: `&acc[2]`, or a single object: `&x`. */

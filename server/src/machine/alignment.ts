@@ -1,4 +1,5 @@
 /** The largest power of two that provably divides a register: what the compiler may use to merge accesses. */
+import { layoutOf } from '../execute/layout';
 import type { Instruction, Program, Register } from '../program/program';
 
 const MAX = 256;
@@ -9,7 +10,8 @@ export function alignments(program: Program): Uint16Array {
   program.registers.forEach((r, i) => {
     if (r.role === 'constant') known[i] = powerOf(r.value ?? 1);
   });
-  for (const input of program.inputs) known[input.register] = inputAlignment(program, input.register);
+  const places = layoutOf(program, 0).addresses;
+  for (const input of program.inputs) known[input.register] = inputAlignment(program, input.register, places);
   // start from the best for all others and lower until nothing changes
   program.registers.forEach((r, i) => {
     if (r.role === 'variable' || r.role === 'temporary') known[i] = MAX;
@@ -32,14 +34,17 @@ function powerOf(value: number): number {
 }
 
 /**
- * Shared memory is laid out by the compiler, which aligns it as it needs, dynamic arrays too (H200: sgemm_ladder.cu:58 reads
- * 16 bytes, scan_blocks.cu:34 writes 8). What a pointer parameter points to is aligned as its type is and no better.
+ * ptxas knows where it puts a shared array: the first, and every dynamic one, is aligned to 16 bytes whatever its type; the
+ * others as their place allows (nvcc 13.0: `__shared__ float a[2], e[1024]`, both used: e is read 8 bytes at a time, behind
+ * `a[3]` 4, behind `a[4]` 16). What a pointer parameter points to is aligned as its type is and no better.
  */
-function inputAlignment(program: Program, register: Register): number {
-  const object = program.objects.find((o) => o.register === register);
+function inputAlignment(program: Program, register: Register, places: readonly (number | undefined)[]): number {
+  const index = program.objects.findIndex((o) => o.register === register);
+  const object = program.objects[index];
   if (!object) return 1;
   if (object.bytes === undefined) return Math.min(16, powerOf(object.alignment));
-  return Math.max(16, object.alignment);
+  const place = object.space === 'shared' && !object.isDynamic ? places[index] : undefined;
+  return place === undefined ? Math.max(16, object.alignment) : powerOf(place);
 }
 
 function lower(program: Program, i: Instruction, known: Uint16Array): boolean {

@@ -40,7 +40,8 @@ function isNeeded(program: Program, i: Instruction, needed: Uint8Array): boolean
   }
 }
 
-function neededRegisters(program: Program): Uint8Array {
+/** By register: 1 when some store, atomic, branch or other root depends on it. */
+export function neededRegisters(program: Program): Uint8Array {
   const needed = new Uint8Array(program.registers.length);
   const definitions: Instruction[][] = program.registers.map(() => []);
   const queue: Register[] = [];

@@ -6,6 +6,7 @@ import type { Program } from '../program/program';
 import { dropDeadCode } from './dead-code';
 import { hoistInvariants } from './hoist-invariants';
 import { mergeNeighbours } from './merge-neighbours';
+import { narrowVectors } from './narrow-vectors';
 import { reuseLoads } from './reuse-loads';
 
 const passes: readonly ((program: Program) => Program)[] = [
@@ -14,6 +15,7 @@ const passes: readonly ((program: Program) => Program)[] = [
   hoistInvariants,
   reuseLoads,
   dropDeadCode,
+  narrowVectors,
   mergeNeighbours,
   dropDeadCode,
 ];

@@ -1,15 +1,26 @@
 /**
  * Neighbouring accesses of one block become one wider access where their alignment is provable: four loads of s[k] … s[k+3]
- * are one of 16 bytes. Loads move up to the first of them, stores down to the last, so nothing in between may touch the same
- * memory. Evidence: NVVM's load-store vectoriser and ptxas on kernels compiled with nvcc 13.0; shared arrays are merged even
- * when declared with their element's alignment, because the compiler itself lays them out. The merged access bears the line of
- * the last of them (H200: scan_blocks.cu:34 for stores, :57 for loads).
+ * are one of 16 bytes. It goes by bytes, not by type: a struct of a float and an int is read 8 bytes at once
+ * (H200: reduce_variants.cu:111). Evidence: machine code of some forty small kernels, nvcc 13.0, sm_90.
+ *
+ * - Loads: three of the four words of an aligned 16 bytes are enough (s[1], s[2], s[3] → LDS.128, the fourth is read too);
+ *   of two words both are needed, and they must be the first or the second half (s[1], s[2] → two loads).
+ * - Stores: only exact 16 or 8 bytes.
+ * - Elements of one or two bytes are merged only where the array is declared with an alignment of 4 or more, or is dynamic
+ *   (`__shared__ unsigned char s[1024]`: byte loads; with __align__(4): LDS.64).
+ * - Loads move up to the first of them, stores down to the last. A shared store between two shared loads keeps them apart, even
+ *   one to another array, and so does a shared load between stores; accesses of other spaces do not.
+ * - A merged load bears the line of the first of its parts (H200: scan_blocks.cu:57, fft_stages.cu:26), a merged store that of
+ *   the last (scan_blocks.cu:34).
  */
 import {
   bytesOf,
   type Instruction,
   type LoadInstruction,
   type Program,
+  type Register,
+  type RegisterInfo,
+  type ScalarType,
   type StoreInstruction,
 } from '../program/program';
 import { alignments } from './alignment';
@@ -23,80 +34,101 @@ interface Candidate {
   readonly bytes: number;
 }
 
+interface Work {
+  readonly program: Program;
+  readonly registers: RegisterInfo[];
+  readonly aligned: Uint16Array;
+}
+
 export function mergeNeighbours(program: Program): Program {
-  const aligned = alignments(program);
-  return {
-    ...program,
-    blocks: program.blocks.map((block) => ({
-      ...block,
-      instructions: mergeBlock(program, block.instructions, aligned),
-    })),
-  };
+  const work: Work = { program, registers: [...program.registers], aligned: alignments(program) };
+  const blocks = program.blocks.map((block) => ({ ...block, instructions: mergeBlock(work, block.instructions) }));
+  return { ...program, blocks, registers: work.registers };
 }
 
 const countOf = (i: Access): number => (i.op === 'load' ? i.dst.length : i.values.length);
 
-function mergeBlock(
-  program: Program,
-  instructions: readonly Instruction[],
-  aligned: Uint16Array,
-): readonly Instruction[] {
+function mergeBlock(work: Work, instructions: readonly Instruction[]): readonly Instruction[] {
+  const { program } = work;
   const groups = new Map<string, Candidate[]>();
   instructions.forEach((instruction, index) => {
     if (instruction.op !== 'load' && instruction.op !== 'store') return;
     const site = program.accesses[instruction.access];
     if (site.isVolatile || program.registers[instruction.address].role === 'variable') return;
-    const key = `${instruction.op}:${instruction.address}:${instruction.type}:${site.readOnly ?? false}`;
+    const key = `${instruction.op}:${instruction.address}:${site.readOnly ?? false}`;
     const candidate = { index, instruction, bytes: bytesOf[instruction.type] * countOf(instruction) };
     const list = groups.get(key);
     if (list) list.push(candidate);
     else groups.set(key, [candidate]);
   });
-  const replaced = new Map<number, Instruction | null>();
-  for (const group of groups.values())
-    if (group.length > 1) mergeGroup(program, instructions, group, aligned, replaced);
+  const replaced = new Map<number, readonly Instruction[]>();
+  for (const group of groups.values()) if (group.length > 1) mergeGroup(work, instructions, group, replaced);
   if (replaced.size === 0) return instructions;
-  return instructions.flatMap((instruction, index) => {
-    const other = replaced.get(index);
-    return other === undefined ? [instruction] : other === null ? [] : [other];
-  });
+  return instructions.flatMap((instruction, index) => replaced.get(index) ?? [instruction]);
 }
 
-/** Greedy from each aligned start: 16 bytes, then 8. */
+/** What is known of the register behind a group's addresses: register mod modulus is remainder. */
+function baseOf(work: Work, group: readonly Candidate[]): { modulus: number; remainder: number } {
+  let best = { modulus: work.aligned[group[0].instruction.address], remainder: 0 };
+  for (const { instruction } of group) {
+    const { aligned, offset } = instruction;
+    if (!aligned || aligned.modulus <= best.modulus) continue;
+    best = { modulus: aligned.modulus, remainder: modulo(aligned.remainder - offset, aligned.modulus) };
+  }
+  return best;
+}
+
+const modulo = (a: number, n: number): number => ((a % n) + n) % n;
+
+/** Greedy from each aligned start: 16 bytes, then 8, then less for small elements. */
 function mergeGroup(
-  program: Program,
+  work: Work,
   instructions: readonly Instruction[],
   group: readonly Candidate[],
-  aligned: Uint16Array,
-  replaced: Map<number, Instruction | null>,
+  replaced: Map<number, readonly Instruction[]>,
 ): void {
+  const base = baseOf(work, group);
   const byOffset = new Map<number, Candidate>();
   for (const c of group) if (!byOffset.has(c.instruction.offset)) byOffset.set(c.instruction.offset, c);
-  const base = aligned[group[0].instruction.address];
-  const offsets = [...byOffset.keys()].sort((a, b) => a - b);
-  for (const start of offsets) {
-    for (const width of [16, 8, 4]) {
-      const run = runFrom(byOffset, start, width);
-      if (!run || Math.min(base, alignmentOfOffset(start)) < width || run.some((c) => replaced.has(c.index))) continue;
-      if (!mayMove(program, instructions, run)) continue;
-      apply(run, replaced);
-      break;
+  const small = mergesSmall(work.program, group);
+  for (const width of [16, 8, 4, 2]) {
+    if (width > base.modulus) continue;
+    const starts = new Set([...byOffset.keys()].map((offset) => offset - modulo(offset + base.remainder, width)));
+    for (const start of [...starts].sort((a, b) => a - b)) {
+      const run = within(byOffset, start, width).filter((c) => !replaced.has(c.index));
+      if (!isMergeable(run, start, width, small) || !mayMove(work.program, instructions, run)) continue;
+      apply(work, run, start, width, replaced);
     }
   }
 }
 
-const alignmentOfOffset = (offset: number): number => (offset === 0 ? 256 : offset & -offset);
+/** Whether elements of one or two bytes are merged too. */
+function mergesSmall(program: Program, group: readonly Candidate[]): boolean {
+  const { object } = program.accesses[group[0].instruction.access];
+  const known = object === undefined ? undefined : program.objects[object];
+  return known !== undefined && (known.isDynamic || known.alignment >= 4);
+}
 
-/** Consecutive accesses that fill exactly `width` bytes from `start`. */
-function runFrom(byOffset: ReadonlyMap<number, Candidate>, start: number, width: number): Candidate[] | undefined {
+/** The accesses that lie in [start, start + width), by offset, none overlapping another. */
+function within(byOffset: ReadonlyMap<number, Candidate>, start: number, width: number): Candidate[] {
   const run: Candidate[] = [];
   for (let at = start; at < start + width; ) {
     const next = byOffset.get(at);
-    if (!next || next.bytes > start + width - at) return undefined;
-    run.push(next);
-    at += next.bytes;
+    if (next && at + next.bytes <= start + width) {
+      run.push(next);
+      at += next.bytes;
+    } else at++;
   }
-  return run.length > 1 ? run : undefined;
+  return run;
+}
+
+function isMergeable(run: readonly Candidate[], start: number, width: number, small: boolean): boolean {
+  if (run.length < 2) return false;
+  const covered = run.reduce((n, c) => n + c.bytes, 0);
+  const smallest = Math.min(...run.map((c) => bytesOf[c.instruction.type]));
+  if (smallest < 4) return small && covered === width;
+  void start;
+  return covered === width || (run[0].instruction.op === 'load' && width === 16 && covered === 12);
 }
 
 /** Nothing between the first and the last of them may touch the same memory. */
@@ -109,13 +141,13 @@ function mayMove(program: Program, instructions: readonly Instruction[], run: re
   for (let k = Math.min(...indices) + 1; k < Math.max(...indices); k++) {
     if (members.has(k)) continue;
     const other = instructions[k];
-    if (other.op === 'barrier') return false;
+    if (other.op === 'barrier' || other.op === 'asyncCopy') return false;
     if (other.op === 'atomic' && mayTouch(program, site, program.accesses[other.access])) return false;
-    if (other.op === 'asyncCopy') return false;
-    const writes = other.op === 'store';
-    const reads = other.op === 'load' && !isLoad;
-    if ((writes || reads) && mayTouch(program, site, program.accesses[other.access]) && !disjoint(other, run))
-      return false;
+    const crosses = other.op === 'store' || (other.op === 'load' && !isLoad);
+    if (!crosses) continue;
+    const otherSite = program.accesses[other.access];
+    if (site.space === 'shared' && otherSite.space === 'shared') return false;
+    if (mayTouch(program, site, otherSite) && !disjoint(other, run)) return false;
   }
   return true;
 }
@@ -129,22 +161,89 @@ function disjoint(other: Access, run: readonly Candidate[]): boolean {
   );
 }
 
-function apply(run: readonly Candidate[], replaced: Map<number, Instruction | null>): void {
+function apply(
+  work: Work,
+  run: readonly Candidate[],
+  start: number,
+  width: number,
+  replaced: Map<number, readonly Instruction[]>,
+): void {
   const first = run.reduce((a, b) => (b.index < a.index ? b : a));
   const last = run.reduce((a, b) => (b.index > a.index ? b : a));
-  for (const c of run) replaced.set(c.index, null);
-  const start = run[0].instruction;
-  if (start.op === 'load') {
-    replaced.set(first.index, {
-      ...start,
-      access: last.instruction.access,
-      dst: run.flatMap((c) => (c.instruction.op === 'load' ? c.instruction.dst : [])),
-    });
-  } else {
-    replaced.set(last.index, {
-      ...start,
-      access: last.instruction.access,
-      values: run.flatMap((c) => (c.instruction.op === 'store' ? c.instruction.values : [])),
+  for (const c of run) replaced.set(c.index, []);
+  if (first.instruction.op === 'load') replaced.set(first.index, wideLoad(work, run, first.instruction, start, width));
+  else replaced.set(last.index, wideStore(work, run, last.instruction, start));
+}
+
+/** One element type for all: their own, or unsigned integers of their size. */
+function commonType(run: readonly Candidate[]): ScalarType {
+  const types = run.map((c) => c.instruction.type);
+  if (types.every((t) => t === types[0])) return types[0];
+  const size = Math.min(...types.map((t) => bytesOf[t]));
+  return size === 8 ? 'u64' : size === 4 ? 'u32' : size === 2 ? 'u16' : 'u8';
+}
+
+function temporary(work: Work, type: ScalarType): Register {
+  work.registers.push({ type, role: 'temporary' });
+  return work.registers.length - 1;
+}
+
+function wideLoad(
+  work: Work,
+  run: readonly Candidate[],
+  first: Access,
+  start: number,
+  width: number,
+): readonly Instruction[] {
+  const type = commonType(run);
+  const size = bytesOf[type];
+  const dst: Register[] = Array.from({ length: width / size }, () => -1);
+  const behind: Instruction[] = [];
+  for (const { instruction } of run) {
+    if (instruction.op !== 'load') continue;
+    instruction.dst.forEach((d, k) => {
+      const at = (instruction.offset - start + k * bytesOf[instruction.type]) / size;
+      if (instruction.type === type) dst[at] = d;
+      else if (bytesOf[instruction.type] === size) {
+        dst[at] = temporary(work, type);
+        behind.push({ op: 'unary', fn: 'bitcast', type: instruction.type, from: type, dst: d, a: dst[at] });
+      } else behind.push({ op: 'unknown', dst: d, reason: 'part of an access of several types' });
     });
   }
+  const filled = dst.map((d) => (d < 0 ? temporary(work, type) : d));
+  const load: LoadInstruction = {
+    op: 'load',
+    type,
+    dst: filled,
+    address: first.address,
+    offset: start,
+    access: first.access,
+  };
+  return [load, ...behind];
+}
+
+function wideStore(work: Work, run: readonly Candidate[], last: Access, start: number): readonly Instruction[] {
+  const type = commonType(run);
+  const size = bytesOf[type];
+  const before: Instruction[] = [];
+  const values = run.flatMap(({ instruction }) => {
+    if (instruction.op !== 'store') return [];
+    if (instruction.type === type) return [...instruction.values];
+    return instruction.values.flatMap((value) => {
+      const parts = Array.from({ length: bytesOf[instruction.type] / size }, () => temporary(work, type));
+      if (parts.length === 1)
+        before.push({ op: 'unary', fn: 'bitcast', type, from: instruction.type, dst: parts[0], a: value });
+      else for (const dst of parts) before.push({ op: 'unknown', dst, reason: 'part of an access of several types' });
+      return parts;
+    });
+  });
+  const store: StoreInstruction = {
+    op: 'store',
+    type,
+    values,
+    address: last.address,
+    offset: start,
+    access: last.access,
+  };
+  return [...before, store];
 }

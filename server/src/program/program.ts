@@ -185,6 +185,12 @@ export type Instruction =
 
 export type WorkUnit = 'tensor' | 'special' | 'other';
 
+/** What a type promises of an address: (address + offset) mod `modulus` is `remainder`. Both in bytes, modulus a power of two. */
+export interface Alignment {
+  readonly modulus: number;
+  readonly remainder: number;
+}
+
 /** One machine access of `type` × dst.length consecutive elements from byte address `address + offset`. */
 export interface LoadInstruction {
   readonly op: 'load';
@@ -193,6 +199,7 @@ export interface LoadInstruction {
   readonly address: Register;
   readonly offset: number;
   readonly access: number;
+  readonly aligned?: Alignment;
 }
 export interface StoreInstruction {
   readonly op: 'store';
@@ -201,6 +208,7 @@ export interface StoreInstruction {
   readonly address: Register;
   readonly offset: number;
   readonly access: number;
+  readonly aligned?: Alignment;
 }
 export interface AtomicInstruction {
   readonly op: 'atomic';
