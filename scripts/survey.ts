@@ -264,9 +264,12 @@ function summary(results: readonly FileResult[], launched: ReadonlySet<string>) 
     p95: percentile(times, 0.95),
     max: times[times.length - 1] ?? 0,
     slowFiles: results.filter((r) => r.milliseconds > slowFile).length,
-    crashes: results.filter((r) => r.crash !== undefined).length,
+    crashes: results.filter((r) => r.crash !== undefined).length + kernels.filter(failed).length,
   };
 }
+
+/** A defect of ours that was caught at the kernel. */
+const failed = (kernel: KernelResult): boolean => /^the analysis failed/.test(kernel.problem ?? '');
 
 const percent = (part: number, whole: number): string => (whole === 0 ? '-' : `${((100 * part) / whole).toFixed(1)} %`);
 

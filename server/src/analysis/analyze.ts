@@ -1,5 +1,4 @@
 /** Entry of the analysis: a file's text in, its report out. Never throws; what is not understood is in the report. */
-import type { ExecutionBudget } from '../execute/execution';
 import { capability } from '../hardware/capabilities';
 import { memoryModel } from '../hardware/memory-model';
 import { type Annotation, readAnnotations } from '../launch/annotation';
@@ -23,6 +22,7 @@ import { findingsOf } from '../rules/findings';
 import type { TriedPadding } from '../rules/rule';
 import { suppressed } from '../rules/suppression';
 import { launchBoundsOf } from './bounds';
+import { Effort } from './effort';
 import { type Fingerprint, Fingerprints } from './fingerprint';
 import { type FoundKernel, findKernels } from './kernels';
 import { type PlannedLaunch, planLaunches } from './launch-plan';
@@ -39,6 +39,8 @@ export interface Analyzer {
 /** Everything known of one kernel, with token positions of the unit it was made from. */
 interface KernelResult {
   readonly fingerprint: Fingerprint;
+  /** Warp instructions executed for it. */
+  readonly cost: number;
   /** Paddings tried for this text, so that they are not tried again at every key press elsewhere. */
   readonly tried: Map<string, TriedPadding | undefined>;
   readonly launches: readonly {
@@ -48,7 +50,6 @@ interface KernelResult {
   }[];
 }
 
-const BUDGET: ExecutionBudget = { warpInstructions: 3_000_000, blocks: 64 };
 const CACHE_SIZE = 512;
 
 export function createAnalyzer(): Analyzer {
@@ -74,6 +75,7 @@ interface Unit {
   readonly launches: readonly Launch[];
   readonly annotations: ReadonlyMap<FoundKernel, Annotation>;
   readonly fingerprints: Fingerprints;
+  readonly effort: Effort;
   readonly locate: (first: number, last: number) => Location;
 }
 
@@ -101,6 +103,7 @@ function analyzeUnit(
     launches: matchLaunches(context, kernels, found),
     annotations: readAnnotations(kernels, source.comments),
     fingerprints: new Fingerprints(tree, source.tokens),
+    effort: new Effort(wanted.length),
     locate,
   };
   const reports: KernelReport[] = [];
@@ -252,9 +255,12 @@ function kernelResult(
     results.delete(key);
     const moved = shifted(known, fingerprint, plans);
     results.set(key, moved);
+    unit.effort.kernel(plans.length);
+    unit.effort.charge(known.cost);
     return moved;
   }
   const programs = new Map<string, Program>();
+  const effort = unit.effort.kernel(plans.length);
   const launches = plans.map((plan) => {
     const templateArguments = instanceArguments(unit, kernel, plan).values;
     const instance = templateArguments.map(argumentKey).join(',');
@@ -267,11 +273,13 @@ function kernelResult(
     const simulation = simulateLaunch(program, plan, model, {
       assume: options.assume,
       parameterNames: kernel.declaration.parameters.map((p) => p.name),
-      budget: { ...BUDGET, cancelled: unit.request.cancelled },
+      effort,
+      cancelled: unit.request.cancelled,
     });
     return { plan, program, simulation };
   });
-  const result: KernelResult = { fingerprint, tried: new Map(), launches };
+  unit.effort.charge(effort.spent);
+  const result: KernelResult = { fingerprint, cost: effort.spent, tried: new Map(), launches };
   if (!unit.request.cancelled?.()) remember(results, key, result);
   return result;
 }

@@ -1,10 +1,11 @@
 /** One launch of one kernel: executed for its known values, or for the samples of what is unknown. */
 import { execute } from '../execute/execute';
-import type { Execution, ExecutionBudget, LaunchShape } from '../execute/execution';
+import type { Execution, LaunchShape } from '../execute/execution';
 import type { MemoryModel } from '../hardware/memory-model';
 import { dependencies } from '../program/dependence';
 import type { Program } from '../program/program';
 import type { Assumption } from '../report/report';
+import type { KernelEffort } from './effort';
 import type { PlannedLaunch, Triple } from './launch-plan';
 import { assumedGrid, resolveInputs, SAMPLES } from './sampling';
 
@@ -27,7 +28,8 @@ export interface Simulation {
 export interface SimulationOptions {
   readonly assume: ReadonlyMap<string, number>;
   readonly parameterNames: readonly (string | undefined)[];
-  readonly budget: ExecutionBudget;
+  readonly effort: KernelEffort;
+  readonly cancelled?: () => boolean;
 }
 
 export function simulateLaunch(
@@ -42,7 +44,7 @@ export function simulateLaunch(
   const samples = [first.sample];
   if (needsSamples) {
     for (let i = 1; i < SAMPLES.length; i++) {
-      if (options.budget.cancelled?.()) break;
+      if (options.cancelled?.()) break;
       samples.push(runSample(program, plan, model, options, i).sample);
     }
   }
@@ -68,7 +70,9 @@ function runSample(
     dynamicSharedBytes: plan.dynamicSharedBytes,
     inputs: resolved.values,
   };
-  const execution = execute(program, shape, model, options.budget);
+  const budget = { ...options.effort.budget(sample === 0), cancelled: options.cancelled };
+  const execution = execute(program, shape, model, budget);
+  options.effort.charge(execution.simulatedWarpInstructions);
   const assumptions = [...plan.assumptions, ...resolved.assumptions];
   if (!plan.grid) assumptions.push({ name: 'gridDim.x', value: grid[0], origin: 'assumed' });
   return { sample: { shape, execution, assumptions }, sampled: resolved.sampled };
