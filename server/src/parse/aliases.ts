@@ -5,7 +5,7 @@ import { declarationScope, Name, type NameEntry } from './names';
 import type { Parser } from './parser';
 import { parseQualifiedName } from './qualified-names';
 import { resolveName } from './records';
-import { skipDeclaration } from './recovery';
+import { atLikelyDeclaration, skipDeclaration } from './recovery';
 import { SpecifierSet, skipAttributes } from './specifiers';
 import type { TemplateHead } from './template-head';
 import { parseTypeId } from './types';
@@ -19,7 +19,7 @@ export function parseTypedefs(p: Parser, base: TypeNode, into: Declaration[], fi
     const name = declarator.name?.parts.at(-1)?.name;
     if (!name) {
       p.report(start, Math.max(start, p.last), "the typedef's name is missing");
-      skipDeclaration(p, start);
+      if (!atLikelyDeclaration(p)) skipDeclaration(p, start);
       return;
     }
     declareAlias(p, name, type, false);

@@ -13,7 +13,7 @@ export function startsDeclarationAlways(tokens: TokenStream, index: number, insi
   const previous = index > 0 ? text[index - 1] : ';';
   switch (text[index]) {
     case '__global__':
-      return inside ? previous !== ']' : !continuesHead(tokens, index - 1);
+      return inside || !continuesHead(tokens, index - 1);
     case 'template':
       return previous !== '.' && previous !== '->' && previous !== '::' && !isTemplateTemplate(tokens, index, previous);
     case 'namespace':
@@ -45,23 +45,48 @@ function isTemplateTemplate(tokens: TokenStream, index: number, previous: string
   return false;
 }
 
-const definitionWords = new Set([
-  ...['template', 'namespace', 'typedef', 'using', 'extern', '__global__', '__device__', '__host__', '__constant__'],
-  ...['__managed__', '__forceinline__', '__inline__', 'inline'],
+/** Words that begin no statement in a function. */
+const outsideWords = new Set([
+  ...[
+    'template',
+    'namespace',
+    '__global__',
+    '__device__',
+    '__host__',
+    '__constant__',
+    '__managed__',
+    '__forceinline__',
+  ],
+  ...['__inline__', 'inline'],
 ]);
+/** Words that may begin a local declaration as well. */
+const likelyWords = new Set(['typedef', 'using', 'extern']);
 const maxHeadTokens = 400;
 
+/** How sure it is that a token begins a declaration outside functions. */
+export type DefinitionStart = 'no' | 'likely' | 'certain';
+
 /**
- * Whether a token at a line's start looks like the first of a definition outside functions: `int main(…`,
- * `struct X {`, `static __device__ float f(…`. Used only where brackets do not match, for lines at the left margin.
+ * Whether a token at a line's start looks like the first of a definition outside functions: `int main(…) {`,
+ * `struct X {`, `__device__ float f(…`. Used only where brackets do not match, for lines at the left margin. What may
+ * also begin a local declaration is only likely.
  */
-export function startsDefinition(tokens: TokenStream, classes: Uint16Array, index: number): boolean {
+export function startsDefinition(tokens: TokenStream, classes: Uint16Array, index: number): DefinitionStart {
+  const { text } = tokens;
+  if (tokens.kind[index] !== TokenKind.identifier || classes[index] & Word.statement) return 'no';
+  if (outsideWords.has(text[index])) return text[index + 1] === '(' || text[index - 1] === ']' ? 'no' : 'certain';
+  if (likelyWords.has(text[index])) return 'likely';
+  if (classes[index] & Word.recordKey && isRecordStart(text, index)) return 'likely';
+  return isFunctionStart(tokens, classes, index) ? 'certain' : 'no';
+}
+
+function isRecordStart(text: readonly string[], index: number): boolean {
+  return text[index + 2] === '{' || text[index + 2] === ':' || text[index + 1] === '{';
+}
+
+/** Names, then a parameter list with a body behind it: no function stands in a function. */
+function isFunctionStart(tokens: TokenStream, classes: Uint16Array, index: number): boolean {
   const { text, count } = tokens;
-  if (tokens.kind[index] !== TokenKind.identifier) return false;
-  if (definitionWords.has(text[index])) return text[index + 1] !== '(';
-  if (classes[index] & Word.statement) return false;
-  if (classes[index] & Word.recordKey)
-    return text[index + 2] === '{' || text[index + 2] === ':' || text[index + 1] === '{';
   let names = 0;
   for (let i = index; i < Math.min(count, index + maxHeadTokens); i++) {
     const spelling = text[i];

@@ -162,11 +162,30 @@ function anchorWithin(tokens: TokenStream, opener: number, end: number): boolean
   return false;
 }
 
+/** How many braces of functions and statements are followed by a line that is indented further than their own, and how many are not. */
+function countIndented(tokens: TokenStream): { indented: number; flush: number } {
+  const count = { indented: 0, flush: 0 };
+  for (let i = 0; i + 1 < tokens.count; i++) {
+    if (
+      tokens.text[i] !== '{' ||
+      tokens.text[i - 1] !== ')' ||
+      tokens.text[i + 1] === '}' ||
+      !(tokens.flags[i + 1] & TokenFlag.lineStart)
+    )
+      continue;
+    if (columnOf(tokens, i + 1) > columnOf(tokens, i)) count.indented++;
+    else count.flush++;
+  }
+  return count;
+}
+
 /** Pairs the brackets of a text in which they do not match, function by function. */
 class Repair {
   private readonly result: Pairing;
   /** Open namespaces and records, and where a record has to end if it is not closed. */
   private readonly outer: { readonly opener: number; readonly kind: BraceKind; readonly limit: number }[] = [];
+
+  private indentation: { readonly indented: number; readonly flush: number } | undefined;
 
   constructor(
     private readonly tokens: TokenStream,
@@ -175,6 +194,12 @@ class Repair {
     private readonly whole: Pairing,
   ) {
     this.result = emptyPairing(tokens.count);
+  }
+
+  /** Whether nearly all blocks of the unit that begin a line are indented. */
+  private get indentsBodies(): boolean {
+    this.indentation ??= countIndented(this.tokens);
+    return this.indentation.indented > 3 * this.indentation.flush;
   }
 
   run(): Brackets {
@@ -220,7 +245,7 @@ class Repair {
     const { text } = this.tokens;
     const partner = this.whole.matched[opener] ? this.whole.end[opener] : -1;
     const bound = partner >= 0 ? partner : this.tokens.count - 1;
-    const anchor = this.firstAnchor(opener, bound, this.headColumn(head));
+    const anchor = this.firstAnchor(opener, bound, this.headColumn(head), true);
     if (partner >= 0 && anchor < 0) return this.region(opener, partner);
     // unclosed: it ends where the next declaration, the statement's end or the body begins
     const stop = anchor >= 0 ? anchor : bound;
@@ -263,7 +288,9 @@ class Repair {
     if (aligned < partner) return columnOf(this.tokens, partner) === column;
     // an indented `}` before the aligned one: one brace too many, unless a new definition follows it
     for (let i = partner + 1; i < aligned; i++) {
-      if (this.tokens.flags[i] & TokenFlag.lineStart && startsDefinition(this.tokens, this.classes, i)) return true;
+      if (this.tokens.flags[i] & TokenFlag.lineStart && startsDefinition(this.tokens, this.classes, i) !== 'no') {
+        return true;
+      }
     }
     return columnOf(this.tokens, partner) === column;
   }
@@ -307,17 +334,20 @@ class Repair {
 
   /**
    * First token in (opener, to) that must begin a new declaration: by its kind, or because it looks like a definition and
-   * stands no further right than the line the enclosing one began on, while its body is indented.
+   * stands no further right than the line the enclosing one began on.
    */
-  private firstAnchor(opener: number, to: number, column: number): number {
+  private firstAnchor(opener: number, to: number, column: number, inParentheses = false): number {
     const { flags } = this.tokens;
-    let indented = false;
+    let indented = inParentheses || this.indentsBodies;
     for (let i = opener + 1; i < to; i++) {
       if (startsDeclarationAlways(this.tokens, i, true)) return i;
       if (!(flags[i] & TokenFlag.lineStart)) continue;
-      const atMargin = columnOf(this.tokens, i) <= column;
-      if (!atMargin) indented = true;
-      else if (indented && startsDefinition(this.tokens, this.classes, i)) return i;
+      if (columnOf(this.tokens, i) > column) {
+        indented = true;
+        continue;
+      }
+      const start = startsDefinition(this.tokens, this.classes, i);
+      if (start === 'certain' || (start === 'likely' && indented)) return i;
     }
     return -1;
   }

@@ -90,11 +90,11 @@ function parseBlockOfDeclarations(p: Parser, place: DeclarationPlace, into: Decl
 export function parseDeclarations(p: Parser, place: DeclarationPlace, into: Declaration[]): void {
   while (!p.atEnd) {
     const before = p.pos;
-    parseDeclaration(p, place, into);
+    const isCloser = p.at('}') || p.at(')') || p.at(']');
+    if (!isCloser) parseDeclaration(p, place, into);
     parseDeferredBodies(p);
     if (p.pos === before) {
-      // a closing bracket without partner, or a token of no declaration
-      const reason = p.at('}') ? "this '}' closes nothing" : `${nameOfToken(p)} begins no declaration`;
+      const reason = isCloser ? `this '${p.tok}' closes nothing` : `${nameOfToken(p)} begins no declaration`;
       p.next();
       unknownDeclaration(p, into, before, reason);
     }
@@ -177,6 +177,11 @@ function parseSimpleDeclaration(
     return;
   }
   const { type } = specifiers;
+  if ((type?.kind === 'record' || type?.kind === 'enum') && (p.atEnd || atLikelyDeclaration(p))) {
+    p.report(p.last, p.last, "';' is missing behind this type");
+    declareType(p, into, specifiers, first, head);
+    return;
+  }
   if (set.isTypedef) {
     if (type) parseTypedefs(p, type, into, first);
     else giveUp(p, into, first, start);

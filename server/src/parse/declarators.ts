@@ -90,7 +90,7 @@ export function parseDeclarator(p: Parser, base: TypeNode, place: DeclaratorPlac
   if (!p.enterLevel()) {
     p.leaveLevel();
     p.report(p.pos, p.limit - 1, 'nested too deeply');
-    p.jump(p.limit);
+    p.skipToGroupEnd();
     return emptyDeclarator(base, specifiers);
   }
   skipAttributes(p, specifiers);

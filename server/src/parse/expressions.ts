@@ -109,7 +109,7 @@ function abandonChain(p: Parser, first: number): Expression {
 
 function tooDeep(p: Parser): Expression {
   const first = p.pos;
-  p.jump(p.limit);
+  p.skipToGroupEnd();
   return unknownExpression(p, first, 'nested too deeply');
 }
 

@@ -32,6 +32,11 @@ export class Scope {
     readonly kind: 'namespace' | 'record' | 'template' | 'block',
   ) {}
 
+  /** Whether nothing is declared in it. */
+  get isEmpty(): boolean {
+    return this.names === undefined && this.opened === undefined;
+  }
+
   own(name: string): NameEntry | undefined {
     return this.names?.get(name);
   }

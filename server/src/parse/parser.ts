@@ -188,6 +188,25 @@ export class Parser {
     return { open, outer, inAngles };
   }
 
+  /** Gives up on what is nested too deeply: goes to the next `;` or the end of the group or template argument list. */
+  skipToGroupEnd(): void {
+    let open = 0;
+    let i = this.pos;
+    for (; i < this.limit && this.text[i] !== ';'; i++) {
+      const text = this.text[i];
+      if (text === '(' || text === '[' || text === '{') i = Math.max(i, this.afterGroup(i) - 1);
+      else if (!this.inAngles) continue;
+      else if (text === '<') open++;
+      else if (/^>+$/.test(text)) {
+        if (text.length > open) break;
+        open -= text.length;
+      }
+    }
+    this.jump(Math.min(i, this.limit));
+    // what closes the lists that were skipped
+    if (open > 0 && this.tok[0] === '>') this.splitToken(open);
+  }
+
   /** Steps out behind the group's end. What was left of it is reported, unless `silently`. */
   leave(group: Group, silently = false): void {
     if (this.pos < this.limit && !silently) this.report(this.pos, this.limit - 1, 'this was not understood');

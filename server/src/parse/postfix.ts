@@ -13,7 +13,7 @@ export function parsePostfix(p: Parser): Expression {
   let operand = parsePrimary(p);
   for (let count = 0; ; count++) {
     if (count > maxChain) {
-      p.jump(p.limit);
+      p.skipToGroupEnd();
       return unknownExpression(p, operand.first, 'too long a chain of calls and members');
     }
     const { first } = operand;

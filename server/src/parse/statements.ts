@@ -92,6 +92,7 @@ function dispatch(p: Parser): Statement {
     if (p.at('[') || p.at('__attribute__')) skipAttributes(p, new SpecifierSet());
     const parser = statementParsers.get(p.tok);
     if (parser) return parser(p);
+    if (p.at('#')) return parseExpandedPragma(p);
   }
   return atDeclaration(p) ? parseDeclarationStatement(p) : parseSimpleStatement(p);
 }
@@ -107,6 +108,20 @@ export function parseSubStatement(p: Parser): Statement {
     if ((statement.kind !== 'label' && statement.kind !== 'case') || p.atEnd) break;
   }
   return body.length === 1 ? body[0] : { kind: 'compound', body, first, last: p.last };
+}
+
+/** `#pragma unroll` out of a macro: no directive to the standard, but nvcc takes it. It ends with the macro's line. */
+function parseExpandedPragma(p: Parser): Statement {
+  const first = p.pos;
+  p.next();
+  const words: string[] = [];
+  while (!p.atEnd && !p.startsLine(p.pos) && !p.at('for') && !p.at('while') && !p.at('do')) {
+    words.push(p.tok);
+    p.next();
+  }
+  if (words[0] === 'pragma') p.pragmas.set(p.pos, words.slice(1).join(' '));
+  else p.report(first, Math.max(first, p.last), "'#' begins no statement");
+  return { kind: 'empty', first, last: Math.max(first, p.last) };
 }
 
 function parseEmpty(p: Parser): Statement {
@@ -212,8 +227,14 @@ function parseIf(p: Parser): Statement {
   for (;;) {
     heads.push(parseIfHead(p));
     if (!p.eat('else')) break;
-    if (!p.at('if') || heads.length > maxChain) {
+    if (!p.at('if')) {
       otherwise = parseSubStatement(p);
+      break;
+    }
+    if (heads.length >= maxChain) {
+      const { pos } = p;
+      p.jump(p.limit);
+      otherwise = unknownStatement(p, pos, `more than ${maxChain} conditions in one chain`);
       break;
     }
   }
@@ -229,7 +250,8 @@ function parseIf(p: Parser): Statement {
 function parseIfHead(p: Parser): IfHead {
   const first = p.pos;
   p.next();
-  p.scope = new Scope(p.scope, 'block');
+  const outer = p.scope;
+  p.scope = new Scope(outer, 'block');
   const isConstexpr = p.eat('constexpr');
   if (p.at('!') && p.peek(1) === 'consteval') p.next();
   if (p.at('consteval')) {
@@ -240,6 +262,8 @@ function parseIfHead(p: Parser): IfHead {
     return { first, isConstexpr: true, condition, then };
   }
   const { initializer, condition } = parseCondition(p);
+  // what the header declares is known in the else branches too; else nothing has to be kept for them
+  if (p.scope.isEmpty) p.scope = outer;
   skipAttributes(p, new SpecifierSet());
   const then = withScope(p, () => parseSubStatement(p));
   return { first, isConstexpr, initializer, condition, then };

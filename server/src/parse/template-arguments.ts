@@ -19,7 +19,7 @@ export function parseTemplateArguments(p: Parser): TemplateArgument[] {
       list.push(parseTemplateArgument(p));
       if (!p.eat(',')) break;
     }
-  } else list.push(skipDeepList(p, end));
+  } else list.push(skipDeepList(p));
   p.leaveLevel();
   p.inAngles = outer;
   if (p.tok[0] === '>') p.splitToken(1);
@@ -27,9 +27,9 @@ export function parseTemplateArguments(p: Parser): TemplateArgument[] {
   return list;
 }
 
-function skipDeepList(p: Parser, end: number): TemplateArgument {
+function skipDeepList(p: Parser): TemplateArgument {
   const first = p.pos;
-  if (end >= 0) p.jump(Math.max(p.pos, (end >> 2) - 1));
+  p.skipToGroupEnd();
   const expression = unknownExpression(p, first, 'template arguments nested too deeply');
   return { first, last: Math.max(first, p.last), expression, pack: false };
 }

@@ -1,11 +1,14 @@
 /** Template headers, explicit instantiations and constraints. */
+
+import { startsDeclarationAlways, startsDefinition } from './anchors';
 import type { Declaration, TemplateArgument, TemplateParameter } from './ast';
-import { parseDeclaration } from './declarations';
+import { parseDeclaration, unknownDeclaration } from './declarations';
 import { parseDeclarator } from './declarators';
 import { parseAssignment } from './expressions';
 import { nameOfToken } from './failures';
 import { Name, Scope } from './names';
 import type { Parser } from './parser';
+import { skipDeclaration } from './recovery';
 import { scanName, textAt } from './scan';
 import { type DeclarationPlace, TemplateHead } from './template-head';
 import { parseSpecifiers, parseTypeId } from './types';
@@ -14,9 +17,29 @@ import { Word } from './words';
 /** A declaration that begins with `template`. */
 export function parseTemplate(p: Parser, place: DeclarationPlace, into: Declaration[], outer?: TemplateHead): void {
   const first = outer?.first ?? p.pos;
+  if (!p.enterLevel()) {
+    skipDeclaration(p, p.pos + 1);
+    unknownDeclaration(p, into, first, 'nested too deeply');
+  } else parseTemplateRest(p, place, into, first, outer);
+  p.leaveLevel();
+}
+
+function parseTemplateRest(
+  p: Parser,
+  place: DeclarationPlace,
+  into: Declaration[],
+  first: number,
+  outer: TemplateHead | undefined,
+): void {
   p.next();
   if (!p.at('<')) {
     parseInstantiation(p, place, into, first);
+    return;
+  }
+  const stop = unclosedHeaderEnd(p);
+  if (stop >= 0) {
+    p.jump(stop);
+    unknownDeclaration(p, into, first, 'the template parameters are not closed');
     return;
   }
   const scope = p.scope;
@@ -35,11 +58,38 @@ function parseInstantiation(p: Parser, place: DeclarationPlace, into: Declaratio
   const inner: Declaration[] = [];
   parseDeclaration(p, place, inner);
   for (const declaration of inner) {
-    const isDefinition = declaration.kind === 'function' && declaration.body !== undefined;
-    const isUnknown = declaration.kind === 'unknownDeclaration';
-    if (isDefinition || isUnknown) into.push(declaration);
+    if (!isInstance(declaration)) into.push(declaration);
     else into.push({ kind: 'instantiation', declaration, first, last: Math.max(declaration.last, first) });
   }
+}
+
+function isInstance(declaration: Declaration): boolean {
+  if (declaration.kind === 'function') return declaration.body === undefined;
+  if (declaration.kind === 'record') return declaration.members === undefined;
+  return declaration.kind === 'variable';
+}
+
+/**
+ * If the list at the parser's `<` is never closed, the token to go on at: where a line begins a definition. -1 if all
+ * is well.
+ */
+function unclosedHeaderEnd(p: Parser): number {
+  let depth = 0;
+  let i = p.pos;
+  for (; i < p.limit; i++) {
+    const text = p.text[i];
+    if (text === '<') depth++;
+    else if (text[0] === '>' && text !== '>' && text !== '>>' && text !== '>>>') depth--;
+    else if (text[0] === '>') depth -= text.length;
+    else if (text === ';' || text === '{' || text === '}' || text === '__global__') break;
+    else if (text === 'template' && startsDeclarationAlways(p.tokens, i, true)) break;
+    else if (text === '(' || text === '[') i = p.afterGroup(i) - 1;
+    if (depth <= 0) return -1;
+  }
+  for (let start = p.pos + 1; start < i; start++) {
+    if (p.startsLine(start) && startsDefinition(p.tokens, p.classes, start) !== 'no') return start;
+  }
+  return i;
 }
 
 /** `<typename T, int N = 4, template <class> class C, typename... Ts>`; declares the names in the current scope. */
@@ -48,11 +98,16 @@ export function parseTemplateParameters(p: Parser): TemplateParameter[] {
   const outer = p.inAngles;
   p.inAngles = true;
   p.next();
+  if (!p.enterLevel()) {
+    p.report(p.pos, p.pos, 'nested too deeply');
+    p.skipToGroupEnd();
+  }
   while (!p.atEnd && p.tok[0] !== '>') {
     const before = p.pos;
     list.push(parseTemplateParameter(p));
     if (p.pos === before || !p.eat(',')) break;
   }
+  p.leaveLevel();
   p.inAngles = outer;
   if (p.tok[0] === '>') p.splitToken(1);
   else p.report(p.pos, p.pos, `the template parameters are not closed before ${nameOfToken(p)}`);

@@ -34,19 +34,27 @@ interface TypeDraft {
 /** Reads declaration specifiers up to the declarator. */
 export function parseSpecifiers(p: Parser, place: SpecifierPlace, set = new SpecifierSet()): DeclarationSpecifiers {
   const first = p.pos;
+  if (!p.enterLevel()) {
+    p.leaveLevel();
+    return { first, set, type: tooDeep(p, first) };
+  }
+  const type = parseSpecifierSequence(p, place, set);
+  p.leaveLevel();
+  return { first, set, type };
+}
+
+function parseSpecifierSequence(p: Parser, place: SpecifierPlace, set: SpecifierSet): TypeNode | undefined {
+  const first = p.pos;
   const draft: TypeDraft = { words: undefined, type: undefined, isConst: false, isVolatile: false, first: -1 };
   while (!p.atEnd) {
     const word = p.word;
     if (word & Word.specifier || p.at('[')) {
-      if (place !== 'type' && p.pos > first && p.at('__global__') && p.startsLine(p.pos)) {
-        if (place !== 'namespace' || set.value.isGlobal || hasType(draft)) break;
-      }
+      if (p.pos > first && p.startsLine(p.pos) && beginsNext(p, place, set, draft)) break;
       if (!parseSpecifier(p, set)) break;
     } else if (word & Word.qualifier) {
       readQualifier(p, draft, set);
     } else if (word & Word.typeWord) {
-      if (draft.type) break;
-      readTypeWord(p, draft);
+      if (draft.type || !readTypeWord(p, draft)) break;
     } else if (!hasType(draft) && word & Word.recordKey) {
       startType(p, draft);
       draft.type = p.at('enum') ? parseEnum(p, set) : parseRecord(p, set);
@@ -55,7 +63,13 @@ export function parseSpecifiers(p: Parser, place: SpecifierPlace, set = new Spec
       skipMacro(p);
     } else if (!parseTypeOrMacro(p, draft, place)) break;
   }
-  return { first, set, type: finishType(p, draft) };
+  return finishType(p, draft);
+}
+
+/** Whether the specifier at a line's start begins the next declaration, this one being broken off. */
+function beginsNext(p: Parser, place: SpecifierPlace, set: SpecifierSet, draft: TypeDraft): boolean {
+  if (p.at('__global__')) return (place !== 'namespace' && place !== 'type') || set.value.isGlobal || hasType(draft);
+  return hasType(draft) && !isAttributeWord(p.tok) && typeFollows(p, p.pos);
 }
 
 function hasType(draft: TypeDraft): boolean {
@@ -74,11 +88,14 @@ function readQualifier(p: Parser, draft: TypeDraft, set: SpecifierSet): void {
   p.next();
 }
 
-function readTypeWord(p: Parser, draft: TypeDraft): void {
+/** Adds a type word; false if it makes no type together with those before it. */
+function readTypeWord(p: Parser, draft: TypeDraft): boolean {
   startType(p, draft);
+  if (draft.words && !canonicalBuiltin([...draft.words, p.tok])) return false;
   draft.words ??= [];
   draft.words.push(p.tok);
   p.next();
+  return true;
 }
 
 function finishType(p: Parser, draft: TypeDraft): TypeNode | undefined {
@@ -278,18 +295,12 @@ function skipMacro(p: Parser): void {
 /** Reads a type-id: specifiers and an abstract declarator. Always returns a type. */
 export function parseTypeId(p: Parser): TypeNode {
   const first = p.pos;
-  if (!p.enterLevel()) {
-    p.leaveLevel();
-    return tooDeep(p, first);
-  }
   const { type } = parseSpecifiers(p, 'type');
-  const result = type ? parseAbstractDeclarator(p, type) : unknownType(p, first, 'a type was expected here');
-  p.leaveLevel();
-  return result;
+  return type ? parseAbstractDeclarator(p, type) : unknownType(p, first, 'a type was expected here');
 }
 
 function tooDeep(p: Parser, first: number): TypeNode {
-  p.jump(p.limit);
+  p.skipToGroupEnd();
   return unknownType(p, first, 'nested too deeply');
 }
 

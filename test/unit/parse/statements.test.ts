@@ -70,6 +70,7 @@ describe('statements', () => {
     checkBody('\n#pragma nounroll\ndo ; while (a);', '(do@unroll=1 _ a)');
     checkBody('\n#pragma unroll\nfor (int x : y) ;', '(for@unroll (var x int) : y _)');
     checkBody('\n#pragma unroll sizeof\nfor (;;) ;', '(for@unroll _; _; _ _)');
+    checkBody('U4\nfor (;;) ;', '_; (for@unroll=4 _; _; _ _)', '#define U4 #pragma unroll 4');
     checkBody('\n#pragma unroll\na = 1; for (;;) ;', '(= a 1); (for _; _; _ _)');
   });
 
