@@ -1,4 +1,4 @@
-/** Warp instructions a second of the executor, cold (first run in the process) and warm. Run: npx tsx scripts/bench-executor.ts */
+/** Warp instructions a second (of processor time, so that a busy machine does not matter much) of the executor, cold (first run in the process) and warm. Run: npx tsx scripts/bench-executor.ts */
 
 import { execute } from '../server/src/execute/execute';
 import type { LaunchShape } from '../server/src/execute/execution';
@@ -160,9 +160,10 @@ for (const { name, text, shape, values } of cases) {
     // A new program each time: nothing that is remembered of programs helps.
     const program = programFrom(text);
     const launch = launchOf(program, { ...shape, values });
-    const start = performance.now();
+    const start = process.cpuUsage();
     const execution = execute(program, launch, model, budget);
-    times.push(performance.now() - start);
+    const used = process.cpuUsage(start);
+    times.push((used.user + used.system) / 1000);
     instructions = execution.simulatedWarpInstructions;
     incomplete = execution.incomplete;
     counted = execution.blockExecutions.reduce((sum, n, b) => sum + n * (program.blocks[b].instructions.length + 1), 0);

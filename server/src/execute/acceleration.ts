@@ -14,7 +14,19 @@ import type { Frame, Mask } from './mask';
 import { MemoryProof } from './proof-memory';
 import type { Entry } from './stack';
 import type { Step } from './steps';
-import { changeSome, copyValue, isFloat, isUnknownIn, KNOWN, LaneValue, laneOf, setUniform, UNKNOWN } from './value';
+import {
+  areAlike,
+  changeSome,
+  copyValue,
+  isFloat,
+  isUnknownIn,
+  KNOWN,
+  LaneValue,
+  laneOf,
+  setLinear,
+  setUniform,
+  UNKNOWN,
+} from './value';
 
 /** Passes that are executed before the first attempt: shorter loops are not worth it. */
 const FIRST_ATTEMPT = 4;
@@ -179,7 +191,7 @@ export class Acceleration {
 
   private remember(register: Register): Carried {
     const value = this.machine.decoder.values[register];
-    const start = new LaneValue(value.wide, value.lanes);
+    const start = new LaneValue(value.wide, value.geometry);
     copyValue(start, value);
     return { register, type: this.machine.decoder.analysis.program.registers[register].type, start, step: 0 };
   }
@@ -208,7 +220,7 @@ export class Acceleration {
       }
       each.step = step;
     }
-    const proof = new Proof(machine.decoder.analysis.program, machine.decoder.values, machine.decoder.lanes);
+    const proof = new Proof(machine.decoder.analysis.program, machine.decoder.values, machine.decoder.geometry);
     for (const each of tracker.carried) {
       proof.setDelta(each.register, each.step);
       copyValue(each.start, machine.decoder.values[each.register]);
@@ -277,9 +289,12 @@ export class Acceleration {
       const value = machine.decoder.values[register];
       if (step === 0 || value.unknown === UNKNOWN) continue;
       const bit = machine.decoder.analysis.live.bitOf[register];
-      if (typeof step === 'number' && value.uniform && value.unknown === KNOWN && (isFull || !hasBit(top.kept, bit))) {
+      const isWhole = value.unknown === KNOWN && (isFull || !hasBit(top.kept, bit));
+      if (isWhole && typeof step === 'number' && (value.uniform || value.linear)) {
         const moved = value.scalar + periods * step;
-        setUniform(value, value.wide ? moved : moved | 0);
+        const held = value.wide ? moved : moved | 0;
+        if (value.uniform) setUniform(value, held);
+        else setLinear(value, held, value.kx, value.ky, value.kz);
         continue;
       }
       const vector = changeSome(value);
@@ -333,8 +348,10 @@ function difference(carried: Carried, now: LaneValue, mask: Mask): Delta | undef
     if (Object.is(before, after)) return 0;
     return mustStay ? undefined : number(after) - number(before);
   };
-  if ((start.unknown | now.unknown) === KNOWN && start.uniform && now.uniform) return stepOf(start.scalar, now.scalar);
-  const steps = new Float64Array(now.lanes);
+  if ((start.unknown | now.unknown) === KNOWN && areAlike({ ...start, scalar: now.scalar }, now)) {
+    return stepOf(start.scalar, now.scalar);
+  }
+  const steps = new Float64Array(now.geometry.lanes);
   for (let lane = mask.lo; lane < mask.hi; lane++) {
     if (mask.lanes[lane] === 0) continue;
     const wasUnknown = isUnknownIn(start, lane);

@@ -5,7 +5,7 @@ import { type AccessSite, addressWindows, type MemorySpace, spaceOfAddress } fro
 import { ACCESS_FIELDS, type AccessNotes, field, spaceNumber, spaces } from './counters';
 import type { Witness } from './execution';
 import { type Frame, type Mask, WARP } from './mask';
-import { KNOWN, type Lanes64, type LaneValue, UNKNOWN } from './value';
+import { KNOWN, type Lanes64, type LaneValue, UNKNOWN, vectorOf } from './value';
 
 /** The state that counting changes, one for a whole execution. */
 export interface Tally {
@@ -55,6 +55,10 @@ const countsSectors: readonly boolean[] = spaces.map((space) => space !== 'share
 export class AccessCounter {
   private readonly scratch: Float64Array;
   private readonly subset: Uint8Array;
+  /** Full warps that count the same: remainder of the first address, first lane of the first such warp, their number. */
+  private readonly remainders = new Float64Array(WARP);
+  private readonly examples = new Int32Array(WARP);
+  private readonly times = new Int32Array(WARP);
 
   constructor(
     private readonly tally: Tally,
@@ -71,13 +75,13 @@ export class AccessCounter {
       this.countUnknown(plan, mask.warps, mask.count, value.reason, frame);
       return;
     }
+    if (value.unknown === KNOWN && value.geometry.warpsAlike && !value.filled && plan.site.space !== 'generic') {
+      this.countAlike(plan, value, offset, frame);
+      return;
+    }
     const addresses = this.addressesOf(value, offset, frame);
     const unknownLanes = value.unknown === KNOWN ? undefined : value.unknownLanes;
     const { perWarp } = mask;
-    if (value.uniform && unknownLanes === undefined) {
-      this.countUniform(plan, addresses, frame);
-      return;
-    }
     for (let first = frame.lo; first < frame.hi; first += WARP) {
       const active = perWarp[first / WARP];
       if (active === 0) continue;
@@ -122,29 +126,47 @@ export class AccessCounter {
   }
 
   private addressesOf(value: LaneValue<Lanes64>, offset: number, frame: Frame): Float64Array {
+    const from = vectorOf(value);
+    if (offset === 0) return from;
     const { lo, hi } = frame;
-    if (value.uniform) return this.scratch.fill(value.scalar + offset, lo, hi);
-    if (offset === 0) return value.vector;
     const { scratch } = this;
-    const from = value.vector;
     for (let lane = lo; lane < hi; lane++) scratch[lane] = from[lane] + offset;
     return scratch;
   }
 
-  /** The same address in all lanes: full warps all count the same. */
-  private countUniform(plan: AccessPlan, addresses: Float64Array, frame: Frame): void {
+  /**
+   * Addresses that are uniform or linear, in a block whose warps are cut alike: full warps whose addresses differ by a
+   * multiple of the memory's geometry count the same, so that one of them is enough.
+   */
+  private countAlike(plan: AccessPlan, value: LaneValue<Lanes64>, offset: number, frame: Frame): void {
     const { mask } = frame;
-    let fullWarps = 0;
-    let firstFull = 0;
+    const { scratch, remainders, examples, times } = this;
+    let groups = 0;
     for (let first = frame.lo; first < frame.hi; first += WARP) {
       const active = mask.perWarp[first / WARP];
-      if (active === WARP) {
-        if (fullWarps++ === 0) firstFull = first;
-      } else if (active > 0) {
-        this.countWarp(plan, addresses, mask, first, active, 1, frame);
+      if (active === 0) continue;
+      const start = addressAt(value, first) + offset;
+      if (active < WARP) {
+        fillWarp(value, start, first, scratch);
+        this.countWarp(plan, scratch, mask, first, active, 1, frame);
+        continue;
       }
+      const remainder = start - Math.floor(start / LARGEST_GEOMETRY) * LARGEST_GEOMETRY;
+      let group = 0;
+      while (group < groups && remainders[group] !== remainder) group++;
+      if (group === groups) {
+        remainders[group] = remainder;
+        examples[group] = first;
+        times[group] = 0;
+        groups++;
+      }
+      times[group]++;
     }
-    if (fullWarps > 0) this.countWarp(plan, addresses, mask, firstFull, WARP, fullWarps, frame);
+    for (let group = 0; group < groups; group++) {
+      const first = examples[group];
+      fillWarp(value, addressAt(value, first) + offset, first, scratch);
+      this.countWarp(plan, scratch, mask, first, WARP, times[group], frame);
+    }
   }
 
   /** @param times warps that count the same */
@@ -236,6 +258,37 @@ export class AccessCounter {
     const fresh: AccessNotes = { bytesPerLane: plan.bytes, unknownReason: 0, speculative: 0, worstExcess: 0 };
     notes[index] = fresh;
     return fresh;
+  }
+}
+
+/** Rows of banks, lines and segments of all capabilities repeat in this many bytes at most. */
+const LARGEST_GEOMETRY = 256;
+
+/** The value in a lane, of a uniform or linear value. */
+function addressAt(value: LaneValue<Lanes64>, lane: number): number {
+  const { width, height } = value.geometry;
+  const x = lane % width;
+  const row = (lane - x) / width;
+  const y = row % height;
+  return value.scalar + value.kx * x + value.ky * y + value.kz * ((row - y) / height);
+}
+
+/** Writes the addresses of a warp, the first of which is `start`. */
+function fillWarp(value: LaneValue<Lanes64>, start: number, first: number, addresses: Float64Array): void {
+  const { kx, ky, kz } = value;
+  const { width, height } = value.geometry;
+  let x = first % width;
+  let y = ((first - x) / width) % height;
+  let address = start;
+  for (let lane = first; lane < first + WARP; lane++) {
+    addresses[lane] = address;
+    address += kx;
+    if (++x < width) continue;
+    x = 0;
+    address += ky - kx * width;
+    if (++y < height) continue;
+    y = 0;
+    address += kz - ky * height;
   }
 }
 

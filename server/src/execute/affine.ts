@@ -8,7 +8,7 @@ import type { BinaryOp, CompareOp, Instruction, Program, Register, ScalarType } 
 import { bytesOf } from '../program/program';
 import { numberOf } from './conversion';
 import type { Frame } from './mask';
-import { isFloat, isUnknownIn, type LaneValue, laneOf, MIXED, UNKNOWN } from './value';
+import { type Geometry, isFloat, isUnknownIn, type LaneValue, laneOf, MIXED, UNKNOWN } from './value';
 
 /** The same for all lanes, or by lane. */
 export type Delta = number | Float64Array;
@@ -46,7 +46,7 @@ export class Proof {
   constructor(
     private readonly program: Program,
     private readonly values: readonly LaneValue[],
-    private readonly lanes: number,
+    private readonly geometry: Geometry,
   ) {
     this.deltas = program.registers.map(() => 0);
   }
@@ -123,7 +123,7 @@ export class Proof {
   /** Notes the deltas of a result once it is computed. */
   after(register: Register, delta: Delta, frame: Frame): void {
     if (this.failed) return;
-    const { type, role } = this.program.registers[register];
+    const { type } = this.program.registers[register];
     const value = this.values[register];
     const range = ranges[type];
     let result = delta;
@@ -146,14 +146,14 @@ export class Proof {
         delta,
       );
     }
-    if (role === 'variable' && !frame.full) this.mergeDelta(register, result, frame);
+    if (!frame.full) this.mergeDelta(register, result, frame);
     else this.deltas[register] = result;
   }
 
   private mergeDelta(register: Register, delta: Delta, frame: Frame): void {
     const old = this.deltas[register];
     if (typeof old === 'number' && old === delta) return;
-    const merged = typeof old === 'number' ? new Float64Array(this.lanes).fill(old) : old.slice();
+    const merged = typeof old === 'number' ? new Float64Array(this.geometry.lanes).fill(old) : old.slice();
     for (let lane = frame.lo; lane < frame.hi; lane++) {
       if (frame.mask.lanes[lane] !== 0) merged[lane] = typeof delta === 'number' ? delta : delta[lane];
     }
@@ -198,7 +198,7 @@ export class Proof {
       if (Number.isNaN(delta)) this.fail();
       return delta;
     }
-    const result = new Float64Array(this.lanes);
+    const result = new Float64Array(this.geometry.lanes);
     let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
     for (let lane = frame.lo; lane < frame.hi; lane++) {
       if (lanes[lane] === 0) continue;

@@ -1,7 +1,8 @@
 /** What is known of each branch before execution. */
 
-import { EXIT, reachableWithout } from '../program/control-flow';
+import { type ControlFlow, EXIT, reachableWithout } from '../program/control-flow';
 import { addressesOf } from '../program/operands';
+import type { Program } from '../program/program';
 import type { Reconvergence } from '../program/reconvergence';
 import type { Analysis } from './decode';
 
@@ -25,22 +26,23 @@ export interface UnknownBranchPlan {
   readonly assigned: Int32Array;
 }
 
-export function branchPlan(analysis: Analysis, points: Reconvergence, block: number): BranchPlan | undefined {
-  const { terminator } = analysis.program.blocks[block];
+export function branchPlan(
+  program: Program,
+  flow: ControlFlow,
+  points: Reconvergence,
+  block: number,
+): BranchPlan | undefined {
+  const { terminator } = program.blocks[block];
   if (terminator.kind !== 'branch') return undefined;
   return {
     meets: points.point[block],
-    leavesTrue: outermostLeft(analysis, block, terminator.ifTrue),
-    leavesFalse: outermostLeft(analysis, block, terminator.ifFalse),
+    leavesTrue: outermostLeft(flow, block, terminator.ifTrue),
+    leavesFalse: outermostLeft(flow, block, terminator.ifFalse),
   };
 }
 
-export function unknownBranchPlan(
-  analysis: Analysis,
-  points: Reconvergence,
-  block: number,
-  plan: BranchPlan,
-): UnknownBranchPlan {
+export function unknownBranchPlan(analysis: Analysis, block: number, plan: BranchPlan): UnknownBranchPlan {
+  const { points } = analysis;
   const { terminator } = analysis.program.blocks[block];
   const { successors } = analysis.flow;
   const sides = terminator.kind === 'branch' ? [terminator.ifTrue, terminator.ifFalse] : [];
@@ -79,8 +81,8 @@ function leadsToReturnsOnly(analysis: Analysis, blocks: readonly number[], meets
   return blocks.length > 0 && (meets === EXIT || blocks.every((block) => !successors[block].includes(meets)));
 }
 
-function outermostLeft(analysis: Analysis, block: number, target: number): number {
-  const { loops, loopOf } = analysis.flow;
+function outermostLeft(flow: ControlFlow, block: number, target: number): number {
+  const { loops, loopOf } = flow;
   let left = -1;
   for (let loop = loopOf[block]; loop >= 0 && loops[loop].contains[target] === 0; loop = loops[loop].parent)
     left = loop;

@@ -12,16 +12,35 @@ import {
   type ScalarType,
   type StoreInstruction,
 } from '../program/program';
+import { type Reconvergence, reconvergence } from '../program/reconvergence';
 import { type Slice, sliceForCounters } from '../program/slice';
 import { type AccessCounter, accessPlan } from './access';
+import { type BranchPlan, branchPlan } from './branch-plan';
 import { conversion } from './conversion';
 import { laneStep } from './lane-operations';
+import {
+  type LinearUnary,
+  linearBinary,
+  linearComparison,
+  linearConversion,
+  linearFma,
+  linearUnary,
+} from './linear-values';
 import { asyncCopyStep, atomicStep, loadStep, type MemoryState, matrixStep, storeStep } from './memory-steps';
 import type { Unary } from './operation';
 import { binaryOperation, comparison, fmaOperation, unaryOperation } from './operations';
 import type { Reasons } from './reasons';
 import { binaryStep, commit, type Step, selectStep, ternaryStep, unaryStep } from './steps';
-import { isWide, type Lanes32, type Lanes64, type LaneValue, newValue, setUniform, setUnknown } from './value';
+import {
+  type Geometry,
+  isWide,
+  type Lanes32,
+  type Lanes64,
+  type LaneValue,
+  newValue,
+  setUniform,
+  setUnknown,
+} from './value';
 
 /** What is known of a program before any launch. */
 export interface Analysis {
@@ -29,6 +48,9 @@ export interface Analysis {
   readonly flow: ControlFlow;
   readonly slice: Slice;
   readonly live: Liveness;
+  readonly points: Reconvergence;
+  /** By block: what is known of its branch. */
+  readonly branches: readonly (BranchPlan | undefined)[];
 }
 
 const analyses = new WeakMap<Program, Analysis>();
@@ -40,17 +62,19 @@ export function analyse(program: Program): Analysis {
   const flow = controlFlow(program);
   const slice = sliceForCounters(program);
   const live = liveness(program, flow, slice.kept);
-  const analysis = { program, flow, slice, live };
+  const points = reconvergence(program, flow);
+  const branches = program.blocks.map((_, block) => branchPlan(program, flow, points, block));
+  const analysis = { program, flow, slice, live, points, branches };
   analyses.set(program, analysis);
   return analysis;
 }
 
 /** The registers of a launch, constants set, everything else unknown. */
-export function newValues(program: Program, lanes: number, reasons: Reasons): LaneValue[] {
+export function newValues(program: Program, geometry: Geometry, reasons: Reasons): LaneValue[] {
   const tooLarge = reasons.number('constant beyond 2^53');
   const unassigned = reasons.number('variable used before anything is assigned to it');
   return program.registers.map((info) => {
-    const value = newValue(info.type, lanes);
+    const value = newValue(info.type, geometry);
     value.reason = unassigned;
     if (info.role !== 'constant') return value;
     if (info.value === undefined) setUnknown(value, tooLarge);
@@ -65,7 +89,7 @@ export interface Decoder {
   readonly reasons: Reasons;
   readonly counter: AccessCounter;
   readonly memory: MemoryState;
-  readonly lanes: number;
+  readonly geometry: Geometry;
 }
 
 /** Steps of a block, one for each kept instruction. */
@@ -174,11 +198,11 @@ export interface Target {
 }
 
 function target(decoder: Decoder, register: Register): Target {
-  const { values, analysis, lanes } = decoder;
+  const { values, analysis, geometry } = decoder;
   const value = values[register];
-  if (analysis.program.registers[register].role !== 'variable') return { out: value };
-  const out = newValue(analysis.program.registers[register].type, lanes);
   const bit = analysis.live.bitOf[register];
+  if (bit < 0) return { out: value };
+  const out = newValue(analysis.program.registers[register].type, geometry);
   return { out, commit: (frame) => commit(value, out, bit, frame) };
 }
 
@@ -186,22 +210,31 @@ function target(decoder: Decoder, register: Register): Target {
 function operand(decoder: Decoder, register: Register, type: ScalarType): { value: LaneValue; before?: Step } {
   const value = decoder.values[register];
   if (value.wide === isWide(type)) return { value };
-  const converted = newValue(type, decoder.lanes);
+  const converted = newValue(type, decoder.geometry);
   const from = decoder.analysis.program.registers[register].type;
-  return { value: converted, before: conversionStep(decoder, converted, value, conversion(from, type)) };
+  return {
+    value: converted,
+    before: conversionStep(decoder, converted, value, conversion(from, type), linearConversion(from, type)),
+  };
 }
 
 /** Addresses are u64; a front end's i64 is held the same way. */
 function address(decoder: Decoder, register: Register): LaneValue<Lanes64> {
   const value = decoder.values[register];
   if (value.wide) return value as LaneValue<Lanes64>;
-  const never = newValue('u64', decoder.lanes) as LaneValue<Lanes64>;
+  const never = newValue('u64', decoder.geometry) as LaneValue<Lanes64>;
   never.reason = decoder.reasons.number('address is not a 64-bit value');
   return never;
 }
 
-function conversionStep(decoder: Decoder, out: LaneValue, a: LaneValue, operation: Unary): Step {
-  return unaryStep(out, a, operation, failureOf(decoder, operation));
+function conversionStep(
+  decoder: Decoder,
+  out: LaneValue,
+  a: LaneValue,
+  operation: Unary,
+  linear: LinearUnary | undefined,
+): Step {
+  return unaryStep(out, a, operation, failureOf(decoder, operation), linear);
 }
 
 function failureOf(decoder: Decoder, operation: { fails?: string }): number {
@@ -244,23 +277,27 @@ function computeInto(
     case 'unary': {
       const from = instruction.fn === 'bitcast' ? (instruction.from ?? instruction.type) : instruction.type;
       const operation = fitting(unaryOperation(instruction.fn, instruction.type, from), instruction.fn, out, from);
-      return unaryStep(out, read(instruction.a, from), operation, failureOf(decoder, operation));
+      const linear = instruction.fn === 'bitcast' ? undefined : linearUnary(instruction.fn, instruction.type);
+      return unaryStep(out, read(instruction.a, from), operation, failureOf(decoder, operation), linear);
     }
     case 'convert': {
       const operation = conversion(instruction.from, instruction.type);
-      return unaryStep(out, read(instruction.a, instruction.from), operation, failureOf(decoder, operation));
+      const linear = linearConversion(instruction.from, instruction.type);
+      return unaryStep(out, read(instruction.a, instruction.from), operation, failureOf(decoder, operation), linear);
     }
     case 'binary': {
       const operation = binaryOperation(instruction.fn, instruction.type);
       const a = read(instruction.a, instruction.type);
       const b = read(instruction.b, instruction.type);
-      return binaryStep(out, a, b, operation, failureOf(decoder, operation));
+      const linear = linearBinary(instruction.fn, instruction.type);
+      return binaryStep(out, a, b, operation, failureOf(decoder, operation), linear);
     }
     case 'compare': {
       const a = read(instruction.a, instruction.type);
       const b = read(instruction.b, instruction.type);
       const { operation, isSwapped } = comparison(instruction.fn, instruction.type);
-      return binaryStep(out, isSwapped ? b : a, isSwapped ? a : b, operation, 0);
+      const linear = linearComparison(instruction.fn, instruction.type);
+      return binaryStep(out, isSwapped ? b : a, isSwapped ? a : b, operation, 0, linear);
     }
     case 'select': {
       const p = read(instruction.p, 'pred') as LaneValue<Lanes32>;
@@ -269,7 +306,7 @@ function computeInto(
     case 'fma': {
       const operation = fmaOperation(instruction.type);
       const [a, b, c] = [instruction.a, instruction.b, instruction.c].map((r) => read(r, instruction.type));
-      return ternaryStep(out, a, b, c, operation, failureOf(decoder, operation));
+      return ternaryStep(out, a, b, c, operation, failureOf(decoder, operation), linearFma(instruction.type));
     }
     case 'lane': {
       const { fn, type } = instruction;

@@ -21,7 +21,7 @@ import { Mask, WARP } from './mask';
 import { Contents } from './memory';
 import type { MemoryState } from './memory-steps';
 import { Reasons } from './reasons';
-import { type LaneValue, setUnknown } from './value';
+import { geometryOf, type LaneValue, setUnknown } from './value';
 
 /** Threads of a block on every capability from 2.0 on. */
 const MOST_THREADS = 1024;
@@ -254,9 +254,10 @@ class LaunchedBlocks {
   ) {
     const threads = launch.block[0] * launch.block[1] * launch.block[2];
     const warps = Math.ceil(threads / WARP);
-    const lanes = warps * WARP;
-    this.values = newValues(program, lanes, reasons);
-    this.variables = this.values.filter((_, register) => program.registers[register].role === 'variable');
+    const geometry = geometryOf(launch.block, WARP);
+    const { lanes } = geometry;
+    this.values = newValues(program, geometry, reasons);
+    this.variables = this.values.filter((_, register) => analysis.live.bitOf[register] >= 0);
     this.unassigned = reasons.number('variable used before anything is assigned to it');
     const objects = layoutOf(program, launch.dynamicSharedBytes);
     setLaunchInputs(program, launch, objects, this.values, reasons);
@@ -264,7 +265,7 @@ class LaunchedBlocks {
     this.counters = new Float64Array(layout.size);
     this.tally = { model, counters: this.counters, firstAccess: layout.accesses, notes, block: [0, 0, 0] };
     const counter = new AccessCounter(this.tally, lanes);
-    const decoder = { analysis, values: this.values, reasons, counter, memory: this.memory, lanes };
+    const decoder = { analysis, values: this.values, reasons, counter, memory: this.memory, geometry };
     this.machine = new Machine(decoder, layout, this.tally, warps);
     this.threads = new Mask(warps);
     fullMask(this.threads, threads);

@@ -6,7 +6,7 @@ import type { LaunchShape } from './execution';
 import { type Mask, WARP } from './mask';
 import { cellOf, type Table } from './memory';
 import type { Reasons } from './reasons';
-import { KNOWN, type LaneValue, overwrite, setUniform, setUnknown } from './value';
+import { type LaneValue, overwrite, setLinear, setUniform, setUnknown } from './value';
 
 export interface Layout {
   /** Address of every object; undefined for what pointer parameters point to. */
@@ -73,41 +73,52 @@ export function setLaunchInputs(
   values: readonly LaneValue[],
   reasons: Reasons,
 ): void {
-  const [width, height] = launch.block;
-  const threads = launch.block[0] * launch.block[1] * launch.block[2];
   program.inputs.forEach((input, index) => {
-    const value = values[input.register];
-    const { source } = input;
-    switch (source.kind) {
-      case 'threadIdx':
-        if (launch.block[source.axis] === 1) setUniform(value, 0);
-        else setLanes(value, threads, (lane) => threadIndex(lane, source.axis, width, height));
-        return;
-      case 'blockIdx':
-        return;
-      case 'blockDim':
-        return setUniform(value, launch.block[source.axis]);
-      case 'gridDim':
-        return setNumber(input, value, program, launch.grid[source.axis], reasons);
-      case 'laneId':
-        return setLanes(value, threads, (lane) => lane % WARP);
-      case 'warpId':
-        if (threads <= WARP) setUniform(value, 0);
-        else setLanes(value, threads, (lane) => Math.floor(lane / WARP));
-        return;
-      case 'dynamicSharedBytes':
-        return setNumber(input, value, program, launch.dynamicSharedBytes, reasons);
-      case 'object': {
-        const address = layout.addresses[source.object];
-        if (address === undefined) setUnknown(value, reasons.number(`address of '${input.name}' is not known`));
-        else setUniform(value, address);
-        return;
-      }
-      case 'parameter':
-      case 'global':
-        return setParameter(input, index, value, program, launch, reasons);
-    }
+    setLaunchInput(program, launch, layout, input, index, values[input.register], reasons);
   });
+}
+
+function setLaunchInput(
+  program: Program,
+  launch: LaunchShape,
+  layout: Layout,
+  input: Input,
+  index: number,
+  value: LaneValue,
+  reasons: Reasons,
+): void {
+  const { source } = input;
+  switch (source.kind) {
+    case 'threadIdx':
+      setLinear(value, 0, source.axis === 0 ? 1 : 0, source.axis === 1 ? 1 : 0, source.axis === 2 ? 1 : 0);
+      break;
+    case 'blockIdx':
+      break;
+    case 'blockDim':
+      setUniform(value, launch.block[source.axis]);
+      break;
+    case 'gridDim':
+      setNumber(input, value, program, launch.grid[source.axis], reasons);
+      break;
+    case 'laneId':
+      setLanes(value, (lane) => lane % WARP);
+      break;
+    case 'warpId':
+      setLanes(value, (lane) => Math.floor(lane / WARP));
+      break;
+    case 'dynamicSharedBytes':
+      setNumber(input, value, program, launch.dynamicSharedBytes, reasons);
+      break;
+    case 'object': {
+      const address = layout.addresses[source.object];
+      if (address === undefined) setUnknown(value, reasons.number(`address of '${input.name}' is not known`));
+      else setUniform(value, address);
+      break;
+    }
+    case 'parameter':
+    case 'global':
+      setParameter(input, index, value, program, launch, reasons);
+  }
 }
 
 /** Sets the block index. */
@@ -144,16 +155,9 @@ function setNumber(input: Input, value: LaneValue, program: Program, number: num
   else setUniform(value, held);
 }
 
-function setLanes(value: LaneValue, threads: number, of: (lane: number) => number): void {
+function setLanes(value: LaneValue, of: (lane: number) => number): void {
   const vector = overwrite(value);
-  for (let lane = 0; lane < vector.length; lane++) vector[lane] = of(Math.min(lane, threads - 1));
-  value.unknown = KNOWN;
-}
-
-function threadIndex(lane: number, axis: 0 | 1 | 2, width: number, height: number): number {
-  if (axis === 0) return lane % width;
-  if (axis === 1) return Math.floor(lane / width) % height;
-  return Math.floor(lane / (width * height));
+  for (let lane = 0; lane < vector.length; lane++) vector[lane] = of(lane);
 }
 
 /** All threads of a block active, lanes beyond them not. */

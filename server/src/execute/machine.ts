@@ -1,17 +1,16 @@
 /** Executes one thread block in lock-step: all warps together, divergent lanes one side after the other. */
 
 import { EXIT } from '../program/control-flow';
-import { type Reconvergence, reconvergence } from '../program/reconvergence';
 import { Acceleration } from './acceleration';
 import type { Tally } from './access';
-import { type BranchPlan, branchPlan } from './branch-plan';
+import type { BranchPlan } from './branch-plan';
 import { BRANCH_FIELDS, type CounterLayout } from './counters';
 import { type Decoder, decodeBlock } from './decode';
 import type { Frame, Mask } from './mask';
 import { UnknownBranches } from './speculation';
 import { type Entry, Stack } from './stack';
 import type { Step } from './steps';
-import { KNOWN, type Lanes32, type LaneValue } from './value';
+import { KNOWN, type Lanes32, type LaneValue, vectorOf } from './value';
 
 /** What is known of the pass through a loop that is being executed. */
 export interface LoopState {
@@ -51,7 +50,6 @@ const POLL_INTERVAL = 2048;
 export class Machine {
   readonly stack: Stack;
   readonly loops: LoopState[];
-  readonly points: Reconvergence;
   readonly plans: readonly BlockPlan[];
   readonly frame: Frame;
   /** Warp instructions executed. */
@@ -70,13 +68,12 @@ export class Machine {
   ) {
     const { analysis } = decoder;
     this.stack = new Stack(warps, analysis.live);
-    this.points = reconvergence(analysis.program, analysis.flow);
     this.loops = analysis.flow.loops.map(() => ({ arrivals: 0, hasKnownExit: false }));
     this.plans = analysis.program.blocks.map((block, index) => ({
       steps: undefined,
       // The terminator is an instruction too.
       instructions: block.instructions.length + 1,
-      branch: branchPlan(analysis, this.points, index),
+      branch: analysis.branches[index],
     }));
     const mask = this.stack.masks.take();
     this.frame = { mask, lo: 0, hi: 0, full: true, kept: new Int32Array(0), speculative: 0 };
@@ -187,7 +184,7 @@ export class Machine {
     const { masks } = this.stack;
     const ifTrue = masks.take();
     const ifFalse = masks.take();
-    const divergent = partition(top.mask, condition.vector, ifTrue, ifFalse);
+    const divergent = partition(top.mask, vectorOf(condition), ifTrue, ifFalse);
     if (ifFalse.count === 0) this.goAll(top, block, plan.branch, true, terminator);
     else if (ifTrue.count === 0) this.goAll(top, block, plan.branch, false, terminator);
     else {
@@ -260,7 +257,7 @@ export class Machine {
     const { stack } = this;
     const guard = stack.top;
     const { pc, from } = guard;
-    const end = this.points.loopEnd[loop];
+    const end = this.decoder.analysis.points.loopEnd[loop];
     guard.pc = end;
     guard.from = block;
     stack.push(pc, from, end, stack.masks.copyOf(guard.mask));
@@ -275,7 +272,7 @@ export class Machine {
     const leaving = stack.masks.copyOf(lanes);
     stack.removeAbove(stack.indexOf(guard), leaving, guard);
     leaving.copyFrom(lanes);
-    const end = this.points.loopEnd[loop];
+    const end = this.decoder.analysis.points.loopEnd[loop];
     if (target !== end) stack.push(target, block, end, leaving);
     else stack.masks.give(leaving);
   }

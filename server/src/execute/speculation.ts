@@ -10,6 +10,7 @@ import type { Machine, Targets } from './machine';
 import type { Mask } from './mask';
 import type { Entry } from './stack';
 import {
+  areAlike,
   assignLanes,
   copyValue,
   isUnknownIn,
@@ -215,7 +216,7 @@ export class UnknownBranches {
     const before = this.save(details.assigned);
     const target = isTrueLeaving ? targets.ifTrue : targets.ifFalse;
     const lanes = stack.masks.copyOf(unknown);
-    const entry = stack.push(target, block, machine.points.loopEnd[loop], stack.masks.copyOf(leaving));
+    const entry = stack.push(target, block, machine.decoder.analysis.points.loopEnd[loop], stack.masks.copyOf(leaving));
     entry.both = lanes;
     entry.speculative ||= reason;
     entry.onPop = () => {
@@ -248,7 +249,7 @@ export class UnknownBranches {
   private planOf(block: number, plan: BranchPlan): UnknownBranchPlan {
     const known = this.plans.get(block);
     if (known) return known;
-    const fresh = unknownBranchPlan(this.machine.decoder.analysis, this.machine.points, block, plan);
+    const fresh = unknownBranchPlan(this.machine.decoder.analysis, block, plan);
     this.plans.set(block, fresh);
     return fresh;
   }
@@ -260,7 +261,7 @@ export class UnknownBranches {
     const saved: Saved[] = [];
     analysis.live.bitOf.forEach((bit, register) => {
       if (bit < 0 || !hasBit(set, bit)) return;
-      const copy = new LaneValue(values[register].wide, values[register].lanes);
+      const copy = new LaneValue(values[register].wide, values[register].geometry);
       copyValue(copy, values[register]);
       saved.push({ register, value: copy });
     });
@@ -320,7 +321,7 @@ export class UnknownBranches {
 function forgetDifferences(current: LaneValue, other: LaneValue, lanes: Mask, reason: number): void {
   if (lanes.count === 0 || current.unknown === UNKNOWN) return;
   const bothKnown = (current.unknown | other.unknown) === KNOWN;
-  if (bothKnown && current.uniform && other.uniform && current.scalar === other.scalar) return;
+  if (bothKnown && areAlike(current, other)) return;
   let marks: Uint8Array | undefined;
   for (let lane = lanes.lo; lane < lanes.hi; lane++) {
     if (lanes.lanes[lane] === 0 || isUnknownIn(current, lane)) continue;

@@ -1,9 +1,12 @@
 /** Decoded arithmetic: each instruction becomes a closure that calls the shared loop of its operation. */
 
+import type { LinearBinary, LinearTernary, LinearUnary } from './linear-values';
 import type { Frame } from './mask';
 import type { Binary, Ternary, Unary } from './operation';
 import {
+  areAlike,
   assignLanes,
+  copyLanes,
   isUnknownIn,
   KNOWN,
   type Lanes32,
@@ -64,7 +67,7 @@ function assignScalar(out: LaneValue, result: number, failure: number): void {
 }
 
 /** @param failure number of the reason for NaN, 0 when the operation cannot fail */
-export function unaryStep(out: LaneValue, a: LaneValue, operation: Unary, failure: number): Step {
+export function unaryStep(out: LaneValue, a: LaneValue, operation: Unary, failure: number, linear?: LinearUnary): Step {
   return (frame) => {
     if (a.unknown === UNKNOWN) {
       setUnknown(out, a.reason);
@@ -72,20 +75,29 @@ export function unaryStep(out: LaneValue, a: LaneValue, operation: Unary, failur
     }
     if (a.uniform) {
       assignScalar(out, operation.scalar(a.scalar), failure);
-    } else {
-      const failed = operation.loop(overwrite(out), a.vector, frame.lo, frame.hi);
-      if (failed !== 0 && failure !== 0) repair(out, frame, failure, (lane) => operation.scalar(a.vector[lane]));
+    } else if (!(linear !== undefined && a.linear && linear(out, a))) {
+      const x = vectorOf(a);
+      const failed = operation.loop(overwrite(out), x, frame.lo, frame.hi);
+      if (failed !== 0 && failure !== 0) repair(out, frame, failure, (lane) => operation.scalar(x[lane]));
     }
     if (a.unknown === MIXED) inheritUnknown(out, a, frame);
   };
 }
 
-export function binaryStep(out: LaneValue, a: LaneValue, b: LaneValue, operation: Binary, failure: number): Step {
+export function binaryStep(
+  out: LaneValue,
+  a: LaneValue,
+  b: LaneValue,
+  operation: Binary,
+  failure: number,
+  linear?: LinearBinary,
+): Step {
   const compute = (frame: Frame) => {
     if (a.uniform && b.uniform) {
       assignScalar(out, operation.scalar(a.scalar, b.scalar), failure);
       return;
     }
+    if (linear !== undefined && (a.linear || a.uniform) && (b.linear || b.uniform) && linear(out, a, b)) return;
     const x = vectorOf(a);
     const y = vectorOf(b);
     const failed = operation.loop(overwrite(out), x, y, frame.lo, frame.hi);
@@ -127,6 +139,10 @@ function absorb(out: LaneValue, a: LaneValue, b: LaneValue, operation: Binary, f
   settle(out, frame);
 }
 
+function areLinear(a: LaneValue, b: LaneValue, c: LaneValue): boolean {
+  return (a.linear || a.uniform) && (b.linear || b.uniform) && (c.linear || c.uniform);
+}
+
 export function ternaryStep(
   out: LaneValue,
   a: LaneValue,
@@ -134,6 +150,7 @@ export function ternaryStep(
   c: LaneValue,
   operation: Ternary,
   failure: number,
+  linear?: LinearTernary,
 ): Step {
   return (frame) => {
     const unknown = a.unknown | b.unknown | c.unknown;
@@ -143,7 +160,7 @@ export function ternaryStep(
     }
     if (a.uniform && b.uniform && c.uniform) {
       assignScalar(out, operation.scalar(a.scalar, b.scalar, c.scalar), failure);
-    } else {
+    } else if (!(linear !== undefined && areLinear(a, b, c) && linear(out, a, b, c))) {
       const x = vectorOf(a);
       const y = vectorOf(b);
       const z = vectorOf(c);
@@ -181,13 +198,11 @@ export function selectStep(out: LaneValue, p: LaneValue<Lanes32>, a: LaneValue, 
     }
     if (p.unknown === KNOWN && p.uniform) {
       const taken = p.scalar !== 0 ? a : b;
-      if (taken.uniform) setUniform(out, taken.scalar);
-      else overwrite(out).set(taken.vector);
+      copyLanes(out, taken);
       inheritUnknown(out, taken, frame);
       return;
     }
-    const isSame = a.uniform && b.uniform && a.scalar === b.scalar;
-    if (isSame) setUniform(out, a.scalar);
+    if (areAlike(a, b)) copyLanes(out, a);
     else loop(overwrite(out), vectorOf(p), vectorOf(a), vectorOf(b), frame.lo, frame.hi);
     if ((p.unknown | a.unknown | b.unknown) === KNOWN) return;
     const source = [p, a, b].find((operand) => operand.unknown !== KNOWN) ?? p;

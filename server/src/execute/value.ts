@@ -9,15 +9,40 @@ export const UNKNOWN = 1;
 /** Unknown in the lanes that `unknownLanes` marks. */
 export const MIXED = 2;
 
+/** The shape of a block: lane = x + width (y + height z). */
+export interface Geometry {
+  /** Lanes of all warps, those beyond the block's threads included. */
+  readonly lanes: number;
+  readonly width: number;
+  readonly height: number;
+  readonly depth: number;
+  /** Every warp covers the same x, y and z relative to its first lane. */
+  readonly warpsAlike: boolean;
+}
+
+export function geometryOf(block: readonly [number, number, number], warp: number): Geometry {
+  const [width, height, depth] = block;
+  const plane = width * height;
+  const warpsAlike =
+    width % warp === 0 || (warp % width === 0 && plane % warp === 0) || (warp % width === 0 && warp % plane === 0);
+  return { lanes: Math.ceil((plane * depth) / warp) * warp, width, height, depth, warpsAlike };
+}
+
 /**
- * The value of a register in all lanes of a block: one scalar while all lanes agree, else a vector. Integers up to 32
- * bits and predicates are held as 32-bit integers (u32 as its bits), everything else as doubles. 64-bit integers are
- * held in their signed reading, so both ends of the u64 range are exact: -1 stands for 2^64 - 1.
+ * The value of a register in all lanes of a block, in the shortest form it has: one scalar while all lanes agree; linear,
+ * scalar + kx x + ky y + kz z, for most of address arithmetic; else a vector. Integers up to 32 bits and predicates are
+ * held as 32-bit integers (u32 as its bits), everything else as doubles. Linear forms of 32-bit integers are taken
+ * modulo 2^32. 64-bit integers are held in their signed reading, so both ends of the u64 range are exact: -1 stands for
+ * 2^64 - 1.
  */
 export class LaneValue<V extends Lanes32 | Lanes64 = Lanes32 | Lanes64> {
   uniform = true;
+  linear = false;
   scalar = 0;
-  /** The vector holds the scalar in every lane. */
+  kx = 0;
+  ky = 0;
+  kz = 0;
+  /** The vector holds the value of every lane. */
   filled = false;
   vector: V;
   unknown = UNKNOWN;
@@ -27,7 +52,7 @@ export class LaneValue<V extends Lanes32 | Lanes64 = Lanes32 | Lanes64> {
 
   constructor(
     readonly wide: boolean,
-    readonly lanes: number,
+    readonly geometry: Geometry,
   ) {
     this.vector = (wide ? noLanes64 : noLanes32) as V;
   }
@@ -47,25 +72,39 @@ export function isFloat(type: ScalarType): boolean {
 }
 
 /** A value of the type that nothing was assigned to. */
-export function newValue(type: ScalarType, lanes: number): LaneValue {
-  return new LaneValue(isWide(type), lanes);
+export function newValue(type: ScalarType, geometry: Geometry): LaneValue {
+  return new LaneValue(isWide(type), geometry);
 }
 
 /** The value in every lane, for reading. */
 export function vectorOf<V extends Lanes32 | Lanes64>(value: LaneValue<V>): V {
-  if (value.uniform && !value.filled) {
+  if (!value.filled) {
     if (value.vector.length === 0) allocate(value);
-    value.vector.fill(value.scalar);
+    if (value.uniform) value.vector.fill(value.scalar);
+    else fillLinear(value);
     value.filled = true;
   }
   return value.vector;
+}
+
+function fillLinear(value: LaneValue): void {
+  const { vector, kx, ky, kz } = value;
+  const { width, height, depth } = value.geometry;
+  let lane = 0;
+  for (let z = 0; z < depth; z++) {
+    for (let y = 0; y < height; y++) {
+      let at = value.scalar + ky * y + kz * z;
+      for (let x = 0; x < width; x++, at += kx) vector[lane++] = at;
+    }
+  }
 }
 
 /** The vector to be written in all lanes that matter; the value becomes a known vector. */
 export function overwrite<V extends Lanes32 | Lanes64>(value: LaneValue<V>): V {
   if (value.vector.length === 0) allocate(value);
   value.uniform = false;
-  value.filled = false;
+  value.linear = false;
+  value.filled = true;
   value.unknown = KNOWN;
   return value.vector;
 }
@@ -74,18 +113,43 @@ export function overwrite<V extends Lanes32 | Lanes64>(value: LaneValue<V>): V {
 export function changeSome<V extends Lanes32 | Lanes64>(value: LaneValue<V>): V {
   const vector = vectorOf(value);
   value.uniform = false;
-  value.filled = false;
+  value.linear = false;
   return vector;
 }
 
 function allocate(value: LaneValue): void {
-  value.vector = value.wide ? new Float64Array(value.lanes) : new Int32Array(value.lanes);
+  const { lanes } = value.geometry;
+  value.vector = value.wide ? new Float64Array(lanes) : new Int32Array(lanes);
 }
 
 export function setUniform(value: LaneValue, scalar: number): void {
   if (!value.uniform || value.scalar !== scalar) value.filled = false;
   value.uniform = true;
+  if (value.linear) {
+    value.linear = false;
+    value.kx = 0;
+    value.ky = 0;
+    value.kz = 0;
+  }
   value.scalar = scalar;
+  value.unknown = KNOWN;
+}
+
+/** scalar + kx x + ky y + kz z; uniform where no lane differs. */
+export function setLinear(value: LaneValue, scalar: number, kx: number, ky: number, kz: number): void {
+  const { width, height, depth } = value.geometry;
+  const [x, y, z] = [width > 1 ? kx : 0, height > 1 ? ky : 0, depth > 1 ? kz : 0];
+  if (x === 0 && y === 0 && z === 0) {
+    setUniform(value, scalar);
+    return;
+  }
+  value.uniform = false;
+  value.linear = true;
+  value.filled = false;
+  value.scalar = scalar;
+  value.kx = x;
+  value.ky = y;
+  value.kz = z;
   value.unknown = KNOWN;
 }
 
@@ -96,7 +160,7 @@ export function setUnknown(value: LaneValue, reason: number): void {
 
 /** Lanes marked unknown, one byte each, ready to be changed; the value becomes mixed. */
 export function markLanes(value: LaneValue, reason: number): Uint8Array {
-  if (value.unknownLanes.length === 0) value.unknownLanes = new Uint8Array(value.lanes);
+  if (value.unknownLanes.length === 0) value.unknownLanes = new Uint8Array(value.geometry.lanes);
   if (value.unknown === KNOWN) {
     value.unknownLanes.fill(0);
     value.reason = reason;
@@ -112,21 +176,29 @@ export function isUnknownIn(value: LaneValue, lane: number): boolean {
 }
 
 export function laneOf(value: LaneValue, lane: number): number {
-  return value.uniform ? value.scalar : value.vector[lane];
+  return value.uniform ? value.scalar : vectorOf(value)[lane];
 }
 
 /** Exchanges contents: the cheap way to assign a freshly computed vector. */
 export function swapValues(a: LaneValue, b: LaneValue): void {
-  const { uniform, scalar, filled, vector, unknown, unknownLanes, reason } = a;
+  const { uniform, linear, scalar, kx, ky, kz, filled, vector, unknown, unknownLanes, reason } = a;
   a.uniform = b.uniform;
+  a.linear = b.linear;
   a.scalar = b.scalar;
+  a.kx = b.kx;
+  a.ky = b.ky;
+  a.kz = b.kz;
   a.filled = b.filled;
   a.vector = b.vector;
   a.unknown = b.unknown;
   a.unknownLanes = b.unknownLanes;
   a.reason = b.reason;
   b.uniform = uniform;
+  b.linear = linear;
   b.scalar = scalar;
+  b.kx = kx;
+  b.ky = ky;
+  b.kz = kz;
   b.filled = filled;
   b.vector = vector;
   b.unknown = unknown;
@@ -134,13 +206,23 @@ export function swapValues(a: LaneValue, b: LaneValue): void {
   b.reason = reason;
 }
 
+/** Whether both have the same form and so the same values, whatever is unknown of them. */
+export function areAlike(a: LaneValue, b: LaneValue): boolean {
+  if (a.scalar !== b.scalar) return false;
+  if (a.uniform && b.uniform) return true;
+  return a.linear && b.linear && a.kx === b.kx && a.ky === b.ky && a.kz === b.kz;
+}
+
+/** Gives `target` the values of `source`, all known. */
+export function copyLanes(target: LaneValue, source: LaneValue): void {
+  if (source.uniform) setUniform(target, source.scalar);
+  else if (source.linear) setLinear(target, source.scalar, source.kx, source.ky, source.kz);
+  else overwrite(target).set(source.vector);
+}
+
 /** Makes `target` equal to `source` in all lanes. */
 export function copyValue(target: LaneValue, source: LaneValue): void {
-  if (source.uniform) {
-    setUniform(target, source.scalar);
-  } else {
-    overwrite(target).set(source.vector);
-  }
+  copyLanes(target, source);
   if (source.unknown === MIXED) markLanes(target, source.reason).set(source.unknownLanes);
   target.unknown = source.unknown;
   target.reason = source.reason;
@@ -149,14 +231,14 @@ export function copyValue(target: LaneValue, source: LaneValue): void {
 /** Assigns `source` to `target` in the lanes of the mask between lo and hi only. */
 export function assignLanes(target: LaneValue, source: LaneValue, mask: Uint8Array, lo: number, hi: number): void {
   const bothKnown = source.unknown === KNOWN && target.unknown === KNOWN;
-  if (bothKnown && source.uniform && target.uniform && source.scalar === target.scalar) return;
+  if (bothKnown && areAlike(source, target)) return;
   if (source.unknown !== UNKNOWN) {
     const to = changeSome(target);
     if (source.uniform) {
       const scalar = source.scalar;
       for (let lane = lo; lane < hi; lane++) if (mask[lane] !== 0) to[lane] = scalar;
     } else {
-      const from = source.vector;
+      const from = vectorOf(source);
       for (let lane = lo; lane < hi; lane++) if (mask[lane] !== 0) to[lane] = from[lane];
     }
   }

@@ -18,8 +18,18 @@ export interface Dependencies {
   readonly branches: readonly { readonly inputs: ReadonlySet<number>; readonly loads: ReadonlySet<number> }[];
 }
 
-/** Static data and control dependence; sets may be larger than what a run really depends on, never smaller. */
+const known = new WeakMap<Program, Dependencies>();
+
+/** Static data and control dependence (remembered as long as the program is); sets may be larger than what a run really depends on, never smaller. */
 export function dependencies(program: Program): Dependencies {
+  const remembered = known.get(program);
+  if (remembered) return remembered;
+  const found = computeDependencies(program);
+  known.set(program, found);
+  return found;
+}
+
+function computeDependencies(program: Program): Dependencies {
   const flow = controlFlow(program);
   const tokens = new Tokens(program);
   const controls = controlDependence(program, flow);

@@ -2,9 +2,12 @@ import type { ControlFlow } from './control-flow';
 import { readsOf, writesOf } from './operands';
 import type { Instruction, Program } from './program';
 
-/** Which 'variable' registers hold a value that is looked at later, at the start of every block. */
+/** Which registers that are assigned lane by lane hold a value that is looked at later, at the start of every block. */
 export interface Liveness {
-  /** By register: its bit number, -1 when it is no variable. */
+  /**
+   * By register: its bit number, -1 when it may be computed for all lanes at any time. Besides variables, temporaries of
+   * a loop that are used outside of it have one: lanes that left early must keep theirs while the others go on.
+   */
   readonly bitOf: Int32Array;
   /** 32-bit words of a set. */
   readonly words: number;
@@ -25,8 +28,9 @@ export function liveness(
 ): Liveness {
   const bitOf = new Int32Array(program.registers.length).fill(-1);
   let bits = 0;
+  const escaping = escapingTemporaries(program, flow, instructions);
   program.registers.forEach((info, register) => {
-    if (info.role === 'variable') bitOf[register] = bits++;
+    if (info.role === 'variable' || escaping.has(register)) bitOf[register] = bits++;
   });
   const words = Math.max(1, (bits + 31) >> 5);
   const used = program.blocks.map(() => new Int32Array(words));
@@ -60,6 +64,33 @@ export function liveness(
     }
   }
   return { bitOf, words, liveIn, assigned };
+}
+
+/** Temporaries that are assigned in a loop and used outside of it. */
+function escapingTemporaries(
+  program: Program,
+  flow: ControlFlow,
+  instructions: readonly (readonly Instruction[])[],
+): Set<number> {
+  const escaping = new Set<number>();
+  if (flow.loops.length === 0) return escaping;
+  const loopOf = new Int32Array(program.registers.length).fill(-1);
+  for (const block of flow.order) {
+    if (flow.loopOf[block] < 0) continue;
+    for (const instruction of instructions[block]) {
+      for (const register of writesOf(instruction)) loopOf[register] = flow.loopOf[block];
+    }
+  }
+  for (const block of flow.order) {
+    const read = (register: number) => {
+      const loop = loopOf[register];
+      if (loop >= 0 && flow.loops[loop].contains[block] === 0) escaping.add(register);
+    };
+    for (const instruction of instructions[block]) readsOf(instruction).forEach(read);
+    const { terminator } = program.blocks[block];
+    if (terminator.kind === 'branch') read(terminator.condition);
+  }
+  return escaping;
 }
 
 export function hasBit(set: Int32Array, bit: number): boolean {

@@ -296,4 +296,33 @@ describe('masks and reconvergence', () => {
       { block: [64, 1, 1], values: { n: 10 } },
     );
   });
+
+  it('lanes that leave a loop keep what they computed in their last pass', () => {
+    const execution = run(`in tid i32 threadIdx.x
+      in p u64 parameter
+      var i i32
+      i = mov.i32 0
+    loop:
+      c = lt.i32 i 40
+      if c body end
+    body:
+      x = mul.i32 i 100
+      w = convert.u64.i32 x
+      a = add.u64 p w
+      f = eq.i32 i tid
+      if f found next
+    next:
+      i = add.i32 i 1
+      jump loop
+    found:
+      store.u8 global [a] 0
+    end:
+      exit`);
+    const lanes = execution.accesses[0].witness?.addresses.map((address) => (address % 65536) / 100);
+    // All lanes meet at the store, each with the address of its own pass.
+    assert.deepEqual(
+      lanes,
+      Array.from({ length: 32 }, (_, lane) => lane),
+    );
+  });
 });
