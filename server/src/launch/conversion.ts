@@ -5,8 +5,10 @@ import { copyValue } from './memory';
 import type { HostState } from './state';
 import { type Cell, number, type StructValue, unknown, unknownFrom, type Value } from './value';
 
-/** The value as an object of `type`; structs and arrays are copied. Never fails: what does not fit becomes unknown. */
+/** The value as an object of `type`; structs and arrays are copied (large ones pay steps). What does not fit becomes unknown. */
 export function convert(state: HostState, value: Value, type: HostType | undefined): Value {
+  if (value.kind === 'array') state.steps -= value.buffer.cells.size >> 3;
+  if (value.kind === 'container') state.steps -= value.buffer.cells.size >> 3;
   if (!type) return copyValue(value);
   // std::integral_constant converts to its value.
   if (value.kind === 'unknown' && value.type?.kind === 'constant' && type.kind !== 'auto') {

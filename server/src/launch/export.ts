@@ -1,6 +1,6 @@
 /** From the interpreter's values to plain data. */
 import type { Parameter } from '../parse/ast';
-import { argumentName, typeName } from './host-type';
+import { argumentName, type HostType, typeName } from './host-type';
 import type { HostTemplateArgument, HostTriple, HostValue, UnknownHostValue } from './host-value';
 import { sizeOf } from './layout';
 import { toTypeNode } from './resolve-type';
@@ -83,8 +83,15 @@ export function createExporter(state: HostState): Exporter {
   function array(value: ArrayValue, depth: number): HostValue {
     const size = sizeOf(state, value.element);
     const length = value.length ?? 0;
-    if (!size || length > longestArray || depth > 4)
+    const scalars = length * scalarsOf(value.element);
+    if (!size || Number.isNaN(scalars) || scalars > longestArray) {
       return { kind: 'unknown', reason: 'an array that is too long to follow' };
+    }
+    if (value.buffer.cells.size === 0 && value.buffer.rest !== 'zero') {
+      return { kind: 'unknown', reason: `${value.buffer.name} is filled at run time` };
+    }
+    // Many launches may pass the same array: each pays for it.
+    state.steps -= length >> 3;
     const elements = Array.from({ length }, (_, index): HostValue => {
       const offset = value.offset + index * size;
       if (value.element.kind === 'array') {
@@ -105,6 +112,11 @@ export function createExporter(state: HostState): Exporter {
   }
 
   return { value: (value) => exported(value), templateArgument: template };
+}
+
+/** Number of scalars in a (nested) array element; NaN when a length is not known. */
+function scalarsOf(type: HostType): number {
+  return type.kind === 'array' ? (type.length ?? Number.NaN) * scalarsOf(type.of) : 1;
 }
 
 /** Captures of a lambda; those of a default capture are the variables its body names. */

@@ -107,6 +107,7 @@ export function blank(state: HostState, type: HostType, name: string, uninitiali
 /** Forgets everything a buffer holds; cells that are only numbers go, so that doing it again costs nothing. */
 export function smudge(state: HostState, buffer: Buffer): void {
   buffer.rest = 'unknown';
+  state.steps -= buffer.cells.size >> 3;
   for (const [offset, cell] of buffer.cells) {
     const isPlain = cell.value.kind === 'number' || cell.value.kind === 'unknown';
     if (isPlain && cell.buffer === undefined) buffer.cells.delete(offset);

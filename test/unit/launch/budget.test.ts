@@ -24,6 +24,12 @@ describe('budgets', () => {
       [{ kind: 'number', value: 64, type: 'unsigned int' }],
     );
   });
+  it('hold for large arrays that every launch passes', () => {
+    const text = `__constant__ float m[2048][2048]; float h[2048][2048]; __global__ void k(int);
+      int main() { h[0][0] = 1; cudaMemcpyToSymbol(m, h, sizeof(h)); for (int i = 0; i < 1000; i++) k<<<1, 32>>>(i); }`;
+    const [launch] = launchesOf(text);
+    assert.equal(launch.symbols.get('m')?.kind, 'unknown');
+  });
   it('hold for deep nesting', () => {
     const deep = `${'('.repeat(3000)}1${')'.repeat(3000)}`;
     assert.equal(launchesOf(`__global__ void k(int);\nint main() { int n = ${deep}; k<<<1, 32>>>(n); }`).length, 1);
