@@ -4,5 +4,12 @@ import { run } from './prepare.mjs';
 
 // vsce runs vscode:prepublish, which bundles for production.
 const vsce = path.join('node_modules', '@vscode', 'vsce', 'vsce');
-const args = ['package', '--no-dependencies', '--allow-missing-repository', '--no-rewrite-relative-links', '--out', 'dist/warplens.vsix'];
+const args = [
+  'package',
+  '--no-dependencies',
+  '--allow-missing-repository',
+  '--no-rewrite-relative-links',
+  '--out',
+  'dist/warplens.vsix',
+];
 process.exit(run(process.execPath, [vsce, ...args]));
