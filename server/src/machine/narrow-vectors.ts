@@ -5,7 +5,14 @@
  * one or two bytes a single element is read alone, more as the smallest aligned word that covers them (uchar4 {x,z}: 4 bytes,
  * ushort4 {x,y}: 4, {x,z}: 8).
  */
-import { type Block, bytesOf, type Instruction, type LoadInstruction, type Program } from '../program/program';
+import {
+  type Block,
+  bytesOf,
+  type Instruction,
+  type LoadInstruction,
+  type Program,
+  type Register,
+} from '../program/program';
 import { neededRegisters } from './dead-code';
 
 export function narrowVectors(program: Program): Program {
@@ -14,7 +21,7 @@ export function narrowVectors(program: Program): Program {
     (block): Block => ({
       ...block,
       instructions: block.instructions.flatMap((i): readonly Instruction[] =>
-        isPartlyNeeded(program, i, needed) ? pieces(i, needed) : [i],
+        isPartlyNeeded(program, i, needed) ? narrowed(i, (register) => needed[register] === 1) : [i],
       ),
     }),
   );
@@ -26,8 +33,9 @@ function isPartlyNeeded(program: Program, i: Instruction, needed: Uint8Array): i
   return i.dst.some((d) => !needed[d]);
 }
 
-function pieces(load: LoadInstruction, needed: Uint8Array): LoadInstruction[] {
-  const used = load.dst.flatMap((d, k) => (needed[d] ? [k] : []));
+/** The loads that give the needed elements of a vector load. */
+export function narrowed(load: LoadInstruction, isNeeded: (register: Register) => boolean): LoadInstruction[] {
+  const used = load.dst.flatMap((d, k) => (isNeeded(d) ? [k] : []));
   const size = bytesOf[load.type];
   if (used.length === 0) return [];
   if (used.length === 1) return [part(load, used[0], 1)];

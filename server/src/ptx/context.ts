@@ -17,6 +17,8 @@ export class Context {
   private readonly held: Int32Array;
   /** Carry bit of add.cc and its like: within a block. */
   carry: Register | undefined;
+  /** Values of variables as last read or assigned in the block: reading one twice gives the same register. */
+  private readonly snapshots = new Map<Register, Register>();
   /** The instruction that is being lowered. */
   current: FlatInstruction | undefined;
 
@@ -30,6 +32,12 @@ export class Context {
   ) {
     this.builder = new ProgramBuilder(kernel.entry.name, MOST_INSTRUCTIONS);
     this.held = new Int32Array(kernel.registers.length).fill(-1);
+  }
+
+  /** What is known within a block only is forgotten. */
+  startBlock(): void {
+    this.carry = undefined;
+    this.snapshots.clear();
   }
 
   get place(): SourcePlace {
@@ -80,8 +88,19 @@ export class Context {
     }
   }
 
-  /** The value of a PTX register as it is held. */
+  /** The value of a PTX register as it is held; one that does not change any more. */
   valueOf(register: number): Register {
+    const held = this.storageOf(register);
+    if (this.builder.registers[held].role !== 'variable') return held;
+    let snapshot = this.snapshots.get(held);
+    if (snapshot === undefined) {
+      snapshot = this.builder.unary('mov', this.builder.typeOf(held), held);
+      this.snapshots.set(held, snapshot);
+    }
+    return snapshot;
+  }
+
+  private storageOf(register: number): Register {
     const held = this.held[register];
     if (held >= 0) return held;
     const type = this.heldTypes[register];
@@ -96,20 +115,21 @@ export class Context {
   }
 
   /** Assigns a PTX register. */
-  write(operand: Operand | undefined, value: Register): void {
+  write(operand: Operand | undefined, result: Register): void {
     if (operand?.kind !== 'register') return;
     const { register } = operand;
     const { builder } = this;
-    const fresh = this.coerce(value, this.heldTypes[register]);
+    const fresh = this.coerce(result, this.heldTypes[register]);
     if (this.assignments.isSingle[register] === 1 && this.held[register] < 0) {
-      const isStable = builder.registers[fresh].role !== 'variable';
-      this.held[register] = isStable ? fresh : builder.unary('mov', builder.typeOf(fresh), fresh);
+      this.held[register] = fresh;
       return;
     }
-    const variable = this.valueOf(register);
+    const variable = this.storageOf(register);
     const guard = this.current?.guard;
-    const type = builder.typeOf(variable);
-    builder.move(variable, guard ? this.guarded(guard, type, fresh, variable) : fresh);
+    const value = guard ? this.guarded(guard, builder.typeOf(variable), fresh, this.valueOf(register)) : fresh;
+    builder.move(variable, value);
+    if (isSameForm(builder.typeOf(value), builder.typeOf(variable))) this.snapshots.set(variable, value);
+    else this.snapshots.delete(variable);
   }
 
   private guarded(

@@ -85,7 +85,7 @@ function lowerBlocks(ctx: Context, graph: FlatGraph, handlers: Readonly<Record<s
   for (let block = 1; block < graph.blocks.length; block++) builder.newBlock();
   for (const block of graph.flow.order) {
     builder.use(block);
-    ctx.carry = undefined;
+    ctx.startBlock();
     // Equal expressions are shared within a block, and with the entry, which dominates all.
     if (block !== 0) builder.enterRegion();
     for (const instruction of graph.blocks[block].instructions) lowerInstruction(ctx, instruction, handlers);

@@ -1,9 +1,11 @@
 /** Loads, stores, atomics and copies. PTX ISA 9.0, 9.7.9, 9.7.13 and 9.7.14. */
 
+import { narrowed } from '../machine/narrow-vectors';
 import {
   type AccessSite,
   type AtomicInstruction,
   bytesOf,
+  type LoadInstruction,
   type MemorySpace,
   type Register,
   type ScalarType,
@@ -58,6 +60,11 @@ function wide(ctx: Context, base: Operand | undefined): Register {
   const type = ctx.builder.typeOf(value);
   if (type === 'i64' || type === 'u64') return value;
   return ctx.builder.convert('i32', 'i64', ctx.coerce(value, 'i32'));
+}
+
+/** Whether some instruction reads the register. */
+function isUsed(ctx: Context, operand: Operand | undefined): boolean {
+  return operand?.kind === 'register' && ctx.assignments.isUsed[operand.register] === 1;
 }
 
 interface SiteDetails {
@@ -119,16 +126,21 @@ export function memoryHandlers(memory: Memory): Readonly<Record<string, Handler>
     const access = newSite(ctx, memory, instruction, 'load', space, address, bytesOf[type] * count);
     const { register, offset } = addressOf(ctx, address, space);
     const results = Array.from({ length: count }, () => builder.register(type, 'temporary'));
-    builder.emit({ op: 'load', type, dst: results, address: register, offset, access });
+    const whole: LoadInstruction = { op: 'load', type, dst: results, address: register, offset, access };
+    const targets = dst?.kind === 'vector' ? dst.elements : [dst];
+    const isVolatile = builder.accesses[access].isVolatile === true;
+    const isNeeded = (index: number) => !isWhole || isVolatile || isUsed(ctx, targets[index]);
+    for (const part of results.length === 1 ? [whole] : narrowed(whole, (each) => isNeeded(results.indexOf(each)))) {
+      builder.emit(part);
+    }
     if (!isWhole) {
       ctx.writeUnknown(dst, `${opcode.text}: 128-bit values are not computed`);
       return;
     }
     const known = memory.knownScalar(ctx, address, instruction.frame, type);
     memory.noteRead(ctx, access, type);
-    const targets = dst?.kind === 'vector' ? dst.elements : [dst];
     targets.forEach((target, index) => {
-      ctx.write(target, known ?? results[index]);
+      if (count === 1 || isNeeded(index)) ctx.write(target, known ?? results[index]);
     });
   };
 
@@ -198,7 +210,7 @@ function atomic(ctx: Context, memory: Memory, instruction: FlatInstruction, hasR
   const name = typeOf(opcode.parts) ?? 'b32';
   const isPacked = name.endsWith('x2') || first?.kind === 'vector' || name === 'b128';
   const type: ScalarType = isPacked ? 'i32' : (irType(name) ?? 'i32');
-  const resultUsed = dst?.kind === 'register' && ctx.assignments.isUsed[dst.register] === 1;
+  const resultUsed = isUsed(ctx, dst);
   const value = isPacked ? builder.unknown(type, 'packed value') : ctx.read(first, type);
   const isConstant = fn === 'add' && builder.constantValue(value) !== undefined;
   const kind = isFloat(type) || isPacked ? 'float' : isConstant ? 'add-constant' : 'integer';

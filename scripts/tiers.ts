@@ -1,0 +1,165 @@
+/** Both front ends on one file, for the scripts that compare them: launches of the source tier, programs of both. */
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { launchBoundsOf } from '../server/src/analysis/bounds';
+import { findKernels } from '../server/src/analysis/kernels';
+import { type PlannedLaunch, planLaunches } from '../server/src/analysis/launch-plan';
+import { matchLaunches } from '../server/src/analysis/launches';
+import { assumedGrid, resolveInputs } from '../server/src/analysis/sampling';
+import { argumentsWithoutLaunch } from '../server/src/analysis/template-arguments';
+import { execute } from '../server/src/execute/execute';
+import type { Execution, LaunchShape } from '../server/src/execute/execution';
+import type { MemoryModel } from '../server/src/hardware/memory-model';
+import { readAnnotations } from '../server/src/launch/annotation';
+import { findLaunches } from '../server/src/launch/find-launches';
+import { createUnitContext, lowerKernel } from '../server/src/lower/lower-kernel';
+import { argumentKey } from '../server/src/lower/records';
+import { machineProgram } from '../server/src/machine/machine';
+import { parse } from '../server/src/parse/parse';
+import { predefinedMacros } from '../server/src/preprocess/predefined';
+import { preprocess } from '../server/src/preprocess/preprocess';
+import type { Program, SourcePlace } from '../server/src/program/program';
+import { locationOf } from '../server/src/report/positions';
+
+export interface SourceLaunch {
+  readonly kernel: string;
+  readonly templateArguments: readonly string[];
+  readonly parameterNames: readonly (string | undefined)[];
+  readonly plan: PlannedLaunch;
+  /** The source tier's program, with what the compiler changes. */
+  readonly program: Program;
+}
+
+export interface SourceUnit {
+  readonly launches: readonly SourceLaunch[];
+  /** File and line of a place of the source tier. */
+  readonly locate: (place: SourcePlace) => { readonly file: string; readonly line: number; readonly endLine: number };
+}
+
+export const includeFrom =
+  (folder: string, more: readonly string[] = []) =>
+  (name: string, quoted: boolean, from: string) => {
+    for (const base of [...(quoted ? [path.dirname(from)] : []), ...more]) {
+      const file = path.resolve(base, name);
+      const isInside = file.startsWith(folder) || more.some((each) => file.startsWith(each));
+      if (isInside && fs.existsSync(file)) return { path: file, text: fs.readFileSync(file, 'utf8') };
+    }
+    return undefined;
+  };
+
+/** Launches of all kernels of a file, as the source tier plans them. */
+export function sourceUnit(file: string, computeCapability: string, includes: readonly string[] = []): SourceUnit {
+  const text = fs.readFileSync(file, 'utf8');
+  const options = { computeCapability, defines: new Map(), assume: new Map() };
+  const include = includeFrom(path.dirname(file), includes);
+  const source = preprocess({ path: file, text, defines: predefinedMacros(computeCapability), include });
+  const tree = parse(source.tokens, source.pragmas);
+  const context = createUnitContext(tree, source.tokens);
+  const kernels = findKernels(tree, context.scope);
+  const matched = matchLaunches(
+    context,
+    kernels,
+    findLaunches(tree, source.tokens, source.comments, { assume: options.assume }),
+  );
+  const annotations = readAnnotations(kernels, source.comments);
+  const launches = kernels.flatMap((kernel): SourceLaunch[] => {
+    const { declaration } = kernel;
+    if (declaration.broken) return [];
+    const plans = planLaunches({
+      launches: matched.filter((launch) => launch.kernel.declaration === declaration),
+      annotation: annotations.get(kernel),
+      maxThreads: launchBoundsOf(context, kernel, [])?.maxThreads,
+      options,
+    });
+    const programs = new Map<string, Program>();
+    return plans.map((plan) => {
+      const values =
+        plan.launch?.templateArguments ?? argumentsWithoutLaunch(context, tree, kernel, annotations.get(kernel)).values;
+      const templateArguments = values.map(argumentKey);
+      const key = templateArguments.join(',');
+      const lowered = () =>
+        machineProgram(lowerKernel(context, { declaration, scope: kernel.scope, templateArguments: values }));
+      const program = programs.get(key) ?? lowered();
+      programs.set(key, program);
+      const parameterNames = declaration.parameters.map((parameter) => parameter.name);
+      return { kernel: kernel.name, templateArguments, parameterNames, plan, program };
+    });
+  });
+  return {
+    launches,
+    locate: (place) =>
+      place.location
+        ? { ...place.location, endLine: place.location.line }
+        : locationOf(source.tokens, place.first, place.last),
+  };
+}
+
+/** What a line of the user's code does to one space with one operation. */
+export interface LineGroup {
+  readonly file: string;
+  readonly line: number;
+  readonly endLine: number;
+  readonly space: string;
+  readonly operation: string;
+  requests: number;
+  unknownRequests: number;
+  wavefronts: number;
+  idealWavefronts: number;
+  sectors: number;
+  idealSectors: number;
+  reason?: string;
+}
+
+/** Executes a program for a planned launch, generously: the scripts compare figures, not speed. */
+export function runLaunch(program: Program, launch: SourceLaunch, model: MemoryModel): Execution {
+  const { plan, parameterNames } = launch;
+  const resolved = resolveInputs(program, plan, { assume: new Map(), parameterNames, sample: 0 });
+  const shape: LaunchShape = {
+    grid: plan.grid ?? assumedGrid(plan.block, 0),
+    block: plan.block,
+    dynamicSharedBytes: plan.dynamicSharedBytes,
+    inputs: resolved.values,
+  };
+  return execute(program, shape, model, { warpInstructions: 4_000_000, blocks: 256 });
+}
+
+/** The counters of an execution by line. */
+export function lineGroups(program: Program, execution: Execution, locate: SourceUnit['locate']): LineGroup[] {
+  const groups = new Map<string, LineGroup>();
+  for (const counts of execution.accesses) {
+    const site = program.accesses[counts.access];
+    const { file, line, endLine } = locate(site.place);
+    const key = `${file}:${line}:${counts.space}:${site.operation}`;
+    const known = groups.get(key);
+    const group = known ?? {
+      file,
+      line,
+      endLine,
+      space: counts.space,
+      operation: site.operation,
+      requests: 0,
+      unknownRequests: 0,
+      wavefronts: 0,
+      idealWavefronts: 0,
+      sectors: 0,
+      idealSectors: 0,
+    };
+    group.requests += counts.requests;
+    group.unknownRequests += counts.unknownRequests;
+    group.wavefronts += counts.wavefronts;
+    group.idealWavefronts += counts.idealWavefronts;
+    group.sectors += counts.sectors;
+    group.idealSectors += counts.idealSectors;
+    group.reason ??= counts.unknownReason;
+    groups.set(key, group);
+  }
+  return [...groups.values()];
+}
+
+/** Actual and ideal of the counter that matters in the space. */
+export function costOf(group: LineGroup): { readonly actual: number; readonly ideal: number } {
+  const isShared = group.space === 'shared' || group.space === 'constant';
+  return isShared
+    ? { actual: group.wavefronts, ideal: group.idealWavefronts }
+    : { actual: group.sectors, ideal: group.idealSectors };
+}
