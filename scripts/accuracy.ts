@@ -110,7 +110,14 @@ function compare(
           a.file.endsWith(`${program}.cu`),
       );
       const exactLine = parts.filter((a) => a.line === g.line);
-      const chosen = exactLine.length > 0 ? exactLine : parts;
+      // the profiler charges the first instructions of an inlined function to the line of the call
+      const called = (launch?.accesses ?? []).filter(
+        (a) =>
+          a.space === g.space &&
+          a.operation === g.operation &&
+          a.calls?.some((c) => c.line <= g.line && g.line <= c.endLine && c.file.endsWith(`${program}.cu`)),
+      );
+      const chosen = exactLine.length > 0 ? exactLine : parts.length > 0 ? parts : called;
       const sum = (f: (a: AccessReport) => number) => chosen.reduce((s, a) => s + f(a), 0);
       const ours = sum((a) => (shared ? a.wavefronts : a.sectors));
       const oursIdeal = sum((a) => (shared ? a.idealWavefronts : a.idealSectors));
@@ -126,8 +133,8 @@ function compare(
         (d) =>
           d.kernel === recorded.function &&
           d.severity === 'warning' &&
-          d.line === g.line &&
-          (shared ? d.rule === 'shared-bank-conflict' : d.rule.endsWith('global-access')),
+          (shared ? d.rule === 'shared-bank-conflict' : d.rule.endsWith('global-access')) &&
+          chosen.some((a) => a.line === d.line && a.column === d.column && a.endColumn === d.endColumn),
       );
       return [
         {

@@ -40,7 +40,8 @@ export function accessPlan(
       space,
       operation,
       bytes: machineBytes,
-      atomic: operation === 'atomic' ? (site.atomic ?? 'integer') : undefined,
+      perLine: true,
+      atomic: operation === 'atomic' ? (site.atomic ?? 'integer') : site.atomic,
       resultUsed: operation === 'atomic' ? (site.resultUsed ?? false) : undefined,
     }),
   );

@@ -12,7 +12,12 @@ export interface AccessShape {
    * 'add-constant': the same constant added by every lane and the result unused, which compiles to a population-count
    * increment; 'integer' (the default): any other native form; 'float': a compare-and-swap loop in shared memory.
    */
-  atomic?: 'add-constant' | 'integer' | 'float';
+  atomic?: 'add-constant' | 'integer' | 'float' | 'aggregated';
+  /**
+   * Count what the profiler charges to a source line: of global atomics the distinct sectors (request_shapes.cu:135-141, 162
+   * accesses on an H200), of a shared compare-and-swap loop its swaps or, for a load, its loads. Otherwise the whole traffic.
+   */
+  perLine?: boolean;
   resultUsed?: boolean;
   /** Whether a global load goes through L1; the capability's default when absent. */
   caching?: 'l1' | 'l2';

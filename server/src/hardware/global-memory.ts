@@ -128,7 +128,7 @@ function atomicRule(): RequestRule {
         sent++;
       }
     }
-    out.sectors += sent;
+    out.sectors += shape.perLine ? touched : sent;
     out.transactions += sent;
     out.idealSectors += Math.min(touched, Math.ceil((count * shape.bytes) / SECTOR));
   };

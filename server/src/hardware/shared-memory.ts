@@ -40,7 +40,7 @@ export function bankGeometry(rules: SharedRules, bytes: AccessBytes): BankGeomet
 
 /**
  * Whether every active lane n has the address of lane n ^ 1, or every one that of lane n ^ 2; an inactive partner
- * agrees. Loads of 8 and 16 bytes then merge two requests (measured on 9.0, masked warps too).
+ * agrees. Loads of 8 and 16 bytes then may merge two requests (measured on 9.0, masked warps too).
  */
 export function lanesArePaired(addresses: Float64Array, active: Uint8Array, first: number, lanes: number): boolean {
   let byOne = true;
@@ -199,7 +199,7 @@ const SWAP_ROUND = 1 + SWAP;
  * A compare-and-swap loop: as many rounds as lanes meet on one bank. A round loads the words of the lanes that are
  * left and swaps, two wavefronts, after which one lane of every bank is done (measured on 9.0, all patterns exact).
  */
-function swapLoopRule(load: RequestRule, serial: RequestRule): RequestRule {
+function swapLoopRule(load: RequestRule, serial: RequestRule, swap: number): RequestRule {
   const loopAddresses = new Float64Array(32);
   const waiting = new Uint8Array(32);
   const served = new Uint8Array(32);
@@ -212,7 +212,7 @@ function swapLoopRule(load: RequestRule, serial: RequestRule): RequestRule {
     }
     let wavefronts = 0;
     for (let round = 0; round < rounds; round++) {
-      wavefronts += SWAP + load(g, loopAddresses, waiting, 0, lanes, 0);
+      wavefronts += swap + load(g, loopAddresses, waiting, 0, lanes, 0);
       served.fill(0);
       for (let lane = 0; lane < lanes; lane++) {
         const group = ((loopAddresses[lane] | 0) >>> g.groupShift) & (g.groups - 1);
@@ -234,6 +234,26 @@ interface Service {
   readonly strideRule?: StrideRule;
 }
 
+/**
+ * Two requests that pair up by their addresses run as one only when they are free of conflicts together; otherwise each
+ * runs alone (249 wide loads measured on 9.0).
+ */
+function apart(
+  g: BankGeometry,
+  addresses: Float64Array,
+  active: Uint8Array,
+  from: number,
+  to: number,
+  rule: RequestRule,
+): number {
+  let wavefronts = 0;
+  for (let start = from; start < to; start += g.lanesPerRequest) {
+    const end = Math.min(start + g.lanesPerRequest, to);
+    if (countActive(active, start, end) > 0) wavefronts += rule(g, addresses, active, start, end, 0);
+  }
+  return wavefronts;
+}
+
 /** Shared memory of a capability. Addresses are taken modulo 2^32, the width of the shared window. */
 export function sharedCounter(capability: Capability): Counter {
   const rules = capability.shared;
@@ -252,10 +272,13 @@ export function sharedCounter(capability: Capability): Counter {
   const oneByOne: Service = { rule: serial, unit: 1, strideRule: serialStride };
   const plain = { multicast: shared, 'broadcast-steps': { rule: broadcastRule(), unit: 1 } }[rules.serve];
   const increment = rules.atomics === 'native' ? shared : oneByOne;
-  const swapLoop: Service = { rule: swapLoopRule(multicast, serial), unit: SWAP_ROUND };
+  const swapLoop: Service = { rule: swapLoopRule(multicast, serial, SWAP), unit: SWAP_ROUND };
+  const swapLoads: Service = { rule: swapLoopRule(multicast, serial, 0), unit: 1 };
+  const swaps: Service = { rule: (...request) => SWAP * serial(...request), unit: SWAP };
 
   function serviceOf(shape: AccessShape): Service {
-    if (shape.operation !== 'atomic') return plain;
+    if (shape.atomic === 'float' && shape.perLine) return shape.operation === 'atomic' ? swaps : swapLoads;
+    if (shape.operation !== 'atomic' || shape.atomic === 'aggregated') return plain;
     if (shape.atomic === 'float') return swapLoop;
     // The population-count increment counts the lanes of each word first, so only words are serialised.
     return shape.atomic === 'add-constant' && !shape.resultUsed ? increment : oneByOne;
@@ -284,11 +307,20 @@ export function sharedCounter(capability: Capability): Counter {
       least += unit * withoutConflict(g, count, 1);
       for (let piece = 0; piece < g.pieces; piece++) {
         wavefronts += g.extra;
-        wavefronts +=
+        const together =
           strideRule === undefined || Number.isNaN(stride)
             ? rule(g, addresses, active, from, to, piece * g.pieceBytes)
             : strideRule(g, stride, count);
+        wavefronts += step > g.lanesPerRequest && together > 1 ? apart(g, addresses, active, from, to, rule) : together;
       }
+    }
+    if (shape.atomic === 'float' && shape.perLine) {
+      // every round is a request of its own, with an ideal of its own (atomics_mix.cu:34-36 on an H200)
+      const rounds = serial(g, addresses, active, first, end, 0);
+      out.wavefronts = wavefronts;
+      out.idealWavefronts = shape.operation === 'atomic' ? wavefronts : Math.min(wavefronts, rounds);
+      out.leastWavefronts = out.idealWavefronts;
+      return;
     }
     // A result that is used costs no wavefront of its own in the profiler's counters (58 accesses measured on 9.0).
     out.wavefronts = wavefronts;

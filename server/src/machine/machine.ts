@@ -3,6 +3,7 @@
  * One pass a file, in this order; each says on what evidence it rests.
  */
 import type { Program } from '../program/program';
+import { aggregateAtomics } from './aggregate-atomics';
 import { dropDeadCode } from './dead-code';
 import { hoistInvariants } from './hoist-invariants';
 import { mergeNeighbours } from './merge-neighbours';
@@ -18,6 +19,7 @@ const passes: readonly ((program: Program) => Program)[] = [
   narrowVectors,
   mergeNeighbours,
   dropDeadCode,
+  aggregateAtomics,
 ];
 
 export function machineProgram(program: Program): Program {

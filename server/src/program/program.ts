@@ -315,8 +315,11 @@ export interface AccessSite {
   readonly readOnly?: boolean;
   /** Types of 1.x/2.x interest: volatile accesses are neither merged nor reused. */
   readonly isVolatile?: boolean;
-  /** How an atomic is counted. */
-  readonly atomic?: 'add-constant' | 'integer' | 'float';
+  /**
+   * How an atomic is counted; 'aggregated': one lane of the warp does it for all. A load that is 'float' reads for the
+   * compare-and-swap loop of one.
+   */
+  readonly atomic?: 'add-constant' | 'integer' | 'float' | 'aggregated';
   readonly resultUsed?: boolean;
 }
 

@@ -43,6 +43,7 @@ const atomic =
       resultUsed,
     });
     const dst = resultUsed ? ctx.builder.register(scalar, 'temporary') : undefined;
+    if (isFloat(scalar) && ctx.builder.accesses[access].space === 'shared') loadOfLoop(call, place, split, scalar);
     ctx.builder.emit({
       op: 'atomic',
       fn,
@@ -56,6 +57,19 @@ const atomic =
     });
     return dst === undefined ? { kind: 'void', type: types.void } : { kind: 'scalar', type: target, register: dst };
   };
+
+/** Shared memory has no float atomics: a loop loads and swaps, and its loads stand on the same line (H200: atomics_mix.cu:34). */
+function loadOfLoop(
+  call: BuiltinCall,
+  place: MemoryPlace,
+  at: { readonly register: number; readonly offset: number },
+  type: AtomicInstruction['type'],
+): void {
+  const { builder } = call.ctx;
+  const access = accessSite(call.ctx, { ...place, isVolatile: true }, 'load', at.register, { atomic: 'float' });
+  const dst = [builder.register(type, 'temporary')];
+  builder.emit({ op: 'load', type, dst, address: at.register, offset: at.offset, access });
+}
 
 function operand(call: BuiltinCall, index: number, type: Value['type']): number {
   const value = convertValue(call.ctx, call.value(index), type, call.node);
