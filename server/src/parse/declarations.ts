@@ -4,7 +4,6 @@ import { TokenKind } from '../preprocess/token';
 import { parseAliasDeclaration, parseTypedefs, parseUsing } from './aliases';
 import type { Declaration, RecordDeclaration, TypeNode } from './ast';
 import { parseDeclarator } from './declarators';
-import { lastName } from './enums';
 import { nameOfToken } from './failures';
 import { parseFunction } from './functions';
 import { parseNamespace } from './namespaces';
@@ -238,8 +237,6 @@ function declareType(
   else if (type?.kind === 'record') {
     const record: RecordDeclaration = { ...type.record, specifiers: set.value, first, last: p.last };
     into.push(head ? { ...record, templateParameters: head.parameters } : record);
-  } else if (type?.kind === 'named' && lastName(type.name) && p.wordAt(type.first) === 0) {
-    // `name;` alone declares nothing
   }
 }
 

@@ -131,7 +131,7 @@ function parseDeclaredName(p: Parser, into: Declarator, place: DeclaratorPlace):
     if (p.atName) {
       // `T f<int>` makes no sense here: take the identifier alone unless it is qualified
       if (p.peek(1) !== '::') {
-        into.name = { first: p.pos, last: p.pos, global: false, parts: [{ name: p.tok }] };
+        into.name = { first: p.pos, last: p.pos, global: false, parts: p.plainParts(p.tok) };
         into.nameToken = p.pos;
         p.next();
         return;

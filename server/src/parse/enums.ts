@@ -1,4 +1,4 @@
-import type { EnumDeclaration, Expression, QualifiedName, TypeNode } from './ast';
+import type { EnumDeclaration, Expression, TypeNode } from './ast';
 import { parseAssignment } from './expressions';
 import { declarationScope, Name, Scope } from './names';
 import type { Parser } from './parser';
@@ -47,9 +47,4 @@ function parseEnumerators(p: Parser, members: Scope, outer: Scope | undefined) {
   }
   p.leave(group);
   return list;
-}
-
-/** The plain name a qualified one ends with. */
-export function lastName(name: QualifiedName | undefined): string | undefined {
-  return name?.parts.at(-1)?.name;
 }

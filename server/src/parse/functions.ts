@@ -1,5 +1,5 @@
 /** Functions: what follows their parameters, bodies included. */
-import type { CompoundStatement, Declaration, Expression, FunctionDeclaration, QualifiedName, TypeNode } from './ast';
+import type { Declaration, Expression, FunctionDeclaration, QualifiedName, TypeNode } from './ast';
 import type { Declarator } from './declarators';
 import { nameOfToken } from './failures';
 import { parseCallArguments, parseInitList } from './initializers';
@@ -218,17 +218,12 @@ function parseBody(p: Parser, into: MutableFunction): void {
   const waiting = p.deferred;
   p.deferred = [];
   if (p.at(':')) into.initializers = parseMemberInitializers(p);
-  if (p.at('{')) into.body = parseFunctionBody(p);
+  if (p.at('{')) into.body = parseCompound(p);
   else p.report(into.nameToken, into.nameToken, "the function's body is missing");
   parseDeferredBodies(p);
   p.recordDepth = recordDepth;
   p.deferred = waiting;
   if (p.damage > damage) into.broken = true;
-}
-
-function parseFunctionBody(p: Parser): CompoundStatement {
-  // local records' methods wait for their record only
-  return parseCompound(p);
 }
 
 function parseMemberInitializers(p: Parser): FunctionDeclaration['initializers'] {

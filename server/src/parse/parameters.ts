@@ -1,6 +1,7 @@
 /** Parameter lists of functions and lambdas. */
 import type { Parameter } from './ast';
 import { functionTypeOf, parseDeclarator } from './declarators';
+import { skipToComma } from './failures';
 import { parseInitializerClause } from './initializers';
 import { Name } from './names';
 import type { Parser } from './parser';
@@ -58,13 +59,6 @@ function parseParameter(p: Parser): Parameter {
     default: fallback,
     pack: declarator.pack,
   };
-}
-
-function skipToComma(p: Parser): void {
-  while (!p.atEnd && !p.at(',')) {
-    if (p.at('(') || p.at('[') || p.at('{')) p.skipGroup();
-    else p.next();
-  }
 }
 
 /** Makes parameters known in the current scope. */

@@ -1,6 +1,6 @@
 /** The parser's state: where it stands, how far it may read, which names it knows and what it could not understand. */
 import { TokenFlag, TokenKind, type TokenStream } from '../preprocess/token';
-import type { Node } from './ast';
+import type { NamePart, Node } from './ast';
 import type { Brackets } from './brackets';
 import { type NumberLiteral, readNumber } from './literals';
 import { lookup, type NameEntry, Scope } from './names';
@@ -46,6 +46,7 @@ export class Parser {
   /** Names that are used like types somewhere in the unit although nobody declares them. */
   typeEvidence: ReadonlySet<string> = new Set();
   private readonly numbers = new Map<string, NumberLiteral>();
+  private readonly plainNames = new Map<string, readonly NamePart[]>();
   readonly pragmas = new Map<number, string>();
 
   constructor(
@@ -161,6 +162,16 @@ export class Parser {
       if (literal) this.numbers.set(text, literal);
     }
     return literal;
+  }
+
+  /** Parts of a name that is one plain identifier: shared by all its uses. */
+  plainParts(identifier: string): readonly NamePart[] {
+    let parts = this.plainNames.get(identifier);
+    if (parts === undefined) {
+      parts = [{ name: identifier }];
+      this.plainNames.set(identifier, parts);
+    }
+    return parts;
   }
 
   // ---- groups ---------------------------------------------------------------------------------------------------------

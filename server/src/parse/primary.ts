@@ -69,7 +69,7 @@ function parseName(p: Parser): Expression {
   const first = p.pos;
   if (p.atName && !nameGoesOn.has(p.peek(1))) {
     // the most frequent operand by far
-    const name: QualifiedName = { first, last: first, global: false, parts: [{ name: p.tok }] };
+    const name: QualifiedName = { first, last: first, global: false, parts: p.plainParts(p.tok) };
     p.next();
     return { kind: 'name', name, first, last: first };
   }

@@ -1,5 +1,5 @@
 /** Qualified names with their template arguments. */
-import type { NamePart, QualifiedName } from './ast';
+import type { NamePart, QualifiedName, TypeNode } from './ast';
 import { Name, type NameEntry } from './names';
 import type { Parser } from './parser';
 import { type AngleMode, bitsOf, templateListEnd } from './scan';
@@ -14,7 +14,7 @@ export interface ParsedName {
   /** Token of the last part. */
   readonly lastPart: number;
   /** The type of a conversion operator. */
-  readonly conversion?: import('./ast').TypeNode;
+  readonly conversion?: TypeNode;
 }
 
 /** Whether a name (also `~T`, `operator+`, `::x`) begins at the parser's place. */
@@ -30,6 +30,7 @@ export function atQualifiedName(p: Parser): boolean {
  */
 export function parseQualifiedName(p: Parser, mode: AngleMode): ParsedName {
   const first = p.pos;
+  if (p.atName && !nameGoesOn.has(p.peek(1))) return parsePlainName(p, mode);
   const parts: NamePart[] = [];
   let bits = 0;
   let entry: NameEntry | undefined;
@@ -79,13 +80,24 @@ export function parseQualifiedName(p: Parser, mode: AngleMode): ParsedName {
   return { name: { first, last: Math.max(first, p.last), global, parts }, bits, lastPart, conversion };
 }
 
+/** What may make more of an identifier than a plain name. */
+const nameGoesOn = new Set(['::', '<']);
+
+function parsePlainName(p: Parser, mode: AngleMode): ParsedName {
+  const at = p.pos;
+  const name: QualifiedName = { first: at, last: at, global: false, parts: p.plainParts(p.tok) };
+  const bits = mode === 'member' ? 0 : bitsOf(p, p.tok, p.lookup(p.tok));
+  p.next();
+  return { name, bits, lastPart: at, conversion: undefined };
+}
+
 function nameFollows(p: Parser): boolean {
   const next = p.peek(1);
   return p.isName(p.pos + 1) || next === 'operator' || next === '~' || next === 'template';
 }
 
 /** `operator+`, `operator()`, `operator new[]`, `operator""_x`, `operator float`. */
-function parseOperatorName(p: Parser): { name: string; conversion?: import('./ast').TypeNode } {
+function parseOperatorName(p: Parser): { name: string; conversion?: TypeNode } {
   p.next();
   const symbol = p.tok;
   if (symbol === '(' || symbol === '[') {

@@ -4,7 +4,6 @@ import { parseAsm } from './asm';
 import type {
   CompoundStatement,
   Declaration,
-  DeclarationStatement,
   Expression,
   IfStatement,
   Statement,
@@ -354,5 +353,3 @@ function parseTry(p: Parser): Statement {
   }
   return { kind: 'try', body, first, last: p.last };
 }
-
-export type { DeclarationStatement };
