@@ -2,7 +2,7 @@
 import type * as ast from '../parse/ast';
 import { callBuiltin } from './builtins/functions';
 import { construct } from './construct';
-import { type Context, type Frame, placeOf, skip } from './context';
+import { type Context, type Frame, forgetSince, placeOf, skip } from './context';
 import { convertValue } from './conversions';
 import { expression } from './expressions';
 import { mergeKnown } from './flow';
@@ -275,14 +275,21 @@ function returnTypeOf(ctx: Context, chosen: ChosenFunction): Type {
   return resolveType(ctx, chosen.declaration.result, scope);
 }
 
-function withCall<T>(ctx: Context, declaration: ast.FunctionDeclaration | undefined, node: ast.Node, run: () => T): T {
+function withCall(
+  ctx: Context,
+  declaration: ast.FunctionDeclaration | undefined,
+  node: ast.Node,
+  run: () => Value,
+): Value {
   const saved = { call: ctx.call, callPath: ctx.callPath, scope: ctx.scope, frame: ctx.frame };
   const running = declaration ? (ctx.active.get(declaration) ?? 0) : 0;
   if (declaration) ctx.active.set(declaration, running + 1);
   ctx.call = placeOf(ctx, node);
   ctx.callPath = `${ctx.callPath}/${node.first}`;
   ctx.callDepth++;
+  const first = ctx.builder.registers.length;
   const result = run();
+  if (result.kind !== 'lambda') forgetSince(ctx, first);
   ctx.callDepth--;
   if (declaration) ctx.active.set(declaration, running);
   Object.assign(ctx, saved);

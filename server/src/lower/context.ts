@@ -36,6 +36,8 @@ export interface LoweringBudget {
   readonly callDepth: number;
   readonly templateDepth: number;
   readonly unrolledIterations: number;
+  /** Expressions and types looked at: bounds what is evaluated without emitting anything. */
+  readonly steps: number;
 }
 
 export const defaultBudget: LoweringBudget = {
@@ -43,6 +45,7 @@ export const defaultBudget: LoweringBudget = {
   callDepth: 24,
   templateDepth: 64,
   unrolledIterations: 1024,
+  steps: 1_500_000,
 };
 
 /** Facts about one translation unit that all its kernels share. */
@@ -76,6 +79,9 @@ export interface Context {
   readonly sharedObjects: Map<object, number>;
   readonly records: Map<string, Type>;
   readonly notes: Set<string>;
+  /** Types of aliases that are no templates, by the scope they stand in. */
+  readonly aliases: Map<Scope, Map<string, Type>>;
+  steps: number;
   /** For an element of an array in registers, the array around it: what `&a[i]` may reach. */
   readonly arrayOf: WeakMap<Storage, RegisterTarget>;
 }
@@ -115,12 +121,26 @@ export function createContext(
     sharedObjects: new Map(),
     records: new Map(),
     notes: new Set(),
+    aliases: new Map(),
+    steps: 0,
     arrayOf: new WeakMap(),
   };
 }
 
 export function placeOf(ctx: Context, node: Node): SourcePlace {
   return { first: node.first, last: node.last, call: ctx.call };
+}
+
+/** Counts one step of work; false when the kernel's budget is spent: nothing more is lowered then. */
+export function step(ctx: Context): boolean {
+  if (++ctx.steps <= ctx.budget.steps) return true;
+  ctx.builder.cutOff();
+  return false;
+}
+
+/** Variables made since `first` are out of reach: what is known of them is dropped, so that copies stay small. */
+export function forgetSince(ctx: Context, first: Register): void {
+  for (const variable of ctx.known.keys()) if (variable >= first) ctx.known.delete(variable);
 }
 
 /** Notes a construct that was not understood; what depends on it becomes unknown, nothing else. */

@@ -4,7 +4,7 @@ import { builtinVariable } from './builtins/variables';
 import { callExpression } from './calls';
 import { constantOf } from './constants';
 import { construct, initialiseFromList } from './construct';
-import { type Context, demandMemory, skip } from './context';
+import { type Context, demandMemory, skip, step as spend } from './context';
 import { convertValue } from './conversions';
 import { globalValue } from './globals';
 import { lookupQualified } from './lookup';
@@ -21,7 +21,7 @@ let depth = 0;
 
 /** Lowers an expression. */
 export function expression(ctx: Context, node: ast.Expression): Value {
-  if (depth > MAX_DEPTH)
+  if (depth > MAX_DEPTH || !spend(ctx))
     return unknownValue({ kind: 'unknown', reason: 'nested too deeply' }, 'expression nested too deeply');
   depth++;
   try {

@@ -2,7 +2,7 @@
 import type { Expression, NamePart, QualifiedName, TemplateArgument, TypeNode } from '../parse/ast';
 import { builtinTemplateType } from './builtin-types';
 import { constantOf } from './constants';
-import type { Context } from './context';
+import { type Context, step } from './context';
 import { expression } from './expressions';
 import { lookupQualified } from './lookup';
 import { instantiateRecord } from './records';
@@ -23,6 +23,7 @@ import type { Value } from './values';
 
 /** Resolves a type as seen from a scope. Never throws; what is not known is an unknown type with a reason. */
 export function resolveType(ctx: Context, node: TypeNode, scope: Scope = ctx.scope): Type {
+  if (!step(ctx)) return unknownType('templates too large to follow');
   return qualified(resolveUnqualified(ctx, node, scope), node.isConst, node.isVolatile);
 }
 
@@ -115,13 +116,22 @@ function resolveAlias(ctx: Context, entity: Entity & { kind: 'alias' }, part: Na
   ctx.templateDepth++;
   try {
     const parameters = entity.declaration.templateParameters;
-    if (!parameters) return resolveType(ctx, entity.declaration.type, entity.scope);
+    if (!parameters) return plainAlias(ctx, entity);
     const scope = new NewScope(entity.scope, entity.declaration.name);
     bindTemplateParameters(ctx, scope, parameters, evaluateArguments(ctx, part.templateArguments ?? [], from));
     return resolveType(ctx, entity.declaration.type, scope);
   } finally {
     ctx.templateDepth--;
   }
+}
+
+function plainAlias(ctx: Context, { declaration, scope }: Entity & { kind: 'alias' }): Type {
+  let known = ctx.aliases.get(scope);
+  if (!known) ctx.aliases.set(scope, (known = new Map()));
+  const key = `${declaration.first}:${declaration.name}`;
+  let type = known.get(key);
+  if (!type) known.set(key, (type = resolveType(ctx, declaration.type, scope)));
+  return type;
 }
 
 /** Evaluates written template arguments. Packs are expanded. */

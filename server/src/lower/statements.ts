@@ -2,7 +2,7 @@
 import type * as ast from '../parse/ast';
 import { asmStatement } from './builtins/inline-ptx';
 import { returnValue } from './calls';
-import { type Context, type JumpTarget, placeOf, skip } from './context';
+import { type Context, forgetSince, type JumpTarget, placeOf, skip } from './context';
 import { toPredicate } from './conversions';
 import { expression } from './expressions';
 import { forgetAssigned, mergeKnown } from './flow';
@@ -91,9 +91,11 @@ function lowerStatement(ctx: Context, node: ast.Statement): void {
 
 export function withScope(ctx: Context, label: string, run: () => void): void {
   const saved = ctx.scope;
+  const first = ctx.builder.registers.length;
   ctx.scope = new Scope(saved, label);
   run();
   ctx.scope = saved;
+  forgetSince(ctx, first);
 }
 
 function localDeclarations(ctx: Context, declarations: readonly ast.Declaration[]): void {

@@ -124,6 +124,11 @@ export class ProgramBuilder {
     return this.blocks[this.current].terminator === undefined && this.instructionCount < this.budget;
   }
 
+  /** Spends the budget: nothing is emitted any more. */
+  cutOff(): void {
+    this.instructionCount = Math.max(this.instructionCount, this.budget);
+  }
+
   get overBudget(): boolean {
     return this.instructionCount >= this.budget;
   }
