@@ -269,9 +269,11 @@ export class Machine {
     const { stack } = this;
     const { guard } = this.loops[loop];
     if (!guard) return;
+    // The mask given may be that of an entry, which removing changes.
     const leaving = stack.masks.copyOf(lanes);
-    stack.removeAbove(stack.indexOf(guard), leaving, guard);
-    leaving.copyFrom(lanes);
+    const gone = stack.masks.copyOf(lanes);
+    stack.removeAbove(stack.indexOf(guard), gone, guard);
+    stack.masks.give(gone);
     const end = this.decoder.analysis.points.loopEnd[loop];
     if (target !== end) stack.push(target, block, end, leaving);
     else stack.masks.give(leaving);

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { execute } from '../../../server/src/execute/execute';
 import type { Execution, LaunchShape } from '../../../server/src/execute/execution';
 import type { Program } from '../../../server/src/program/program';
+import { checksumModel, reference } from './reference';
 import { launchOf, plainModel, sound } from './run';
 
 function figures(execution: Execution) {
@@ -187,7 +188,8 @@ describe('loop acceleration', () => {
     assert.match(execution.incomplete ?? '', /does not end/);
   });
 
-  it('gives the counts of full execution on random loop nests', () => {
+  it('gives the counts of full execution on random loop nests', function () {
+    this.timeout(60_000);
     let executed = 0;
     let all = 0;
     fc.assert(
@@ -199,10 +201,35 @@ describe('loop acceleration', () => {
         executed += fast.simulatedWarpInstructions;
         all += full.simulatedWarpInstructions;
       }),
-      { numRuns: 400 },
+      { numRuns: 250 },
     );
     // The property says nothing unless loops are really skipped.
     assert.ok(executed < 0.8 * all, `${executed} of ${all}`);
+  });
+});
+
+describe('execution', () => {
+  it('is that of threads one after the other', function () {
+    this.timeout(60_000);
+    fc.assert(
+      fc.property(nest, fc.constantFrom(32, 40, 96), fc.integer({ min: 0, max: 70 }), fc.boolean(), (text, threads, n, everyPass) => {
+        const program = sound(text);
+        const launch = launchOf(program, { block: [threads, 1, 1], values: { n } });
+        const values = new Map<number, number>();
+        for (const [input, value] of launch.inputs) if (value.kind === 'number') values.set(input, value.value);
+        const expected = reference(program, threads, values, 20_000);
+        fc.pre(expected !== undefined);
+        const budget = { warpInstructions: 1e7, blocks: 1, everyPass };
+        const execution = execute(program, launch, checksumModel, budget);
+        assert.deepEqual([...execution.laneExecutions], expected.lanes);
+        const accesses = program.accesses.map((_, access) => {
+          const counts = execution.accesses.find((each) => each.access === access);
+          return { count: counts?.activeLanes ?? 0, sum: counts?.sectors ?? 0 };
+        });
+        assert.deepEqual(accesses, expected.accesses);
+      }),
+      { numRuns: 250 },
+    );
   });
 });
 

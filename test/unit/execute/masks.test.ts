@@ -297,6 +297,26 @@ describe('masks and reconvergence', () => {
     );
   });
 
+  it('a loop left to different places', () => {
+    check(`${header}
+      var i i32
+      i = mov.i32 0
+      loop:
+        c = lt.i32 i 3
+        if c body out
+      body:
+        e = eq.i32 tid i
+        if e found next
+      next:
+        i = add.i32 i 1
+        jump loop
+      found:
+        store.f32 global [a] 0
+        exit
+      out:
+        exit`, '1/3');
+  });
+
   it('lanes that leave a loop keep what they computed in their last pass', () => {
     const execution = run(`in tid i32 threadIdx.x
       in p u64 parameter
