@@ -1,13 +1,13 @@
 /** Entry of the analysis: a file's text in, its report out. Never throws; what is not understood is in the report. */
 import { capability } from '../hardware/capabilities';
 import { memoryModel } from '../hardware/memory-model';
-import { type Annotation, readAnnotations } from '../launch/annotation';
+import { type Annotation, annotationNotes, readAnnotations } from '../launch/annotation';
 import { findLaunches } from '../launch/find-launches';
 import type { UnitContext } from '../lower/context';
 import { createUnitContext, lowerKernel } from '../lower/lower-kernel';
 import { argumentKey } from '../lower/records';
 import { machineProgram } from '../machine/machine';
-import type { TranslationUnit } from '../parse/ast';
+import type { FunctionDeclaration, TranslationUnit } from '../parse/ast';
 import { parse } from '../parse/parse';
 import { LexCache } from '../preprocess/lex-cache';
 import { predefinedMacros } from '../preprocess/predefined';
@@ -132,6 +132,15 @@ function analyzeUnit(
   }
   const notes = [
     ...source.notes.map((n) => ({ ...spanOf(source, n.file, n.start, n.end), message: n.message })),
+    ...annotationNotes(
+      kernels,
+      hostFunctionsOf(tree),
+      source.comments.filter((c) => c.keyword === 'warplens'),
+      source.tokens.files,
+    ).map((n) => ({
+      ...spanOf(source, n.file, n.start, n.end),
+      message: n.message,
+    })),
     ...tree.notes.map((n) => ({ ...locate(n.first, n.last), message: n.message })),
   ];
   return { path: request.path, kernels: reports, diagnostics: suppressed(findings, source), notes };
@@ -140,6 +149,13 @@ function analyzeUnit(
 /** The whole way on another text, for one kernel, without findings: that is how a fix is tried. */
 function tryText(request: AnalysisRequest, kernel: string, text: string, lexCache: LexCache): FileReport {
   return analyzeUnit({ ...request, text, options: { ...request.options, kernel } }, new Map(), lexCache, false);
+}
+
+/** Functions in which an annotation may give values to variables. */
+function hostFunctionsOf(tree: TranslationUnit): { declaration: FunctionDeclaration }[] {
+  return tree.declarations.flatMap((d) =>
+    d.kind === 'function' && d.body && !d.specifiers.isGlobal ? [{ declaration: d }] : [],
+  );
 }
 
 function spanOf(source: PreprocessResult, file: number, start: number, end: number): Location {
