@@ -264,8 +264,14 @@ export function callFunction(
   return withCall(ctx, declaration, node, () => {
     bindParameters(ctx, scope, declaration, args, node);
     const result = resolveType(ctx, declaration.result, scope);
-    return inlineBody(ctx, body, new Scope(scope, 'body'), result, declaration);
+    return atCall(inlineBody(ctx, body, new Scope(scope, 'body'), result, declaration), node);
   });
+}
+
+/** What a returned reference refers to is read and written where the call stands (H200: fdtd_waves.cu:16, lambda_functors.cu:38). */
+function atCall(value: Value, node: ast.Node): Value {
+  if (value.kind !== 'place' || value.place.kind !== 'memory') return value;
+  return { ...value, place: { ...value.place, node } };
 }
 
 function returnTypeOf(ctx: Context, chosen: ChosenFunction): Type {
@@ -448,15 +454,30 @@ function callLambda(ctx: Context, callee: Value & { kind: 'lambda' }, args: read
       );
     }
     const result: Type = lambda.result ? resolveType(ctx, lambda.result, scope) : { kind: 'unknown', reason: 'auto' };
-    return inlineBody(ctx, lambda.body, new Scope(scope, 'body'), result, undefined);
+    return atCall(inlineBody(ctx, lambda.body, new Scope(scope, 'body'), result, undefined), node);
   });
 }
 
 /** A call that cannot be followed: its result is unknown, and so is what it may write. */
 export function unknownCall(ctx: Context, node: ast.CallExpression, args: readonly Value[], reason: string): Value {
   skip(ctx, node, reason);
+  const values = args.filter(
+    (a) => a.kind === 'scalar' || a.kind === 'aggregate' || (a.kind === 'place' && scalarOf(withoutReference(a.type))),
+  );
+  useValues(
+    ctx,
+    values.map((a) => rvalue(ctx, a, node)),
+  );
   invalidate(ctx, args, reason);
   return unknownValue({ kind: 'unknown', reason }, reason);
+}
+
+/** Keeps what the values were made from: something uses them, though its result is not known. */
+export function useValues(ctx: Context, values: readonly Value[]): void {
+  const registers = (value: Value): number[] =>
+    value.kind === 'scalar' ? [value.register] : value.kind === 'aggregate' ? value.elements.flatMap(registers) : [];
+  const reads = values.flatMap(registers).filter((r) => ctx.builder.constantValue(r) === undefined);
+  if (reads.length > 0) ctx.builder.emit({ op: 'work', unit: 'other', count: 1, reads });
 }
 
 /** Arguments that a function we do not know may change. */

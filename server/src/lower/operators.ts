@@ -1,5 +1,6 @@
 /** Unary, binary, assignment and conditional operators. */
 import type * as ast from '../parse/ast';
+import { TokenFlag } from '../preprocess/token';
 import type { BinaryOp, CompareOp, ScalarType } from '../program/program';
 import { vectorOperator } from './builtins/vectors';
 import { callExpression } from './calls';
@@ -123,11 +124,23 @@ export function assignExpression(ctx: Context, node: ast.AssignExpression): Valu
     const overloaded = right && userOperator(ctx, `operator${node.operator}`, [place, right], node);
     if (overloaded) return overloaded;
     const value = right ? combine(ctx, operator, place, right, node) : expression(ctx, node.right);
-    store(ctx, place, value, node.left);
+    store(ctx, recordTarget(ctx, place, node), value, node.left);
     return place;
   }
   const right = expression(ctx, node.right);
   store(ctx, place, combine(ctx, operator, place, right, node), node.left);
+  return place;
+}
+
+/**
+ * The store of a record that is assigned over several lines stands on the line of the value, as nvcc has it (H200:
+ * sgemm_ladder.cu:93, wmma_gemm.cu:40); that of a scalar on its own line.
+ */
+function recordTarget(ctx: Context, place: Value, node: ast.AssignExpression): Value {
+  if (place.kind !== 'place' || place.place.kind !== 'memory') return place;
+  const { tokens } = ctx.unit;
+  for (let token = node.left.last + 1; token <= node.right.first; token++)
+    if (tokens.flags[token] & TokenFlag.lineStart) return { ...place, place: { ...place.place, node: node.right } };
   return place;
 }
 

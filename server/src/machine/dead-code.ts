@@ -58,6 +58,7 @@ export function neededRegisters(program: Program): Uint8Array {
         i.op === 'atomic' ||
         i.op === 'asyncCopy' ||
         i.op === 'matrix' ||
+        i.op === 'work' ||
         (i.op === 'load' && program.accesses[i.access].isVolatile);
       if (isRoot) for (const r of readsOf(i)) want(r);
     }

@@ -6,12 +6,16 @@ import type { Program } from '../program/program';
 import { aggregateAtomics } from './aggregate-atomics';
 import { dropDeadCode } from './dead-code';
 import { hoistInvariants } from './hoist-invariants';
+import { convertBranches } from './if-conversion';
 import { mergeNeighbours } from './merge-neighbours';
 import { narrowVectors } from './narrow-vectors';
 import { reuseLoads } from './reuse-loads';
 
 const passes: readonly ((program: Program) => Program)[] = [
   dropDeadCode,
+  reuseLoads,
+  dropDeadCode,
+  convertBranches,
   reuseLoads,
   hoistInvariants,
   reuseLoads,

@@ -255,8 +255,16 @@ export class ProgramBuilder {
     return this.pure(`f ${type} ${a} ${b} ${c}`, [a, b, c], type, (dst) => ({ op: 'fma', type, dst, a, b, c }));
   }
 
+  /** Registers that nothing is known of. */
+  private readonly unknowns = new Set<Register>();
+
+  isUnknown(register: Register): boolean {
+    return this.unknowns.has(register);
+  }
+
   unknown(type: ScalarType, reason: string): Register {
     const dst = this.register(type, 'temporary');
+    this.unknowns.add(dst);
     this.emit({ op: 'unknown', dst, reason });
     return dst;
   }

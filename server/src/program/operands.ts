@@ -28,9 +28,10 @@ export function readsOf(instruction: Instruction): readonly Register[] {
       return [instruction.source, instruction.destination];
     case 'lane':
       return [instruction.a, instruction.b, instruction.width].filter((r): r is Register => r !== undefined);
+    case 'work':
+      return instruction.reads ?? none;
     case 'barrier':
     case 'unknown':
-    case 'work':
       return none;
   }
 }

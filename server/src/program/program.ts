@@ -180,8 +180,8 @@ export type Instruction =
   | { readonly op: 'barrier'; readonly scope: 'block' | 'warp' | 'grid' }
   /** dst is not known; the reason is for people */
   | { readonly op: 'unknown'; readonly dst: Register; readonly reason: string }
-  /** arithmetic that matters for timing only (tensor-core product, special function …), no values */
-  | { readonly op: 'work'; readonly unit: WorkUnit; readonly count: number };
+  /** arithmetic that matters for timing only (tensor-core product, special function …), no values; `reads` are used by it */
+  | { readonly op: 'work'; readonly unit: WorkUnit; readonly count: number; readonly reads?: readonly Register[] };
 
 export type WorkUnit = 'tensor' | 'special' | 'other';
 

@@ -1,7 +1,8 @@
 /** Functions of CUDA and the standard library whose headers are not read: found by name in tables. */
 import type * as ast from '../../parse/ast';
-import { unknownCall } from '../calls';
+import { unknownCall, useValues } from '../calls';
 import type { Context } from '../context';
+import { convertValue } from '../conversions';
 import { store } from '../operators';
 import { rvalue } from '../places';
 import type { Type } from '../types';
@@ -75,6 +76,19 @@ const countingBarrier: BuiltinFunction = ({ ctx }) => {
 
 const passThrough: BuiltinFunction = ({ args }) => args[0] ?? { kind: 'void', type: types.void };
 
+/** Clamped to 0 … 1. */
+const saturate: BuiltinFunction = (call) => {
+  const { builder } = call.ctx;
+  const x = convertValue(call.ctx, call.value(0), types.float, call.node);
+  if (x.kind !== 'scalar') return x;
+  const atLeast = builder.binary('max', 'f32', x.register, builder.constant('f32', 0));
+  return {
+    kind: 'scalar',
+    type: types.float,
+    register: builder.binary('min', 'f32', atLeast, builder.constant('f32', 1)),
+  };
+};
+
 const notKnown =
   (type: Type, reason: string): BuiltinFunction =>
   ({ ctx }) => ({
@@ -92,6 +106,7 @@ const functions: ReadonlyMap<string, BuiltinFunction> = new Map<string, BuiltinF
   ['__syncthreads_or', countingBarrier],
   ['move', passThrough],
   ['forward', passThrough],
+  ['__saturatef', saturate],
   ['__builtin_expect', passThrough],
   ['__builtin_assume_aligned', passThrough],
   ['as_const', passThrough],
@@ -128,13 +143,28 @@ export function callBuiltin(
     callee,
     discarded: ctx.discarded === node,
   };
+  const value = knownFunction(ctx, callee, args, call, node);
+  if (!value) return unknownCall(ctx, node, args, `${callee.name} is not defined in the files that could be read`);
+  // what the arguments were loaded from is needed, though the result is not computed here
+  if (value.kind === 'unknown' || (value.kind === 'scalar' && ctx.builder.isUnknown(value.register)))
+    useValues(ctx, args);
+  return value;
+}
+
+function knownFunction(
+  ctx: Context,
+  callee: Value & { kind: 'builtin' },
+  args: readonly Value[],
+  call: BuiltinCall,
+  node: ast.CallExpression,
+): Value | undefined {
   if (callee.self) {
     const method = groupMethod(call, callee.self);
     if (method) return method;
   }
   const found = functions.get(callee.name);
   if (found) return found(call);
-  const value =
+  return (
     mathFunction(call) ??
     (callee.name.startsWith('make_')
       ? makeVector(
@@ -143,7 +173,6 @@ export function callBuiltin(
           args.map((_, i) => call.value(i)),
           node,
         )
-      : undefined);
-  if (value) return value;
-  return unknownCall(ctx, node, args, `${callee.name} is not defined in the files that could be read`);
+      : undefined)
+  );
 }

@@ -1,6 +1,7 @@
 /** Cooperative groups: thread blocks, tiles and the grid. */
 
 import { type GroupInfo, groupOf, groupType } from '../builtin-types';
+import { useValues } from '../calls';
 import type { Context } from '../context';
 import { memberOf, number } from '../expressions';
 import { scalarBinary } from '../operators';
@@ -124,6 +125,7 @@ const partition: BuiltinFunction = (call) => {
 
 const reduceOverGroup: BuiltinFunction = (call) => {
   const value = call.value(1);
+  useValues(call.ctx, [value]);
   if (value.kind !== 'scalar') return unknownValue(value.type, 'reduction over a group');
   return {
     kind: 'scalar',

@@ -1,6 +1,7 @@
 /** Inline assembly: the few instructions that touch memory and are common; operands of others become unknown. */
 import type { AsmStatement } from '../../parse/ast';
 import { accessSite } from '../access-sites';
+import { useValues } from '../calls';
 import { type Context, skip } from '../context';
 import { expression } from '../expressions';
 import { store } from '../operators';
@@ -15,6 +16,7 @@ export function asmStatement(ctx: Context, node: AsmStatement): void {
   if (asyncCopy(ctx, node, text, inputs)) return;
   if (matrixAccess(ctx, node, text, inputs)) return;
   if (laneRegister(ctx, node, text)) return;
+  useValues(ctx, inputs);
   for (const output of node.outputs)
     store(
       ctx,
