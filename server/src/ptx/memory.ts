@@ -128,8 +128,10 @@ export function memoryHandlers(memory: Memory): Readonly<Record<string, Handler>
     const results = Array.from({ length: count }, () => builder.register(type, 'temporary'));
     const whole: LoadInstruction = { op: 'load', type, dst: results, address: register, offset, access };
     const targets = dst?.kind === 'vector' ? dst.elements : [dst];
-    const isVolatile = builder.accesses[access].isVolatile === true;
-    const isNeeded = (index: number) => !isWhole || isVolatile || isUsed(ctx, targets[index]);
+    // ptxas shrinks vector loads of shared memory to what is used (H200: bank_strides.cu:63), of global memory it does
+    // not (lennard_jones.cu:16).
+    const shrinks = space === 'shared' && isWhole && builder.accesses[access].isVolatile !== true;
+    const isNeeded = (index: number) => !shrinks || isUsed(ctx, targets[index]);
     for (const part of results.length === 1 ? [whole] : narrowed(whole, (each) => isNeeded(results.indexOf(each)))) {
       builder.emit(part);
     }
