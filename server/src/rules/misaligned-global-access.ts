@@ -1,12 +1,12 @@
 /** misaligned-global-access: a warp reads or writes consecutive elements, but its first byte is not on a 32-byte boundary. */
 import type { Finding } from '../report/report';
 import {
+  accessFinding,
   conditionText,
   figure,
   globalExcess,
   type Rule,
   type RuleContext,
-  relatedOf,
   type WorstAccess,
   worstAccesses,
 } from './rule';
@@ -36,17 +36,9 @@ function findingFor(context: RuleContext, worst: WorstAccess): Finding {
   const w = access.witness;
   const start = (w?.addresses.find((a) => a !== null) ?? 0) % 32;
   const more = Math.round((excess - 1) * 100);
-  return {
-    file: access.file,
-    line: access.line,
-    column: access.column,
-    endLine: access.endLine,
-    endColumn: access.endColumn,
+  return accessFinding(context, worst, {
     rule: 'misaligned-global-access',
     severity: excess >= 1.5 ? 'warning' : 'information',
     message: `Misaligned global ${access.operation}: the warp starts ${start} bytes behind a 32-byte boundary, so a request takes ${w?.sectors ?? figure(access.sectors / access.requests)} sectors instead of ${w?.idealSectors ?? ''} (${more} % more in all). Pad the pitch, or shift the index so that a warp starts on a multiple of 32 bytes.${conditionText(worst, THRESHOLD)}`,
-    kernel: context.report.name,
-    fixes: [],
-    related: relatedOf(context, worst),
-  };
+  });
 }

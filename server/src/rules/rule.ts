@@ -5,7 +5,7 @@ import type { Simulation } from '../analysis/simulate';
 import type { Capability } from '../hardware/capabilities';
 import type { TokenStream } from '../preprocess/token';
 import type { Program } from '../program/program';
-import type { AccessReport, FileReport, Finding, KernelReport, LaunchReport, Location } from '../report/report';
+import type { AccessReport, FileReport, Finding, Fix, KernelReport, LaunchReport, Location } from '../report/report';
 
 /** A padding that was simulated and works. */
 export interface TriedPadding {
@@ -152,11 +152,22 @@ export const verb = (operation: AccessReport['operation']): string =>
 export const figure = (value: number): string =>
   Number.isInteger(value) ? String(value) : value >= 10 ? value.toFixed(0) : value.toFixed(1).replace(/\.0$/, '');
 
+/** A finding at an access, with the array and the launch to go to. */
+export function accessFinding(
+  context: RuleContext,
+  worst: WorstAccess,
+  said: Pick<Finding, 'rule' | 'severity' | 'message'> & { readonly fixes?: readonly Fix[] },
+): Finding {
+  const { file, line, column, endLine, endColumn } = worst.access;
+  const related = relatedOf(context, worst);
+  return { file, line, column, endLine, endColumn, kernel: context.report.name, fixes: [], related, ...said };
+}
+
 /** A share for a person: 12.5, 50, 3.1. */
 export const percent = (value: number): string => value.toFixed(1).replace(/\.0$/, '');
 
 /** Array declaration and launch, for the editor to link to. */
-export function relatedOf(context: RuleContext, { access, launch }: WorstAccess): Finding['related'] {
+function relatedOf(context: RuleContext, { access, launch }: WorstAccess): Finding['related'] {
   const related: (Location & { message: string })[] = [];
   if (access.object) related.push({ ...access.object.declaration, message: `${access.object.name} is declared here` });
   for (const call of access.calls ?? [])

@@ -6,12 +6,12 @@ import { addressWindows } from '../program/program';
 import type { AccessReport, AccessWitness, Finding } from '../report/report';
 import { padFix } from './pad-fix';
 import {
+  accessFinding,
   conditionText,
   figure,
   laneList,
   type Rule,
   type RuleContext,
-  relatedOf,
   sharedExcess,
   verb,
   type WorstAccess,
@@ -35,19 +35,12 @@ function findingFor(context: RuleContext, worst: WorstAccess): Finding {
   const certain = worst.certainExcess >= THRESHOLD;
   const fix = certain ? padFix(context, worst) : undefined;
   const mend = fix ? ` ${fix.title.replace(/^Pad \w+ to/, 'Pad to')}.` : adviceFor(access);
-  return {
-    file: access.file,
-    line: access.line,
-    column: access.column,
-    endLine: access.endLine,
-    endColumn: access.endColumn,
+  return accessFinding(context, worst, {
     rule: 'shared-bank-conflict',
     severity: certain ? 'warning' : 'information',
     message: `${headline(worst)}: ${witnessText(context, worst)}.${mend}${conditionText(worst, THRESHOLD)}`,
-    kernel: context.report.name,
     fixes: fix ? [fix] : [],
-    related: relatedOf(context, worst),
-  };
+  });
 }
 
 function headline({ access, excess }: WorstAccess): string {

@@ -2,13 +2,13 @@
 import type { AccessReport, AccessWitness, Finding } from '../report/report';
 import { isShiftedRow } from './misaligned-global-access';
 import {
+  accessFinding,
   conditionText,
   figure,
   globalExcess,
   percent,
   type Rule,
   type RuleContext,
-  relatedOf,
   type WorstAccess,
   worstAccesses,
 } from './rule';
@@ -26,19 +26,11 @@ export const uncoalescedGlobalAccess: Rule = {
 
 function findingFor(context: RuleContext, worst: WorstAccess): Finding {
   const { access } = worst;
-  return {
-    file: access.file,
-    line: access.line,
-    column: access.column,
-    endLine: access.endLine,
-    endColumn: access.endColumn,
+  return accessFinding(context, worst, {
     rule: 'uncoalesced-global-access',
     severity: worst.certainExcess >= THRESHOLD ? 'warning' : 'information',
     message: `${headline(worst)} ${witnessText(access)} ${adviceFor(access)}${conditionText(worst, THRESHOLD)}`,
-    kernel: context.report.name,
-    fixes: [],
-    related: relatedOf(context, worst),
-  };
+  });
 }
 
 function headline({ access, excess }: WorstAccess): string {
