@@ -17,6 +17,8 @@ export interface Node {
 /** `a::b<int, 4>::c`; `global` for a leading `::`. */
 export interface QualifiedName extends Node {
   readonly global: boolean;
+  /** `decltype(x)::a`: the parts are names of the type of x */
+  readonly scopeOf?: Expression;
   readonly parts: readonly NamePart[];
 }
 

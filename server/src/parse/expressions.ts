@@ -6,6 +6,7 @@ import { containsPack } from './folds';
 import { parseInitializerClause } from './initializers';
 import { maxChain, type Parser } from './parser';
 import { parsePostfix } from './postfix';
+import { closesAngles } from './scan';
 import { parseSizeof } from './sizeof';
 import { parseTypeId } from './types';
 import { operatorSymbols, PRECEDENCE, Word } from './words';
@@ -68,7 +69,7 @@ function parseBinaryRest(p: Parser, start: Expression, least: number): Expressio
   for (let count = 0; ; count++) {
     const precedence = p.classes[p.pos] & PRECEDENCE;
     if (precedence === 0 || precedence < least || p.split > 0 || p.atEnd) return left;
-    if (p.inAngles && p.tok[0] === '>') return left;
+    if (p.inAngles && closesAngles(p.tok)) return left;
     if (count > maxChain) return abandonChain(p, left.first);
     const spelling = p.tok;
     const operator = precedence && spelling > 'Z' ? (operatorSymbols.get(spelling) ?? spelling) : spelling;

@@ -14,7 +14,7 @@ import { parseSpecifier, type SpecifierSet } from './specifiers';
 import { parseCompound } from './statements';
 import type { DeclarationPlace, TemplateHead } from './template-head';
 import { skipRequiresClause } from './templates';
-import { parseTypeId } from './types';
+import { parseTypeId, recordScopeName } from './types';
 import { Word } from './words';
 
 interface FunctionHead {
@@ -31,7 +31,7 @@ type MutableFunction = { -readonly [K in keyof FunctionDeclaration]: FunctionDec
 /** A function from behind its parameters to its `;` or body. */
 export function parseFunction(p: Parser, place: DeclarationPlace, into: Declaration[], head: FunctionHead): void {
   const { declarator, first } = head;
-  const { name } = declarator;
+  const name = declarator.name && !head.typed ? withoutInjectedArguments(p, declarator.name) : declarator.name;
   if (!name) {
     skipDeclaration(p, p.pos);
     p.report(first, p.last, "the function's name is missing");
@@ -68,6 +68,13 @@ export function parseFunction(p: Parser, place: DeclarationPlace, into: Declarat
   declaration.mentions = mentionsOf(p, first, declaration.last);
   if (p.damage > damage) declaration.broken = true;
   into.push(declaration);
+}
+
+/** `A<T>(int)` in the body of A: a constructor, whose name is A. */
+function withoutInjectedArguments(p: Parser, name: QualifiedName): QualifiedName {
+  const [part] = name.parts;
+  if (name.parts.length !== 1 || part.name !== recordScopeName(p)) return name;
+  return { ...name, parts: [{ name: part.name }] };
 }
 
 function resultType(head: FunctionHead): TypeNode {

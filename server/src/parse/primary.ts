@@ -10,7 +10,7 @@ import { Name } from './names';
 import { parseNew } from './new';
 import type { Parser } from './parser';
 import { parseQualifiedName } from './qualified-names';
-import { scanName, textAt } from './scan';
+import { closesAngles, scanTypeSpecifier, textAt } from './scan';
 import { parseCompound } from './statements';
 import { parseSimpleType, parseTypeId } from './types';
 import { operatorSymbols, Word } from './words';
@@ -199,7 +199,7 @@ function parseKeywordCast(p: Parser, form: CastExpression['form']): Expression {
   p.next();
   const type = parseTypeId(p);
   p.inAngles = outer;
-  if (p.tok[0] !== '>') return unknownExpression(p, first, "the cast's type was not understood");
+  if (!closesAngles(p.tok)) return unknownExpression(p, first, "the cast's type was not understood");
   p.splitToken(1);
   if (!p.at('(')) return unknownExpression(p, first, "the cast's operand is missing");
   const list = parseCallArguments(p);
@@ -215,8 +215,8 @@ function parseTypeCall(p: Parser): Expression {
 
 function parseTypenameCall(p: Parser): Expression {
   const first = p.pos;
-  const name = scanName(p, p.pos + 1, 'type');
-  const after = name.end < 0 ? '' : textAt(p, name.end);
+  const { end } = scanTypeSpecifier(p, p.pos);
+  const after = end < 0 ? '' : textAt(p, end);
   if (after !== '(' && after !== '{') return unknownExpression(p, first, 'a type stands here instead of an expression');
   return castTo(p, parseSimpleType(p), first);
 }
@@ -230,6 +230,8 @@ function castTo(p: Parser, type: TypeNode, first: number): Expression {
     const list = parseInitList(p);
     return { kind: 'cast', form: 'braced', type, arguments: [list], first, last: p.last };
   }
+  // decltype(x)::value
+  if (type.kind === 'named' && type.name.scopeOf) return { kind: 'name', name: type.name, first, last: p.last };
   return unknownExpression(p, first, `a type stands here instead of an expression, before ${nameOfToken(p)}`);
 }
 

@@ -26,15 +26,15 @@ export function atQualifiedName(p: Parser): boolean {
 
 /**
  * Reads a name. `mode` says whether an undeclared name before `<` is rather a template (where a type is wanted) or must
- * prove it. The parser must stand at a name.
+ * prove it. The parser must stand at a name. `isMember`: what it is a member of has been read before.
  */
-export function parseQualifiedName(p: Parser, mode: AngleMode): ParsedName {
+export function parseQualifiedName(p: Parser, mode: AngleMode, isMember = mode === 'member'): ParsedName {
   const first = p.pos;
-  if (p.atName && !nameGoesOn.has(p.peek(1))) return parsePlainName(p, mode);
+  if (p.atName && !nameGoesOn.has(p.peek(1))) return parsePlainName(p, isMember);
   const parts: NamePart[] = [];
   let bits = 0;
   let entry: NameEntry | undefined;
-  let qualified = mode === 'member';
+  let qualified = isMember;
   const global = p.eat('::');
   if (global) {
     entry = { bits: Name.namespace, scope: p.globalScope };
@@ -83,10 +83,10 @@ export function parseQualifiedName(p: Parser, mode: AngleMode): ParsedName {
 /** What may make more of an identifier than a plain name. */
 const nameGoesOn = new Set(['::', '<']);
 
-function parsePlainName(p: Parser, mode: AngleMode): ParsedName {
+function parsePlainName(p: Parser, isMember: boolean): ParsedName {
   const at = p.pos;
   const name: QualifiedName = { first: at, last: at, global: false, parts: p.plainParts(p.tok) };
-  const bits = mode === 'member' ? 0 : bitsOf(p, p.tok, p.lookup(p.tok));
+  const bits = isMember ? 0 : bitsOf(p, p.tok, p.lookup(p.tok));
   p.next();
   return { name, bits, lastPart: at, conversion: undefined };
 }

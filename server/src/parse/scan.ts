@@ -54,7 +54,7 @@ export function isValueOnly(bits: number): boolean {
 // ---- template argument lists ----------------------------------------------------------------------------------------
 
 const maxAngleTokens = 20_000;
-const neverInArguments = new Set(['=', '+=', '-=', '*=', '/=', '%=', '&=', '|=', '^=', '<<=', '<<<', ';']);
+const neverInArguments = new Set(['=', '+=', '-=', '*=', '/=', '%=', '&=', '|=', '^=', '<<=', '>>=', '<<<', ';']);
 
 /**
  * Where the template argument list that opens at `open` ends, or -1 if the `<` is a comparison. `sure`: the name before it is
@@ -114,16 +114,15 @@ function searchAngleEnd(p: Parser, open: number, sure: boolean): Cursor {
           }
         }
         break;
-      case '>=':
-      case '>>=':
-        if (!sure || stack.length !== text.length - 1) return fail();
-        for (let used = 1; used < text.length; used++) close(cursorAt(i) + used);
-        return cursorAt(i) + text.length - 1;
       case '&&':
       case '||':
       case '?':
         if (text === '&&' && endsArgument(p.textAt(i + 1))) break;
-        while (stack.length > 0 && !stack[stack.length - 1].sure) {
+        while (
+          stack.length > 0 &&
+          !stack[stack.length - 1].sure &&
+          !looksLikeType(p, stack[stack.length - 1].index - 1)
+        ) {
           const comparison = stack.pop();
           if (comparison) p.angleEnds.set(comparison.index * 2, -1);
         }
@@ -136,8 +135,19 @@ function searchAngleEnd(p: Parser, open: number, sure: boolean): Cursor {
   return fail();
 }
 
-function endsArgument(text: string): boolean {
-  return text === '>' || text === ',' || text === '...' || text === '>>' || text === '>>>';
+/** Spelled as types usually are: `CamelCase`. Decides only about undeclared names. */
+function looksLikeType(p: Parser, index: number): boolean {
+  return /^[A-Z]\w*[a-z]/.test(p.text[index]);
+}
+
+/** Whether the token closes template argument lists; `>=` does not. */
+export function closesAngles(spelling: string): boolean {
+  return spelling === '>' || spelling === '>>' || spelling === '>>>';
+}
+
+/** Whether a template argument ends before the token. */
+export function endsArgument(spelling: string): boolean {
+  return spelling === ',' || spelling === '...' || closesAngles(spelling);
 }
 
 /** Whether a `<` inside a template argument list opens another one; undefined if it compares. */
@@ -169,18 +179,18 @@ export interface ScannedName {
   plain: boolean;
 }
 
-/** Which `<` after an undeclared name may open a template argument list. */
-export type AngleMode = 'type' | 'expression' | 'member';
+/** What an undeclared name before `<` is: certainly a template, rather one, only if what follows proves it, hardly ever. */
+export type AngleMode = 'sureType' | 'type' | 'expression' | 'member';
 
 /**
  * Steps over `a::b<c>::d` from `index`; end -1 if there is no name. Names of operators and destructors are not
- * stepped over: the scan ends before them.
+ * stepped over: the scan ends before them. `isMember`: what the name is a member of stands before `index`.
  */
-export function scanName(p: Parser, index: number, mode: AngleMode): ScannedName {
+export function scanName(p: Parser, index: number, mode: AngleMode, isMember = false): ScannedName {
   let cursor = cursorAt(index);
   let entry: NameEntry | undefined;
   let bits = 0;
-  let qualified = false;
+  let qualified = isMember;
   let plain = true;
   if (textAt(p, cursor) === '::') {
     cursor = cursorAt(index + 1);
@@ -221,35 +231,17 @@ export function templateListEnd(p: Parser, at: number, bits: number, forced: boo
     return end >= 0 && textAt(p, end) === '(' ? end : -1;
   }
   if (isValueOnly(bits) && !forced) return -1;
-  const sure = forced || (bits & (Name.template | Name.type)) !== 0 || isStandard(p, at);
+  const sure = forced || mode === 'sureType' || (bits & (Name.template | Name.type)) !== 0 || isStandard(p, at);
   const end = angleEnd(p, at + 1, sure);
   if (end < 0 || sure || mode === 'type') return end;
-  return followsTemplate(textAt(p, end)) ? end : -1;
+  return behindTemplate.has(textAt(p, end)) ? end : -1;
 }
 
-/** What may stand behind the `>` of an undeclared template in an expression. */
-function followsTemplate(text: string): boolean {
-  switch (text) {
-    case '(':
-    case '::':
-    case '{':
-    case '<<<':
-    case '<<':
-    case ')':
-    case ',':
-    case ';':
-    case '>':
-    case '>>':
-    case '>>>':
-    case '}':
-    case ']':
-    case '...':
-    case '':
-      return true;
-    default:
-      return false;
-  }
-}
+/** What may stand behind the `>` of an undeclared template in an expression: nothing that begins an operand, but `(`. */
+const behindTemplate = new Set([
+  ...['(', '::', '{', '<<<', '<<', ')', ',', ';', '>', '>>', '>>>', '}', ']', '...', ''],
+  ...['==', '!=', '&&', '||', '?', ':', '<=', '>=', '/', '%', '|', '^', '.', '->'],
+]);
 
 // ---- types ----------------------------------------------------------------------------------------------------------
 
@@ -272,6 +264,7 @@ export function scanTypeSpecifier(p: Parser, index: number): ScannedType {
     sure = true;
     i++;
   }
+  if (p.textAt(i) === 'typename' && isDecltype(p.textAt(i + 1))) i++;
   const word = p.wordAt(i);
   const text = p.textAt(i);
   let end: Cursor = -1;
@@ -283,9 +276,14 @@ export function scanTypeSpecifier(p: Parser, index: number): ScannedType {
   } else if (isDecltype(text)) {
     if (p.textAt(i + 1) !== '(') return noType;
     i = p.afterGroup(i + 1);
-    while (p.textAt(i) === '::' && p.isName(i + 1)) i = indexOf(scanName(p, i + 1, 'type').end);
     end = cursorAt(i);
-    sure = true;
+    if (p.textAt(i) === '::') {
+      const member = scanName(p, i + 1, 'type', true);
+      if (member.end >= 0) end = member.end;
+    }
+    // the type of x, or a member of it that may be a value: `decltype(x)::value`
+    sure = end === cursorAt(i) || p.textAt(index) === 'typename';
+    bare = !sure;
   } else if (text === 'auto') {
     end = cursorAt(i + 1);
     sure = true;

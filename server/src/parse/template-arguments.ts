@@ -3,7 +3,7 @@ import type { Expression, TemplateArgument } from './ast';
 import { parseAssignment } from './expressions';
 import { unknownExpression } from './failures';
 import type { Parser } from './parser';
-import { scanType, textAt } from './scan';
+import { closesAngles, endsArgument, scanType, textAt } from './scan';
 import { parseTypeId } from './types';
 
 /** Reads `<…>`; the parser stands at the `<` of a list that was scanned before. */
@@ -15,14 +15,14 @@ export function parseTemplateArguments(p: Parser): TemplateArgument[] {
   p.inAngles = true;
   p.next();
   if (p.enterLevel()) {
-    while (!p.atEnd && p.tok[0] !== '>') {
+    while (!p.atEnd && !closesAngles(p.tok)) {
       list.push(parseTemplateArgument(p));
       if (!p.eat(',')) break;
     }
   } else list.push(skipDeepList(p));
   p.leaveLevel();
   p.inAngles = outer;
-  if (p.tok[0] === '>') p.splitToken(1);
+  if (closesAngles(p.tok)) p.splitToken(1);
   else leaveAt(p, open, end);
   return list;
 }
@@ -45,7 +45,7 @@ function leaveAt(p: Parser, open: number, end: number): void {
 function parseTemplateArgument(p: Parser): TemplateArgument {
   const first = p.pos;
   const scanned = scanType(p, p.pos, true);
-  const isType = scanned.end >= 0 && endsArgument(textAt(p, scanned.end));
+  const isType = scanned.end >= 0 && (textAt(p, scanned.end) === '' || endsArgument(textAt(p, scanned.end)));
   let type: TemplateArgument['type'];
   let expression: Expression | undefined;
   if (isType) {
@@ -57,8 +57,4 @@ function parseTemplateArgument(p: Parser): TemplateArgument {
   } else expression = parseAssignment(p);
   const pack = p.eat('...');
   return { first, last: Math.max(first, p.last), type, expression, pack };
-}
-
-function endsArgument(text: string): boolean {
-  return text === '' || text === ',' || text === '...' || text[0] === '>';
 }

@@ -9,7 +9,7 @@ import { nameOfToken } from './failures';
 import { Name, Scope } from './names';
 import type { Parser } from './parser';
 import { skipDeclaration } from './recovery';
-import { scanName, textAt } from './scan';
+import { closesAngles, scanName, textAt } from './scan';
 import { type DeclarationPlace, TemplateHead } from './template-head';
 import { parseSpecifiers, parseTypeId } from './types';
 import { Word } from './words';
@@ -79,8 +79,7 @@ function unclosedHeaderEnd(p: Parser): number {
   for (; i < p.limit; i++) {
     const text = p.text[i];
     if (text === '<') depth++;
-    else if (text[0] === '>' && text !== '>' && text !== '>>' && text !== '>>>') depth--;
-    else if (text[0] === '>') depth -= text.length;
+    else if (closesAngles(text)) depth -= text.length;
     else if (text === ';' || text === '{' || text === '}' || text === '__global__') break;
     else if (text === 'template' && startsDeclarationAlways(p.tokens, i, true)) break;
     else if (text === '(' || text === '[') i = p.afterGroup(i) - 1;
@@ -102,14 +101,14 @@ export function parseTemplateParameters(p: Parser): TemplateParameter[] {
     p.report(p.pos, p.pos, 'nested too deeply');
     p.skipToGroupEnd();
   }
-  while (!p.atEnd && p.tok[0] !== '>') {
+  while (!p.atEnd && !closesAngles(p.tok)) {
     const before = p.pos;
     list.push(parseTemplateParameter(p));
     if (p.pos === before || !p.eat(',')) break;
   }
   p.leaveLevel();
   p.inAngles = outer;
-  if (p.tok[0] === '>') p.splitToken(1);
+  if (closesAngles(p.tok)) p.splitToken(1);
   else p.report(p.pos, p.pos, `the template parameters are not closed before ${nameOfToken(p)}`);
   return list;
 }
@@ -144,7 +143,7 @@ function parseTemplateParameter(p: Parser): TemplateParameter {
 function isTypeParameter(p: Parser): boolean {
   if (!p.at('typename') && !p.at('class')) return false;
   const after = p.isName(p.pos + 1) ? p.peek(2) : p.peek(1);
-  return after === '' || after === ',' || after === '=' || after === '...' || after[0] === '>';
+  return after === '' || after === ',' || after === '=' || after === '...' || closesAngles(after);
 }
 
 function parseTypeParameter(p: Parser): TemplateParameter {

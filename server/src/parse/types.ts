@@ -1,5 +1,5 @@
 /** Types: the specifiers of a declaration with their type, and type-ids. */
-import type { BuiltinTypeName, TypeNode } from './ast';
+import type { BuiltinTypeName, Expression, QualifiedName, TypeNode } from './ast';
 import { canonicalBuiltin } from './builtin-types';
 import { parseAbstractDeclarator, parsePointerOperators } from './declarators';
 import { parseEnum } from './enums';
@@ -136,6 +136,10 @@ function parseTypeOrMacro(p: Parser, draft: TypeDraft, place: SpecifierPlace): b
     case 'typename':
       startType(p, draft);
       p.next();
+      if (isDecltype(p.tok)) {
+        draft.type = { ...parseDecltype(p), first };
+        return true;
+      }
       if (!p.atName && !p.at('::')) {
         draft.type = unknownType(p, first, "a type's name should follow 'typename'");
         return true;
@@ -159,7 +163,7 @@ function parseTypeOrMacro(p: Parser, draft: TypeDraft, place: SpecifierPlace): b
 }
 
 function namedType(p: Parser, first: number): TypeNode {
-  const { name } = parseQualifiedName(p, 'type');
+  const { name } = parseQualifiedName(p, 'sureType');
   return { kind: 'named', name, first, last: p.last, isConst: false, isVolatile: false };
 }
 
@@ -176,17 +180,15 @@ function parseDecltype(p: Parser): TypeNode {
   p.leave(group);
   const type: TypeNode = { kind: 'decltype', expression, first, last: p.last, isConst: false, isVolatile: false };
   if (!p.at('::') || !p.isName(p.pos + 1)) return type;
-  // decltype(x)::type
+  const name = parseNameWithin(p, first, expression);
+  return { kind: 'named', name, first, last: p.last, isConst: false, isVolatile: false };
+}
+
+/** `::a::b` behind a decltype. */
+function parseNameWithin(p: Parser, first: number, scopeOf: Expression): QualifiedName {
   p.next();
-  parseQualifiedName(p, 'type');
-  return {
-    kind: 'unknown',
-    reason: 'a member type of a decltype is not followed',
-    first,
-    last: p.last,
-    isConst: false,
-    isVolatile: false,
-  };
+  const { name } = parseQualifiedName(p, 'type', true);
+  return { ...name, scopeOf, first };
 }
 
 /** An unknown type at the parser's place, noted as damage. */
@@ -198,8 +200,10 @@ export function unknownType(p: Parser, first: number, reason: string): TypeNode 
 /** A constructor's, destructor's or conversion operator's name: a declarator without type. */
 function atNameWithoutType(p: Parser): boolean {
   const name = p.tok;
-  if (p.peek(1) === '(' && recordScopeName(p) === name) return !isNestedDeclarator(p, p.pos + 1);
+  const ofRecord = recordScopeName(p) === name;
+  if (p.peek(1) === '(' && ofRecord) return !isNestedDeclarator(p, p.pos + 1);
   const scanned = scanName(p, p.pos, 'type');
+  if (ofRecord && p.peek(1) === '<' && textAt(p, scanned.end) === '(') return true;
   if (scanned.end & 3) return false;
   const end = scanned.end >> 2;
   const next = p.textAt(end);
@@ -332,6 +336,6 @@ export function parseSimpleType(p: Parser): TypeNode {
     p.next();
     return { kind: 'auto', first, last: first, isConst: false, isVolatile: false };
   }
-  p.eat('typename');
+  if (p.eat('typename') && isDecltype(p.tok)) return { ...parseDecltype(p), first };
   return namedType(p, first);
 }

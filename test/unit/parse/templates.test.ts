@@ -97,6 +97,38 @@ describe('templates', () => {
     );
   });
 
+  it('tells comparisons inside template arguments from their end', () => {
+    checkBody('A<(n > 3)> x; A<n >= 3, 4> y;', '(var x A<(> n 3)>); (var y A<(>= n 3), 4>)', 'int n;');
+    checkBody('x = A<n >= 3 ? 1 : 2>::v;', '(= x A<(? (>= n 3) 1 2)>::v)', 'int n; template <int> struct A;');
+    checkBody('x = Shape<Int<!s ? n : m>, int>{};', '(= x (cast:braced Shape<Int<(? (! s) n m)>?, int> {}))');
+    checkBody('x = is_same<T, int> || is_same<T, float>;', '(= x (|| is_same<T?, int> is_same<T?, float>))');
+    checkBody('x = a ? b<T> : 0;', '(= x (? a b<T?> 0))');
+    check(
+      'template <class T, int N, bool B = size<T>::v >= 32> struct A;',
+      '(struct <typename T, int N, bool B = (>= size<T>::v 32)> A)',
+    );
+    check(
+      'using A = typename conditional<n >= D::k, int, float>::type;',
+      '(alias A conditional<(>= n D::k), int, float>::type)',
+    );
+    check('struct S : Base<T, u ? 1 : 2> { };', '(struct S : Base<T?, (? u 1 2)> {})');
+  });
+
+  it('reads members of a decltype', () => {
+    checkBody('x = decltype(f(t))::value;', '(= x decltype((call f t))::value)');
+    checkBody('decltype(t)::type x;', '(var x decltype(t)::type)');
+    checkBody('x = typename decltype(t)::Layout{};', '(= x (cast:braced decltype(t)::Layout {}))');
+    checkBody('x = g<decltype(t)::value>(y);', '(= x (call g<decltype(t)::value?> y))');
+    checkBody('if constexpr (decltype(t)::value == 3) ;', '(if-constexpr (== decltype(t)::value 3) _)');
+  });
+
+  it('reads constructors that name their template arguments', () => {
+    check(
+      'template <class T> struct A { explicit A<T>(int n) : n(n) {} A<T>& g(); int n; };',
+      '(struct <typename T> A {(fn A (n: int) void : n(n) {}) (fn g () &A<T>) (var n int)})',
+    );
+  });
+
   it('reads fold expressions', () => {
     check(
       'template <typename... T> int g(T... t) { return (t + ...); }',

@@ -32,7 +32,8 @@ export function nameText(name: QualifiedName): string {
   const parts = name.parts.map(
     (part) => part.name + (part.templateArguments ? `<${list(part.templateArguments, argumentText, ', ')}>` : ''),
   );
-  return (name.global ? '::' : '') + parts.join('::');
+  const scope = name.scopeOf ? `decltype(${expressionText(name.scopeOf)})::` : name.global ? '::' : '';
+  return scope + parts.join('::');
 }
 
 function argumentText(argument: TemplateArgument): string {
