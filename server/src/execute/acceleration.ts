@@ -154,12 +154,9 @@ export class Acceleration {
   }
 
   /** Variables are saved or merged outside of instructions: that is understood only for those that do not move. */
-  touch(set: Int32Array): void {
+  touch(registers: readonly Register[]): void {
     const { proof } = this;
-    if (!proof) return;
-    this.machine.decoder.analysis.live.bitOf.forEach((bit, register) => {
-      if (bit >= 0 && hasBit(set, bit) && !proof.isConstant(register)) proof.fail();
-    });
+    if (proof && registers.some((register) => !proof.isConstant(register))) proof.fail();
   }
 
   private measure(tracker: Tracker, top: Entry): void {

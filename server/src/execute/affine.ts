@@ -8,7 +8,7 @@ import type { BinaryOp, CompareOp, Instruction, Program, Register, ScalarType } 
 import { bytesOf } from '../program/program';
 import { numberOf } from './conversion';
 import type { Frame } from './mask';
-import { type Geometry, isFloat, isUnknownIn, type LaneValue, laneOf, MIXED, UNKNOWN } from './value';
+import { type Geometry, isFloat, isUnknownIn, KNOWN, type LaneValue, laneOf, MIXED, UNKNOWN, vectorOf } from './value';
 
 /** The same for all lanes, or by lane. */
 export type Delta = number | Float64Array;
@@ -128,26 +128,42 @@ export class Proof {
     const range = ranges[type];
     let result = delta;
     if (delta !== 0 && range !== undefined && value.unknown !== UNKNOWN) {
-      const width = range[1] - range[0] + 1;
-      const number = numberOf(type === 'u64' ? 'i64' : type);
-      result = this.each(
-        frame,
-        [register],
-        (lane) => {
-          let step = typeof delta === 'number' ? delta : delta[lane];
-          if (step === 0 || isUnknownIn(value, lane)) return 0;
-          if (Math.abs(step) > Number.MAX_SAFE_INTEGER) return Number.NaN;
-          // Sums of narrow integers wrap: the step is the one of least magnitude that gives the same.
-          if (width <= 2 ** 32 && Math.abs(step) > width / 2) step -= Math.round(step / width) * width;
-          const now = number(laneOf(value, lane));
-          this.limit(Math.floor(step > 0 ? (range[1] - now) / step : (range[0] - now) / step));
-          return step;
-        },
-        delta,
-      );
+      result = this.withinRange(register, delta, type === 'u64' ? 'i64' : type, range, frame);
     }
     if (!frame.full) this.mergeDelta(register, result, frame);
     else this.deltas[register] = result;
+  }
+
+  /** Limits the periods so that no lane of a result leaves the range of its type. */
+  private withinRange(
+    register: Register,
+    delta: Delta,
+    type: ScalarType,
+    range: readonly [number, number],
+    frame: Frame,
+  ): Delta {
+    const value = this.values[register];
+    const width = range[1] - range[0] + 1;
+    // Sums of narrow integers wrap: the step is the one of least magnitude that gives the same.
+    const unwrapped = (step: number) =>
+      width <= 2 ** 32 && Math.abs(step) > width / 2 ? step - Math.round(step / width) * width : step;
+    const room = (step: number, now: number) =>
+      Math.floor(step > 0 ? (range[1] - now) / step : (range[0] - now) / step);
+    if (typeof delta === 'number' && value.unknown === KNOWN) {
+      if (Math.abs(delta) > Number.MAX_SAFE_INTEGER) this.fail();
+      const step = unwrapped(delta);
+      if (step !== 0) this.limit(room(step, extremeOf(value, type, step > 0, frame)));
+      return step;
+    }
+    const number = numberOf(type);
+    const rule = (lane: number) => {
+      const step = unwrapped(typeof delta === 'number' ? delta : delta[lane]);
+      if (step === 0 || isUnknownIn(value, lane)) return 0;
+      if (Math.abs(step) > Number.MAX_SAFE_INTEGER) return Number.NaN;
+      this.limit(room(step, number(laneOf(value, lane))));
+      return step;
+    };
+    return this.each(frame, [register], rule, delta);
   }
 
   private mergeDelta(register: Register, delta: Delta, frame: Frame): void {
@@ -235,12 +251,28 @@ export class Proof {
   private binary(fn: BinaryOp, type: ScalarType, a: Register, b: Register, frame: Frame): Delta | undefined {
     if (this.isConstant(a) && this.isConstant(b)) return 0;
     if (isFloat(type) || type === 'pred') return this.noRule();
+    const same = this.sameInAllLanes(fn, type, a, b);
+    if (same !== undefined) return same;
     const rule = this.ruleOf(fn, type, a, b);
     if (!rule) return this.noRule();
     return this.each(frame, [a, b], (lane) => {
       if (!this.someUnknown([a, b], lane)) return rule(lane);
       return this.staysUnknown(fn, a, b, lane) ? 0 : Number.NaN;
     });
+  }
+
+  /** The delta of a sum or of a product with a scalar, where operands are known and move alike in all lanes. */
+  private sameInAllLanes(fn: BinaryOp, type: ScalarType, a: Register, b: Register): number | undefined {
+    const [da, db] = [this.deltas[a], this.deltas[b]];
+    const [x, y] = [this.values[a], this.values[b]];
+    if (typeof da !== 'number' || typeof db !== 'number' || (x.unknown | y.unknown) !== KNOWN) return undefined;
+    if (fn === 'add') return da + db;
+    if (fn === 'sub') return da - db;
+    const number = numberOf(type === 'u64' ? 'i64' : type);
+    if (fn === 'mul' && db === 0 && y.uniform) return da * number(y.scalar);
+    if (fn === 'mul' && da === 0 && x.uniform) return db * number(x.scalar);
+    const isShift = fn === 'shl' && db === 0 && y.uniform && y.scalar >= 0 && y.scalar < 8 * bytesOf[type];
+    return isShift ? da * 2 ** y.scalar : undefined;
   }
 
   /** x & 0 is known although x is not: an operand that moves may come to that value, or leave it. */
@@ -353,6 +385,10 @@ export class Proof {
     if (this.isConstant(a) && this.isConstant(b)) return 0;
     if (isFloat(type)) return this.noRule();
     const number = numberOf(type);
+    const [x, y] = [this.values[a], this.values[b]];
+    const [dx, dy] = [this.deltas[a], this.deltas[b]];
+    const moveAlike = typeof dx === 'number' && typeof dy === 'number' && (x.unknown | y.unknown) === KNOWN;
+    if (moveAlike && dx === dy && type !== 'u64') return 0;
     return this.each(frame, [a, b], (lane) => {
       if (this.someUnknown([a, b], lane)) return 0;
       const difference = number(laneOf(this.values[a], lane)) - number(laneOf(this.values[b], lane));
@@ -376,6 +412,21 @@ export class Proof {
     }
     return first;
   }
+}
+
+/** The largest or least number a known value has in the active lanes. */
+function extremeOf(value: LaneValue, type: ScalarType, isLargest: boolean, frame: Frame): number {
+  const number = numberOf(type);
+  if (value.uniform) return number(value.scalar);
+  const vector = vectorOf(value);
+  const { lanes } = frame.mask;
+  let extreme = isLargest ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
+  for (let lane = frame.lo; lane < frame.hi; lane++) {
+    if (lanes[lane] === 0) continue;
+    const now = number(vector[lane]);
+    if (isLargest ? now > extreme : now < extreme) extreme = now;
+  }
+  return extreme;
 }
 
 function isPowerOfTwo(x: number): boolean {

@@ -1,8 +1,9 @@
 /** What is known of each branch before execution. */
 
 import { type ControlFlow, EXIT, reachableWithout } from '../program/control-flow';
+import { hasBit } from '../program/liveness';
 import { addressesOf } from '../program/operands';
-import type { Program } from '../program/program';
+import type { Program, Register } from '../program/program';
 import type { Reconvergence } from '../program/reconvergence';
 import type { Analysis } from './decode';
 
@@ -22,8 +23,11 @@ export interface UnknownBranchPlan {
   readonly isFinal: boolean;
   /** The side that leaves a loop has accesses before it meets the others. */
   readonly leavingHasAccesses: boolean;
-  /** Variables assigned between the branch (or on the side that leaves a loop) and the meeting point. */
-  readonly assigned: Int32Array;
+  /**
+   * Variables assigned between the branch (or on the side that leaves a loop) and the meeting point whose values are
+   * looked at on the other side or after it.
+   */
+  readonly assigned: readonly Register[];
 }
 
 export function branchPlan(
@@ -48,9 +52,10 @@ export function unknownBranchPlan(analysis: Analysis, block: number, plan: Branc
   const sides = terminator.kind === 'branch' ? [terminator.ifTrue, terminator.ifFalse] : [];
   const leaving = Math.max(plan.leavesTrue, plan.leavesFalse);
   if (leaving >= 0) {
-    const region = reachableWithout(successors, sides[plan.leavesTrue >= 0 ? 0 : 1], points.loopEnd[leaving]);
+    const [exit, stay] = plan.leavesTrue >= 0 ? [sides[0], sides[1]] : [sides[1], sides[0]];
+    const region = reachableWithout(successors, exit, points.loopEnd[leaving]);
     const leavingHasAccesses = region.some((inside) => hasAccess(analysis, inside));
-    return { isFinal: false, leavingHasAccesses, assigned: assignedIn(analysis, region) };
+    return { isFinal: false, leavingHasAccesses, assigned: assignedIn(analysis, region, [stay]) };
   }
   const regions = sides.map((side) => reachableWithout(successors, side, plan.meets));
   const isFinal = regions.map((region) => leadsToReturnsOnly(analysis, region, plan.meets));
@@ -59,16 +64,16 @@ export function unknownBranchPlan(analysis: Analysis, block: number, plan: Branc
     returns: returns[0] ? 'true' : returns[1] ? 'false' : undefined,
     isFinal: isFinal[0] || isFinal[1],
     leavingHasAccesses: false,
-    assigned: assignedIn(analysis, regions.flat()),
+    assigned: assignedIn(analysis, regions.flat(), [plan.meets, sides[1]]),
   };
 }
 
-/** The variables assigned in any of the blocks, as a set of bits. */
-export function assignedIn(analysis: Analysis, blocks: readonly number[]): Int32Array {
-  const { words, assigned } = analysis.live;
-  const result = new Int32Array(words);
-  for (const block of blocks) for (let w = 0; w < words; w++) result[w] |= assigned[block][w];
-  return result;
+/** The variables assigned in any of the blocks whose values are looked at from any of the places on. */
+export function assignedIn(analysis: Analysis, blocks: readonly number[], places: readonly number[]): Register[] {
+  const { live } = analysis;
+  const isIn = (sets: readonly Int32Array[], among: readonly number[], bit: number) =>
+    among.some((block) => block !== EXIT && hasBit(sets[block], bit));
+  return live.registers.filter((_, bit) => isIn(live.assigned, blocks, bit) && isIn(live.liveIn, places, bit));
 }
 
 function hasAccess(analysis: Analysis, block: number): boolean {

@@ -121,9 +121,12 @@ class GridRun {
       return;
     }
     let covered = 0;
+    let inner: Float64Array | undefined;
     for (const each of classes) {
       if (this.incomplete !== undefined || this.blocks >= this.budget.blocks) break;
-      this.sampleClass(each, runBlock, each === classes[0] ? probe : undefined);
+      const isInner = each === classes[0];
+      const counted = this.sampleClass(each, runBlock, isInner ? probe : undefined, isInner ? undefined : inner);
+      if (isInner) inner = counted;
       covered += each.size;
     }
     if (covered === 0) {
@@ -141,12 +144,15 @@ class GridRun {
     blocks: BlockClass,
     runBlock: (block: readonly [number, number, number]) => Float64Array,
     probe?: Float64Array,
-  ): void {
+    inner?: Float64Array,
+  ): Float64Array | undefined {
     const sum = new Float64Array(this.layout.size);
     let first: Float64Array | undefined;
     let agree = true;
     let samples = 0;
     while (samples < blocks.most && (samples < blocks.least || !agree)) {
+      // A block at the border that does what inner ones do is taken not to differ from its neighbours.
+      if (samples === 1 && inner && first && areEqual(first, inner)) break;
       const isWithin = this.blocks < this.budget.blocks && this.incomplete === undefined;
       if (!isWithin && samples > 0) break;
       const counters = samples === 0 && probe ? probe : runBlock(blocks.sample(samples));
@@ -155,10 +161,12 @@ class GridRun {
       if (first === undefined) first = counters.slice();
       else agree &&= areEqual(first, counters);
     }
-    if (first === undefined) return;
-    if (samples < blocks.size && (!agree || samples < blocks.least)) this.isUniform = false;
+    if (first === undefined) return undefined;
+    const isLikeInner = inner !== undefined && areEqual(first, inner);
+    if (samples < blocks.size && (!agree || (samples < blocks.least && !isLikeInner))) this.isUniform = false;
     if (agree) this.addScaled(first, blocks.size);
     else for (let i = 0; i < sum.length; i++) this.totals[i] += (sum[i] * blocks.size) / samples;
+    return agree ? first : undefined;
   }
 
   private addScaled(counters: Float64Array, weight: number): void {

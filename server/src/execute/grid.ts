@@ -17,6 +17,7 @@ export const SMALL_GRID = 8;
 /** Samples of the inner blocks: enough that every remainder modulo 8 of the linear index comes up. */
 const INNER_LEAST = 5;
 const INNER_MOST = 24;
+/** One is enough where it counts what the inner blocks do. */
 const BORDER_LEAST = 2;
 const BORDER_MOST = 6;
 

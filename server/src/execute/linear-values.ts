@@ -70,8 +70,16 @@ function setNarrow(out: LaneValue, scalar: number, kx: number, ky: number, kz: n
 
 // ---- sums and products ----
 
+function addNarrow(out: LaneValue, a: LaneValue, b: LaneValue): boolean {
+  return setNarrow(out, a.scalar + b.scalar, a.kx + b.kx, a.ky + b.ky, a.kz + b.kz);
+}
+
+function addWide(out: LaneValue, a: LaneValue, b: LaneValue): boolean {
+  return setWide(out, a.scalar + b.scalar, a.kx + b.kx, a.ky + b.ky, a.kz + b.kz);
+}
+
 const narrowRules: Partial<Record<BinaryOp, LinearBinary>> = {
-  add: (out, a, b) => setNarrow(out, a.scalar + b.scalar, a.kx + b.kx, a.ky + b.ky, a.kz + b.kz),
+  add: addNarrow,
   sub: (out, a, b) => setNarrow(out, a.scalar - b.scalar, a.kx - b.kx, a.ky - b.ky, a.kz - b.kz),
   mul: (out, a, b) => (b.uniform ? scaleNarrow(out, a, b.scalar) : a.uniform && scaleNarrow(out, b, a.scalar)),
   shl: (out, a, b) => b.uniform && b.scalar >= 0 && b.scalar < 32 && scaleNarrow(out, a, 1 << b.scalar),
@@ -83,7 +91,7 @@ function scaleNarrow(out: LaneValue, a: LaneValue, factor: number): boolean {
 }
 
 const wideRules: Partial<Record<BinaryOp, LinearBinary>> = {
-  add: (out, a, b) => setWide(out, a.scalar + b.scalar, a.kx + b.kx, a.ky + b.ky, a.kz + b.kz),
+  add: addWide,
   sub: (out, a, b) => setWide(out, a.scalar - b.scalar, a.kx - b.kx, a.ky - b.ky, a.kz - b.kz),
   mul: (out, a, b) => (b.uniform ? scaleWide(out, a, b.scalar) : a.uniform && scaleWide(out, b, a.scalar)),
   shl: (out, a, b) => b.uniform && b.scalar >= 0 && b.scalar < 53 && scaleWide(out, a, 2 ** b.scalar),
@@ -200,11 +208,11 @@ export function linearComparison(fn: CompareOp, type: ScalarType): LinearBinary 
 export function linearFma(type: ScalarType): LinearTernary | undefined {
   if (!isInteger32(type) && !isInteger64(type)) return undefined;
   const scale = isInteger32(type) ? scaleNarrow : scaleWide;
-  const add = isInteger32(type) ? narrowRules.add : wideRules.add;
+  const add = isInteger32(type) ? addNarrow : addWide;
   return (out, a, b, c) => {
     if (!a.uniform && !b.uniform) return false;
     const isScaled = b.uniform ? scale(out, a, b.scalar) : scale(out, b, a.scalar);
-    return isScaled && add !== undefined && add(out, out, c);
+    return isScaled && add(out, out, c);
   };
 }
 

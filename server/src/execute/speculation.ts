@@ -4,8 +4,8 @@
  * two passes. What the sides leave different in variables becomes unknown.
  */
 
-import { hasBit } from '../program/liveness';
-import { type BranchPlan, type UnknownBranchPlan, unknownBranchPlan } from './branch-plan';
+import type { Register } from '../program/program';
+import { assignedIn, type BranchPlan, type UnknownBranchPlan, unknownBranchPlan } from './branch-plan';
 import type { Machine, Targets } from './machine';
 import type { Mask } from './mask';
 import type { Entry } from './stack';
@@ -230,8 +230,7 @@ export class UnknownBranches {
     const { machine } = this;
     const { analysis } = machine.decoder;
     const blocks = analysis.flow.order.filter((b) => analysis.flow.loops[loop].contains[b] === 1);
-    const assigned = new Int32Array(analysis.live.words);
-    for (const b of blocks) for (let w = 0; w < assigned.length; w++) assigned[w] |= analysis.live.assigned[b][w];
+    const assigned = assignedIn(analysis, blocks, [analysis.points.loopEnd[loop]]);
     const before = this.save(assigned);
     const lanes = machine.stack.masks.copyOf(unknown);
     machine.loops[innermost].unknownExits = lanes;
@@ -254,18 +253,15 @@ export class UnknownBranches {
     return fresh;
   }
 
-  /** Copies of the variables in a set. */
-  private save(set: Int32Array): Saved[] {
-    this.machine.acceleration.touch(set);
-    const { analysis, values } = this.machine.decoder;
-    const saved: Saved[] = [];
-    analysis.live.bitOf.forEach((bit, register) => {
-      if (bit < 0 || !hasBit(set, bit)) return;
+  /** Copies of variables. */
+  private save(registers: readonly Register[]): Saved[] {
+    this.machine.acceleration.touch(registers);
+    const { values } = this.machine.decoder;
+    return registers.map((register) => {
       const copy = new LaneValue(values[register].wide, values[register].geometry);
       copyValue(copy, values[register]);
-      saved.push({ register, value: copy });
+      return { register, value: copy };
     });
-    return saved;
   }
 
   private restore(saved: readonly Saved[], lanes: Mask): void {

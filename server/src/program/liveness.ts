@@ -9,6 +9,8 @@ export interface Liveness {
    * a loop that are used outside of it have one: lanes that left early must keep theirs while the others go on.
    */
   readonly bitOf: Int32Array;
+  /** By bit number: its register. */
+  readonly registers: readonly number[];
   /** 32-bit words of a set. */
   readonly words: number;
   /** By block: the set at its start. */
@@ -27,12 +29,12 @@ export function liveness(
   instructions: readonly (readonly Instruction[])[],
 ): Liveness {
   const bitOf = new Int32Array(program.registers.length).fill(-1);
-  let bits = 0;
+  const registers: number[] = [];
   const escaping = escapingTemporaries(program, flow, instructions);
   program.registers.forEach((info, register) => {
-    if (info.role === 'variable' || escaping.has(register)) bitOf[register] = bits++;
+    if (info.role === 'variable' || escaping.has(register)) bitOf[register] = registers.push(register) - 1;
   });
-  const words = Math.max(1, (bits + 31) >> 5);
+  const words = Math.max(1, (registers.length + 31) >> 5);
   const used = program.blocks.map(() => new Int32Array(words));
   const assigned = program.blocks.map(() => new Int32Array(words));
   program.blocks.forEach((block, index) => {
@@ -63,7 +65,7 @@ export function liveness(
       }
     }
   }
-  return { bitOf, words, liveIn, assigned };
+  return { bitOf, registers, words, liveIn, assigned };
 }
 
 /** Temporaries that are assigned in a loop and used outside of it. */

@@ -298,7 +298,8 @@ describe('masks and reconvergence', () => {
   });
 
   it('a loop left to different places', () => {
-    check(`${header}
+    check(
+      `${header}
       var i i32
       i = mov.i32 0
       loop:
@@ -314,7 +315,9 @@ describe('masks and reconvergence', () => {
         store.f32 global [a] 0
         exit
       out:
-        exit`, '1/3');
+        exit`,
+      '1/3',
+    );
   });
 
   it('lanes that leave a loop keep what they computed in their last pass', () => {
