@@ -66,9 +66,7 @@ export const steps: readonly (readonly [name: string, step: (workbench: Workbenc
     'mends the conflict with the quick fix, and the panel follows',
     async (workbench) => {
       await workbench.goTo(line, column);
-      await workbench.page.keyboard.press('Control+.');
-      const action = workbench.page.locator('.action-widget .monaco-list-row', { hasText: 'Pad tile' });
-      await action.first().waitFor();
+      await workbench.quickFixes('Pad tile');
       await workbench.shot('quick-fix-before');
       await workbench.page.keyboard.press('Enter');
       await workbench.lens('32-way conflict').waitFor({ state: 'detached' });
