@@ -24,7 +24,7 @@ import { suppressed } from '../rules/suppression';
 import { launchBoundsOf } from './bounds';
 import { Effort } from './effort';
 import { type Fingerprint, Fingerprints } from './fingerprint';
-import { type FoundKernel, findKernels } from './kernels';
+import { type FoundKernel, findKernels, oncePerPlace } from './kernels';
 import { type PlannedLaunch, planLaunches } from './launch-plan';
 import { type Launch, matchLaunches } from './launches';
 import type { AnalysisRequest } from './request';
@@ -91,7 +91,7 @@ function analyzeUnit(
   const source = preprocess({ path: request.path, text: request.text, defines, include: request.include, lexCache });
   const tree = parse(source.tokens, source.pragmas);
   const context = createUnitContext(tree, source.tokens);
-  const kernels = findKernels(tree, context.scope);
+  const kernels = oncePerPlace(findKernels(tree, context.scope), source.tokens);
   const wanted = request.options.kernel ? kernels.filter((k) => k.name === request.options.kernel) : kernels;
   const locate = (first: number, last: number) => locationOf(source.tokens, first, last);
   const found = findLaunches(tree, source.tokens, source.comments, { assume: request.options.assume });

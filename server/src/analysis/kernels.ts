@@ -1,11 +1,25 @@
 /** The kernels of a unit, with the scopes they are declared in. */
 import type { Scope } from '../lower/scope';
 import type { Declaration, FunctionDeclaration, TranslationUnit } from '../parse/ast';
+import type { TokenStream } from '../preprocess/token';
 
 export interface FoundKernel {
   readonly declaration: FunctionDeclaration;
   readonly name: string;
   readonly scope: Scope;
+}
+
+/** Kernels by their place in the files: a file that is included twice without a guard still has each of its kernels once. */
+export function oncePerPlace(kernels: readonly FoundKernel[], tokens: TokenStream): FoundKernel[] {
+  const byPlace = new Map<string, FoundKernel>();
+  for (const kernel of kernels) {
+    const { nameToken } = kernel.declaration;
+    byPlace.set(
+      `${tokens.files[tokens.file[nameToken]]?.path}:${tokens.start[nameToken]}:${tokens.text[nameToken]}`,
+      kernel,
+    );
+  }
+  return [...byPlace.values()];
 }
 
 /** All definitions of __global__ functions, namespaces and records included, in source order. */
