@@ -5,16 +5,25 @@ import { callExpression } from './calls';
 import { constantOf } from './constants';
 import { construct, initialiseFromList } from './construct';
 import { type Context, demandMemory, skip, step as spend } from './context';
-import { convertValue } from './conversions';
+import { convertValue, toPredicate } from './conversions';
 import { globalValue } from './globals';
 import { lookupQualified } from './lookup';
-import { assignExpression, binaryExpression, conditionalExpression, unaryExpression } from './operators';
+import {
+  assignExpression,
+  binaryExpression,
+  binaryOnValues,
+  conditionalExpression,
+  unaryExpression,
+  userOperator,
+} from './operators';
+import { expandPack } from './packs';
 import { addressOf, memberAlignment, reasonOf, rvalue } from './places';
 import { findField, findMethods, recordOf } from './records';
 import { evaluateArguments, resolveNamedType, resolveType } from './resolve-type';
 import type { Entity, Scope } from './scope';
 import { alignOf, scalarOf, sizeOf, type Type, typeKey, types, unqualified, withoutReference } from './types';
 import { type MemoryPlace, type Place, type RegisterTarget, type Storage, unknownValue, type Value } from './values';
+import { viewOf } from './views';
 
 const MAX_DEPTH = 400;
 let depth = 0;
@@ -76,7 +85,11 @@ function lowerExpression(ctx: Context, node: ast.Expression): Value {
     case 'fold':
       return foldExpression(ctx, node);
     case 'packExpansion':
-      return expression(ctx, node.operand);
+      return {
+        kind: 'pack',
+        type: types.void,
+        elements: expandPack(ctx, node.operand) ?? [expression(ctx, node.operand)],
+      };
     case 'launch':
       skip(ctx, node, 'launch from device code is not followed');
       return { kind: 'void', type: types.void };
@@ -416,12 +429,7 @@ function arrayElement(ctx: Context, place: Place, type: Type & { kind: 'array' }
   };
   if (place.kind === 'storage') {
     if (place.storage.kind !== 'aggregate') return unknownValue(of, 'array without elements');
-    return registerElement(
-      ctx,
-      { elements: place.storage.elements, index: 0, elementType: of, owner: place.storage.owner },
-      index,
-      of,
-    );
+    return registerElement(ctx, wholeArray(ctx, place.storage, of), index, of);
   }
   const scaled = scaledIndex(ctx, index, of);
   if (scaled === undefined) return unknownValue(of, reasonOf(index));
@@ -431,6 +439,19 @@ function arrayElement(ctx: Context, place: Place, type: Type & { kind: 'array' }
     place: { ...place, address: ctx.builder.binary('add', 'i64', place.address, scaled), node, aligned: undefined },
   };
 }
+
+/** The elements behind the first one of an array; of a row those of the rows around it, as they follow in memory. */
+function wholeArray(ctx: Context, array: Storage & { kind: 'aggregate' }, of: Type): RegisterTarget {
+  const plain = { elements: array.elements, index: 0, elementType: of, owner: array.owner };
+  const rows = ctx.arrayOf.get(array);
+  if (!rows) return plain;
+  let flat = flatRows.get(rows.elements);
+  if (!flat)
+    flatRows.set(rows.elements, (flat = rows.elements.flatMap((r) => (r.kind === 'aggregate' ? r.elements : []))));
+  return { ...plain, elements: flat, index: flat.indexOf(array.elements[0]) };
+}
+
+const flatRows = new WeakMap<readonly Storage[], readonly Storage[]>();
 
 /** `p[i]` */
 export function elementAt(ctx: Context, pointer: Value, index: Value, node: ast.Node): Value {
@@ -492,38 +513,9 @@ function dereferenceRegisters(ctx: Context, pointer: Value & { kind: 'placePoint
     if (target.elements.length > 1) ctx.arrayOf.set(element, { ...target, index: target.index + offset });
     return { kind: 'place', type: to, place: { kind: 'storage', storage: element } };
   }
-  const storage = regroup(target, to, offset);
+  const storage = viewOf(target, to, offset);
   if (storage) return { kind: 'place', type: to, place: { kind: 'storage', storage } };
   return unknownValue(to, `bits of a local variable seen as ${typeKey(to)}`);
-}
-
-/** `(float4*)acc`: groups the scalars of the elements anew where the scalar types agree. */
-function regroup(target: RegisterTarget, to: Type, offset: number): Storage | undefined {
-  const leaves: Storage[] = [];
-  for (const element of target.elements.slice(target.index)) collectLeaves(element, leaves, 4096);
-  const wanted: { scalar: string }[] = [];
-  collectTypes(to, wanted);
-  const start = offset * wanted.length;
-  const part = leaves.slice(start, start + wanted.length);
-  if (part.length < wanted.length || wanted.length === 0) return undefined;
-  for (const [i, leaf] of part.entries())
-    if (leaf.kind !== 'scalar' || scalarOf(leaf.type) !== wanted[i].scalar) return undefined;
-  if (scalarOf(to)) return part[0];
-  return { kind: 'aggregate', type: to, elements: part };
-}
-
-function collectLeaves(storage: Storage, out: Storage[], limit: number): void {
-  if (out.length >= limit) return;
-  if (storage.kind === 'aggregate') for (const e of storage.elements) collectLeaves(e, out, limit);
-  else out.push(storage);
-}
-
-function collectTypes(type: Type, out: { scalar: string }[]): void {
-  const scalar = scalarOf(type);
-  if (scalar) out.push({ scalar });
-  else if (type.kind === 'record') for (const f of type.record.fields) collectTypes(f.type, out);
-  else if (type.kind === 'array')
-    for (let i = 0; i < (type.count ?? 0) && out.length < 256; i++) collectTypes(type.of, out);
 }
 
 // ---- casts, sizes ----
@@ -566,7 +558,7 @@ function castReference(value: Value, to: Type): Value {
     index: 0,
     elementType: value.type,
   };
-  const storage = regroup(target, to, 0);
+  const storage = viewOf(target, to, 0);
   return storage
     ? { kind: 'place', type: to, place: { kind: 'storage', storage } }
     : unknownValue(to, `bits of a local variable seen as ${typeKey(to)}`);
@@ -606,14 +598,31 @@ function unevaluatedType(ctx: Context, node: ast.Expression): Type {
 }
 
 function foldExpression(ctx: Context, node: ast.FoldExpression): Value {
-  const pack = expression(ctx, node.pack);
-  const elements = pack.kind === 'pack' ? pack.elements : undefined;
-  if (!elements)
-    return unknownValue(
-      { kind: 'unknown', reason: 'fold expression' },
-      'fold expression over a pack that is not known',
-    );
-  void node.left;
-  skip(ctx, node, 'fold expression');
-  return unknownValue({ kind: 'unknown', reason: 'fold expression' }, 'fold expression');
+  const elements = expandPack(ctx, node.pack);
+  const reason = 'fold expression over a pack that is not known';
+  if (!elements) {
+    skip(ctx, node, reason);
+    return unknownValue({ kind: 'unknown', reason }, reason);
+  }
+  const initial = node.initial && rvalue(ctx, expression(ctx, node.initial), node.initial);
+  const all = node.left ? [...(initial ? [initial] : []), ...elements] : [...elements, ...(initial ? [initial] : [])];
+  if (all.length === 0)
+    return node.operator === ','
+      ? { kind: 'void', type: types.void }
+      : number(ctx, types.bool, node.operator === '&&' ? 1 : 0);
+  const combine = (a: Value, b: Value): Value => foldStep(ctx, node, a, b);
+  return node.left ? all.reduce(combine) : all.reduceRight((b, a) => combine(a, b));
+}
+
+/** The elements are evaluated already: of && and || all of them, as for operands without side effects. */
+function foldStep(ctx: Context, node: ast.FoldExpression, a: Value, b: Value): Value {
+  if (node.operator === ',') return b;
+  if (node.operator === '&&' || node.operator === '||') {
+    const fn = node.operator === '&&' ? 'and' : 'or';
+    const left = toPredicate(ctx, rvalue(ctx, a, node));
+    const right = toPredicate(ctx, rvalue(ctx, b, node));
+    return { kind: 'scalar', type: types.bool, register: ctx.builder.binary(fn, 'pred', left, right) };
+  }
+  const overloaded = userOperator(ctx, `operator${node.operator}`, [a, b], node);
+  return overloaded ?? binaryOnValues(ctx, node.operator, rvalue(ctx, a, node), rvalue(ctx, b, node), node);
 }

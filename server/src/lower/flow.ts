@@ -143,5 +143,6 @@ function forgetValue(ctx: Context, value: Value, visited: Set<object>): void {
 function forgetStorage(ctx: Context, storage: Storage, visited: Set<object>): void {
   if (storage.kind === 'scalar') ctx.known.delete(storage.register as Register);
   else if (storage.kind === 'aggregate') for (const e of storage.elements) forgetStorage(ctx, e, visited);
+  else if (storage.kind === 'view') for (const leaf of storage.leaves) forgetStorage(ctx, leaf, visited);
   else forgetValue(ctx, storage.cell.value, visited);
 }

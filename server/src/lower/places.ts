@@ -16,6 +16,7 @@ import {
   withoutReference,
 } from './types';
 import { type MemoryPlace, type Place, type RegisterTarget, type Storage, unknownValue, type Value } from './values';
+import { readView, writeView } from './views';
 
 /** Parts of a record that one copy may consist of; larger ones are not followed. */
 const MAX_PARTS = 512;
@@ -58,6 +59,8 @@ export function readStorage(ctx: Context, storage: Storage): Value {
       return { kind: 'aggregate', type: storage.type, elements: storage.elements.map((e) => readStorage(ctx, e)) };
     case 'fixed':
       return storage.cell.value;
+    case 'view':
+      return readView(ctx, storage, (leaf) => readStorage(ctx, leaf));
   }
 }
 
@@ -86,6 +89,11 @@ export function writeStorage(ctx: Context, storage: Storage, value: Value, node:
     case 'fixed':
       storage.cell.value = value;
       break;
+    case 'view': {
+      const converted = convertValue(ctx, rvalue(ctx, value, node), storage.type, node);
+      writeView(ctx, storage, converted.kind === 'scalar' ? converted.register : undefined);
+      break;
+    }
     case 'scalar': {
       const converted = convertValue(ctx, rvalue(ctx, value, node), storage.type, node);
       if (converted.kind === 'scalar') writeRegister(ctx, storage.register, converted.register);

@@ -78,8 +78,10 @@ function lowerStatement(ctx: Context, node: ast.Statement): void {
       statement(ctx, node.body);
       break;
     case 'goto':
+      ctx.builder.jump(labelBlock(ctx, node.label));
+      break;
     case 'label':
-      skip(ctx, node, 'goto is not followed');
+      label(ctx, node.label);
       break;
     case 'unknownStatement':
       skip(ctx, node, node.reason);
@@ -87,6 +89,22 @@ function lowerStatement(ctx: Context, node: ast.Statement): void {
     default:
       break;
   }
+}
+
+function labelBlock(ctx: Context, name: string): number {
+  const { labels } = ctx.frame;
+  let block = labels.get(name);
+  if (block === undefined) labels.set(name, (block = ctx.builder.newBlock()));
+  return block;
+}
+
+/** Control may come here from anywhere in the function: nothing computed before is taken for known. */
+function label(ctx: Context, name: string): void {
+  const block = labelBlock(ctx, name);
+  ctx.builder.jump(block);
+  ctx.builder.use(block);
+  ctx.builder.forgetPure();
+  ctx.known.clear();
 }
 
 export function withScope(ctx: Context, label: string, run: () => void): void {

@@ -76,6 +76,8 @@ export type Storage =
       readonly elements: readonly Storage[];
       readonly owner?: LocalDeclaration;
     }
+  /** A scalar of another type over the bits of `leaves`; isWhole: it covers exactly one of the same size. */
+  | { readonly kind: 'view'; readonly type: Type; readonly leaves: readonly Storage[]; readonly isWhole: boolean }
   /** Holds a value that has no registers: lambda, pointer into registers, function. Assigned once. */
   | { readonly kind: 'fixed'; readonly type: Type; readonly cell: { value: Value } };
 

@@ -119,6 +119,11 @@ export class ProgramBuilder {
     return this.blocks.length - 1;
   }
 
+  /** Forgets all pure values computed: control may come here on ways that did not compute them. */
+  forgetPure(): void {
+    for (const region of this.regions) region.clear();
+  }
+
   /** False behind a return, break or a spent budget: nothing is emitted there. */
   get reachable(): boolean {
     return this.blocks[this.current].terminator === undefined && this.instructionCount < this.budget;

@@ -2,6 +2,7 @@
 import type { Node } from '../../parse/ast';
 import { accessSite } from '../access-sites';
 import type { Context } from '../context';
+import { sharedPointer } from '../shared-window';
 import { types } from '../types';
 import type { MemoryPlace, Value } from '../values';
 import type { BuiltinCall, BuiltinFunction } from './functions';
@@ -12,10 +13,10 @@ const voidValue: Value = { kind: 'void', type: types.void };
 export function emitAsyncCopy(ctx: Context, node: Node, destination: Value, source: Value, bytes: number): void {
   const register = (v: Value) =>
     v.kind === 'scalar'
-      ? v.register
+      ? ctx.builder.convert(ctx.builder.typeOf(v.register), 'i64', v.register)
       : ctx.builder.unknown('i64', v.kind === 'unknown' ? v.reason : 'address of an asynchronous copy');
   const from = register(source);
-  const to = register(destination);
+  const to = sharedPointer(ctx, destination, 'address of an asynchronous copy');
   const place = (address: number): MemoryPlace => ({ kind: 'memory', address, offset: 0, node });
   const loadAccess = accessSite(ctx, place(from), 'load', from);
   const storeAccess = accessSite(ctx, place(to), 'store', to);

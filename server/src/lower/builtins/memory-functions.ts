@@ -1,7 +1,7 @@
 /** Loads and stores that are written as functions: __ldg and its kin, __stcs, memcpy of small objects. */
 
 import { dereference } from '../expressions';
-import { addressOf } from '../places';
+import { sharedPointer, toSharedOffset } from '../shared-window';
 import { types } from '../types';
 import { unknownValue, type Value } from '../values';
 import type { BuiltinCall, BuiltinFunction } from './functions';
@@ -34,13 +34,22 @@ const copy: BuiltinFunction = (call) => {
   return target;
 };
 
-/** `__cvta_generic_to_shared(p)`: the address itself; the shared window is one range of it. */
+/** `__cvta_generic_to_shared(p)`: an offset into the shared window, so that it fits into 32 bits. */
 const sharedAddress: BuiltinFunction = (call) => {
   const pointer = call.value(0);
-  if (pointer.kind === 'scalar') return { kind: 'scalar', type: types.ulong, register: pointer.register };
-  if (pointer.kind === 'place' && pointer.place.kind === 'memory')
-    return { kind: 'scalar', type: types.ulong, register: addressOf(call.ctx, pointer.place) };
-  return unknownValue(types.ulong, 'address of a local variable');
+  if (pointer.kind !== 'scalar') return unknownValue(types.ulong, 'address of a local variable');
+  return { kind: 'scalar', type: types.ulong, register: toSharedOffset(call.ctx, pointer.register) };
+};
+
+const genericAddress: BuiltinFunction = (call) => ({
+  kind: 'scalar',
+  type: { kind: 'pointer', to: types.void },
+  register: sharedPointer(call.ctx, call.value(0), 'address of a local variable'),
+});
+
+const sameAddress: BuiltinFunction = (call) => {
+  const pointer = call.value(0);
+  return pointer.kind === 'scalar' ? { ...pointer, type: types.ulong } : pointer;
 };
 
 export const memoryFunctions: Record<string, BuiltinFunction> = {
@@ -57,6 +66,7 @@ export const memoryFunctions: Record<string, BuiltinFunction> = {
   memcpy: copy,
   __builtin_memcpy: copy,
   __cvta_generic_to_shared: sharedAddress,
-  __cvta_generic_to_global: sharedAddress,
-  __cvta_shared_to_generic: sharedAddress,
+  __cvta_generic_to_global: sameAddress,
+  __cvta_global_to_generic: sameAddress,
+  __cvta_shared_to_generic: genericAddress,
 };

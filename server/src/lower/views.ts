@@ -1,0 +1,115 @@
+/** Local variables in registers seen as another type: `(float4&)halves[0]`, `(uint32_t*)&pair`. */
+import type { Register, ScalarType } from '../program/program';
+import type { Context } from './context';
+import { convertRegister } from './conversions';
+import { writeRegister } from './places';
+import { scalarOf, sizeOf, type Type } from './types';
+import type { RegisterTarget, Storage, Value } from './values';
+
+/** A scalar of a variable and the bytes it has there. */
+interface Leaf {
+  readonly storage: Storage & { kind: 'scalar' };
+  readonly offset: number;
+  readonly bytes: number;
+}
+
+/** Parts that one view may have. */
+const MAX_LEAVES = 4096;
+
+const REASON = 'bits of a local variable seen as another type';
+
+/**
+ * The storage that `to` means at `offset` elements of it behind the target. Scalars that agree are the variable's own;
+ * others are views: of one scalar of the same size its bits, else unknown when read. Undefined where the target ends before.
+ */
+export function viewOf(target: RegisterTarget, to: Type, offset: number): Storage | undefined {
+  const size = sizeOf(to);
+  const stride = sizeOf(target.elementType);
+  if (size === undefined || stride === undefined) return undefined;
+  const leaves: Leaf[] = [];
+  for (const [i, element] of target.elements.slice(target.index).entries()) {
+    if (i * stride >= (offset + 1) * size) break;
+    if (!collect(element, target.elementType, i * stride, leaves)) return undefined;
+  }
+  return build(to, offset * size, leaves);
+}
+
+function collect(storage: Storage, type: Type, at: number, out: Leaf[]): boolean {
+  if (out.length > MAX_LEAVES) return false;
+  if (storage.kind === 'scalar') {
+    out.push({ storage, offset: at, bytes: sizeOf(storage.type) ?? 4 });
+    return true;
+  }
+  if (storage.kind !== 'aggregate') return false;
+  if (type.kind === 'array') {
+    const stride = sizeOf(type.of) ?? 4;
+    return storage.elements.every((e, i) => collect(e, type.of, at + i * stride, out));
+  }
+  if (type.kind !== 'record') return false;
+  const { fields } = type.record;
+  return storage.elements.every((e, i) => fields[i] && collect(e, fields[i].type, at + fields[i].offset, out));
+}
+
+function build(type: Type, at: number, leaves: readonly Leaf[]): Storage | undefined {
+  const scalar = scalarOf(type);
+  if (scalar) return scalarView(type, at, leaves);
+  const parts =
+    type.kind === 'record'
+      ? type.record.fields.map((f) => build(f.type, at + f.offset, leaves))
+      : type.kind === 'array'
+        ? Array.from({ length: Math.min(type.count ?? 0, MAX_LEAVES) }, (_, i) =>
+            build(type.of, at + i * (sizeOf(type.of) ?? 4), leaves),
+          )
+        : undefined;
+  if (!parts) return undefined;
+  const elements = parts.filter((p): p is Storage => p !== undefined);
+  return elements.length === parts.length && elements.length > 0 ? { kind: 'aggregate', type, elements } : undefined;
+}
+
+function scalarView(type: Type, at: number, leaves: readonly Leaf[]): Storage | undefined {
+  const bytes = sizeOf(type) ?? 4;
+  const covered = leaves.filter((l) => l.offset < at + bytes && l.offset + l.bytes > at);
+  if (covered.length === 0) return undefined;
+  const [first] = covered;
+  if (first.offset === at && first.bytes === bytes && scalarOf(first.storage.type) === scalarOf(type))
+    return first.storage;
+  const isWhole = first.offset === at && first.bytes === bytes;
+  return { kind: 'view', type, leaves: covered.map((l) => l.storage), isWhole };
+}
+
+type View = Storage & { kind: 'view' };
+
+export function readView(ctx: Context, view: View, read: (storage: Storage) => Value): Value {
+  const scalar = scalarOf(view.type) ?? 'i32';
+  const values = view.leaves.map(read).flatMap((v) => (v.kind === 'scalar' ? [v.register] : []));
+  const register =
+    view.isWhole && values.length === 1 ? sameBits(ctx, values[0], scalar) : unknownFrom(ctx, values, scalar);
+  return { kind: 'scalar', type: view.type, register };
+}
+
+/** @param register the value in the view's type; undefined: not known */
+export function writeView(ctx: Context, view: View, register: Register | undefined): void {
+  for (const leaf of view.leaves) {
+    if (leaf.kind !== 'scalar') continue;
+    const to = ctx.builder.typeOf(leaf.register);
+    const known = view.isWhole && register !== undefined;
+    const sources = register === undefined ? [] : [register];
+    writeRegister(ctx, leaf.register, known ? sameBits(ctx, register, to) : unknownFrom(ctx, sources, to));
+  }
+}
+
+function sameBits(ctx: Context, register: Register, to: ScalarType): Register {
+  const from = ctx.builder.typeOf(register);
+  if (from === 'pred' || to === 'pred') return convertRegister(ctx, register, from, to);
+  return ctx.builder.unary('bitcast', to, register, from);
+}
+
+/** A value that is not known but computed from these registers: what loads them is needed. */
+function unknownFrom(ctx: Context, registers: readonly Register[], to: ScalarType): Register {
+  const { builder } = ctx;
+  const type = to === 'pred' ? 'u8' : to;
+  let sum = builder.unknown(type, REASON);
+  for (const register of registers)
+    sum = builder.binary('add', type, sum, convertRegister(ctx, register, builder.typeOf(register), type));
+  return convertRegister(ctx, sum, type, to);
+}
