@@ -108,6 +108,8 @@ export interface LineGroup {
   sectors: number;
   idealSectors: number;
   reason?: string;
+  /** Executed under a condition that is not known: why. */
+  speculative?: string;
 }
 
 /** Executes a program for a planned launch, generously: the scripts compare figures, not speed. */
@@ -151,6 +153,7 @@ export function lineGroups(program: Program, execution: Execution, locate: Sourc
     group.sectors += counts.sectors;
     group.idealSectors += counts.idealSectors;
     group.reason ??= counts.unknownReason;
+    group.speculative ??= counts.speculative;
     groups.set(key, group);
   }
   return [...groups.values()];

@@ -1,0 +1,303 @@
+/**
+ * npm run differential -- <folders or .cu files>: for every kernel that both front ends understand, compares what they say line
+ * by line (source line × space × operation of one launch) and lists disagreements by cause. Needs nvcc, no GPU.
+ *
+ * `-- --recorded [programs]` compares the PTX tier alone with the counters recorded on an H200. `--misses` lists every line that
+ * differs, `--json` prints one JSON object at the end.
+ */
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { compileToPtx } from '../server/src/compiler/compile';
+import { findNvcc } from '../server/src/compiler/find-nvcc';
+import { capability } from '../server/src/hardware/capabilities';
+import { memoryModel } from '../server/src/hardware/memory-model';
+import type { Program } from '../server/src/program/program';
+import { assembledProgram } from '../server/src/ptx/assemble';
+import { bindParameters } from '../server/src/ptx/bind-parameters';
+import { findEntry } from '../server/src/ptx/find-entry';
+import { lowerPtx } from '../server/src/ptx/lower';
+import type { PtxModule } from '../server/src/ptx/module';
+import { parsePtx } from '../server/src/ptx/parse';
+import {
+  hardwareFolder,
+  isWithin,
+  type RecordedLaunch,
+  recordedCost,
+  recordedLaunches,
+  recordedPrograms,
+} from './recorded-counters';
+import { costOf, type LineGroup, lineGroups, runLaunch, type SourceLaunch, type SourceUnit, sourceUnit } from './tiers';
+
+const CAPABILITY = '9.0';
+/** Figures within two percent agree. */
+const SHARE = 0.02;
+
+const row = capability(CAPABILITY);
+if (!row) throw new Error(`capability ${CAPABILITY} is not in the table`);
+const model = memoryModel(row);
+const nvcc = findNvcc({ environment: process.env, platform: process.platform });
+
+type Outcome = 'right' | 'wrong' | 'missing' | 'unknown' | 'address depends on data' | 'execution depends on data';
+
+interface Row {
+  readonly where: string;
+  readonly outcome: Outcome;
+  readonly cause: string;
+  readonly totalsRight: boolean;
+  readonly detail: string;
+}
+
+/** Flags of a file: `// nvcc: --extended-lambda` in its first line, and its folder for includes. */
+function flagsOf(file: string): string[] {
+  const first = fs.readFileSync(file, 'utf8').split('\n', 1)[0];
+  const asked = /^\/\/\s*nvcc:\s*(.*)/.exec(first)?.[1].split(/\s+/) ?? [];
+  return ['-O3', ...asked.filter((flag) => flag !== '')];
+}
+
+async function ptxOf(file: string): Promise<PtxModule | string> {
+  if (nvcc === undefined) return 'nvcc is not installed';
+  const compiled = await compileToPtx({ nvcc, file, flags: flagsOf(file), capability: CAPABILITY });
+  return 'error' in compiled ? compiled.error : parsePtx(compiled.ptx);
+}
+
+/** The program of an entry with the names of the source's parameters, as ptxas leaves it. */
+function ptxProgram(module: PtxModule, entry: string, source: Program): Program {
+  return assembledProgram(bindParameters(lowerPtx(module, entry), source));
+}
+
+const isData = (reason: string | undefined): boolean => /loaded data|depends on/.test(reason ?? '');
+
+function same(a: readonly number[] | undefined, b: readonly number[]): boolean {
+  return a !== undefined && a.every((x, i) => x === b[i]);
+}
+
+// ---- PTX against recorded counters ----
+
+async function againstRecorded(wanted: readonly string[]): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const program of recordedPrograms(wanted)) {
+    const file = path.join(hardwareFolder, 'programs', `${program}.cu`);
+    const module = await ptxOf(file);
+    if (typeof module === 'string') {
+      console.error(`${program}: ${module}`);
+      continue;
+    }
+    const unit = sourceUnit(file, CAPABILITY);
+    const used = new Set<SourceLaunch>();
+    for (const recorded of recordedLaunches(program)) rows.push(...launchRows(program, recorded, module, unit, used));
+  }
+  return rows;
+}
+
+function launchRows(
+  program: string,
+  recorded: RecordedLaunch,
+  module: PtxModule,
+  unit: SourceUnit,
+  used: Set<SourceLaunch>,
+): Row[] {
+  const launches = unit.launches.filter((launch) => launch.kernel === recorded.function);
+  const fits = (launch: SourceLaunch) =>
+    same(launch.plan.grid, recorded.grid) && same(launch.plan.block, recorded.block);
+  const found = launches.find((launch) => fits(launch) && !used.has(launch)) ?? launches.find(fits) ?? launches[0];
+  if (!found) return [];
+  used.add(found);
+  const { grid, block, dynamicSharedBytes } = recorded;
+  const launch = { ...found, plan: { ...found.plan, grid, block, dynamicSharedBytes } };
+  const ptx = ptxProgram(module, recorded.mangled, found.program);
+  const isOwn = (group: { file: string }) => group.file.endsWith(`${program}.cu`);
+  const groups = lineGroups(ptx, runLaunch(ptx, launch, model), unit.locate).filter(isOwn);
+  return recorded.groups.filter(isOwn).flatMap((group): Row[] => {
+    const measured = recordedCost(group);
+    if (!measured) return [];
+    const mine = groups.find(
+      (g) => g.line === group.line && g.space === group.space && g.operation === group.operation,
+    );
+    const where = `${program}.cu:${group.line} ${recorded.function} ${group.space} ${group.operation}`;
+    if (!mine) return [{ where, outcome: 'missing', cause: 'no access at this line', totalsRight: false, detail: '' }];
+    const { actual, ideal } = costOf(mine);
+    const outcome = outcomeOf(mine, measured.actual / measured.ideal);
+    const detail = `measured ${measured.actual}/${measured.ideal} of ${group.requests} requests, PTX ${Math.round(actual)}/${Math.round(ideal)} of ${Math.round(mine.requests)}`;
+    return [
+      { where, outcome, cause: mine.reason ?? '', totalsRight: isWithin(actual, measured.actual, SHARE), detail },
+    ];
+  });
+}
+
+function outcomeOf(group: LineGroup, expected: number): Outcome {
+  const { actual, ideal } = costOf(group);
+  if (ideal === 0 || group.unknownRequests > 0) {
+    return isData(group.reason) ? 'address depends on data' : 'unknown';
+  }
+  if (isWithin(actual / ideal, expected, SHARE)) return 'right';
+  return isData(group.speculative) ? 'execution depends on data' : 'wrong';
+}
+
+// ---- source against PTX ----
+
+function filesIn(place: string): string[] {
+  if (!fs.statSync(place).isDirectory()) return [place];
+  return fs
+    .readdirSync(place, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.cu'))
+    .map((entry) => path.join(entry.parentPath, entry.name))
+    .sort();
+}
+
+async function betweenTiers(places: readonly string[]): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const file of places.flatMap(filesIn).map((each) => path.resolve(each))) {
+    const module = await ptxOf(file);
+    if (typeof module === 'string') {
+      console.error(`${file}: ${module}`);
+      continue;
+    }
+    const unit = sourceUnit(file, CAPABILITY);
+    for (const launch of unit.launches) {
+      const entry = findEntry(module, launch.kernel, launch.templateArguments);
+      if (!entry) {
+        console.error(`${path.basename(file)}: no PTX of ${launch.kernel}<${launch.templateArguments.join(', ')}>`);
+        continue;
+      }
+      rows.push(...compareTiers(file, launch, unit, ptxProgram(module, entry.name, launch.program)));
+    }
+  }
+  return rows;
+}
+
+function compareTiers(file: string, launch: SourceLaunch, unit: SourceUnit, ptx: Program): Row[] {
+  const isCounted = (group: LineGroup) => group.space === 'shared' || group.space === 'global';
+  const ofSource = lineGroups(launch.program, runLaunch(launch.program, launch, model), unit.locate).filter(isCounted);
+  const ofPtx = lineGroups(ptx, runLaunch(ptx, launch, model), unit.locate).filter(isCounted);
+  const matched = new Set<LineGroup>();
+  const rows = ofPtx.map((group): Row => {
+    const fits = ofSource.filter(
+      (each) =>
+        path.basename(each.file) === path.basename(group.file) &&
+        each.line <= group.line &&
+        group.line <= each.endLine &&
+        each.space === group.space &&
+        each.operation === group.operation,
+    );
+    const exact = fits.filter((each) => each.line === group.line);
+    const chosen = exact.length > 0 ? exact : fits;
+    for (const each of chosen) matched.add(each);
+    return tierRow(file, launch, group, chosen, ofSource, ofPtx);
+  });
+  for (const group of ofSource) {
+    if (!matched.has(group)) rows.push(tierRow(file, launch, group, [], ofSource, ofPtx, 'only in the source'));
+  }
+  return rows;
+}
+
+function tierRow(
+  file: string,
+  launch: SourceLaunch,
+  group: LineGroup,
+  chosen: readonly LineGroup[],
+  ofSource: readonly LineGroup[],
+  ofPtx: readonly LineGroup[],
+  absent = 'only in the PTX',
+): Row {
+  const where = `${path.basename(file)}:${group.line} ${launch.kernel} ${group.space} ${group.operation}`;
+  const here = costOf(group);
+  if (chosen.length === 0) {
+    const sum = (groups: readonly LineGroup[]) =>
+      groups
+        .filter((each) => each.space === group.space && each.operation === group.operation)
+        .reduce((total, each) => total + costOf(each).actual, 0);
+    const isMoved = isWithin(sum(ofSource), sum(ofPtx), SHARE);
+    const cause = isMoved ? 'charged to another line, totals of the kernel agree' : absent;
+    return {
+      where,
+      outcome: 'missing',
+      cause,
+      totalsRight: false,
+      detail: `${Math.round(here.actual)}/${Math.round(here.ideal)}`,
+    };
+  }
+  const source = chosen.reduce(
+    (total, each) => ({ actual: total.actual + costOf(each).actual, ideal: total.ideal + costOf(each).ideal }),
+    { actual: 0, ideal: 0 },
+  );
+  const requests = chosen.reduce((total, each) => total + each.requests, 0);
+  const detail = `source ${Math.round(source.actual)}/${Math.round(source.ideal)} of ${Math.round(requests)} requests, PTX ${Math.round(here.actual)}/${Math.round(here.ideal)} of ${Math.round(group.requests)}`;
+  const totalsRight = isWithin(source.actual, here.actual, SHARE);
+  const unknownSource = chosen.find((each) => each.unknownRequests > 0);
+  const isPtxUnknown = group.unknownRequests > 0;
+  if (unknownSource || isPtxUnknown) {
+    const bothData =
+      isPtxUnknown && isData(group.reason) && (unknownSource === undefined || isData(unknownSource.reason));
+    if (bothData) return { where, outcome: 'address depends on data', cause: '', totalsRight, detail };
+    const cause = isPtxUnknown
+      ? `unknown in the PTX: ${general(group.reason)}`
+      : `unknown in the source: ${general(unknownSource?.reason)}`;
+    return { where, outcome: 'unknown', cause, totalsRight, detail };
+  }
+  const ratio = source.ideal > 0 ? source.actual / source.ideal : Number.NaN;
+  if (isWithin(ratio, here.actual / here.ideal, SHARE)) {
+    const cause = totalsRight ? '' : countCause(requests, group.requests);
+    return { where, outcome: 'right', cause, totalsRight, detail };
+  }
+  const isMask = isData(group.speculative) || chosen.some((each) => isData(each.speculative));
+  const outcome = isMask ? 'execution depends on data' : 'wrong';
+  const isWidth = !isWithin(requests, group.requests, SHARE);
+  return { where, outcome, cause: isWidth ? 'width or number of accesses' : 'addresses or lanes', totalsRight, detail };
+}
+
+function countCause(source: number, ptx: number): string {
+  return source > ptx ? 'fewer accesses in the PTX' : 'more accesses in the PTX';
+}
+
+/** Reasons without the names in them. */
+function general(reason: string | undefined): string {
+  return (reason ?? 'no reason')
+    .replace(/'[^']*'/g, '…')
+    .replace(/: .*$/, '')
+    .slice(0, 80);
+}
+
+// ---- output ----
+
+function print(rows: readonly Row[], args: readonly string[]): void {
+  const by = (key: (r: Row) => string, of: readonly Row[]) => {
+    const counts = new Map<string, number>();
+    for (const each of of) counts.set(key(each), (counts.get(key(each)) ?? 0) + 1);
+    return [...counts].sort((a, b) => b[1] - a[1]);
+  };
+  if (args.includes('--misses')) {
+    for (const r of rows) {
+      if (r.outcome === 'right' && r.totalsRight) continue;
+      console.log(
+        `${r.where}: ${r.outcome}${r.outcome === 'right' ? ' but totals' : ''}; ${r.detail}${r.cause ? `; ${r.cause}` : ''}`,
+      );
+    }
+  }
+  const independent = rows.filter((r) => r.outcome !== 'address depends on data');
+  const certain = independent.filter((r) => r.outcome !== 'execution depends on data');
+  const right = certain.filter((r) => r.outcome === 'right');
+  const percent = (a: number, b: number) => `${((100 * a) / Math.max(1, b)).toFixed(1)} %`;
+  console.log(
+    `${rows.length} line groups; ${by((r) => r.outcome, rows)
+      .map(([name, n]) => `${name} ${n}`)
+      .join(', ')}`,
+  );
+  console.log(
+    `neither address nor execution depends on data: ${certain.length}, of these right ${percent(right.length, certain.length)}, with totals ${percent(right.filter((r) => r.totalsRight).length, certain.length)}; addresses alone: right ${percent(right.length, independent.length)}`,
+  );
+  const wrong = certain.filter((r) => r.outcome !== 'right' || !r.totalsRight);
+  for (const [cause, n] of by((r) => `${r.outcome}: ${r.cause || 'figures'}`, wrong).slice(0, 30)) {
+    console.log(`  ${String(n).padStart(5)}  ${percent(n, certain.length).padStart(7)}  ${cause}`);
+  }
+  if (args.includes('--json'))
+    console.log(JSON.stringify({ groups: rows.length, outcomes: Object.fromEntries(by((r) => r.outcome, rows)) }));
+}
+
+async function main(): Promise<void> {
+  const args = process.argv.slice(2);
+  const named = args.filter((arg) => !arg.startsWith('--'));
+  const rows = args.includes('--recorded') ? await againstRecorded(named) : await betweenTiers(named);
+  print(rows, args);
+}
+
+void main();

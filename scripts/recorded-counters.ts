@@ -1,0 +1,60 @@
+/** The counters recorded on an H200 (test/hardware/recorded), as the comparing scripts read them. */
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+
+export const hardwareFolder = path.resolve(__dirname, '..', 'test', 'hardware');
+
+export interface RecordedGroup {
+  readonly file: string;
+  readonly line: number;
+  readonly space: string;
+  readonly operation: string;
+  readonly bytes: readonly number[];
+  readonly requests: number;
+  readonly wavefronts?: number;
+  readonly idealWavefronts?: number;
+  readonly sectors?: number;
+  readonly idealSectors?: number;
+}
+
+export interface RecordedLaunch {
+  readonly function: string;
+  readonly mangled: string;
+  readonly kernel: string;
+  readonly grid: readonly [number, number, number];
+  readonly block: readonly [number, number, number];
+  readonly registersPerThread: number;
+  readonly dynamicSharedBytes: number;
+  readonly staticSharedBytes: number;
+  readonly theoreticalOccupancyPercent: number;
+  readonly groups: readonly RecordedGroup[];
+}
+
+/** Programs made to read rules off single instructions, with addresses from a table: they prove nothing about accuracy. */
+const instruments = new Set(['request_shapes', 'wide_load_phases']);
+
+/** Names of the recorded programs, all or those wanted. */
+export function recordedPrograms(wanted: readonly string[]): string[] {
+  const files = fs.readdirSync(path.join(hardwareFolder, 'recorded')).filter((file) => file.endsWith('.json'));
+  const names = files.map((file) => path.basename(file, '.json')).filter((name) => !instruments.has(name));
+  return wanted.length === 0 ? names : names.filter((name) => wanted.includes(name));
+}
+
+export function recordedLaunches(program: string): readonly RecordedLaunch[] {
+  const text = fs.readFileSync(path.join(hardwareFolder, 'recorded', `${program}.json`), 'utf8');
+  return (JSON.parse(text) as { launches: RecordedLaunch[] }).launches;
+}
+
+/** Actual and ideal of the counter that matters in a space; undefined where none was recorded. */
+export function recordedCost(group: RecordedGroup): { readonly actual: number; readonly ideal: number } | undefined {
+  if (group.space !== 'shared' && group.space !== 'global') return undefined;
+  const isShared = group.space === 'shared';
+  const actual = (isShared ? group.wavefronts : group.sectors) ?? 0;
+  const ideal = (isShared ? group.idealWavefronts : group.idealSectors) ?? 0;
+  return ideal > 0 ? { actual, ideal } : undefined;
+}
+
+/** Equal but for a share of the larger. */
+export function isWithin(a: number, b: number, share: number): boolean {
+  return Math.abs(a - b) <= share * Math.max(Math.abs(a), Math.abs(b), 1e-9);
+}

@@ -1,0 +1,57 @@
+/** The PTX entry that is a kernel of the source: by its name and, of templates, by its arguments. */
+
+import { demangle } from './demangle';
+import type { PtxFunction, PtxModule } from './module';
+import { entriesOf } from './parse';
+
+/**
+ * @param name the kernel's own name, without namespaces
+ * @param templateArguments as the source tier writes them: numbers, names of types
+ * @returns undefined when no entry, or more than one, fits
+ */
+export function findEntry(
+  module: PtxModule,
+  name: string,
+  templateArguments: readonly string[],
+): PtxFunction | undefined {
+  const named = entriesOf(module)
+    .map((entry) => ({ entry, demangled: demangle(entry.name) }))
+    .filter(({ entry, demangled }) => (demangled ? demangled.name === name : entry.name === name));
+  if (named.length <= 1) return named[0]?.entry;
+  const wanted = templateArguments.map(normalised);
+  const scored = named.map(({ entry, demangled }) => {
+    const given = (demangled?.templateArguments ?? []).map(normalised);
+    const isEqual = given.length === wanted.length && given.every((each, index) => isSame(each, wanted[index]));
+    return { entry, isEqual };
+  });
+  const equal = scored.filter(({ isEqual }) => isEqual);
+  return equal.length === 1 ? equal[0].entry : undefined;
+}
+
+const spellings: ReadonlyMap<string, string> = new Map([
+  ['true', '1'],
+  ['false', '0'],
+  ['unsigned', 'unsignedint'],
+  ['uint', 'unsignedint'],
+  ['uint32_t', 'unsignedint'],
+  ['int32_t', 'int'],
+  ['int64_t', 'long'],
+  ['uint64_t', 'unsignedlong'],
+  ['size_t', 'unsignedlong'],
+  ['uint8_t', 'unsignedchar'],
+  ['uchar', 'unsignedchar'],
+  ['int8_t', 'signedchar'],
+  ['uint16_t', 'unsignedshort'],
+  ['half', '__half'],
+  ['half2', '__half2'],
+]);
+
+function normalised(argument: string): string {
+  const bare = argument.replace(/\bconst\b|\s+/g, '').replace(/(?<=\d)u?l*$/i, '');
+  return spellings.get(bare) ?? bare;
+}
+
+/** Equal, or equal but for namespaces. */
+function isSame(a: string, b: string): boolean {
+  return a === b || a.replace(/\w+::/g, '') === b.replace(/\w+::/g, '');
+}
