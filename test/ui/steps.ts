@@ -21,10 +21,10 @@ export const steps: readonly (readonly [name: string, step: (workbench: Workbenc
     'explains the access in a hover',
     async (workbench) => {
       await workbench.goTo(line, column);
-      const hover = await workbench.hover('32-way bank conflict');
+      const hover = await workbench.hover('ideal 32,768');
       const text = (await hover.textContent()) ?? '';
-      assert.match(text, /ideal 32,768/);
-      assert.match(text, /bank/);
+      assert.match(text, /32-way bank conflict/);
+      assert.match(text, /bank 0: 32 different words for lanes 0–31/);
       await workbench.shot('hover-access');
       await workbench.closeHover();
     },
