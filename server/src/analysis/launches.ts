@@ -113,7 +113,11 @@ function typeOfHost(ctx: Scratch, scope: Scope, value: HostValue): Type {
     case 'struct':
       return value.type ? typeByName(ctx, scope, value.type) : unknownType('struct');
     case 'lambda':
-      return { kind: 'lambda', lambda: value.expression };
+      return {
+        kind: 'lambda',
+        lambda: value.expression,
+        captures: new Map([...value.captures].map(([name, v]) => [name, typeOfHost(ctx, scope, v)])),
+      };
     default:
       return unknownType('argument');
   }

@@ -87,6 +87,7 @@ function follow(value: HostValue | undefined, path: readonly string[]): HostValu
   let at = value;
   for (const part of path) {
     if (at?.kind === 'struct') at = at.fields.get(part);
+    else if (at?.kind === 'lambda') at = at.captures.get(part);
     else if (at?.kind === 'array') at = at.elements[Number(part)];
     else return at?.kind === 'unknown' ? at : undefined;
   }

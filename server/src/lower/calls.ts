@@ -134,7 +134,14 @@ function callFunctions(
         args,
         node,
       );
-    return unknownCall(ctx, node, args, `no definition of ${name} fits the call`);
+    // headers that are not read may have one: make_float4 of four numbers beside the user's own
+    return callBuiltin(
+      ctx,
+      { kind: 'builtin', type: callee.type, name, templateArguments: callee.templateArguments, self: callee.self },
+      args,
+      node,
+      `no definition of ${name} fits the call`,
+    );
   }
   return callFunction(ctx, chosen, args, chosen.declaration.specifiers.isStatic ? undefined : callee.self, node);
 }
@@ -253,7 +260,7 @@ export function callFunction(
   if (!body)
     return unknownValue({ kind: 'unknown', reason: name }, `${name} is not defined in the files that could be read`);
   const running = ctx.active.get(declaration) ?? 0;
-  if (ctx.callDepth >= ctx.budget.callDepth || running >= 8) {
+  if (ctx.callDepth >= ctx.budget.callDepth || running >= (declaration.templateParameters ? 64 : 8)) {
     skip(ctx, node, `${name} is recursive or nested too deeply to follow`);
     return unknownValue(returnTypeOf(ctx, chosen), `${name} is recursive or nested too deeply to follow`);
   }

@@ -42,7 +42,7 @@ export interface LoweringBudget {
 
 export const defaultBudget: LoweringBudget = {
   instructions: 60_000,
-  callDepth: 24,
+  callDepth: 40,
   templateDepth: 64,
   unrolledIterations: 1024,
   steps: 1_500_000,

@@ -1,7 +1,11 @@
 /** Implicit and explicit conversions of values. */
-import type { Node } from '../parse/ast';
+import type { FunctionDeclaration, Node } from '../parse/ast';
 import type { Register, ScalarType } from '../program/program';
+import { callFunction } from './calls';
 import type { Context } from './context';
+import { rvalue } from './places';
+import { recordOf } from './records';
+import { resolveType } from './resolve-type';
 import { isFloat, scalarOf, type Type, typeKey, unqualified, withoutReference } from './types';
 import { unknownValue, type Value } from './values';
 
@@ -21,7 +25,8 @@ export function convertValue(ctx: Context, value: Value, to: Type, node: Node): 
     return { kind: 'scalar', type: target, register: convertRegister(ctx, value.register, from, scalar) };
   }
   if (value.kind === 'placePointer' && target.kind === 'pointer') return retypePlacePointer(value, target);
-  if (value.kind === 'aggregate' && scalar) return aggregateToScalar(ctx, value, target, scalar, node);
+  if (value.kind === 'aggregate' && scalar)
+    return convertByOperator(ctx, value, target, node) ?? aggregateToScalar(ctx, value, target, scalar, node);
   if (value.kind === 'aggregate' && target.kind === 'record') return value;
   if (value.kind === 'scalar' && target.kind === 'record') return scalarToRecord(ctx, value, target, node);
   if (value.kind === 'unknown') return unknownValue(target, value.reason);
@@ -33,6 +38,32 @@ function retypePlacePointer(value: Value & { kind: 'placePointer' }, target: Typ
   const same = typeKey(target.to) === typeKey(value.target.elementType);
   if (same || target.to.kind === 'void') return { ...value, type: target };
   return { ...value, type: target };
+}
+
+/** `operator T*()` and the like of a user's record. */
+function convertByOperator(
+  ctx: Context,
+  value: Value & { kind: 'aggregate' },
+  target: Type,
+  node: Node,
+): Value | undefined {
+  const record = recordOf(value.type);
+  if (!record?.scope) return undefined;
+  const { scope } = record;
+  let best: { declaration: FunctionDeclaration; isSame: boolean } | undefined;
+  for (const [name, declarations] of record.methods) {
+    if (!/^operator [\w(:]/.test(name)) continue;
+    for (const declaration of declarations) {
+      if (!declaration.body || declaration.parameters.length > 0) continue;
+      const result = withoutReference(resolveType(ctx, declaration.result, scope));
+      const isSame = typeKey(result) === typeKey(target);
+      const fits = isSame || (result.kind !== 'pointer' && target.kind !== 'pointer' && scalarOf(result) !== undefined);
+      if (fits && (!best || (isSame && !best.isSame))) best = { declaration, isSame };
+    }
+  }
+  if (!best) return undefined;
+  const result = callFunction(ctx, { declaration: best.declaration, scope, templateArguments: [] }, [], value, node);
+  return best.isSame ? rvalue(ctx, result, node) : convertValue(ctx, rvalue(ctx, result, node), target, node);
 }
 
 /** dim3 or a one-element wrapper used as a number. */

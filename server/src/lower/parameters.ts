@@ -2,6 +2,7 @@
 import type { Parameter } from '../parse/ast';
 import { type Context, placeOf } from './context';
 import { writeStorage } from './places';
+import { Scope } from './scope';
 import { alignOf, scalarOf, sizeOf, type Type, typeKey } from './types';
 import { type Storage, unknownValue, type Value } from './values';
 import { allocateStorage } from './variables';
@@ -47,12 +48,27 @@ function inputValue(ctx: Context, parameter: Parameter, index: number, type: Typ
       ),
     };
   }
+  if (type.kind === 'lambda') return lambdaValue(ctx, parameter, index, type, path);
   return unknownValue(
     type,
     type.kind === 'unknown'
       ? `parameter ${path.join('.')}: ${type.reason}`
       : `parameter ${path.join('.')} has no value`,
   );
+}
+
+/** A lambda of the host: what it captured are inputs, everything else it names stands at namespace scope. */
+function lambdaValue(
+  ctx: Context,
+  parameter: Parameter,
+  index: number,
+  type: Type & { kind: 'lambda' },
+  path: readonly string[],
+): Value {
+  const scope = new Scope(ctx.unit.scope, 'captures');
+  for (const [name, captured] of type.captures ?? [])
+    scope.define(name, { kind: 'value', value: inputValue(ctx, parameter, index, captured, [...path, name]) });
+  return { kind: 'lambda', type, lambda: type.lambda, scope };
 }
 
 function pointee(

@@ -18,7 +18,12 @@ export type Type = Qualifiers &
     /** count undefined: `[]` */
     | { readonly kind: 'array'; readonly of: Type; readonly count: number | undefined }
     | { readonly kind: 'record'; readonly record: RecordInfo }
-    | { readonly kind: 'lambda'; readonly lambda: LambdaExpression }
+    /** captures: of a lambda that the host made and passed to the kernel, their types by name */
+    | {
+        readonly kind: 'lambda';
+        readonly lambda: LambdaExpression;
+        readonly captures?: ReadonlyMap<string, Type>;
+      }
     | { readonly kind: 'function' }
     | { readonly kind: 'unknown'; readonly reason: string }
   );

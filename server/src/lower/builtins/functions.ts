@@ -11,10 +11,12 @@ import { unknownValue, type Value } from '../values';
 import { asyncFunctions } from './async-copy';
 import { atomicFunctions } from './atomics';
 import { conversionFunctions } from './conversion-functions';
+import { fragmentFunctions } from './fragments';
 import { groupFunctions, groupMethod } from './groups';
 import { laneFunctions } from './lanes';
 import { mathFunction } from './math';
 import { memoryFunctions } from './memory-functions';
+import { opaqueFunction } from './opaque';
 import { makeVector } from './vectors';
 
 export interface BuiltinCall {
@@ -60,6 +62,12 @@ const ignored: readonly string[] = [
   'free',
   '__pipeline_commit',
   '__pipeline_wait_prior',
+  'cudaTriggerProgrammaticLaunchCompletion',
+  'cudaGridDependencySynchronize',
+  'launch_dependent_grids',
+  'wait_on_dependent_grids',
+  'fill_fragment',
+  'mma_sync',
 ];
 
 const barrier =
@@ -120,6 +128,7 @@ const functions: ReadonlyMap<string, BuiltinFunction> = new Map<string, BuiltinF
   ...Object.entries(conversionFunctions),
   ...Object.entries(groupFunctions),
   ...Object.entries(asyncFunctions),
+  ...Object.entries(fragmentFunctions),
 ]);
 
 /** Calls a function that the files read do not define. */
@@ -128,6 +137,7 @@ export function callBuiltin(
   callee: Value & { kind: 'builtin' },
   args: readonly Value[],
   node: ast.CallExpression,
+  otherwise = `${callee.name} is not defined in the files that could be read`,
 ): Value {
   const call: BuiltinCall = {
     ctx,
@@ -144,7 +154,7 @@ export function callBuiltin(
     discarded: ctx.discarded === node,
   };
   const value = knownFunction(ctx, callee, args, call, node);
-  if (!value) return unknownCall(ctx, node, args, `${callee.name} is not defined in the files that could be read`);
+  if (!value) return unknownCall(ctx, node, args, otherwise);
   // what the arguments were loaded from is needed, though the result is not computed here
   if (value.kind === 'unknown' || (value.kind === 'scalar' && ctx.builder.isUnknown(value.register)))
     useValues(ctx, args);
@@ -173,6 +183,7 @@ function knownFunction(
           args.map((_, i) => call.value(i)),
           node,
         )
-      : undefined)
+      : undefined) ??
+    opaqueFunction(call)
   );
 }

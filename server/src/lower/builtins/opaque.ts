@@ -1,0 +1,81 @@
+/**
+ * Functions of CUDA's and the standard headers whose result depends on data or bits in ways that no address here needs: they touch
+ * no memory (textures aside), so nothing is lost but their value.
+ */
+import { scalarOf, type Type, types, unqualified, withoutReference } from '../types';
+import { unknownValue, type Value } from '../values';
+import type { BuiltinCall } from './functions';
+
+/** Reserved names are the compiler's own; those that load, store or synchronise have entries elsewhere. */
+const intrinsic =
+  /^__(?!ld|st|atomic|pipeline|nv_atomic|cvta|syncthreads|mbarrier|builtin_mem|half_as_\w+\*)(?:[hvuifdb]|ll|ull|nv|double|half|float|int|short|ushort|low|high|lows|highs|sad|byte|bool|all|any|cos|sin|tan|exp|log|pow|rhadd|rcp|sqrt)\w*$/;
+
+const texture = /^(?:tex[123]D\w*|texCubemap\w*|surf[123]D\w*read)$/;
+const surfaceStore = /^surf[123]D\w*write$/;
+
+const plain: Readonly<Record<string, Type | 'argument'>> = {
+  isfinite: types.bool,
+  signbit: types.bool,
+  isunordered: types.bool,
+  lround: types.long,
+  lrint: types.long,
+  llrint: types.longlong,
+  llround: types.longlong,
+  lroundf: types.long,
+  lrintf: types.long,
+  curand_uniform: types.float,
+  curand_uniform_double: types.double,
+  curand_normal: types.float,
+  curand_normal_double: types.double,
+  curand_log_normal: types.float,
+  curand_poisson: types.uint,
+  h2exp2: 'argument',
+  hexp2: 'argument',
+  h2log: 'argument',
+  h2rcp: 'argument',
+  h2rsqrt: 'argument',
+  h2sin: 'argument',
+  h2cos: 'argument',
+  h2tanh: 'argument',
+  hsin: 'argument',
+  hcos: 'argument',
+  hlog2: 'argument',
+  hfloor: 'argument',
+  hceil: 'argument',
+  hrint: 'argument',
+  htrunc: 'argument',
+  nextafter: 'argument',
+  nextafterf: 'argument',
+  y0: 'argument',
+  y1: 'argument',
+  j0f: 'argument',
+  j1f: 'argument',
+  normcdff: 'argument',
+  normcdfinvf: 'argument',
+  erfcinvf: 'argument',
+  erfcinv: 'argument',
+};
+
+/** The result, not known; undefined when the function is none of these. */
+export function opaqueFunction(call: BuiltinCall): Value | undefined {
+  const { name } = call;
+  if (surfaceStore.test(name)) return { kind: 'void', type: types.void };
+  if (texture.test(name)) return unknownOf(call, textureType(call), 'texels are not known');
+  const type = Object.hasOwn(plain, name) ? plain[name] : intrinsic.test(name) ? 'argument' : undefined;
+  if (type === undefined) return undefined;
+  const first = call.args[0] === undefined ? types.int : call.value(0).type;
+  return unknownOf(call, type === 'argument' ? first : type, `result of ${name}`);
+}
+
+function textureType({ callee }: BuiltinCall): Type {
+  const wanted = callee.templateArguments?.[0];
+  return wanted?.kind === 'type' ? wanted.type : { kind: 'unknown', reason: 'type of a texel' };
+}
+
+function unknownOf(call: BuiltinCall, wanted: Type, reason: string): Value {
+  const type = unqualified(withoutReference(wanted));
+  const scalar = scalarOf(type);
+  if (scalar) return { kind: 'scalar', type, register: call.ctx.builder.unknown(scalar, reason) };
+  if (type.kind !== 'record') return unknownValue(type, reason);
+  return { kind: 'aggregate', type, elements: type.record.fields.map((f) => unknownOf(call, f.type, reason)) };
+}
