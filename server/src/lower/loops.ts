@@ -1,9 +1,11 @@
 /** Loops: unrolled where the compiler would, otherwise a header, a body and a step. */
 import type * as ast from '../parse/ast';
+import type { Register } from '../program/program';
 import { type Context, type JumpTarget, type KnownValues, placeOf, skip } from './context';
 import { expression } from './expressions';
 import { forgetAssigned, mergeKnown } from './flow';
 import { rvalue } from './places';
+import { RUNTIME_FACTOR, type RuntimeTrips, runtimeTrips } from './runtime-unroll';
 import { conditionOf, statement, withScope } from './statements';
 import { tripCount } from './trip-count';
 import { unrollDecision } from './unroll';
@@ -14,7 +16,9 @@ export function forStatement(ctx: Context, node: ast.ForStatement): void {
     if (node.initializer) statement(ctx, node.initializer);
     const trips = tripCount(ctx, node);
     const plan = unrollDecision(ctx, node, trips);
+    const runtime = plan.kind === 'none' && node.unroll === undefined ? runtimeTrips(ctx, node) : undefined;
     if (plan.kind === 'full') unrolled(ctx, node, plan.trips);
+    else if (runtime) inFours(ctx, node, runtime);
     else
       loop(ctx, {
         node,
@@ -62,6 +66,24 @@ function unrolled(ctx: Context, node: ast.ForStatement, trips: number): void {
   ctx.known = mergeKnown(ends);
 }
 
+/** Four iterations in one pass, and the rest before or behind them. */
+function inFours(ctx: Context, node: ast.ForStatement, { trips, restFirst }: RuntimeTrips): void {
+  const b = ctx.builder;
+  const rest = b.binary('and', 'i32', trips, b.constant('i32', RUNTIME_FACTOR - 1));
+  const fours = b.binary('sub', 'i32', trips, rest);
+  const parts = { node, condition: node.condition, body: node.body, increment: node.increment };
+  const run = (passes: number, repeat: number) => {
+    const left = b.variable('i32');
+    b.move(left, passes);
+    const more = () => b.compare('gt', 'i32', left, b.constant('i32', 0));
+    const count = () => b.move(left, b.binary('sub', 'i32', left, b.constant('i32', repeat)));
+    loop(ctx, { ...parts, repeat, counted: { more, count } });
+  };
+  if (restFirst) run(rest, 1);
+  run(fours, RUNTIME_FACTOR);
+  if (!restFirst) run(rest, 1);
+}
+
 interface LoopParts {
   readonly node: ast.Statement;
   readonly condition: ast.Expression | ast.VariableDeclaration | undefined;
@@ -69,6 +91,8 @@ interface LoopParts {
   readonly increment: ast.Expression | undefined;
   /** Copies of the body in one pass (partial unrolling; the trip count is a multiple of it). */
   readonly repeat: number;
+  /** Instead of the condition: passes are counted. */
+  readonly counted?: { readonly more: () => Register; readonly count: () => void };
 }
 
 function loop(ctx: Context, parts: LoopParts): void {
@@ -81,13 +105,14 @@ function loop(ctx: Context, parts: LoopParts): void {
   b.enterRegion();
   withScope(ctx, 'loop', () => {
     if (parts.condition) {
-      const condition = conditionOf(ctx, parts.condition);
+      const condition = parts.counted ? parts.counted.more() : conditionOf(ctx, parts.condition);
       b.branch(condition, blocks.body, blocks.exit, {
         place: placeOf(ctx, { first: parts.condition.first, last: parts.condition.last }),
         kind: 'loop',
       });
     } else b.jump(blocks.body);
     b.use(blocks.body);
+    parts.counted?.count();
     for (let copy = 0; copy < parts.repeat && b.reachable; copy++) iteration(ctx, parts, blocks.exit);
     b.jump(blocks.header);
   });

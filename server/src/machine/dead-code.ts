@@ -11,10 +11,29 @@ export function dropDeadCode(program: Program): Program {
   const blocks = program.blocks.map(
     (block): Block => ({
       ...block,
-      instructions: block.instructions.filter((i) => isNeeded(program, i, needed)).map((i) => unusedResult(i, needed)),
+      instructions: withoutOverwritten(
+        program,
+        block.instructions.filter((i) => isNeeded(program, i, needed)).map((i) => unusedResult(i, needed)),
+      ),
     }),
   );
   return { ...program, blocks };
+}
+
+/** Drops moves to a variable that the same block assigns again before anything reads it. */
+function withoutOverwritten(program: Program, instructions: Instruction[]): Instruction[] {
+  const overwritten = new Set<Register>();
+  const kept: Instruction[] = [];
+  for (let k = instructions.length - 1; k >= 0; k--) {
+    const i = instructions[k];
+    if (i.op === 'unary' && i.fn === 'mov' && program.registers[i.dst].role === 'variable') {
+      if (overwritten.has(i.dst)) continue;
+      overwritten.add(i.dst);
+    }
+    for (const r of readsOf(i)) overwritten.delete(r);
+    kept.push(i);
+  }
+  return kept.reverse();
 }
 
 /** An atomic whose result nobody reads is a reduction. */

@@ -3,8 +3,9 @@
  * on both sides of `if (x < 0) x = -x;` stand in one block and merge. Evidence: NVVM's SimplifyCFG and ptxas's predication on
  * kernels compiled with nvcc 13.0 (H200: monte_carlo.cu:34 reads .x and .y of a float2 at once though a branch lies between).
  */
-import { readsOf, writesOf } from '../program/operands';
+import { writesOf } from '../program/operands';
 import type { Block, Instruction, Program, Register, RegisterInfo, Terminator } from '../program/program';
+import { withOperands } from './common-expressions';
 
 /** Instructions that one side may have; longer ones stay branches. */
 const LONGEST_SIDE = 40;
@@ -134,28 +135,10 @@ function temporary(graph: Graph, type: RegisterInfo['type']): Register {
 /** The instruction with variables that the side assigned replaced by what it assigned. */
 function rename(graph: Graph, i: Instruction, renamed: Map<Register, Register>): Instruction {
   const now = (r: Register): Register => renamed.get(r) ?? r;
-  const reading = withReads(i, now);
+  const reading = withOperands(i, now);
   const [dst] = writesOf(i);
   if (graph.registers[dst].role !== 'variable') return reading;
   const fresh = temporary(graph, graph.registers[dst].type);
   renamed.set(dst, fresh);
   return { ...reading, dst: fresh } as Instruction;
-}
-
-function withReads(i: Instruction, now: (r: Register) => Register): Instruction {
-  if (readsOf(i).every((r) => now(r) === r)) return i;
-  switch (i.op) {
-    case 'unary':
-    case 'convert':
-      return { ...i, a: now(i.a) };
-    case 'binary':
-    case 'compare':
-      return { ...i, a: now(i.a), b: now(i.b) };
-    case 'select':
-      return { ...i, p: now(i.p), a: now(i.a), b: now(i.b) };
-    case 'fma':
-      return { ...i, a: now(i.a), b: now(i.b), c: now(i.c) };
-    default:
-      return i;
-  }
 }

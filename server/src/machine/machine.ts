@@ -4,6 +4,7 @@
  */
 import type { Program } from '../program/program';
 import { aggregateAtomics } from './aggregate-atomics';
+import { shareExpressions } from './common-expressions';
 import { dropDeadCode } from './dead-code';
 import { hoistInvariants } from './hoist-invariants';
 import { convertBranches } from './if-conversion';
@@ -18,6 +19,9 @@ const passes: readonly ((program: Program) => Program)[] = [
   convertBranches,
   reuseLoads,
   hoistInvariants,
+  shareExpressions,
+  reuseLoads,
+  shareExpressions,
   reuseLoads,
   dropDeadCode,
   narrowVectors,

@@ -51,18 +51,36 @@ const countOf = (i: Access): number => (i.op === 'load' ? i.dst.length : i.value
 function mergeBlock(work: Work, instructions: readonly Instruction[]): readonly Instruction[] {
   const { program } = work;
   const groups = new Map<string, Candidate[]>();
+  const done: Candidate[][] = [];
+  const close = (isEnded: (group: readonly Candidate[]) => boolean): void => {
+    for (const [key, group] of groups) {
+      if (!isEnded(group)) continue;
+      done.push(group);
+      groups.delete(key);
+    }
+  };
   instructions.forEach((instruction, index) => {
+    if (instruction.op === 'barrier') close(() => true);
     if (instruction.op !== 'load' && instruction.op !== 'store') return;
     const site = program.accesses[instruction.access];
+    // an access of the other direction to shared memory ends what is open there
+    if (site.space === 'shared')
+      close(
+        ([first]) =>
+          first.instruction.op !== instruction.op && program.accesses[first.instruction.access].space === 'shared',
+      );
     if (site.isVolatile || program.registers[instruction.address].role === 'variable') return;
     const key = `${instruction.op}:${instruction.address}:${site.readOnly ?? false}`;
     const candidate = { index, instruction, bytes: bytesOf[instruction.type] * countOf(instruction) };
+    // the same place again: memory may have changed meanwhile
+    if (groups.get(key)?.some((c) => c.instruction.offset === instruction.offset)) close((g) => g === groups.get(key));
     const list = groups.get(key);
     if (list) list.push(candidate);
     else groups.set(key, [candidate]);
   });
+  done.push(...groups.values());
   const replaced = new Map<number, readonly Instruction[]>();
-  for (const group of groups.values()) if (group.length > 1) mergeGroup(work, instructions, group, replaced);
+  for (const group of done) if (group.length > 1) mergeGroup(work, instructions, group, replaced);
   if (replaced.size === 0) return instructions;
   return instructions.flatMap((instruction, index) => replaced.get(index) ?? [instruction]);
 }

@@ -30,7 +30,7 @@ export function reuseLoads(program: Program): Program {
   const tables = new Map<number, Table>();
   const stable = stableRegisters(program);
   for (const block of flow.order) {
-    const inherited = inheritedTable(flow, tables, block);
+    const inherited = inheritedTable(program, flow, tables, block);
     const result = reuseInBlock(program, program.blocks[block], inherited, stable);
     tables.set(block, inherited);
     blocks[block] = { ...program.blocks[block], instructions: result };
@@ -43,13 +43,36 @@ function stableRegisters(program: Program): (register: Register) => boolean {
   return (register) => program.registers[register].role !== 'variable';
 }
 
-/** Everything of the only predecessor; of the dominator alone, what no store can change. */
-function inheritedTable(flow: ControlFlow, tables: ReadonlyMap<number, Table>, block: number): Table {
+/** What the dominator knows and nothing on the ways from it to the block can change. */
+function inheritedTable(program: Program, flow: ControlFlow, tables: ReadonlyMap<number, Table>, block: number): Table {
   const dominator = flow.dominator[block];
   const from = dominator >= 0 ? tables.get(dominator) : undefined;
-  if (!from) return new Map();
-  const only = flow.predecessors[block].length === 1 && flow.predecessors[block][0] === dominator;
-  return new Map([...from].filter(([, a]) => only || a.readOnly));
+  if (!from || from.size === 0) return new Map();
+  const inherited = new Map(from);
+  for (const between of blocksBetween(flow, dominator, block)) {
+    for (const i of program.blocks[between].instructions) kill(program, inherited, i);
+  }
+  return inherited;
+}
+
+/** Blocks on ways from `dominator` (itself left out) to `block`; the block too, where a way leads through it. */
+function blocksBetween(flow: ControlFlow, dominator: number, block: number): Set<number> {
+  const found = new Set<number>();
+  const work = flow.predecessors[block].filter((p) => p !== dominator);
+  for (let next = work.pop(); next !== undefined; next = work.pop()) {
+    if (found.has(next)) continue;
+    found.add(next);
+    for (const p of flow.predecessors[next]) if (p !== dominator) work.push(p);
+  }
+  return found;
+}
+
+/** Forgets what an instruction may change. */
+function kill(program: Program, table: Table, i: Instruction): void {
+  if (i.op === 'store' || i.op === 'atomic') invalidate(program, table, program.accesses[i.access]);
+  else if (i.op === 'asyncCopy') invalidate(program, table, program.accesses[i.storeAccess]);
+  else if (i.op === 'matrix' && i.direction === 'store') invalidate(program, table, program.accesses[i.access]);
+  else if (i.op === 'barrier') for (const [key, a] of table) if (!a.readOnly) table.delete(key);
 }
 
 function keyOf(address: Register, offset: number, type: ScalarType, count: number): string {
@@ -72,7 +95,7 @@ function reuseInBlock(program: Program, block: Block, table: Table, stable: (r: 
       table.set(key, { access: i.access, values: i.dst, readOnly: isReadOnly(site, program) });
     } else if (i.op === 'store') {
       if (isThereAlready(program, table, i)) continue;
-      invalidate(program, table, program.accesses[i.access]);
+      kill(program, table, i);
       const forwards = stable(i.address) && i.values.every(stable) && !program.accesses[i.access].isVolatile;
       if (forwards)
         table.set(keyOf(i.address, i.offset, i.type, i.values.length), {
@@ -80,9 +103,7 @@ function reuseInBlock(program: Program, block: Block, table: Table, stable: (r: 
           values: i.values,
           readOnly: false,
         });
-    } else if (i.op === 'atomic') invalidate(program, table, program.accesses[i.access]);
-    else if (i.op === 'asyncCopy') invalidate(program, table, program.accesses[i.storeAccess]);
-    else if (i.op === 'barrier') for (const [key, a] of table) if (!a.readOnly) table.delete(key);
+    } else kill(program, table, i);
     out.push(i);
   }
   return out;
