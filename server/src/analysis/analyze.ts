@@ -2,7 +2,6 @@
 import { capability } from '../hardware/capabilities';
 import { memoryModel } from '../hardware/memory-model';
 import { type Annotation, annotationNotes, readAnnotations } from '../launch/annotation';
-import { findLaunches } from '../launch/find-launches';
 import type { UnitContext } from '../lower/context';
 import { createUnitContext, lowerKernel } from '../lower/lower-kernel';
 import { argumentKey } from '../lower/records';
@@ -25,6 +24,7 @@ import { launchBoundsOf } from './bounds';
 import { Effort } from './effort';
 import { type Fingerprint, Fingerprints } from './fingerprint';
 import { type FoundKernel, findKernels, oncePerPlace } from './kernels';
+import { LaunchCache } from './launch-cache';
 import { type PlannedLaunch, planLaunches } from './launch-plan';
 import { type Launch, matchLaunches } from './launches';
 import type { AnalysisRequest } from './request';
@@ -50,14 +50,20 @@ interface KernelResult {
   }[];
 }
 
+/** What an analyzer keeps between calls. */
+interface Memory {
+  readonly results: Map<string, KernelResult>;
+  readonly lexCache: LexCache;
+  readonly launches: LaunchCache;
+}
+
 const CACHE_SIZE = 512;
 
 export function createAnalyzer(): Analyzer {
-  const results = new Map<string, KernelResult>();
-  const lexCache = new LexCache();
+  const memory: Memory = { results: new Map(), lexCache: new LexCache(), launches: new LaunchCache() };
   return {
     analyze(request) {
-      return analyzeUnit(request, results, lexCache);
+      return analyzeUnit(request, memory);
     },
   };
 }
@@ -79,22 +85,24 @@ interface Unit {
   readonly locate: (first: number, last: number) => Location;
 }
 
-function analyzeUnit(
-  request: AnalysisRequest,
-  results: Map<string, KernelResult>,
-  lexCache: LexCache,
-  withFindings = true,
-): FileReport {
+function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = true): FileReport {
   const row = capability(request.options.computeCapability);
   if (!row) return emptyReport(request.path, `compute capability ${request.options.computeCapability} is not known`);
   const defines = new Map([...predefinedMacros(request.options.computeCapability), ...request.options.defines]);
-  const source = preprocess({ path: request.path, text: request.text, defines, include: request.include, lexCache });
+  const source = preprocess({
+    path: request.path,
+    text: request.text,
+    defines,
+    include: request.include,
+    lexCache: memory.lexCache,
+  });
   const tree = parse(source.tokens, source.pragmas);
   const context = createUnitContext(tree, source.tokens);
   const kernels = oncePerPlace(findKernels(tree, context.scope), source.tokens);
   const wanted = request.options.kernel ? kernels.filter((k) => k.name === request.options.kernel) : kernels;
   const locate = (first: number, last: number) => locationOf(source.tokens, first, last);
-  const found = findLaunches(tree, source.tokens, source.comments, { assume: request.options.assume });
+  const fingerprints = new Fingerprints(tree, source.tokens);
+  const found = memory.launches.find(tree, source, fingerprints, request.options.assume);
   const unit: Unit = {
     request,
     tree,
@@ -102,7 +110,7 @@ function analyzeUnit(
     context,
     launches: matchLaunches(context, kernels, found),
     annotations: readAnnotations(kernels, source.comments),
-    fingerprints: new Fingerprints(tree, source.tokens),
+    fingerprints,
     effort: new Effort(wanted.length),
     locate,
   };
@@ -112,7 +120,7 @@ function analyzeUnit(
   if (withFindings) request.onParsed?.();
   for (const kernel of wanted) {
     if (request.cancelled?.()) break;
-    const { report, result } = analyzeSafely(unit, kernel, results, model);
+    const { report, result } = analyzeSafely(unit, kernel, memory.results, model);
     reports.push(report);
     if (result && withFindings) {
       findings.push(
@@ -124,7 +132,7 @@ function analyzeUnit(
           tokens: source.tokens,
           locate,
           tried: result.tried,
-          tryText: (text) => tryText(request, kernel.name, text, lexCache),
+          tryText: (text) => tryText(request, kernel.name, text, memory),
         }),
       );
     }
@@ -147,8 +155,12 @@ function analyzeUnit(
 }
 
 /** The whole way on another text, for one kernel, without findings: that is how a fix is tried. */
-function tryText(request: AnalysisRequest, kernel: string, text: string, lexCache: LexCache): FileReport {
-  return analyzeUnit({ ...request, text, options: { ...request.options, kernel } }, new Map(), lexCache, false);
+function tryText(request: AnalysisRequest, kernel: string, text: string, memory: Memory): FileReport {
+  return analyzeUnit(
+    { ...request, text, options: { ...request.options, kernel } },
+    { ...memory, results: new Map() },
+    false,
+  );
 }
 
 /** Functions in which an annotation may give values to variables. */

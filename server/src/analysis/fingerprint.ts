@@ -9,7 +9,10 @@ interface Piece {
   readonly first: number;
   readonly last: number;
   readonly names: readonly string[];
-  readonly isGlobalFunction: boolean;
+  /** runs on the host only: no kernel depends on it */
+  readonly isHostOnly: boolean;
+  /** last token of what host code may depend on: a device function's head, the whole of anything else */
+  readonly hostLast: number;
 }
 
 /** Stretches of tokens that a result refers to, in order; equal keys mean equal texts, so positions shift piecewise. */
@@ -45,7 +48,8 @@ export class Fingerprints {
       first: declaration.first,
       last: declaration.last,
       names,
-      isGlobalFunction: declaration.kind === 'function' && isHostOnly(declaration),
+      isHostOnly: declaration.kind === 'function' && isHostOnly(declaration),
+      hostLast: hostEnd(declaration),
     });
     for (const name of names) {
       const list = this.byName.get(name);
@@ -64,7 +68,7 @@ export class Fingerprints {
       const index = queue.pop() as number;
       for (const name of this.mentionsOf(index)) {
         for (const target of this.byName.get(name) ?? []) {
-          if (reached.has(target) || (this.pieces[target].isGlobalFunction && target !== start)) continue;
+          if (reached.has(target) || (this.pieces[target].isHostOnly && target !== start)) continue;
           reached.add(target);
           queue.push(target);
         }
@@ -72,6 +76,12 @@ export class Fingerprints {
     }
     const order = [...reached].sort((a, b) => a - b);
     return { key: order.map((i) => this.hashOf(i)).join('|'), pieces: order.map((i) => this.pieces[i]) };
+  }
+
+  /** Fingerprint of everything that launches are evaluated from: all but the bodies of device functions. */
+  ofHost(): Fingerprint {
+    const pieces = this.pieces.map(({ first, hostLast }) => ({ first, last: hostLast }));
+    return { key: pieces.map((p) => this.hash(p)).join('|'), pieces };
   }
 
   private mentionsOf(index: number): readonly string[] {
@@ -112,6 +122,14 @@ export class Fingerprints {
 function isHostOnly(declaration: FunctionDeclaration): boolean {
   const s = declaration.specifiers;
   return !s.isDevice && !s.isConstexpr && !s.isGlobal;
+}
+
+/** Bodies of kernels and of functions for the device alone are no matter for the host. */
+function hostEnd(declaration: Declaration): number {
+  if (declaration.kind !== 'function' || !declaration.body) return declaration.last;
+  const s = declaration.specifiers;
+  const deviceOnly = s.isGlobal || (s.isDevice && !s.isHost && !s.isConstexpr);
+  return deviceOnly ? declaration.body.first : declaration.last;
 }
 
 function namesOf(declaration: Declaration): string[] {

@@ -1,5 +1,5 @@
 /** Found launches, matched to kernels, with their template arguments in the lowering's terms. */
-import type { FoundLaunch } from '../launch/found-launch';
+
 import type { HostTemplateArgument, HostTriple, HostValue } from '../launch/host-value';
 import { createContext, type UnitContext } from '../lower/context';
 import { lookupName } from '../lower/lookup';
@@ -9,6 +9,7 @@ import type { Scope } from '../lower/scope';
 import { deduceArguments } from '../lower/templates';
 import { namedTypes, type TemplateValue, type Type, types, unknownType, vectorTypes } from '../lower/types';
 import type { FoundKernel } from './kernels';
+import type { LocatedLaunch } from './launch-cache';
 
 export interface Launch {
   readonly kernel: FoundKernel;
@@ -27,7 +28,7 @@ export interface Launch {
 export function matchLaunches(
   unit: UnitContext,
   kernels: readonly FoundKernel[],
-  found: readonly FoundLaunch[],
+  found: readonly LocatedLaunch[],
 ): Launch[] {
   const byName = new Map<string, FoundKernel[]>();
   for (const kernel of kernels) {
@@ -39,7 +40,8 @@ export function matchLaunches(
   for (const launch of found) {
     const candidates = byName.get(launch.kernel.name) ?? [];
     const kernel =
-      candidates.find((k) => k.declaration === launch.kernel.declaration) ?? chooseKernel(candidates, launch);
+      candidates.find((k) => k.declaration.first === (launch.kernelFirst ?? launch.kernel.declaration?.first)) ??
+      chooseKernel(candidates, launch);
     if (!kernel) continue;
     const templateArguments = templateArgumentsOf(unit, kernel, launch);
     launches.push({
@@ -58,7 +60,7 @@ export function matchLaunches(
 }
 
 /** Overloads are told apart by how many arguments they take, and whether they are specialisations. */
-function chooseKernel(candidates: readonly FoundKernel[], launch: FoundLaunch): FoundKernel | undefined {
+function chooseKernel(candidates: readonly FoundKernel[], launch: LocatedLaunch): FoundKernel | undefined {
   const count = launch.arguments.length;
   const fits = candidates.filter((k) => {
     const required = k.declaration.parameters.filter((p) => !p.default && !p.pack).length;
@@ -73,10 +75,14 @@ function chooseKernel(candidates: readonly FoundKernel[], launch: FoundLaunch): 
   );
 }
 
-function templateArgumentsOf(unit: UnitContext, kernel: FoundKernel, launch: FoundLaunch): TemplateValue[] {
+function templateArgumentsOf(unit: UnitContext, kernel: FoundKernel, launch: LocatedLaunch): TemplateValue[] {
   if (!kernel.declaration.templateParameters) return [];
   const ctx = createContext(unit, 'launch', new Set());
-  const explicit = launch.templateArguments.map((a) => templateValue(ctx, kernel.scope, a));
+  // a type that the host's text does not name (a lambda's) is deduced from the argument
+  const explicit = launch.templateArguments.map((a) => {
+    const value = templateValue(ctx, kernel.scope, a);
+    return value.kind === 'type' && value.type.kind === 'unknown' ? undefined : value;
+  });
   const argumentTypes = launch.arguments.map((a) => typeOfHost(ctx, kernel.scope, a));
   return inScope(ctx, kernel.scope, () =>
     deduceArguments(ctx, kernel.declaration, explicit, argumentTypes, kernel.scope),

@@ -1,0 +1,68 @@
+/**
+ * Launches between edits: they are evaluated from host code, so while only bodies of kernels change, the launches found before
+ * still hold and only their positions move.
+ */
+import { findLaunches } from '../launch/find-launches';
+import type { FoundLaunch } from '../launch/found-launch';
+import type { TranslationUnit } from '../parse/ast';
+import type { PreprocessResult } from '../preprocess/token';
+import type { Fingerprint, Fingerprints } from './fingerprint';
+
+/** A launch with the present position of its kernel's declaration. */
+export type LocatedLaunch = FoundLaunch & { readonly kernelFirst?: number };
+
+interface Entry {
+  readonly fingerprint: Fingerprint;
+  readonly launches: readonly FoundLaunch[];
+}
+
+const SIZE = 16;
+
+export class LaunchCache {
+  private readonly entries = new Map<string, Entry>();
+
+  /** The launches of a unit; found anew only when something that host code depends on has changed. */
+  find(
+    tree: TranslationUnit,
+    source: PreprocessResult,
+    fingerprints: Fingerprints,
+    assume: ReadonlyMap<string, number>,
+  ): LocatedLaunch[] {
+    const now = fingerprints.ofHost();
+    const comments = source.comments.map((c) => c.text).join('\n');
+    const key = `${source.tokens.files[0]?.path}#${now.key}#${comments}#${JSON.stringify([...assume])}`;
+    const known = this.entries.get(key);
+    if (known) {
+      const move = shift(known.fingerprint, now);
+      return known.launches.map((l) => ({
+        ...l,
+        place: { first: move(l.place.first), last: move(l.place.last) },
+        kernelFirst: l.kernel.declaration && move(l.kernel.declaration.first),
+      }));
+    }
+    const launches = findLaunches(tree, source.tokens, source.comments, { assume });
+    // a lambda that is passed on is lowered from its own tokens: those of this text only
+    if (!launches.some(passesLambda)) this.remember(key, { fingerprint: now, launches });
+    return launches.map((l) => ({ ...l, kernelFirst: l.kernel.declaration?.first }));
+  }
+
+  private remember(key: string, entry: Entry): void {
+    this.entries.set(key, entry);
+    if (this.entries.size <= SIZE) return;
+    const oldest = this.entries.keys().next().value;
+    if (oldest !== undefined) this.entries.delete(oldest);
+  }
+}
+
+const passesLambda = (launch: FoundLaunch): boolean =>
+  launch.arguments.some(
+    (a) => a.kind === 'lambda' || (a.kind === 'struct' && [...a.fields.values()].some((f) => f.kind === 'lambda')),
+  );
+
+/** Token positions of an earlier text in the present one. */
+export function shift(before: Fingerprint, now: Fingerprint): (token: number) => number {
+  return (token) => {
+    const index = before.pieces.findIndex((p) => token >= p.first && token <= p.last);
+    return index < 0 ? token : token + now.pieces[index].first - before.pieces[index].first;
+  };
+}

@@ -1,0 +1,47 @@
+/** What is kept between edits must never show: an analyzer that saw earlier texts answers as a fresh one does. */
+import assert from 'node:assert/strict';
+import { createAnalyzer } from '../../../server/src/analysis/analyze';
+import { analyse } from './check-accesses';
+
+const source = `
+__device__ int twice(int x) { return 2 * x; }
+__global__ void first(float* out, int n) {
+  __shared__ float tile[32][32];
+  tile[threadIdx.y][threadIdx.x] = out[threadIdx.x];
+  __syncthreads();
+  out[twice(threadIdx.x)] = tile[threadIdx.x][threadIdx.y];
+}
+template <int N> __global__ void second(float* out) { out[threadIdx.x * N] = 1; }
+int main() {
+  float* p;
+  cudaMalloc(&p, 4096);
+  int n = 64;
+  first<<<n / 16, dim3(32, 8)>>>(p, n);
+  second<2><<<1, n>>>(p);
+}
+`;
+
+const options = { computeCapability: '9.0', defines: new Map<string, string>(), assume: new Map<string, number>() };
+
+/** Analyses the texts one after the other with one analyzer; each answer must be that of a fresh one. */
+function check(...texts: readonly string[]): void {
+  const analyzer = createAnalyzer();
+  for (const text of texts) {
+    const kept = analyzer.analyze({ path: 'test.cu', text, options, include: () => undefined });
+    assert.deepEqual(kept, analyse(text));
+  }
+}
+
+describe('analyzer memory', () => {
+  it('the same text again', () => check(source, source));
+  it('lines above move everything down', () => check(source, `\n// new\n${source}`, source));
+  it('an edit in one kernel leaves the other and the launches', () =>
+    check(source, source.replace('= 1;', '= 2 + 3 * n;'), source.replace('[32][32]', '[32][33]')));
+  it('an edit in a device function reaches its kernels', () => check(source, source.replace('2 * x', '4 * x')));
+  it('an edit in host code reaches the launches', () =>
+    check(source, source.replace('n = 64', 'n = 128'), source.replace('second<2>', 'second<4>')));
+  it('a half-typed kernel and back', () =>
+    check(source, source.replace('out[threadIdx.x * N] = 1;', 'for (int i = 0; i <'), source));
+  it('an annotation', () =>
+    check(source, source.replace('__global__ void first', '// warplens: n=7\n__global__ void first')));
+});
