@@ -53,14 +53,15 @@ interface Deduction {
 export function deduceArguments(
   ctx: Context,
   declaration: FunctionDeclaration,
-  explicit: readonly TemplateValue[],
+  explicit: readonly (TemplateValue | undefined)[],
   argumentTypes: readonly Type[],
   scope: Scope,
 ): TemplateValue[] {
   const parameters = declaration.templateParameters ?? [];
   const state: Deduction = { names: new Set(parameters.flatMap((p) => (p.name ? [p.name] : []))), found: new Map() };
   parameters.forEach((p, i) => {
-    if (p.name && explicit[i] && !p.pack) state.found.set(p.name, explicit[i]);
+    const given = explicit[i];
+    if (p.name && given && !p.pack) state.found.set(p.name, given);
   });
   declaration.parameters.forEach((parameter, i) => {
     if (parameter.pack) deducePack(ctx, parameter.type, argumentTypes.slice(i), state, scope);
@@ -70,7 +71,7 @@ export function deduceArguments(
   for (const [i, parameter] of parameters.entries()) {
     if (parameter.pack) {
       const pack = parameter.name ? state.found.get(parameter.name) : undefined;
-      out.push(...(pack?.kind === 'pack' ? pack.elements : explicit.slice(i)));
+      out.push(...(pack?.kind === 'pack' ? pack.elements : explicit.slice(i).filter((e) => e !== undefined)));
       break;
     }
     const value = parameter.name ? state.found.get(parameter.name) : undefined;

@@ -1,0 +1,174 @@
+/** Constructs that people's repositories use and that the survey found missing; each in the plainest form that shows it. */
+import { check } from '../analysis/check-accesses';
+
+describe('variables seen as other types', () => {
+  it('eight halves are loaded and stored as one float4', () => {
+    check(`
+#include <cuda_fp16.h>
+#define WIDE(x) (*reinterpret_cast<float4*>(&(x)))
+// warplens: block=32 grid=1
+__global__ void k(half* in, half* out) {
+  half part[8];
+  const half* source = in + threadIdx.x * 8;
+  float4& whole = *reinterpret_cast<float4*>(&part[0]);
+  whole = *reinterpret_cast<const float4*>(source);
+//        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global load 16/16 sectors 16 bytes
+  *(float4*)(out + threadIdx.x * 8) = whole;
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store 16/16 sectors 16 bytes
+}`);
+  });
+
+  it('bits of a float are an integer', () => {
+    check(`
+// warplens: block=32 grid=1
+__global__ void k(int* out) {
+  float one = 1.0f;
+  int bits = *(int*)&one;
+  out[threadIdx.x * (bits >> 23) / 127 * 2] = 1;
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store 8/4 sectors exact
+}`);
+  });
+
+  it('a pointer runs over the rows of a two-dimensional array', () => {
+    check(`
+// warplens: block=32 grid=1
+__global__ void k(int* out) {
+  int cell[2][2] = {{1, 2}, {3, 4}};
+  int* flat = &cell[0][0];
+  out[threadIdx.x * flat[3]] = 1;
+//^^^^^^^^^^^^^^^^^^^^^^^^^^ global store 16/4 sectors exact
+}`);
+  });
+});
+
+describe('parameter packs', () => {
+  it('patterns expand in calls, folds go from the side they are written', () => {
+    check(`
+__device__ int twice(int x) { return 2 * x; }
+__device__ int third(int, int, int c) { return c; }
+template <class... T> __device__ int sum(T... x) { return (x + ... + 0); }
+template <class... T> __device__ int pick(T... x) { return third(twice(x)...); }
+template <class... T> __device__ void add(int& to, T... x) { ((to += x), ...); }
+// warplens: block=32 grid=1
+__global__ void k(int* out) {
+  out[threadIdx.x * sum(1, 1, 2)] = 1;
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store 16/4 sectors exact
+  out[threadIdx.x * pick(5, 7, 1)] = 1;
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store 8/4 sectors exact
+  int step = 0;
+  add(step, 1, 3);
+  out[threadIdx.x * step] = 1;
+//^^^^^^^^^^^^^^^^^^^^^^^ global store 16/4 sectors exact
+}`);
+  });
+});
+
+describe('inline assembly', () => {
+  it('cp.async reads global and writes shared memory through a 32-bit shared address', () => {
+    check(`
+// warplens: block=32 grid=1
+__global__ void k(const float* in) {
+  __shared__ float tile[1024];
+  unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(&tile[threadIdx.x * 32]));
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(in + threadIdx.x), "n"(4));
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ shared store 32-way
+}`);
+  });
+
+  it('ld and st with an address operand are accesses', () => {
+    check(`
+// warplens: block=32 grid=1
+__global__ void k(const float4* in, float* out) {
+  float a, b, c, d;
+  asm("ld.global.nc.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(a), "=f"(b), "=f"(c), "=f"(d) : "l"(in + threadIdx.x * 2));
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global load 32/16 sectors 16 bytes
+  out[threadIdx.x] = a + b + c + d;
+}`);
+  });
+});
+
+describe('control flow', () => {
+  it('goto forwards and backwards', () => {
+    check(`
+// warplens: block=32 grid=1
+__global__ void k(int* out, int n) {
+  int i = 0;
+again:
+  out[threadIdx.x + i * 32] = 1;
+//^^^^^^^^^^^^^^^^^^^^^^^^^ global store 4/4 sectors x3
+  i++;
+  if (i < 3) goto again;
+  if (threadIdx.x > 15) goto end;
+  out[threadIdx.x * 8] = 2;
+//^^^^^^^^^^^^^^^^^^^^ global store 16/2 sectors 16 lanes
+end:
+  return;
+}`);
+  });
+
+  it('recursion through templates ends at its specialisation', () => {
+    check(`
+template <int N> __device__ int steps() { return 1 + steps<N - 1>(); }
+template <> __device__ int steps<0>() { return 0; }
+// warplens: block=32 grid=1
+__global__ void k(int* out) {
+  out[threadIdx.x * steps<16>()] = 1;
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store 32/4 sectors exact
+}`);
+  });
+});
+
+describe('records', () => {
+  it('a helper struct converts to the dynamic shared array', () => {
+    check(`
+template <class T> struct Scratch {
+  __device__ operator T*() { extern __shared__ int raw[]; return (T*)raw; }
+};
+// warplens: block=32 grid=1 shared=4096
+__global__ void k() {
+  double* s = Scratch<double>();
+  s[threadIdx.x * 2] = 1;
+//^^^^^^^^^^^^^^^^^^ shared store 2-way
+}`);
+  });
+
+  it("the user's make_float4 of other arguments leaves CUDA's own usable", () => {
+    check(`
+inline __device__ float4 make_float4(float x) { return make_float4(x, x, x, x); }
+// warplens: block=32 grid=1
+__global__ void k(float4* out) {
+  out[(int)(threadIdx.x * make_float4(2.0f).w)] = make_float4(1.0f);
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store 32/16 sectors
+}`);
+  });
+});
+
+describe('lambdas of the host', () => {
+  it('bring what they captured into the kernel', () => {
+    check(`
+template <class F> __global__ void each(F f, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) f(i);
+}
+int main() {
+  float* p;
+  cudaMalloc(&p, 4096);
+  int stride = 2;
+  each<<<1, 32>>>([=] __device__(int i) { p[i * stride] = 1.0f; }, 32);
+  //                                      ^^^^^^^^^^^^^ global store 8/4 sectors exact
+}`);
+  });
+});
+
+describe('functions whose values no address needs', () => {
+  it('intrinsics and texture fetches are no trouble', () => {
+    check(`
+#include <cuda_fp16.h>
+// warplens: block=32 grid=1
+__global__ void k(cudaTextureObject_t t, float* out, half* h) {
+  float v = tex2D<float>(t, threadIdx.x, 0);
+  out[threadIdx.x] = v + __half2float(__hmax(h[threadIdx.x], h[0]));
+//^^^^^^^^^^^^^^^^ global store 4/4 sectors exact
+}`);
+  });
+});
