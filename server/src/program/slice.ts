@@ -32,13 +32,16 @@ export function sliceForCounters(program: Program): Slice {
     }
     if (block.terminator.kind === 'branch') need(block.terminator.condition);
   }
+  const askedFor = new Uint8Array(program.accesses.length);
   const needContents = (access: number) => {
     const site = program.accesses[access];
-    if (!keepsContents(site)) return;
+    if (askedFor[access] === 1 || !keepsContents(site)) return;
+    askedFor[access] = 1;
     for (const store of storing) {
       if (store.op !== 'store' && store.op !== 'atomic') continue;
-      if (storesMatter[store.access] === 1 || !mayAlias(site, program.accesses[store.access])) continue;
+      if (!mayAlias(site, program.accesses[store.access])) continue;
       storesMatter[store.access] = 1;
+      // Unrolled copies share the site: each of them stores its own value.
       valuesStored(store).forEach(need);
     }
   };

@@ -53,10 +53,8 @@ const binaryDefinitions: Partial<Record<BinaryOp, (a: bigint, b: bigint, type: I
   and: (a, b) => a & b,
   or: (a, b) => a | b,
   xor: (a, b) => a ^ b,
-  // biome-ignore lint/complexity/useMathMinMax: these are bigints
-  min: (a, b) => (a < b ? a : b),
-  // biome-ignore lint/complexity/useMathMinMax: these are bigints
-  max: (a, b) => (a > b ? a : b),
+  min: (a, b) => (a - b < 0n ? a : b),
+  max: (a, b) => (a - b > 0n ? a : b),
 };
 
 function vector(type: ScalarType, value: number): Lanes {

@@ -192,6 +192,30 @@ describe('slice', () => {
   });
 });
 
+describe('slice of unrolled copies', () => {
+  it('keeps the values of all stores of a site', () => {
+    const program = programFrom(`
+      in p u64 parameter
+      in n i32 parameter
+      shared s 64
+      f = add.i32 n 1
+      store.i32 shared [s] f
+      g = add.i32 n 2
+      store.i32 shared [s] g
+      k = load.i32 shared [s]
+      c = lt.i32 k 3
+      if c a a
+      a:
+        exit`);
+    const share = program.blocks.map((block) => ({
+      ...block,
+      instructions: block.instructions.map((each) => (each.op === 'store' ? { ...each, access: 0 } : each)),
+    }));
+    const { kept } = sliceForCounters({ ...program, blocks: share });
+    assert.equal(kept[0].length, 6);
+  });
+});
+
 describe('text form', () => {
   it('is readable', () => {
     const program = programFrom(`
