@@ -26,7 +26,17 @@ import {
   recordedLaunches,
   recordedPrograms,
 } from './recorded-counters';
-import { costOf, type LineGroup, lineGroups, runLaunch, type SourceLaunch, type SourceUnit, sourceUnit } from './tiers';
+import {
+  byLine,
+  costOf,
+  groupOfLine,
+  type LineGroup,
+  lineGroups,
+  runLaunch,
+  type SourceLaunch,
+  type SourceUnit,
+  sourceUnit,
+} from './tiers';
 
 const CAPABILITY = '9.0';
 /** Figures within two percent agree. */
@@ -110,9 +120,7 @@ function launchRows(
   return recorded.groups.filter(isOwn).flatMap((group): Row[] => {
     const measured = recordedCost(group);
     if (!measured) return [];
-    const mine = groups.find(
-      (g) => g.line === group.line && g.space === group.space && g.operation === group.operation,
-    );
+    const mine = groupOfLine(groups, group.line, group.space, group.operation);
     const where = `${program}.cu:${group.line} ${recorded.function} ${group.space} ${group.operation}`;
     if (!mine) return [{ where, outcome: 'missing', cause: 'no access at this line', totalsRight: false, detail: '' }];
     const { actual, ideal } = costOf(mine);
@@ -167,8 +175,10 @@ async function betweenTiers(places: readonly string[]): Promise<Row[]> {
 
 function compareTiers(file: string, launch: SourceLaunch, unit: SourceUnit, ptx: Program): Row[] {
   const isCounted = (group: LineGroup) => group.space === 'shared' || group.space === 'global';
-  const ofSource = lineGroups(launch.program, runLaunch(launch.program, launch, model), unit.locate).filter(isCounted);
-  const ofPtx = lineGroups(ptx, runLaunch(ptx, launch, model), unit.locate).filter(isCounted);
+  const ofSource = byLine(lineGroups(launch.program, runLaunch(launch.program, launch, model), unit.locate)).filter(
+    isCounted,
+  );
+  const ofPtx = byLine(lineGroups(ptx, runLaunch(ptx, launch, model), unit.locate)).filter(isCounted);
   const matched = new Set<LineGroup>();
   const rows = ofPtx.map((group): Row => {
     const fits = ofSource.filter(

@@ -99,6 +99,8 @@ export interface LineGroup {
   readonly file: string;
   readonly line: number;
   readonly endLine: number;
+  /** Lines of the calls through which it was inlined. */
+  readonly calls: readonly string[];
   readonly space: string;
   readonly operation: string;
   requests: number;
@@ -131,12 +133,14 @@ export function lineGroups(program: Program, execution: Execution, locate: Sourc
   for (const counts of execution.accesses) {
     const site = program.accesses[counts.access];
     const { file, line, endLine } = locate(site.place);
-    const key = `${file}:${line}:${counts.space}:${site.operation}`;
+    const calls = callsOf(site.place, locate);
+    const key = `${file}:${line}:${calls.join()}:${counts.space}:${site.operation}`;
     const known = groups.get(key);
     const group = known ?? {
       file,
       line,
       endLine,
+      calls,
       space: counts.space,
       operation: site.operation,
       requests: 0,
@@ -157,6 +161,60 @@ export function lineGroups(program: Program, execution: Execution, locate: Sourc
     groups.set(key, group);
   }
   return [...groups.values()];
+}
+
+/** `file:line` of every call around a place. */
+function callsOf(place: SourcePlace, locate: SourceUnit['locate']): string[] {
+  const calls: string[] = [];
+  for (let call = place.call; call && calls.length < 64; call = call.call) {
+    const { file, line } = locate(call);
+    calls.push(`${file}:${line}`);
+  }
+  return calls;
+}
+
+/**
+ * One group for a line: of those that stand on it, else of those called from it (the profiler charges some instructions of
+ * an inlined function to the line of the call). Undefined when there is none.
+ */
+export function groupOfLine(
+  groups: readonly LineGroup[],
+  line: number,
+  space: string,
+  operation: string,
+): LineGroup | undefined {
+  const fits = groups.filter((group) => group.space === space && group.operation === operation);
+  const here = fits.filter((group) => group.line === line);
+  const around = fits.filter((group) => group.line <= line && line <= group.endLine);
+  const called = fits.filter((group) => group.calls.some((call) => call.endsWith(`:${line}`)));
+  const chosen = here.length > 0 ? here : around.length > 0 ? around : called;
+  return chosen.length === 0 ? undefined : chosen.reduce(added);
+}
+
+/** The sum of two groups, at the place of the first. */
+export function added(a: LineGroup, b: LineGroup): LineGroup {
+  return {
+    ...a,
+    requests: a.requests + b.requests,
+    unknownRequests: a.unknownRequests + b.unknownRequests,
+    wavefronts: a.wavefronts + b.wavefronts,
+    idealWavefronts: a.idealWavefronts + b.idealWavefronts,
+    sectors: a.sectors + b.sectors,
+    idealSectors: a.idealSectors + b.idealSectors,
+    reason: a.reason ?? b.reason,
+    speculative: a.speculative ?? b.speculative,
+  };
+}
+
+/** Groups that differ in their calls only, as one. */
+export function byLine(groups: readonly LineGroup[]): LineGroup[] {
+  const lines = new Map<string, LineGroup>();
+  for (const group of groups) {
+    const key = `${group.file}:${group.line}:${group.endLine}:${group.space}:${group.operation}`;
+    const known = lines.get(key);
+    lines.set(key, known ? added(known, group) : group);
+  }
+  return [...lines.values()];
 }
 
 /** Actual and ideal of the counter that matters in the space. */

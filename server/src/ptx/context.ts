@@ -71,7 +71,7 @@ export class Context {
         if (isFloat(type)) return this.constant(type, operand.value);
         return this.coerce(this.builder.constant(bitsOf[type] === 64 ? 'f64' : 'f32', operand.value), type);
       case 'not':
-        return this.builder.unary('lognot', 'pred', this.read(operand.of, 'pred'));
+        return this.coerce(this.builder.unary('lognot', 'pred', this.read(operand.of, 'pred')), type);
       case 'special':
         return this.coerce(this.special(operand.name), type);
       case 'symbol': {
@@ -157,8 +157,12 @@ export class Context {
   /** The same bits (or, between widths, the same integer) as another type. */
   coerce(register: Register, type: ScalarType): Register {
     const from = this.builder.typeOf(register);
-    if (isSameForm(from, type)) return register;
     const { builder } = this;
+    if (isSameForm(from, type)) {
+      // A constant is written in the range of its type: 4294967295 as u32 is -1 as i32.
+      const value = from === type ? undefined : builder.constantValue(register);
+      return value === undefined ? register : this.constant(type, BigInt(value));
+    }
     if (type === 'pred' || from === 'pred') return builder.convert(from, type, register);
     if (isFloat(from) && isFloat(type)) return builder.convert(from, type, register);
     if (isFloat(from) || isFloat(type)) return this.bits(register, from, type);

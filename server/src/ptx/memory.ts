@@ -70,6 +70,7 @@ function isUsed(ctx: Context, operand: Operand | undefined): boolean {
 interface SiteDetails {
   readonly atomic?: AccessSite['atomic'];
   readonly resultUsed?: boolean;
+  readonly isVolatile?: boolean;
 }
 
 /** A new access site of the current instruction. */
@@ -232,9 +233,25 @@ function atomic(ctx: Context, memory: Memory, instruction: FlatInstruction, hasR
     compare: isSwap ? value : undefined,
     access,
   });
+  if (kind === 'float' && space === 'shared' && !isSwap) loadOfLoop(ctx, memory, instruction, address, type);
   if (old === undefined) return;
   if (isPacked) ctx.writeUnknown(dst, `result of ${opcode.text}`);
   else ctx.write(dst, old);
+}
+
+/** Shared memory has no float atomics: a loop loads and swaps, and its loads count as well (H200: atomics_mix.cu:34). */
+function loadOfLoop(
+  ctx: Context,
+  memory: Memory,
+  instruction: FlatInstruction,
+  address: Operand | undefined,
+  type: ScalarType,
+): void {
+  const details: SiteDetails = { atomic: 'float', isVolatile: true };
+  const access = newSite(ctx, memory, instruction, 'load', 'shared', address, bytesOf[type], details);
+  const { register, offset } = addressOf(ctx, address, 'shared');
+  const dst = [ctx.builder.register(type, 'temporary')];
+  ctx.builder.emit({ op: 'load', type, dst, address: register, offset, access });
 }
 
 /** cvta: from a space to generic, cvta.to: back. */

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { nearestArchitecture } from '../../../server/src/compiler/architecture';
+import { compileRegisters, compileToPtx } from '../../../server/src/compiler/compile';
+import { firstError } from '../../../server/src/compiler/errors';
+import { findNvcc } from '../../../server/src/compiler/find-nvcc';
+import { usableFlags } from '../../../server/src/compiler/flags';
+import { parseResources } from '../../../server/src/compiler/resources';
+
+describe('Finding nvcc', () => {
+  let folder: string;
+  const tool = (...parts: string[]) => {
+    const file = path.join(folder, ...parts);
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    fs.writeFileSync(file, '');
+    return file;
+  };
+  beforeEach(() => {
+    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'warplens-test-'));
+  });
+  afterEach(() => fs.rmSync(folder, { recursive: true }));
+  const find = (environment: Record<string, string>, configured?: string) =>
+    findNvcc({ environment: { PATH: '', ...environment }, configured, platform: 'linux' });
+
+  it('as configured: the program or the toolkit', () => {
+    const file = tool('kit', 'bin', 'nvcc');
+    assert.deepEqual([find({}, file), find({}, path.join(folder, 'kit'))], [file, file]);
+  });
+  it('a configured path that is wrong is not replaced by another', () => {
+    const home = path.dirname(path.dirname(tool('kit', 'bin', 'nvcc')));
+    assert.equal(find({ CUDA_HOME: home }, path.join(folder, 'elsewhere')), undefined);
+  });
+  it('CUDA_HOME before PATH', () => {
+    const first = tool('home', 'bin', 'nvcc');
+    const second = tool('path', 'nvcc');
+    assert.equal(find({ CUDA_HOME: path.join(folder, 'home'), PATH: path.dirname(second) }), first);
+    assert.equal(find({ PATH: `/nowhere:${path.dirname(second)}` }), second);
+  });
+});
+
+describe('Architectures', () => {
+  const check = (wanted: number, expected: number) => () =>
+    assert.equal(nearestArchitecture(wanted, [75, 80, 86, 90, 100]), expected);
+  it('itself', check(86, 86));
+  it('the newest before', check(89, 86));
+  it('the oldest when all are newer', check(52, 75));
+});
+
+describe('Flags', () => {
+  const check = (flags: string, expected: string) => () =>
+    assert.equal(usableFlags(flags.split(' ')).join(' '), expected);
+  it(
+    'outputs, architectures and sources go',
+    check('-O3 -c -o a.o -gencode arch=compute_80,code=sm_80 -arch=sm_80 a.cu', '-O3'),
+  );
+  it(
+    'what the text means stays',
+    check(
+      '-I inc -DN=4 -std=c++17 -Xcompiler -fPIC --extended-lambda',
+      '-I inc -DN=4 -std=c++17 -Xcompiler -fPIC --extended-lambda',
+    ),
+  );
+  it('debug code would be another program', check('-G -g -use_fast_math', '-use_fast_math'));
+  it('a forced include is no source', check('-include config.c a.cu', '-include config.c'));
+});
+
+describe('Messages of ptxas', () => {
+  it('registers, stack, spills and shared memory of every kernel', () => {
+    const kernels = parseResources(`ptxas info    : 0 bytes gmem
+ptxas info    : Compiling entry function '_Z1aPf' for 'sm_90'
+ptxas info    : Function properties for _Z1aPf
+    40 bytes stack frame, 36 bytes spill stores, 44 bytes spill loads
+ptxas info    : Used 255 registers, used 1 barriers, 40 bytes cumulative stack size, 4224 bytes smem, 372 bytes cmem[0]
+ptxas info    : Compiling entry function '_Z1bPf' for 'sm_90'
+ptxas info    : Function properties for _Z1bPf
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 12 registers, 1024+16 bytes smem, 360 bytes cmem[0], 8 bytes cmem[2]
+ptxas info    : Function properties for helper
+    8 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads`);
+    const figures = kernels.map((k) => [
+      k.mangled,
+      k.registers,
+      k.stackBytes,
+      k.spillStoreBytes,
+      k.spillLoadBytes,
+      k.sharedBytes,
+      k.constantBytes,
+      k.barriers,
+    ]);
+    assert.deepEqual(figures, [
+      ['_Z1aPf', 255, 40, 36, 44, 4224, 372, 1],
+      ['_Z1bPf', 12, 0, 0, 0, 1040, 368, 0],
+    ]);
+  });
+  it('the first error', () => {
+    assert.equal(firstError('note: x\na.cu(3): error: expected a ";"\nb'), 'a.cu(3): error: expected a ";"');
+    assert.equal(firstError('\n'), undefined);
+  });
+});
+
+describe('A compiler that misbehaves', function () {
+  this.timeout(30_000);
+  let folder: string;
+  let source: string;
+  before(function () {
+    if (process.platform === 'win32') this.skip();
+    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'warplens-test-'));
+    source = path.join(folder, 'a.cu');
+    fs.writeFileSync(source, '__global__ void k() {}');
+  });
+  after(() => {
+    if (folder) fs.rmSync(folder, { recursive: true });
+  });
+
+  /** An nvcc that is a shell script; it answers the question for its architectures. */
+  const fake = (script: string) => {
+    const file = path.join(fs.mkdtempSync(path.join(folder, 'kit-')), 'nvcc');
+    const architectures = 'if [ "$1" = --list-gpu-arch ]; then echo compute_80; exit 0; fi';
+    fs.writeFileSync(
+      file,
+      `#!/bin/sh\n${architectures}\nwhile [ $# -gt 1 ]; do [ "$1" = -o ] && out="$2"; shift; done\n${script}\n`,
+      { mode: 0o755 },
+    );
+    return file;
+  };
+  const compile = (nvcc: string, more: { signal?: AbortSignal; milliseconds?: number; capability?: string } = {}) =>
+    compileToPtx({ nvcc, file: source, flags: [], capability: '8.0', ...more });
+
+  it('succeeds', async () => {
+    const compiled = await compile(fake('echo ".version 8.0" > "$out"'));
+    assert.deepEqual(compiled, { ptx: '.version 8.0\n', notes: [] });
+  });
+  it('has not the capability: said in a note', async () => {
+    const compiled = await compile(fake('echo > "$out"'), { capability: '9.0' });
+    assert.deepEqual('notes' in compiled && compiled.notes, ['the toolkit has no 9.0: compiled for 8.0']);
+  });
+  it('fails: its first error', async () => {
+    const nvcc = fake('echo "a.cu(1): warning: w" >&2; echo "a.cu(2): error: bad" >&2; exit 2');
+    assert.deepEqual(await compile(nvcc), { error: 'a.cu(2): error: bad' });
+  });
+  it('fails without a word', async () => {
+    assert.deepEqual(await compile(fake('exit 7')), { error: 'nvcc ended with status 7' });
+  });
+  it('says that all is well and writes nothing', async () => {
+    assert.deepEqual(await compile(fake('exit 0')), { error: 'nvcc wrote no PTX' });
+  });
+  it('hangs, with a child that hangs too', async () => {
+    const start = Date.now();
+    const compiled = await compile(fake('sleep 60 & sleep 60'), { milliseconds: 500 });
+    assert.match('error' in compiled ? compiled.error : '', /took longer than/);
+    assert.ok(Date.now() - start < 10_000);
+  });
+  it('prints without end', async () => {
+    const compiled = await compile(fake('head -c 30000000 /dev/zero | tr "\\0" "x"; exit 1'));
+    assert.ok('error' in compiled && compiled.error.length < 400);
+  });
+  it('is cancelled', async () => {
+    const cancel = new AbortController();
+    const compiled = compile(fake('sleep 60'), { signal: cancel.signal });
+    setTimeout(() => cancel.abort(), 300);
+    assert.deepEqual(await compiled, { error: 'cancelled', isCancelled: true });
+  });
+  it('does not exist', async () => {
+    assert.match(JSON.stringify(await compile(path.join(folder, 'none'))), /cannot be started/);
+  });
+  it('leaves nothing behind', async () => {
+    const before = fs.readdirSync(os.tmpdir()).filter((name) => /^warplens-(?!test)/.test(name)).length;
+    await compile(fake('echo x > "$out"; exit 1'));
+    const after = fs.readdirSync(os.tmpdir()).filter((name) => /^warplens-(?!test)/.test(name)).length;
+    assert.ok(after <= before);
+  });
+  it('unsaved text is compiled in place of the file, and errors name the file', async () => {
+    const nvcc = fake('for last; do :; done; if [ "$1" ]; then echo "$1(1): error: $(cat "$1")" >&2; fi; exit 1');
+    const compiled = await compileToPtx({ nvcc, file: source, text: 'unsaved', flags: [], capability: '8.0' });
+    assert.deepEqual(compiled, { error: `${source}(1): error: unsaved` });
+  });
+});
+
+describe('Registers from the compiler', function () {
+  this.timeout(60_000);
+  it('of the transpose example', async function () {
+    const nvcc = findNvcc({ environment: process.env, platform: process.platform });
+    if (nvcc === undefined) {
+      console.log('    nvcc is not installed: skipped');
+      this.skip();
+    }
+    const file = path.resolve(__dirname, '..', '..', '..', 'examples', 'transpose.cu');
+    const compiled = await compileRegisters({ nvcc, file, flags: [], capability: '9.0' });
+    assert.ok('kernels' in compiled, JSON.stringify(compiled));
+    const tiled = compiled.kernels.find((kernel) => kernel.name.startsWith('transposeTiled('));
+    assert.equal(tiled?.sharedBytes, 32 * 32 * 4);
+    assert.ok(tiled.registers >= 8 && tiled.registers <= 64);
+  });
+});
