@@ -2,6 +2,8 @@
  * npm run differential -- <folders or .cu files>: for every kernel that both front ends understand, compares what they say line
  * by line (source line × space × operation of one launch) and lists disagreements by cause. Needs nvcc, no GPU.
  *
+ * `-I<folder>` and `-D<name>` go to nvcc (stubs of libraries that are not installed).
+ *
  * `-- --recorded [programs]` compares the PTX tier alone with the counters recorded on an H200. `--misses` lists every line that
  * differs, `--json` prints one JSON object at the end.
  */
@@ -61,7 +63,7 @@ interface Row {
 function flagsOf(file: string): string[] {
   const first = fs.readFileSync(file, 'utf8').split('\n', 1)[0];
   const asked = /^\/\/\s*nvcc:\s*(.*)/.exec(first)?.[1].split(/\s+/) ?? [];
-  return ['-O3', ...asked.filter((flag) => flag !== '')];
+  return ['-O3', ...asked.filter((flag) => flag !== ''), ...process.argv.filter((arg) => /^-[ID]./.test(arg))];
 }
 
 async function ptxOf(file: string): Promise<PtxModule | string> {
@@ -78,7 +80,7 @@ function ptxProgram(module: PtxModule, entry: string, source: Program): Program 
 const isData = (reason: string | undefined): boolean => /loaded data|depends on/.test(reason ?? '');
 
 function same(a: readonly number[] | undefined, b: readonly number[]): boolean {
-  return a !== undefined && a.every((x, i) => x === b[i]);
+  return a?.every((x, i) => x === b[i]) ?? false;
 }
 
 // ---- PTX against recorded counters ----
@@ -305,7 +307,7 @@ function print(rows: readonly Row[], args: readonly string[]): void {
 
 async function main(): Promise<void> {
   const args = process.argv.slice(2);
-  const named = args.filter((arg) => !arg.startsWith('--'));
+  const named = args.filter((arg) => !arg.startsWith('-'));
   const rows = args.includes('--recorded') ? await againstRecorded(named) : await betweenTiers(named);
   print(rows, args);
 }

@@ -129,6 +129,8 @@ export class FunctionParser {
       scanner.restOfLine();
       return;
     }
+    // Line 0 stands for code of several lines: it is charged to the line before (H200: bitonic_sort.cu:43, scan_blocks.cu:20).
+    if (line === 0) return;
     this.location = { file, line, column, inlinedAt };
     this.firstLocation ??= this.location;
     this.locations.set(`${file}:${line}:${column}`, this.location);

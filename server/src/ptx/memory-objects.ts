@@ -116,7 +116,7 @@ export class Memory {
   knownScalar(ctx: Context, operand: Operand | undefined, frame: number, type: ScalarType): Register | undefined {
     if (operand?.kind !== 'address' || operand.offset !== 0 || operand.base.kind !== 'symbol') return undefined;
     const found = this.variables.objectOf(ctx.builder, operand.base.name, frame);
-    if (!found || found.variable.space !== 'const' || found.variable.initial) return undefined;
+    if (found?.variable.space !== 'const' || found.variable.initial) return undefined;
     const declared = scalarType(found.variable);
     if (declared === undefined) return undefined;
     const name = demangledName(found.variable.name);
