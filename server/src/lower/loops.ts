@@ -4,7 +4,7 @@ import type { Register } from '../program/program';
 import { type Context, type JumpTarget, type KnownValues, placeOf, skip } from './context';
 import { expression } from './expressions';
 import { forgetAssigned, mergeKnown } from './flow';
-import { rvalue } from './places';
+import { readRegister, rvalue, writeRegister } from './places';
 import { RUNTIME_FACTOR, type RuntimeTrips, runtimeTrips } from './runtime-unroll';
 import { conditionOf, statement, withScope } from './statements';
 import { tripCount } from './trip-count';
@@ -81,7 +81,25 @@ function inFours(ctx: Context, node: ast.ForStatement, { trips, restFirst }: Run
   };
   if (restFirst) run(rest, 1);
   run(fours, RUNTIME_FACTOR);
-  if (!restFirst) run(rest, 1);
+  if (!restFirst) withFreshVariable(ctx, node, () => run(rest, 1));
+}
+
+/** The rest counts with a variable of its own where it can, so that of the four stays a multiple of four. */
+function withFreshVariable(ctx: Context, node: ast.ForStatement, run: () => void): void {
+  const declared = node.initializer?.kind === 'declaration' ? node.initializer.declarations[0] : undefined;
+  const name = declared?.kind === 'variable' ? declared.name : undefined;
+  const entity = name === undefined ? undefined : ctx.scope.own(name);
+  const value = entity?.kind === 'value' ? entity.value : undefined;
+  if (name === undefined || value?.kind !== 'place' || value.place.kind !== 'storage') return run();
+  const { storage } = value.place;
+  if (storage.kind !== 'scalar') return run();
+  const register = ctx.builder.variable(ctx.builder.typeOf(storage.register), name);
+  writeRegister(ctx, register, readRegister(ctx, storage.register));
+  withScope(ctx, 'rest', () => {
+    const place = { kind: 'storage' as const, storage: { ...storage, register } };
+    ctx.scope.define(name, { kind: 'value', value: { kind: 'place', type: value.type, place } });
+    run();
+  });
 }
 
 interface LoopParts {

@@ -1,28 +1,74 @@
-/** The largest power of two that provably divides a register: what the compiler may use to merge accesses. */
+/** What is provably known of registers modulo powers of two: what the compiler may use to merge accesses. */
 import { layoutOf } from '../execute/layout';
 import type { Instruction, Program, Register } from '../program/program';
 
 const MAX = 256;
 
-/** By register: a power of two up to 256; MAX for zero. */
-export function alignments(program: Program): Uint16Array {
-  const known = new Uint16Array(program.registers.length);
+/** By register: its value mod `modulus` is `remainder`; the modulus a power of two up to 256. */
+export interface Congruences {
+  readonly modulus: Uint16Array;
+  readonly remainder: Uint16Array;
+}
+
+interface Congruence {
+  readonly modulus: number;
+  readonly remainder: number;
+}
+
+const nothing: Congruence = { modulus: 1, remainder: 0 };
+
+export function congruences(program: Program): Congruences {
+  const count = program.registers.length;
+  const known = { modulus: new Uint16Array(count).fill(1), remainder: new Uint16Array(count) };
+  const isSet = new Uint8Array(count);
+  const set = (register: Register, { modulus, remainder }: Congruence) => {
+    known.modulus[register] = modulus;
+    known.remainder[register] = remainder;
+    isSet[register] = 1;
+  };
   program.registers.forEach((r, i) => {
-    if (r.role === 'constant') known[i] = powerOf(r.value ?? 1);
+    if (r.role === 'constant') set(i, ofConstant(r.value ?? Number.NaN));
   });
   const places = layoutOf(program, 0).addresses;
-  for (const input of program.inputs) known[input.register] = inputAlignment(program, input.register, places);
-  // start from the best for all others and lower until nothing changes
-  program.registers.forEach((r, i) => {
-    if (r.role === 'variable' || r.role === 'temporary') known[i] = MAX;
-  });
-  for (let changed = true, rounds = 0; changed && rounds < 30; rounds++) {
+  for (const { register } of program.inputs)
+    set(register, { modulus: inputAlignment(program, register, places), remainder: 0 });
+  const at = (register: Register): Congruence | undefined =>
+    isSet[register] ? { modulus: known.modulus[register], remainder: known.remainder[register] } : undefined;
+  for (let changed = true, rounds = 0; changed && rounds < 40; rounds++) {
     changed = false;
     for (const block of program.blocks) {
-      for (const instruction of block.instructions) if (lower(program, instruction, known)) changed = true;
+      for (const instruction of block.instructions) {
+        if (!('dst' in instruction) || instruction.dst === undefined) continue;
+        const value = resultOf(program, instruction, at);
+        if (!value) continue;
+        for (const dst of typeof instruction.dst === 'number' ? [instruction.dst] : instruction.dst) {
+          const before = at(dst);
+          const after = before ? meet(before, value) : value;
+          if (before && before.modulus === after.modulus && before.remainder === after.remainder) continue;
+          set(dst, after);
+          changed = true;
+        }
+      }
     }
   }
   return known;
+}
+
+function ofConstant(value: number): Congruence {
+  return Number.isSafeInteger(value) ? { modulus: MAX, remainder: modulo(value, MAX) } : nothing;
+}
+
+const modulo = (a: number, n: number): number => ((a % n) + n) % n;
+
+function meet(a: Congruence, b: Congruence): Congruence {
+  let modulus = Math.min(a.modulus, b.modulus);
+  while (modulo(a.remainder - b.remainder, modulus) !== 0) modulus /= 2;
+  return { modulus, remainder: a.remainder % modulus };
+}
+
+/** The largest power of two that divides all values. */
+function dividing({ modulus, remainder }: Congruence): number {
+  return remainder === 0 ? modulus : remainder & -remainder;
 }
 
 function powerOf(value: number): number {
@@ -47,49 +93,62 @@ function inputAlignment(program: Program, register: Register, places: readonly (
   return place === undefined ? Math.max(16, object.alignment) : powerOf(place);
 }
 
-function lower(program: Program, i: Instruction, known: Uint16Array): boolean {
-  if (!('dst' in i) || i.dst === undefined) return false;
-  const value = resultAlignment(program, i, known);
-  let changed = false;
-  for (const dst of typeof i.dst === 'number' ? [i.dst] : i.dst) {
-    if (value < known[dst]) {
-      known[dst] = value;
-      changed = true;
+type At = (register: Register) => Congruence | undefined;
+
+/** Undefined while nothing is known of an operand yet. */
+function resultOf(program: Program, i: Instruction, at: At): Congruence | undefined {
+  switch (i.op) {
+    case 'unary': {
+      const a = at(i.a);
+      if (i.fn !== 'mov' && i.fn !== 'neg') return nothing;
+      return a && i.fn === 'neg' ? { modulus: a.modulus, remainder: modulo(-a.remainder, a.modulus) } : a;
     }
+    case 'convert':
+      return at(i.a);
+    case 'select': {
+      const [a, b] = [at(i.a), at(i.b)];
+      return a && b ? meet(a, b) : (a ?? b);
+    }
+    case 'binary': {
+      const [a, b] = [at(i.a), at(i.b)];
+      return a && b ? ofBinary(program, i, a, b) : undefined;
+    }
+    default:
+      return nothing;
   }
-  return changed;
 }
 
-function resultAlignment(_program: Program, i: Instruction, known: Uint16Array): number {
-  switch (i.op) {
-    case 'unary':
-      return i.fn === 'mov' || i.fn === 'neg' ? known[i.a] : 1;
-    case 'convert':
-      return known[i.a];
-    case 'select':
-      return Math.min(known[i.a], known[i.b]);
-    case 'binary':
-      switch (i.fn) {
-        case 'add':
-        case 'sub':
-        case 'or':
-        case 'xor':
-          return Math.min(known[i.a], known[i.b]);
-        case 'mul':
-          return Math.min(MAX, known[i.a] * known[i.b]);
-        case 'and':
-          return Math.max(known[i.a], known[i.b]);
-        case 'min':
-        case 'max':
-          return Math.min(known[i.a], known[i.b]);
-        case 'shl': {
-          const by = _program.registers[i.b].value;
-          return by === undefined ? known[i.a] : Math.min(MAX, known[i.a] * 2 ** Math.min(8, Math.max(0, by)));
-        }
-        default:
-          return 1;
-      }
+function ofBinary(program: Program, i: Instruction & { op: 'binary' }, a: Congruence, b: Congruence): Congruence {
+  const multiple = (power: number): Congruence => ({ modulus: Math.min(MAX, power), remainder: 0 });
+  switch (i.fn) {
+    case 'add':
+    case 'sub': {
+      const modulus = Math.min(a.modulus, b.modulus);
+      return {
+        modulus,
+        remainder: modulo(i.fn === 'add' ? a.remainder + b.remainder : a.remainder - b.remainder, modulus),
+      };
+    }
+    case 'mul': {
+      const modulus = Math.min(MAX, a.modulus * dividing(b), b.modulus * dividing(a));
+      return { modulus, remainder: modulo(a.remainder * b.remainder, modulus) };
+    }
+    case 'shl': {
+      const by = program.registers[i.b].value;
+      if (by === undefined) return multiple(dividing(a));
+      const factor = 2 ** Math.min(8, Math.max(0, by));
+      const modulus = Math.min(MAX, a.modulus * factor);
+      return { modulus, remainder: modulo(a.remainder * factor, modulus) };
+    }
+    case 'and':
+      return multiple(Math.max(dividing(a), dividing(b)));
+    case 'or':
+    case 'xor':
+      return multiple(Math.min(dividing(a), dividing(b)));
+    case 'min':
+    case 'max':
+      return meet(a, b);
     default:
-      return 1;
+      return nothing;
   }
 }

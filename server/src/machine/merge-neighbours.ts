@@ -23,7 +23,7 @@ import {
   type ScalarType,
   type StoreInstruction,
 } from '../program/program';
-import { alignments } from './alignment';
+import { type Congruences, congruences } from './alignment';
 import { mayTouch } from './reuse-loads';
 
 type Access = LoadInstruction | StoreInstruction;
@@ -37,11 +37,11 @@ interface Candidate {
 interface Work {
   readonly program: Program;
   readonly registers: RegisterInfo[];
-  readonly aligned: Uint16Array;
+  readonly known: Congruences;
 }
 
 export function mergeNeighbours(program: Program): Program {
-  const work: Work = { program, registers: [...program.registers], aligned: alignments(program) };
+  const work: Work = { program, registers: [...program.registers], known: congruences(program) };
   const blocks = program.blocks.map((block) => ({ ...block, instructions: mergeBlock(work, block.instructions) }));
   return { ...program, blocks, registers: work.registers };
 }
@@ -87,7 +87,8 @@ function mergeBlock(work: Work, instructions: readonly Instruction[]): readonly 
 
 /** What is known of the register behind a group's addresses: register mod modulus is remainder. */
 function baseOf(work: Work, group: readonly Candidate[]): { modulus: number; remainder: number } {
-  let best = { modulus: work.aligned[group[0].instruction.address], remainder: 0 };
+  const { address } = group[0].instruction;
+  let best = { modulus: work.known.modulus[address], remainder: work.known.remainder[address] };
   for (const { instruction } of group) {
     const { aligned, offset } = instruction;
     if (!aligned || aligned.modulus <= best.modulus) continue;

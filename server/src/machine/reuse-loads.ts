@@ -6,20 +6,26 @@
  * what changed (H200: nbody.cu:78 stores six of seven members).
  */
 import { type ControlFlow, controlFlow } from '../program/control-flow';
-import type {
-  AccessSite,
-  Block,
-  Instruction,
-  Program,
-  Register,
-  ScalarType,
-  StoreInstruction,
+import {
+  type AccessSite,
+  type Block,
+  bytesOf,
+  type Instruction,
+  type LoadInstruction,
+  type Program,
+  type Register,
+  type ScalarType,
+  type StoreInstruction,
 } from '../program/program';
 
 interface Available {
   readonly access: number;
   readonly values: readonly Register[];
   readonly readOnly: boolean;
+  /** Where it is: register + first … register + last (bytes, inclusive). */
+  readonly address: Register;
+  readonly first: number;
+  readonly last: number;
 }
 
 type Table = Map<string, Available>;
@@ -69,7 +75,8 @@ function blocksBetween(flow: ControlFlow, dominator: number, block: number): Set
 
 /** Forgets what an instruction may change. */
 function kill(program: Program, table: Table, i: Instruction): void {
-  if (i.op === 'store' || i.op === 'atomic') invalidate(program, table, program.accesses[i.access]);
+  if (i.op === 'store') invalidate(program, table, program.accesses[i.access], rangeOf(i, i.values.length));
+  else if (i.op === 'atomic') invalidate(program, table, program.accesses[i.access]);
   else if (i.op === 'asyncCopy') invalidate(program, table, program.accesses[i.storeAccess]);
   else if (i.op === 'matrix' && i.direction === 'store') invalidate(program, table, program.accesses[i.access]);
   else if (i.op === 'barrier') for (const [key, a] of table) if (!a.readOnly) table.delete(key);
@@ -92,7 +99,12 @@ function reuseInBlock(program: Program, block: Block, table: Table, stable: (r: 
         continue;
       }
       const site = program.accesses[i.access];
-      table.set(key, { access: i.access, values: i.dst, readOnly: isReadOnly(site, program) });
+      table.set(key, {
+        access: i.access,
+        values: i.dst,
+        readOnly: isReadOnly(site, program),
+        ...rangeOf(i, i.dst.length),
+      });
     } else if (i.op === 'store') {
       if (isThereAlready(program, table, i)) continue;
       kill(program, table, i);
@@ -102,6 +114,7 @@ function reuseInBlock(program: Program, block: Block, table: Table, stable: (r: 
           access: i.access,
           values: i.values,
           readOnly: false,
+          ...rangeOf(i, i.values.length),
         });
     } else kill(program, table, i);
     out.push(i);
@@ -122,9 +135,20 @@ export function isReadOnly(site: AccessSite, program: Program): boolean {
   return space === 'constant';
 }
 
-function invalidate(program: Program, table: Table, store: AccessSite): void {
+type Range = Pick<Available, 'address' | 'first' | 'last'>;
+
+const rangeOf = (i: LoadInstruction | StoreInstruction, count: number): Range => ({
+  address: i.address,
+  first: i.offset,
+  last: i.offset + bytesOf[i.type] * count - 1,
+});
+
+/** Forgets what a store may change; other bytes of the same base it does not. */
+function invalidate(program: Program, table: Table, store: AccessSite, range?: Range): void {
   for (const [key, a] of table) {
-    if (!a.readOnly && mayTouch(program, program.accesses[a.access], store)) table.delete(key);
+    if (a.readOnly || !mayTouch(program, program.accesses[a.access], store)) continue;
+    if (range && range.address === a.address && (range.last < a.first || a.last < range.first)) continue;
+    table.delete(key);
   }
 }
 

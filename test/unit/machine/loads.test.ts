@@ -1,0 +1,84 @@
+import { checkLines } from './check-lines';
+
+describe('loads that are not repeated', () => {
+  it('a load that does not change in the loop stands at the head of the loop', () =>
+    checkLines(`k(const float *__restrict__ scale, float *__restrict__ out, int n)
+{
+    float sum = 0;
+    for (int j = 0; j < n; j++) //= global load 1 x 4 bytes
+        sum += *scale * j; //= none
+    out[threadIdx.x] = sum;
+}`));
+  it('a value that is there already is not stored', () =>
+    checkLines(
+      `k(Body *bodies)
+{
+    Body b = bodies[threadIdx.x]; //= global load 1 x 4 bytes
+    b.x += 1;
+    bodies[threadIdx.x] = b; //= global store 1 x 4 bytes
+}`,
+      'struct Body { float x, mass; };',
+    ));
+  it('what a branch has read is not read again behind it', () =>
+    checkLines(`k(const float *__restrict__ in, float *out, int n)
+{
+    float a = in[threadIdx.x]; //= global load 1 x 4 bytes
+    if (threadIdx.x < n)
+        out[threadIdx.x] = a;
+    out[threadIdx.x + 64] = in[threadIdx.x]; //= global store 1 x 4 bytes
+}`));
+  it('arguments of functions that are not known are still read', () =>
+    checkLines(`k(const float *in, float *out)
+{
+    out[threadIdx.x] = mystery(in[threadIdx.x]); //= global load 1 x 4 bytes, global store 1 x 4 bytes
+}`));
+});
+
+describe('lines of accesses', () => {
+  it('a record assigned over two lines is stored on the line of its value, a scalar on its own', () =>
+    checkLines(`k(const float4 *in, float4 *out, float *other)
+{
+    out[threadIdx.x] = //= none
+        in[threadIdx.x]; //= global load 1 x 16 bytes, global store 1 x 16 bytes
+    other[threadIdx.x] = //= global store 1 x 4 bytes
+        in[threadIdx.x].x + 1;
+}`));
+  it('what a returned reference refers to is accessed where the call stands', () =>
+    checkLines(
+      `k(Field f)
+{
+    f(threadIdx.x) = 1; //= global store 1 x 4 bytes
+}`,
+      'struct Field { float *data; __device__ float &operator()(int i) const { return data[i]; } };',
+    ));
+});
+
+describe('atomics on one address', () => {
+  it('one lane does it for the warp', () =>
+    checkLines(`k(int *count)
+{
+    __shared__ int last;
+    atomicAdd(count, 1); //= global atomic 1 x 4 bytes
+    atomicMax(&last, (int)threadIdx.x); //= shared atomic 1 x 4 bytes
+}`));
+  it('a float in shared memory is a loop of loads and swaps', () =>
+    checkLines(`k(float *out)
+{
+    __shared__ float sums[32];
+    atomicAdd(&sums[threadIdx.x], 1.0f); //= shared atomic 1 x 4 bytes, shared load 1 x 4 bytes
+}`));
+});
+
+describe('loops of unknown length run in fours', () => {
+  it('neighbours of four iterations merge, the rest comes behind', () =>
+    checkLines(`k(float *out, int n)
+{
+    __shared__ float s[64];
+    s[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    float sum = 0;
+    for (int j = 0; j < n; j++)
+        sum += s[j]; //= shared load 4 x 16 bytes
+    out[threadIdx.x] = sum;
+}`));
+});

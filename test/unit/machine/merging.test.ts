@@ -1,0 +1,120 @@
+import { checkLines } from './check-lines';
+
+const shared = (body: string, declaration = '__shared__ float s[1024];') =>
+  checkLines(`k(const float *in, float *out)
+{
+    ${declaration}
+    int i = threadIdx.x;
+    s[i] = in[i];
+    __syncthreads();
+    ${body}
+}`);
+
+describe('merging of neighbours', () => {
+  it('four words on 16 bytes are one load, on the line of the first', () =>
+    shared(`float a = s[4 * i + 2]; //= shared load 1 x 16 bytes
+    float b = s[4 * i]; //= none
+    float c = s[4 * i + 3] + s[4 * i + 1];
+    out[i] = a + b + c;`));
+  it('three of four are enough for a load', () =>
+    shared(
+      'out[i] = s[4 * i + 1] + s[4 * i + 2] + s[4 * i + 3]; //= shared load 1 x 16 bytes, global store 1 x 4 bytes',
+    ));
+  it('two in the middle stay apart', () =>
+    shared(`float a = s[4 * i + 1]; //= shared load 1 x 4 bytes
+    out[i] = a + s[4 * i + 2]; //= shared load 1 x 4 bytes, global store 1 x 4 bytes`));
+  it('a pair on 8 bytes', () =>
+    shared(`float a = s[2 * i]; //= shared load 1 x 8 bytes
+    out[i] = a * s[2 * i + 1];`));
+  it('no alignment, no merging', () =>
+    shared(`float a = s[i]; //= shared load 1 x 4 bytes
+    out[i] = a * s[i + 1];`));
+  it('a row of 33 words is not aligned, one of 34 to 8 bytes', () => {
+    shared(
+      'float a = e[i][0] + e[i][1]; out[i] = a; //= shared load 2 x 4 bytes, global store 1 x 4 bytes',
+      '__shared__ float s[1024]; __shared__ float e[32][33];',
+    );
+    shared(
+      'float a = e[i][0]; out[i] = a + e[i][1]; //= shared load 1 x 8 bytes, global store 1 x 4 bytes',
+      '__shared__ float s[1024]; __shared__ float e[32][34];',
+    );
+  });
+  it('the place of the array in shared memory counts: behind two words 8 bytes, behind three 4', () => {
+    shared(
+      'float a = s[2 * i]; out[i] = a + s[2 * i + 1] + e[0]; //= shared load 1 x 8 bytes, shared load 1 x 4 bytes, global store 1 x 4 bytes',
+      '__shared__ float e[2]; __shared__ float s[1024];',
+    );
+  });
+  it('stores need all bytes and stand on the line of the last', () =>
+    shared(`float *r = s + 4 * i;
+    r[3] = in[i + 1]; //= global load 1 x 4 bytes
+    r[2] = in[i + 2];
+    r[1] = in[i + 3];
+    r[0] = in[i + 4]; //= global load 1 x 4 bytes, shared store 1 x 16 bytes
+    __syncthreads();
+    out[i] = s[i];`));
+  it('a shared store between loads keeps them apart, to another array too', () =>
+    shared(
+      `float a = s[2 * i]; //= shared load 1 x 4 bytes
+    e[i] = a;
+    float b = s[2 * i + 1]; //= shared load 1 x 4 bytes
+    out[i] = a + b + e[31 - i];`,
+      '__shared__ float s[1024]; __shared__ float e[64];',
+    ));
+  it('bytes merge only where the array is declared with an alignment', () => {
+    shared(
+      'int t = s[4 * i] + s[4 * i + 1] + s[4 * i + 2] + s[4 * i + 3]; out[i] = t; //= global store 1 x 4 bytes, shared load 4 x 1 bytes',
+      '__shared__ unsigned char s[1024];',
+    );
+    shared(
+      'int t = s[4 * i] + s[4 * i + 1] + s[4 * i + 2] + s[4 * i + 3]; out[i] = t; //= global store 1 x 4 bytes, shared load 1 x 4 bytes',
+      '__shared__ __align__(4) unsigned char s[1024];',
+    );
+  });
+  it('goes by bytes, not by type', () =>
+    checkLines(
+      `k(const float *in, int *out)
+{
+    __shared__ Best best[32];
+    Best mine = {in[threadIdx.x], (int)threadIdx.x};
+    best[threadIdx.x] = mine; //= shared store 1 x 8 bytes
+    __syncthreads();
+    Best other = best[threadIdx.x ^ 1]; //= shared load 1 x 8 bytes
+    out[threadIdx.x] = other.value > 0 ? other.index : 0;
+}`,
+      'struct Best { float value; int index; };',
+    ));
+  it('pointers to floats promise 4 bytes, to float2 8', () => {
+    checkLines(
+      `k(const float *in, float *out)
+{
+    out[threadIdx.x] = in[2 * threadIdx.x] + in[2 * threadIdx.x + 1]; //= global load 2 x 4 bytes, global store 1 x 4 bytes
+}`,
+    );
+    checkLines(`k(const float2 *in, float *out)
+{
+    float a = in[threadIdx.x].x; //= global load 1 x 8 bytes
+    if (a < 0) a = -a;
+    out[threadIdx.x] = a + in[threadIdx.x].y;
+}`);
+  });
+});
+
+describe('vector loads of which a part is needed', () => {
+  const vector = (members: string, expected: string) =>
+    checkLines(`k(const float4 *in, float *out)
+{
+    float4 v = in[threadIdx.x]; //= ${expected}
+    out[threadIdx.x] = ${members};
+}`);
+  it('one member', () => vector('v.z', 'global load 1 x 4 bytes'));
+  it('a half', () => vector('v.z + v.w', 'global load 1 x 8 bytes'));
+  it('two that are no half', () => vector('v.y + v.z', 'global load 2 x 4 bytes'));
+  it('three', () => vector('v.x + v.y + v.w', 'global load 1 x 16 bytes'));
+  it('bytes: the word that covers them', () =>
+    checkLines(`k(const uchar4 *in, int *out)
+{
+    uchar4 v = in[threadIdx.x]; //= global load 1 x 4 bytes
+    out[threadIdx.x] = v.x + v.z;
+}`));
+});
