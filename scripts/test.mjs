@@ -69,6 +69,7 @@ const stages = [
   ['lint', () => whole(bin('biome'), 'check', '.')],
   ['types', () => whole('npm', 'run', '--silent', 'typecheck')],
   ['unit', unit],
+  ['accuracy', () => whole(process.execPath, '--import', 'tsx', 'scripts/accuracy.ts', '--check')],
   ['grammar', () => whole('npm', 'run', '--silent', 'test:grammar')],
   ['integration', () => hosted('integration', 'test/host/run-integration.ts')],
   ['package', () => whole(process.execPath, 'scripts/package.mjs')],
