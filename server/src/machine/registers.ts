@@ -1,80 +1,52 @@
 /**
- * An estimate of the registers a thread needs, for when no compiler is at hand: the most values that live at once, with
- * 64-bit ones counted twice. It is an estimate and always shown as a range.
+ * An estimate of the registers a thread needs, for when no compiler is at hand; always shown as a range. How it was
+ * found and how far it is off: docs/registers.md, measured by scripts/register-accuracy.ts.
  */
-import { controlFlow } from '../program/control-flow';
-import { readsOf, writesOf } from '../program/operands';
-import { bytesOf, type Program, type Register } from '../program/program';
+import type { Limits } from '../hardware/capabilities';
+import type { Program } from '../program/program';
+import { type Pressure, registerPressure } from './register-pressure';
 
-/** Registers that every kernel has besides its values: addresses of parameters, scratch, the stack pointer. */
-const OVERHEAD = 8;
-/** Shares by which the compiler's count typically differs. */
+/** What every kernel has besides its values: the stack pointer, scratch of the scheduler, gaps before aligned pairs. */
+const OVERHEAD = 7;
+/** Shares by which the compiler's count differs: four of five kernels lie within on 8.0 to 12.0, 73 % on 7.5. */
 const BELOW = 0.75;
 const ABOVE = 1.35;
+/** Registers are handed out to pairs where 64-bit values are about, which is nearly everywhere. */
+const PAIR = 2;
 
 export interface RegisterEstimate {
   readonly registers: number;
   readonly range: readonly [number, number];
 }
 
-export function estimateRegisters(program: Program, most: number): RegisterEstimate {
-  const live = mostLive(program);
-  const clamp = (n: number) => Math.max(8, Math.min(most, Math.round(n)));
-  const registers = clamp(live + OVERHEAD);
-  return { registers, range: [clamp(registers * BELOW), clamp(registers * ABOVE)] };
+/** Positions move with every edit, the blocks stay: what was found of them is kept. */
+const known = new WeakMap<Program['blocks'], Pressure>();
+
+function pressureOf(program: Program): Pressure {
+  let pressure = known.get(program.blocks);
+  if (pressure === undefined) known.set(program.blocks, (pressure = registerPressure(program)));
+  return pressure;
 }
 
-/** Weight of a register: predicates, constants and parameters (in the constant bank) take none. */
-function weights(program: Program): Uint8Array {
-  return Uint8Array.from(program.registers, (r) =>
-    r.type === 'pred' || r.role === 'constant' || r.role === 'input' ? 0 : bytesOf[r.type] === 8 ? 2 : 1,
-  );
+/**
+ * Registers at which every warp the multiprocessor may hold still fits: 32 on 8.0 and 9.0, 40 on 8.6 and 12.0, 64 on 7.5.
+ * The compiler overlaps loads up to here, and goes beyond only when it has to.
+ */
+export function registersAtFullOccupancy(limits: Limits): number {
+  const threads = limits.warpsPerSm * 32;
+  const perWarp = Math.floor((limits.registersPerSm / threads) * 32);
+  return Math.floor(perWarp / limits.registerGranularity) * (limits.registerGranularity / 32);
 }
 
-function mostLive(program: Program): number {
-  const flow = controlFlow(program);
-  const weight = weights(program);
-  const liveIn = program.blocks.map(() => new Set<Register>());
-  for (let changed = true, rounds = 0; changed && rounds < 12; rounds++) {
-    changed = false;
-    for (let i = flow.order.length - 1; i >= 0; i--) {
-      const block = flow.order[i];
-      const before = liveIn[block].size;
-      walk(program, flow.successors[block], block, liveIn, weight, liveIn[block]);
-      if (liveIn[block].size !== before) changed = true;
-    }
-  }
-  return Math.max(
-    0,
-    ...flow.order.map((block) => walk(program, flow.successors[block], block, liveIn, weight, undefined)),
-  );
-}
-
-/** Goes backwards through a block; gives the largest sum of weights, and puts what lives at its start into `into`. */
-function walk(
+/** The likely count, and the range in which most kernels lie. `bound`: the most that launch bounds allow. */
+export function estimateRegisters(
   program: Program,
-  successors: readonly number[],
-  block: number,
-  liveIn: readonly Set<Register>[],
-  weight: Uint8Array,
-  into: Set<Register> | undefined,
-): number {
-  const live = new Set<Register>();
-  for (const next of successors) for (const r of liveIn[next]) live.add(r);
-  let sum = 0;
-  for (const r of live) sum += weight[r];
-  let most = sum;
-  const { instructions } = program.blocks[block];
-  for (let k = instructions.length - 1; k >= 0; k--) {
-    for (const r of writesOf(instructions[k])) if (live.delete(r)) sum -= weight[r];
-    for (const r of readsOf(instructions[k])) {
-      if (weight[r] > 0 && !live.has(r)) {
-        live.add(r);
-        sum += weight[r];
-      }
-    }
-    if (sum > most) most = sum;
-  }
-  if (into) for (const r of live) into.add(r);
-  return most;
+  limits: Limits,
+  bound = limits.registersPerThread,
+): RegisterEstimate {
+  const { least, eager } = pressureOf(program);
+  const wanted = Math.min(eager + OVERHEAD, registersAtFullOccupancy(limits));
+  const found = PAIR * Math.ceil(Math.max(least + OVERHEAD, wanted) / PAIR);
+  const clamp = (n: number) => Math.max(8, Math.min(bound, limits.registersPerThread, Math.round(n)));
+  return { registers: clamp(found), range: [clamp(found * BELOW), clamp(found * ABOVE)] };
 }

@@ -32,7 +32,7 @@ export function occupancyReport(
   const threads = plan.block[0] * plan.block[1] * plan.block[2];
   if (!row || !(threads > 0)) return null;
   const staticBytes = staticSharedBytes(program);
-  const estimate = estimateRegisters(program, row.limits.registersPerThread);
+  const estimate = estimateRegisters(program, row.limits);
   const bound = bounds ? registerBound(row, bounds.maxThreads, bounds.minBlocks ?? 1) : undefined;
   const given = options.registersPerThread;
   const registers = given ?? (bound !== undefined ? Math.min(bound, estimate.registers) : estimate.registers);

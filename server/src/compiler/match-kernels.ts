@@ -1,0 +1,33 @@
+/** Which of the compiled kernels a kernel of the source is: by its name and its template arguments. */
+import { demangle } from '../ptx/demangle';
+import type { KernelResources } from './resources';
+
+/** Spelled as the lowering spells a template argument: numbers plainly, truth values as numbers, no namespaces. */
+export function comparableArgument(argument: string): string {
+  const plain = argument
+    .replace(/\b\w+::/g, '')
+    .replace(/\s+/g, ' ')
+    .trim();
+  if (plain === 'true') return '1';
+  if (plain === 'false') return '0';
+  return plain.replace(/^\(\w[\w ]*\)/, '').replace(/^(-?\d+)[uUlL]+$/, '$1');
+}
+
+/**
+ * The compiled kernel of this name with these template arguments (as `argumentKey` spells them). A kernel that was
+ * compiled once is it even when the arguments are spelled in another way; undefined when several might be meant.
+ */
+export function matchKernel<K extends Pick<KernelResources, 'mangled'>>(
+  compiled: readonly K[],
+  name: string,
+  templateArguments: readonly string[],
+): K | undefined {
+  const named = compiled.filter(({ mangled }) => (demangle(mangled)?.name ?? mangled) === name);
+  if (named.length <= 1) return named[0];
+  const wanted = templateArguments.map(comparableArgument).join(';');
+  const equal = named.filter(({ mangled }) => {
+    const its = demangle(mangled)?.templateArguments ?? [];
+    return its.map(comparableArgument).join(';') === wanted;
+  });
+  return equal.length === 1 ? equal[0] : undefined;
+}

@@ -1,0 +1,279 @@
+/** The most registers that live at once: as the source orders the work, and with the loads as early as they may be. */
+import { type ControlFlow, controlFlow } from '../program/control-flow';
+import { readsOf, writesOf } from '../program/operands';
+import type { Instruction, Program, Register } from '../program/program';
+import { type RegisterValues, registerValues } from './register-values';
+
+export interface Pressure {
+  /** In the order of the program: what cannot be done without. */
+  readonly least: number;
+  /** With loads hoisted within their block, and loops of unknown length unrolled. */
+  readonly eager: number;
+}
+
+/** Copies the compiler makes of the body of a loop whose length is not known. */
+const UNROLL = 4;
+/** A body without branches is copied by four again when it becomes machine code. */
+const UNROLL_STRAIGHT = 16;
+/** Registers that loads under way take at most, where there is room for more. */
+const MOST_IN_FLIGHT = 18;
+/** Instructions of a body that is unrolled. */
+const UNROLLED_BODY = 120;
+
+export function registerPressure(program: Program): Pressure {
+  const values = registerValues(program);
+  const flow = controlFlow(program);
+  const liveIn = liveness(program, flow, values);
+  const extra = inFlight(program, flow, values);
+  let least = 0;
+  let eager = 0;
+  for (const block of flow.order) {
+    const out = liveOut(flow, block, liveIn);
+    const plain = pressureOf(program.blocks[block].instructions, out, values);
+    least = Math.max(least, plain);
+    eager = Math.max(eager, plain, plain + extra[block]);
+  }
+  for (const region of regions(program, flow)) {
+    const last = region[region.length - 1];
+    const instructions = region.flatMap((block) => program.blocks[block].instructions);
+    const early = pressureOf(loadsFirst(program, instructions), liveOut(flow, last, liveIn), values);
+    eager = Math.max(eager, early, early + extra[last]);
+  }
+  return { least, eager: Math.min(eager, least + MOST_IN_FLIGHT) };
+}
+
+/** Instructions of a block behind a branch that are predicated rather than branched to. */
+const PREDICATED = 24;
+
+/** Blocks that are scheduled together: a block and what follows in the same loop, as long as branches are predicated. */
+function regions(program: Program, flow: ControlFlow): number[][] {
+  const found: number[][] = [];
+  let current: number[] = [];
+  for (const block of flow.order) {
+    const previous = current[current.length - 1];
+    const isShort = program.blocks[block].instructions.length <= PREDICATED;
+    const isJoin = flow.predecessors[block].length > 1;
+    const isHeader = flow.loopAtHeader[block] >= 0;
+    const continues =
+      previous !== undefined && !isHeader && flow.loopOf[block] === flow.loopOf[previous] && (isShort || isJoin);
+    if (continues) current.push(block);
+    else {
+      current = [block];
+      found.push(current);
+    }
+  }
+  return found;
+}
+
+function liveOut(flow: ControlFlow, block: number, liveIn: readonly ReadonlySet<Register>[]): Set<Register> {
+  const live = new Set<Register>();
+  for (const next of flow.successors[block]) for (const r of liveIn[next]) live.add(r);
+  return live;
+}
+
+const ROUNDS = 12;
+
+function liveness(program: Program, flow: ControlFlow, values: RegisterValues): Set<Register>[] {
+  const liveIn = program.blocks.map(() => new Set<Register>());
+  for (let changed = true, rounds = 0; changed && rounds < ROUNDS; rounds++) {
+    changed = false;
+    for (let k = flow.order.length - 1; k >= 0; k--) {
+      const block = flow.order[k];
+      const live = liveOut(flow, block, liveIn);
+      const { instructions } = program.blocks[block];
+      for (let i = instructions.length - 1; i >= 0; i--) step(instructions[i], live, values);
+      if (live.size === liveIn[block].size) continue;
+      liveIn[block] = live;
+      changed = true;
+    }
+  }
+  return liveIn;
+}
+
+/** One instruction backwards. */
+function step(instruction: Instruction, live: Set<Register>, { root }: RegisterValues): void {
+  const writes = writesOf(instruction);
+  if (writes.length > 0 && writes.every((r) => root[r] !== r)) return;
+  for (const r of writes) live.delete(r);
+  for (const r of readsOf(instruction)) if (root[r] >= 0) live.add(root[r]);
+}
+
+function pressureOf(instructions: readonly Instruction[], out: ReadonlySet<Register>, values: RegisterValues): number {
+  const { root, weight } = values;
+  const live = new Set(out);
+  let sum = 0;
+  for (const r of live) sum += weight[r];
+  let most = sum;
+  for (let k = instructions.length - 1; k >= 0; k--) {
+    const i = instructions[k];
+    const writes = writesOf(i);
+    if (writes.length > 0 && writes.every((r) => root[r] !== r)) continue;
+    // What nobody reads is written all the same.
+    for (const r of writes) {
+      if (live.delete(r)) sum -= weight[r];
+      else if (root[r] === r) most = Math.max(most, sum + weight[r]);
+    }
+    for (const r of readsOf(i)) {
+      const needed = root[r];
+      if (needed < 0 || live.has(needed)) continue;
+      live.add(needed);
+      sum += weight[needed];
+    }
+    most = Math.max(most, sum + scratch(i));
+  }
+  return most;
+}
+
+/** Registers that the machine code of an operation needs besides operands and result. */
+function scratch(i: Instruction): number {
+  if (i.op === 'binary' && (i.fn === 'div' || i.fn === 'rem')) return i.type === 'f64' ? 8 : i.type === 'f32' ? 3 : 4;
+  // Fragments of matrices have no values here: two operands and the sum of a 16 × 16 product.
+  if (i.op === 'work' && i.unit === 'tensor') return 24;
+  return 0;
+}
+
+/** Loads whose addresses are made before the first of them starts. */
+const TOGETHER = 4;
+
+/** The instructions of a block in the order that starts every load as early as its operands and memory order allow. */
+function loadsFirst(program: Program, instructions: readonly Instruction[]): readonly Instruction[] {
+  if (!instructions.some((i) => i.op === 'load')) return instructions;
+  const needs = dependences(program, instructions);
+  const done = new Uint8Array(instructions.length);
+  const order: Instruction[] = [];
+  const emit = (start: number): void => {
+    const path = [start];
+    while (path.length > 0) {
+      const k = path[path.length - 1];
+      const open = done[k] ? [] : needs[k].filter((n) => !done[n]);
+      if (open.length > 0) {
+        path.push(...open);
+        continue;
+      }
+      path.pop();
+      if (done[k]) continue;
+      done[k] = 1;
+      order.push(instructions[k]);
+    }
+  };
+  const loads = instructions.flatMap((i, k) => (i.op === 'load' ? [k] : []));
+  for (let first = 0; first < loads.length; first += TOGETHER) {
+    const group = loads.slice(first, first + TOGETHER);
+    for (const k of group) for (const n of needs[k]) emit(n);
+    for (const k of group) emit(k);
+  }
+  instructions.forEach((_, k) => {
+    emit(k);
+  });
+  return order;
+}
+
+/** By instruction: earlier ones of the block that have to stand before it. */
+function dependences(program: Program, instructions: readonly Instruction[]): number[][] {
+  const lastWrite = new Map<Register, number>();
+  const readers = new Map<Register, number[]>();
+  let fence = -1;
+  let sinceFence: number[] = [];
+  const writers = new Map<string, number>();
+  const loaders = new Map<string, number[]>();
+  return instructions.map((i, k) => {
+    const needs: number[] = [];
+    const need = (n: number | undefined) => {
+      if (n !== undefined && n >= 0) needs.push(n);
+    };
+    for (const r of readsOf(i)) {
+      need(lastWrite.get(r));
+      const list = readers.get(r);
+      if (list) list.push(k);
+      else readers.set(r, [k]);
+    }
+    for (const r of writesOf(i)) {
+      need(lastWrite.get(r));
+      needs.push(...(readers.get(r) ?? []));
+      lastWrite.set(r, k);
+      readers.set(r, []);
+    }
+    if (i.op === 'barrier' || i.op === 'atomic' || i.op === 'lane' || i.op === 'asyncCopy' || i.op === 'matrix') {
+      needs.push(...sinceFence);
+      need(fence);
+      fence = k;
+      sinceFence = [];
+    } else if (i.op === 'load' || i.op === 'store') {
+      need(fence);
+      sinceFence.push(k);
+      const site = program.accesses[i.access];
+      const { space } = site;
+      const place = space === 'shared' && site.object !== undefined ? `shared ${site.object}` : space;
+      if (i.op === 'store') {
+        need(writers.get(place));
+        needs.push(...(loaders.get(place) ?? []));
+        writers.set(place, k);
+        loaders.set(place, []);
+      } else {
+        if (!site.readOnly) need(writers.get(place));
+        loaders.set(place, [...(loaders.get(place) ?? []), k]);
+      }
+    }
+    return needs;
+  });
+}
+
+/** By block: registers more when its loop is unrolled and the loads of the copies are under way together. */
+function inFlight(program: Program, flow: ControlFlow, { weight }: RegisterValues): Float64Array {
+  const extra = new Float64Array(program.blocks.length);
+  for (const loop of flow.loops) {
+    if (flow.loops.some((inner) => inner.parent === loop.index)) continue;
+    const body = flow.order.filter((block) => loop.contains[block] !== 0);
+    const instructions = body.flatMap((block) => program.blocks[block].instructions);
+    const isKept = instructions.some((i) => unrollStoppers.has(i.op));
+    if (isKept || instructions.length > UNROLLED_BODY || loop.exitBranches.length > 1) continue;
+    if (!hasConstantStep(program, instructions)) continue;
+    const stored = new Set(instructions.flatMap((i) => (i.op === 'store' ? [program.accesses[i.access].space] : [])));
+    let loaded = 0;
+    for (const i of instructions) {
+      if (i.op !== 'load') continue;
+      const site = program.accesses[i.access];
+      if (stored.has(site.space) && !site.readOnly) continue;
+      // A value, and half an address: every second one is an immediate offset from another.
+      for (const r of i.dst) loaded += weight[r];
+      if (site.space === 'global') loaded += 1;
+    }
+    const copies = body.length <= 2 ? UNROLL_STRAIGHT : UNROLL;
+    for (const block of body) extra[block] = Math.min((copies - 1) * loaded, MOST_IN_FLIGHT);
+  }
+  return extra;
+}
+
+const unrollStoppers = new Set<Instruction['op']>(['barrier', 'lane', 'asyncCopy', 'matrix']);
+
+/** Whether some variable of the loop grows by a constant: only then is the number of passes known before it starts. */
+function hasConstantStep(program: Program, body: readonly Instruction[]): boolean {
+  const made = new Map<Register, Instruction>();
+  const writes = new Map<Register, number>();
+  for (const i of body)
+    for (const r of writesOf(i)) {
+      made.set(r, i);
+      writes.set(r, (writes.get(r) ?? 0) + 1);
+    }
+  const constant = (r: Register) => program.registers[r].role === 'constant';
+  for (const [variable, count] of writes) {
+    if (count !== 1 || program.registers[variable].role !== 'variable') continue;
+    let at: Register = variable;
+    let steps = 0;
+    for (let hops = 0; hops < 8; hops++) {
+      const i = made.get(at);
+      if (!i) break;
+      if ((i.op === 'unary' && i.fn === 'mov') || i.op === 'convert') at = i.a;
+      else if (i.op === 'binary' && (i.fn === 'add' || i.fn === 'sub') && constant(i.b)) {
+        at = i.a;
+        steps++;
+      } else if (i.op === 'binary' && i.fn === 'add' && constant(i.a)) {
+        at = i.b;
+        steps++;
+      } else break;
+      if (at === variable) break;
+    }
+    if (at === variable && steps > 0) return true;
+  }
+  return false;
+}

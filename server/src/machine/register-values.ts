@@ -1,0 +1,131 @@
+/**
+ * Which values of a program take registers of a thread, and how many: what the compiler folds into addresses, operands
+ * from the constant bank and predicates takes none.
+ */
+import { writesOf } from '../program/operands';
+import { bytesOf, type Instruction, type Program, type Register, type ScalarType } from '../program/program';
+
+export interface RegisterValues {
+  /** By register: 32-bit registers it takes, 0 for none. */
+  readonly weight: Float64Array;
+  /** By register: the register that has to live in its place (itself, or what it is computed from on use), -1 for none. */
+  readonly root: Int32Array;
+}
+
+const integers = new Set(['i8', 'u8', 'i16', 'u16', 'i32', 'u32', 'i64', 'u64']);
+
+/** Operations whose result is made again at each use, at no cost, when only one operand needs a register. */
+function isFolded(i: Instruction): boolean {
+  switch (i.op) {
+    case 'unary':
+      return i.fn === 'mov' || i.fn === 'bitcast';
+    case 'convert':
+      return integers.has(i.from) && integers.has(i.type);
+    case 'binary':
+      return integers.has(i.type) && (i.fn === 'add' || i.fn === 'sub' || i.fn === 'mul' || i.fn === 'shl');
+    default:
+      return false;
+  }
+}
+
+function operandsOf(i: Instruction): readonly Register[] {
+  if (i.op === 'unary' || i.op === 'convert') return [i.a];
+  return i.op === 'binary' ? [i.a, i.b] : [];
+}
+
+/** Definitions of every register: the instruction where there is one only. */
+function definitions(program: Program): (Instruction | 'several' | undefined)[] {
+  const found: (Instruction | 'several' | undefined)[] = program.registers.map(() => undefined);
+  for (const { instructions } of program.blocks)
+    for (const i of instructions) for (const r of writesOf(i)) found[r] = found[r] === undefined ? i : 'several';
+  return found;
+}
+
+/** 64-bit values that are pointers into global memory or come from 64-bit data: they need two registers. */
+type Width = 'none' | 'narrow' | 'wide';
+
+export function registerValues(program: Program): RegisterValues {
+  const count = program.registers.length;
+  const weight = new Float64Array(count);
+  const root = Int32Array.from({ length: count }, (_, r) => r);
+  const defined = definitions(program);
+  const width: Width[] = program.registers.map(() => 'none');
+  for (const { register, source } of program.inputs) {
+    if (source.kind === 'object')
+      width[register] = program.objects[source.object]?.space === 'global' ? 'wide' : 'narrow';
+    else if (source.kind === 'parameter' && bytesOf[program.registers[register].type] === 8) width[register] = 'wide';
+    else if (source.kind === 'threadIdx' || source.kind === 'laneId') weight[register] = 1;
+  }
+  const widthOf = widths(program, width);
+  for (let r = 0; r < count; r++) {
+    const { role, type } = program.registers[r];
+    if (role === 'input' || role === 'constant') {
+      if (weight[r] === 0) root[r] = -1;
+      continue;
+    }
+    if (type === 'pred') {
+      root[r] = -1;
+      continue;
+    }
+    weight[r] = weightOf(type, widthOf[r]);
+  }
+  fold(program, defined, widthOf, root, weight);
+  return { weight, root };
+}
+
+/** Two halves share a register; indices that were widened to 64 bits stay in one. */
+function weightOf(type: ScalarType, width: Width): number {
+  if (type === 'f16' || type === 'bf16') return 0.5;
+  if (bytesOf[type] < 8) return 1;
+  return type === 'f64' || width === 'wide' ? 2 : 1;
+}
+
+/** A fixed point over moves and sums: a value is wide when an operand is, or when memory or a caller gave 64 bits. */
+function widths(program: Program, start: readonly Width[]): Width[] {
+  const width = [...start];
+  const is64 = (r: Register) => bytesOf[program.registers[r].type] === 8;
+  for (let changed = true, rounds = 0; changed && rounds < 20; rounds++) {
+    changed = false;
+    for (const { instructions } of program.blocks) {
+      for (const i of instructions) {
+        for (const r of writesOf(i)) {
+          if (!is64(r) || width[r] === 'wide') continue;
+          const operands = i.op === 'select' ? [i.a, i.b] : operandsOf(i);
+          const isSource = i.op === 'load' || i.op === 'atomic' || i.op === 'unknown';
+          if (isSource || operands.some((o) => is64(o) && width[o] === 'wide')) {
+            width[r] = 'wide';
+            changed = true;
+          }
+        }
+      }
+    }
+  }
+  return width;
+}
+
+function fold(
+  program: Program,
+  defined: readonly (Instruction | 'several' | undefined)[],
+  width: readonly Width[],
+  root: Int32Array,
+  weight: Float64Array,
+): void {
+  for (const { instructions } of program.blocks) {
+    for (const i of instructions) {
+      if (!isFolded(i)) continue;
+      const [dst] = writesOf(i);
+      if (defined[dst] !== i || root[dst] < 0) continue;
+      const operands = operandsOf(i);
+      if (operands.some((o) => program.registers[o].role === 'variable' && defined[o] === 'several')) continue;
+      const roots = [...new Set(operands.map((o) => root[o]).filter((o) => o >= 0))];
+      if (roots.length === 0) {
+        root[dst] = -1;
+        continue;
+      }
+      if (roots.length > 1) continue;
+      // A pointer plus an index is an address in two registers of its own.
+      if (width[dst] === 'wide' && i.op === 'binary' && weight[roots[0]] < weight[dst]) continue;
+      root[dst] = roots[0];
+    }
+  }
+}
