@@ -6,7 +6,7 @@ import { convertValue } from '../conversions';
 import { store } from '../operators';
 import { rvalue } from '../places';
 import type { Type } from '../types';
-import { types } from '../types';
+import { scalarOf, types, withoutReference } from '../types';
 import { unknownValue, type Value } from '../values';
 import { asyncFunctions } from './async-copy';
 import { atomicFunctions } from './atomics';
@@ -157,7 +157,10 @@ export function callBuiltin(
   if (!value) return unknownCall(ctx, node, args, otherwise);
   // what the arguments were loaded from is needed, though the result is not computed here
   if (value.kind === 'unknown' || (value.kind === 'scalar' && ctx.builder.isUnknown(value.register)))
-    useValues(ctx, args);
+    useValues(
+      ctx,
+      args.map((a, i) => (a.kind === 'place' && scalarOf(withoutReference(a.type)) ? call.value(i) : a)),
+    );
   return value;
 }
 
