@@ -57,6 +57,8 @@ export class Contents {
   /** A value that is known was stored since the last clearing. */
   holdsKnown = false;
   private everWritten = false;
+  /** Nothing was stored since everything became unknown. */
+  private poisoned = false;
 
   /** @param copies 1, or the lanes of a block where every lane has its own copy */
   constructor(
@@ -72,11 +74,14 @@ export class Contents {
   clear(): void {
     if (this.everWritten) this.tags.fill(NOTHING);
     this.everWritten = false;
+    this.poisoned = false;
     this.holdsKnown = false;
   }
 
   /** Everything becomes unknown, as after a store to an unknown address. */
   poison(reason: number): void {
+    if (this.poisoned) return;
+    this.poisoned = true;
     this.everWritten = true;
     this.holdsKnown = false;
     this.tags.fill(NOT_KNOWN);
@@ -107,7 +112,10 @@ export class Contents {
     this.tags[slot] = tag;
     this.values[slot] = value ?? reason;
     this.everWritten = true;
-    if (value !== undefined) this.holdsKnown = true;
+    if (value !== undefined) {
+      this.holdsKnown = true;
+      this.poisoned = false;
+    }
   }
 
   /** Frees bytes for a value: what overlapped it is lost. */

@@ -1,11 +1,12 @@
 /** Calls: overloads are chosen, templates deduced, bodies inlined; builtin functions go to their tables. */
+
 import type * as ast from '../parse/ast';
 import { callBuiltin } from './builtins/functions';
 import { construct } from './construct';
 import { type Context, type Frame, forgetSince, placeOf, skip } from './context';
 import { convertValue } from './conversions';
 import { expression } from './expressions';
-import { mergeKnown } from './flow';
+import { KnownValues } from './known-values';
 import { lookupIn, lookupName } from './lookup';
 import { readStorage, rvalue, writeStorage } from './places';
 import { findMethods, recordOf } from './records';
@@ -375,7 +376,7 @@ export function inlineBody(
   b.jump(exitBlock);
   b.leaveRegion();
   b.use(exitBlock);
-  ctx.known = mergeKnown(frame.known);
+  ctx.known = KnownValues.merged(frame.known);
   if (frame.storage) return readStorage(ctx, frame.storage);
   return frame.value ?? { kind: 'void', type: types.void };
 }
@@ -408,7 +409,7 @@ export function returnValue(ctx: Context, node: ast.ReturnStatement): void {
     frame.storage ??= allocateStorage(ctx, unqualified(value.type), 'result');
     writeStorage(ctx, frame.storage, value, node);
   } else if (value && frame.value === undefined) frame.value = value;
-  if (ctx.builder.reachable) frame.known.push(new Map(ctx.known));
+  if (ctx.builder.reachable) frame.known.push(ctx.known.fork());
   ctx.builder.jump(frame.exitBlock);
 }
 

@@ -2,6 +2,7 @@ import type { FunctionDeclaration, Node } from '../parse/ast';
 import type { TokenStream } from '../preprocess/token';
 import { ProgramBuilder } from '../program/builder';
 import type { Register, SourcePlace } from '../program/program';
+import { KnownValues } from './known-values';
 import type { Scope } from './scope';
 import type { TemplateValue, Type } from './types';
 import type { LocalDeclaration, RegisterTarget, Storage, Value } from './values';
@@ -13,9 +14,6 @@ export interface JumpTarget {
   readonly onBreak: KnownValues[];
   readonly onContinue: KnownValues[];
 }
-
-/** Values of variables where they are known to equal a stable register (flow-sensitive). */
-export type KnownValues = Map<Register, Register>;
 
 /** The function being inlined. */
 export interface Frame {
@@ -45,7 +43,7 @@ export const defaultBudget: LoweringBudget = {
   callDepth: 40,
   templateDepth: 64,
   unrolledIterations: 1024,
-  steps: 1_500_000,
+  steps: 500_000,
 };
 
 /** Facts about one translation unit that all its kernels share. */
@@ -107,7 +105,7 @@ export function createContext(
       labels: new Map(),
     },
     scope: unit.scope,
-    known: new Map(),
+    known: new KnownValues(),
     call: undefined,
     callPath: '',
     callDepth: 0,
@@ -140,7 +138,7 @@ export function step(ctx: Context): boolean {
 
 /** Variables made since `first` are out of reach: what is known of them is dropped, so that copies stay small. */
 export function forgetSince(ctx: Context, first: Register): void {
-  for (const variable of ctx.known.keys()) if (variable >= first) ctx.known.delete(variable);
+  ctx.known.forgetSince(first);
 }
 
 /** Notes a construct that was not understood; what depends on it becomes unknown, nothing else. */

@@ -587,7 +587,7 @@ function sizeofExpression(ctx: Context, node: ast.SizeofExpression): Value {
 /** The type of an operand that is not evaluated: what is emitted for it lands in a block that nothing reaches. */
 function unevaluatedType(ctx: Context, node: ast.Expression): Type {
   const saved = ctx.builder.currentBlock;
-  const known = new Map(ctx.known);
+  const known = ctx.known.fork();
   ctx.builder.use(ctx.builder.newBlock());
   ctx.builder.enterRegion();
   const type = expression(ctx, node).type;

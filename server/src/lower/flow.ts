@@ -1,20 +1,10 @@
 /** What is known of variables where paths meet, and what a loop may change. */
 import type * as ast from '../parse/ast';
 import type { Register } from '../program/program';
-import type { Context, KnownValues } from './context';
+import type { Context } from './context';
 import { lookupName } from './lookup';
 import type { Scope } from './scope';
 import type { Storage, Value } from './values';
-
-/** Values that all paths agree on. */
-export function mergeKnown(paths: readonly KnownValues[]): KnownValues {
-  const [first, ...rest] = paths;
-  const merged: KnownValues = new Map();
-  if (!first) return merged;
-  for (const [variable, value] of first)
-    if (rest.every((path) => path.get(variable) === value)) merged.set(variable, value);
-  return merged;
-}
 
 interface Assigned {
   readonly names: Set<string>;

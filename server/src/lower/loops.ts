@@ -1,9 +1,11 @@
 /** Loops: unrolled where the compiler would, otherwise a header, a body and a step. */
+
 import type * as ast from '../parse/ast';
 import type { Register } from '../program/program';
-import { type Context, type JumpTarget, type KnownValues, placeOf, skip } from './context';
+import { type Context, type JumpTarget, placeOf, skip } from './context';
 import { expression } from './expressions';
-import { forgetAssigned, mergeKnown } from './flow';
+import { forgetAssigned } from './flow';
+import { KnownValues } from './known-values';
 import { readRegister, rvalue, writeRegister } from './places';
 import { RUNTIME_FACTOR, type RuntimeTrips, runtimeTrips } from './runtime-unroll';
 import { conditionOf, statement, withScope } from './statements';
@@ -54,7 +56,7 @@ function unrolled(ctx: Context, node: ast.ForStatement, trips: number): void {
       if (b.reachable) target.onContinue.push(ctx.known);
       b.jump(next);
       b.use(next);
-      ctx.known = mergeKnown(target.onContinue);
+      ctx.known = KnownValues.merged(target.onContinue);
       if (target.onContinue.length === 0) b.exit();
     }
     if (node.increment) expression(ctx, node.increment);
@@ -63,7 +65,7 @@ function unrolled(ctx: Context, node: ast.ForStatement, trips: number): void {
   b.jump(breaks);
   b.use(breaks);
   if (ends.length === 0) b.exit();
-  ctx.known = mergeKnown(ends);
+  ctx.known = KnownValues.merged(ends);
 }
 
 /** Four iterations in one pass, and the rest before or behind them. */
@@ -119,7 +121,7 @@ function loop(ctx: Context, parts: LoopParts): void {
   b.jump(blocks.header);
   b.use(blocks.header);
   forgetAssigned(ctx, [parts.condition, parts.body, parts.increment]);
-  const entry = new Map(ctx.known);
+  const entry = ctx.known.fork();
   b.enterRegion();
   withScope(ctx, 'loop', () => {
     if (parts.condition) {
@@ -152,7 +154,7 @@ function iteration(ctx: Context, parts: LoopParts, exit: number): void {
     if (b.reachable) target.onContinue.push(ctx.known);
     b.jump(step);
     b.use(step);
-    ctx.known = mergeKnown(target.onContinue);
+    ctx.known = KnownValues.merged(target.onContinue);
     if (target.onContinue.length === 0) b.exit();
   }
   if (parts.increment) expression(ctx, parts.increment);
@@ -169,7 +171,7 @@ export function doStatement(ctx: Context, node: ast.DoStatement): void {
     return;
   }
   forgetAssigned(ctx, [node.condition, node.body]);
-  const entry = new Map(ctx.known);
+  const entry = ctx.known.fork();
   b.enterRegion();
   const target: JumpTarget = { breakBlock: blocks.exit, continueBlock: blocks.test, onBreak: [], onContinue: [] };
   ctx.frame.jumps.push(target);
@@ -178,7 +180,7 @@ export function doStatement(ctx: Context, node: ast.DoStatement): void {
   b.jump(blocks.test);
   b.leaveRegion();
   b.use(blocks.test);
-  ctx.known = new Map(entry);
+  ctx.known = entry.fork();
   b.enterRegion();
   const condition = conditionOf(ctx, node.condition);
   b.branch(condition, blocks.body, blocks.exit, {
@@ -203,7 +205,7 @@ function doOnce(ctx: Context, node: ast.DoStatement, blocks: { test: number; exi
   b.jump(blocks.exit);
   b.use(blocks.exit);
   if (ends.length === 0) b.exit();
-  ctx.known = mergeKnown(ends);
+  ctx.known = KnownValues.merged(ends);
 }
 
 const isNever = (node: ast.Expression): boolean => node.kind === 'integer' && node.value === 0n;

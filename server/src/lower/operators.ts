@@ -1,4 +1,5 @@
 /** Unary, binary, assignment and conditional operators. */
+
 import type * as ast from '../parse/ast';
 import { TokenFlag } from '../preprocess/token';
 import type { BinaryOp, CompareOp, ScalarType } from '../program/program';
@@ -7,7 +8,7 @@ import { callExpression } from './calls';
 import { type Context, demandMemory, placeOf, skip } from './context';
 import { convertRegister, convertValue, toPredicate } from './conversions';
 import { dereference, elementAt, expression, number } from './expressions';
-import { mergeKnown } from './flow';
+import { KnownValues } from './known-values';
 import { lookupName } from './lookup';
 import { addressOf, assign, reasonOf, rvalue, writeRegister } from './places';
 import { findMethods, recordOf } from './records';
@@ -366,13 +367,13 @@ function logical(ctx: Context, node: ast.BinaryExpression): Value {
   const more = b.newBlock();
   const join = b.newBlock();
   b.branch(left, isAnd ? more : join, isAnd ? join : more, { place: placeOf(ctx, node), kind: 'logical' });
-  const known = new Map(ctx.known);
+  const known = ctx.known.fork();
   b.use(more);
   b.enterRegion();
   writeRegister(ctx, result, toPredicate(ctx, rvalue(ctx, expression(ctx, node.right), node.right)));
   b.jump(join);
   b.leaveRegion();
-  ctx.known = mergeKnown([known, ctx.known]);
+  ctx.known = KnownValues.merged([known, ctx.known]);
   b.use(join);
   return { kind: 'scalar', type: types.bool, register: readResult(ctx, result) };
 }
@@ -430,9 +431,9 @@ function branchingConditional(ctx: Context, node: ast.ConditionalExpression, con
   const b = ctx.builder;
   const blocks = { then: b.newBlock(), else: b.newBlock(), join: b.newBlock() };
   b.branch(condition, blocks.then, blocks.else, { place: placeOf(ctx, node), kind: 'conditional' });
-  const before = new Map(ctx.known);
+  const before = ctx.known.fork();
   const side = (block: number, value: ast.Expression) => {
-    ctx.known = new Map(before);
+    ctx.known = before.fork();
     b.use(block);
     b.enterRegion();
     const result = rvalue(ctx, expression(ctx, value), value);
@@ -448,7 +449,7 @@ function branchingConditional(ctx: Context, node: ast.ConditionalExpression, con
 interface Side {
   readonly result: Value;
   readonly end: number;
-  readonly known: Map<number, number>;
+  readonly known: KnownValues;
 }
 
 /** Both sides write the same variables, which are read behind the join. */
@@ -480,7 +481,7 @@ function joinSides(ctx: Context, node: ast.ConditionalExpression, a: Side, c: Si
   };
   const known = [write(a), write(c)];
   b.use(join);
-  ctx.known = mergeKnown(known);
+  ctx.known = KnownValues.merged(known);
   if (!shape)
     return a.result.kind === 'void'
       ? a.result

@@ -1,11 +1,13 @@
 /** Statements: blocks, branches, switches, jumps; loops are in loops.ts. */
+
 import type * as ast from '../parse/ast';
 import { asmStatement } from './builtins/inline-ptx';
 import { returnValue } from './calls';
 import { type Context, forgetSince, type JumpTarget, placeOf, skip } from './context';
 import { toPredicate } from './conversions';
 import { expression } from './expressions';
-import { forgetAssigned, mergeKnown } from './flow';
+import { forgetAssigned } from './flow';
+import { KnownValues } from './known-values';
 import { doStatement, forStatement, rangeForStatement, whileStatement } from './loops';
 import { scalarBinary } from './operators';
 import { rvalue } from './places';
@@ -162,9 +164,9 @@ function branches(ctx: Context, node: ast.IfStatement, condition: number): void 
     kind: 'if',
   });
   const before = ctx.known;
-  const ends: Map<number, number>[] = node.else ? [] : [before];
+  const ends: KnownValues[] = node.else ? [] : [before];
   const side = (block: number, body: ast.Statement) => {
-    ctx.known = new Map(before);
+    ctx.known = before.fork();
     b.use(block);
     b.enterRegion();
     withScope(ctx, 'branch', () => statement(ctx, body));
@@ -176,7 +178,7 @@ function branches(ctx: Context, node: ast.IfStatement, condition: number): void 
   if (node.else) side(elseBlock, node.else);
   b.use(join);
   if (ends.length === 0) b.exit(); // both sides left: nothing comes here
-  ctx.known = mergeKnown(ends);
+  ctx.known = KnownValues.merged(ends);
 }
 
 function jumpStatement(ctx: Context, node: ast.JumpStatement): void {
@@ -187,7 +189,7 @@ function jumpStatement(ctx: Context, node: ast.JumpStatement): void {
     return;
   }
   const block = node.kind === 'break' ? target.breakBlock : target.continueBlock;
-  if (ctx.builder.reachable) (node.kind === 'break' ? target.onBreak : target.onContinue).push(new Map(ctx.known));
+  if (ctx.builder.reachable) (node.kind === 'break' ? target.onBreak : target.onContinue).push(ctx.known.fork());
   if (block !== undefined) ctx.builder.jump(block);
 }
 
@@ -249,14 +251,14 @@ function lowerSections(
   const target: JumpTarget = {
     breakBlock: join,
     continueBlock: undefined,
-    onBreak: fallback === join ? [new Map(ctx.known)] : [],
+    onBreak: fallback === join ? [ctx.known.fork()] : [],
     onContinue: [],
   };
   ctx.frame.jumps.push(target);
-  const before = new Map(ctx.known);
+  const before = ctx.known.fork();
   sections.forEach((section, i) => {
     b.use(blocks[i]);
-    ctx.known = new Map(before);
+    ctx.known = before.fork();
     // a section may be entered from the one above it
     if (i > 0)
       forgetAssigned(
@@ -268,12 +270,12 @@ function lowerSections(
       for (const s of section.body) statement(ctx, s);
     });
     b.leaveRegion();
-    if (b.reachable && i + 1 === sections.length) target.onBreak.push(new Map(ctx.known));
+    if (b.reachable && i + 1 === sections.length) target.onBreak.push(ctx.known.fork());
     b.jump(blocks[i + 1] ?? join);
   });
   ctx.frame.jumps.pop();
   b.use(join);
-  ctx.known = mergeKnown(target.onBreak);
+  ctx.known = KnownValues.merged(target.onBreak);
 }
 
 function compareCase(
