@@ -29,6 +29,8 @@ const MOST_THREADS = 1024;
 const MOST_LOCAL_CONTENTS = 8 * 2 ** 20;
 /** A grid is executed as a whole when that costs no more than this many warp instructions. */
 const CHEAP_GRID = 20_000;
+/** Where blocks differ, as many of them are executed as cost no more than this. */
+const DIVERSE_GRID = 60_000;
 
 /**
  * Executes a launch and counts, for every access site, branch and basic block, what the warps of the whole grid do.
@@ -125,7 +127,7 @@ class GridRun {
     for (const each of classes) {
       if (this.incomplete !== undefined || this.blocks >= this.budget.blocks) break;
       const isInner = each === classes[0];
-      const counted = this.sampleClass(each, runBlock, isInner ? probe : undefined, isInner ? undefined : inner);
+      const counted = this.sampleClass(each, runBlock, isInner ? probe : undefined, !isInner, inner);
       if (isInner) inner = counted;
       covered += each.size;
     }
@@ -144,13 +146,17 @@ class GridRun {
     blocks: BlockClass,
     runBlock: (block: readonly [number, number, number]) => Float64Array,
     probe?: Float64Array,
+    isBorder = false,
     inner?: Float64Array,
   ): Float64Array | undefined {
     const sum = new Float64Array(this.layout.size);
     let first: Float64Array | undefined;
     let agree = true;
     let samples = 0;
-    while (samples < blocks.most && (samples < blocks.least || !agree)) {
+    // Next to inner blocks that differ among themselves, those at the border do too.
+    if (isBorder && inner === undefined && this.executeAll(blocks, runBlock)) return undefined;
+    let most = blocks.most;
+    while (samples < most && (samples < blocks.least || !agree)) {
       // A block at the border that does what inner ones do is taken not to differ from its neighbours.
       if (samples === 1 && inner && first && areEqual(first, inner)) break;
       const isWithin = this.blocks < this.budget.blocks && this.incomplete === undefined;
@@ -159,7 +165,11 @@ class GridRun {
       samples++;
       for (let i = 0; i < sum.length; i++) sum[i] += counters[i];
       if (first === undefined) first = counters.slice();
-      else agree &&= areEqual(first, counters);
+      else if (agree && !areEqual(first, counters)) {
+        agree = false;
+        if (samples < blocks.size && this.executeAll(blocks, runBlock)) return undefined;
+        most = Math.min(blocks.size, Math.max(most, this.affordable()));
+      }
     }
     if (first === undefined) return undefined;
     const isLikeInner = inner !== undefined && areEqual(first, inner);
@@ -167,6 +177,24 @@ class GridRun {
     if (agree) this.addScaled(first, blocks.size);
     else for (let i = 0; i < sum.length; i++) this.totals[i] += (sum[i] * blocks.size) / samples;
     return agree ? first : undefined;
+  }
+
+  /** Blocks that may still be executed where blocks differ. */
+  private affordable(): number {
+    const cost = this.simulated / Math.max(1, this.blocks);
+    const left = Math.min(DIVERSE_GRID, (this.budget.warpInstructions - this.simulated) / 2);
+    // Half of the blocks is left to other classes.
+    return Math.min(Math.floor(left / Math.max(1, cost)), Math.floor((this.budget.blocks - this.blocks) / 2));
+  }
+
+  /** Executes every block of a class whose samples differ, where that can be afforded. */
+  private executeAll(
+    blocks: BlockClass,
+    runBlock: (block: readonly [number, number, number]) => Float64Array,
+  ): boolean {
+    if (this.affordable() < blocks.size) return false;
+    for (let n = 0; n < blocks.size; n++) this.addScaled(runBlock(blocks.at(n)), 1);
+    return true;
   }
 
   private addScaled(counters: Float64Array, weight: number): void {

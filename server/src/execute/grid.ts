@@ -8,7 +8,9 @@ export interface BlockClass {
   /** Blocks to be executed at least, as long as they agree; and at most. */
   readonly least: number;
   readonly most: number;
-  /** The n-th sample, n < size. */
+  /** The blocks in order, 0 … size - 1. */
+  readonly at: (n: number) => BlockIndex;
+  /** The n-th sample, n < size; up to `most` samples differ. */
   readonly sample: (n: number) => BlockIndex;
 }
 
@@ -18,8 +20,8 @@ export const SMALL_GRID = 8;
 const INNER_LEAST = 5;
 const INNER_MOST = 24;
 /** One is enough where it counts what the inner blocks do. */
-const BORDER_LEAST = 2;
-const BORDER_MOST = 6;
+const BORDER_LEAST = 4;
+const BORDER_MOST = 8;
 
 interface Span {
   readonly first: number;
@@ -43,19 +45,20 @@ export function blockClasses(grid: BlockIndex): BlockClass[] {
       for (const x of spansOf(grid[0])) {
         const size = x.count * y.count * z.count;
         const isInner = x.isInner && y.isInner && z.isInner;
+        const at = (n: number): BlockIndex => {
+          const inPlane = n % (x.count * y.count);
+          return [
+            x.first + (inPlane % x.count),
+            y.first + Math.floor(inPlane / x.count),
+            z.first + Math.floor(n / (x.count * y.count)),
+          ];
+        };
         classes.push({
           size,
           least: Math.min(size, isInner ? INNER_LEAST : BORDER_LEAST),
           most: Math.min(size, isInner ? INNER_MOST : BORDER_MOST),
-          sample: (n) => {
-            const at = spread(n, size);
-            const inPlane = at % (x.count * y.count);
-            return [
-              x.first + (inPlane % x.count),
-              y.first + Math.floor(inPlane / x.count),
-              z.first + Math.floor(at / (x.count * y.count)),
-            ];
-          },
+          at,
+          sample: (n) => at(spread(n, size)),
         });
       }
     }
@@ -67,12 +70,8 @@ export function blockClasses(grid: BlockIndex): BlockClass[] {
 export function allBlocks(grid: BlockIndex): BlockClass {
   const [width, height, depth] = grid;
   const size = width * height * depth;
-  const sample = (n: number): BlockIndex => [
-    n % width,
-    Math.floor(n / width) % height,
-    Math.floor(n / (width * height)),
-  ];
-  return { size, least: size, most: size, sample };
+  const at = (n: number): BlockIndex => [n % width, Math.floor(n / width) % height, Math.floor(n / (width * height))];
+  return { size, least: size, most: size, at, sample: at };
 }
 
 const GOLDEN = (Math.sqrt(5) - 1) / 2;

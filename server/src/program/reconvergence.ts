@@ -15,6 +15,9 @@ export interface Reconvergence {
   readonly loopEnd: Int32Array;
 }
 
+/** Blocks visited in all before the search ends: then lanes meet at the post-dominator, the next pass or the exit. */
+const MOST_VISITS = 3_000_000;
+
 /** Candidates tried for one meeting point before the end of the region is taken. */
 const MOST_CANDIDATES = 64;
 
@@ -25,7 +28,9 @@ export function reconvergence(program: Program, flow: ControlFlow): Reconvergenc
   });
   // A block that does nothing but return needs no meeting: every lane may return on its own.
   const isBareExit = program.blocks.map((block) => block.terminator.kind === 'exit' && block.instructions.length === 0);
+  const work = { left: MOST_VISITS };
   const region = (loop: Loop | undefined): Region => ({
+    work,
     end: loop ? loop.header : EXIT,
     next: (block) =>
       flow.successors[block].filter((to) => !isBareExit[to] && (loop === undefined || loop.contains[to] === 1)),
@@ -46,6 +51,7 @@ export function reconvergence(program: Program, flow: ControlFlow): Reconvergenc
     const isInside = proper !== EXIT && !isBareExit[proper] && (loop === undefined || loop.contains[proper] === 1);
     const within = region(loop);
     point[block] = isInside ? proper : meetingPoint(within, within.next(block), position, around[block]);
+    if (work.left <= 0) continue;
     for (const inside of reach(within, within.next(block), point[block])) {
       if (inside !== within.end) around[inside] = point[block];
     }
@@ -56,6 +62,7 @@ export function reconvergence(program: Program, flow: ControlFlow): Reconvergenc
 /** Part of the graph: edges that leave it are dropped, `end` is where it starts anew (or EXIT). */
 interface Region {
   readonly end: number;
+  readonly work: { left: number };
   readonly next: (block: number) => readonly number[];
 }
 
@@ -65,6 +72,7 @@ interface Region {
  * starts lead to, then the largest.
  */
 function meetingPoint(region: Region, starts: readonly number[], position: Int32Array, outer: number): number {
+  if (region.work.left <= 0) return region.end;
   const fromStarts = starts.map((start) => reach(region, [start], undefined));
   const candidates = [...reach(region, starts, undefined)].filter((block) => block !== region.end);
   candidates.sort((a, b) => position[a] - position[b]);
@@ -74,6 +82,7 @@ function meetingPoint(region: Region, starts: readonly number[], position: Int32
   let best = region.end;
   let highest = -1;
   for (const candidate of candidates.slice(0, MOST_CANDIDATES)) {
+    if (region.work.left <= 0) break;
     const from = reach(region, [candidate], undefined);
     const ranked = rank(candidate, from.size);
     if (ranked <= highest || (leadsOn && !from.has(outer))) continue;
@@ -93,5 +102,6 @@ function reach(region: Region, starts: readonly number[], avoided: number | unde
     if (block === region.end) continue;
     for (const next of region.next(block)) if (next !== avoided) seen.add(next);
   }
+  region.work.left -= seen.size;
   return seen;
 }
