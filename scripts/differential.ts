@@ -57,6 +57,8 @@ interface Row {
   readonly cause: string;
   readonly totalsRight: boolean;
   readonly detail: string;
+  /** Whether lanes come to it depends on loaded data, whatever came out of the comparison. */
+  readonly isMaskUnknown?: boolean;
 }
 
 /** Flags of a file: `// nvcc: --extended-lambda` in its first line, and its folder for includes. */
@@ -128,9 +130,8 @@ function launchRows(
     const { actual, ideal } = costOf(mine);
     const outcome = outcomeOf(mine, measured.actual / measured.ideal);
     const detail = `measured ${measured.actual}/${measured.ideal} of ${group.requests} requests, PTX ${Math.round(actual)}/${Math.round(ideal)} of ${Math.round(mine.requests)}`;
-    return [
-      { where, outcome, cause: mine.reason ?? '', totalsRight: isWithin(actual, measured.actual, SHARE), detail },
-    ];
+    const totalsRight = isWithin(actual, measured.actual, SHARE);
+    return [{ where, outcome, cause: mine.reason ?? '', totalsRight, detail, isMaskUnknown: isData(mine.speculative) }];
   });
 }
 
@@ -246,15 +247,22 @@ function tierRow(
       : `unknown in the source: ${general(unknownSource?.reason)}`;
     return { where, outcome: 'unknown', cause, totalsRight, detail };
   }
+  const isMask = isData(group.speculative) || chosen.some((each) => isData(each.speculative));
   const ratio = source.ideal > 0 ? source.actual / source.ideal : Number.NaN;
   if (isWithin(ratio, here.actual / here.ideal, SHARE)) {
     const cause = totalsRight ? '' : countCause(requests, group.requests);
-    return { where, outcome: 'right', cause, totalsRight, detail };
+    return { where, outcome: 'right', cause, totalsRight, detail, isMaskUnknown: isMask };
   }
-  const isMask = isData(group.speculative) || chosen.some((each) => isData(each.speculative));
   const outcome = isMask ? 'execution depends on data' : 'wrong';
   const isWidth = !isWithin(requests, group.requests, SHARE);
-  return { where, outcome, cause: isWidth ? 'width or number of accesses' : 'addresses or lanes', totalsRight, detail };
+  return {
+    where,
+    outcome,
+    cause: isWidth ? 'width or number of accesses' : 'addresses or lanes',
+    totalsRight,
+    detail,
+    isMaskUnknown: isMask,
+  };
 }
 
 function countCause(source: number, ptx: number): string {
@@ -286,8 +294,8 @@ function print(rows: readonly Row[], args: readonly string[]): void {
     }
   }
   const independent = rows.filter((r) => r.outcome !== 'address depends on data');
-  const certain = independent.filter((r) => r.outcome !== 'execution depends on data');
-  const right = certain.filter((r) => r.outcome === 'right');
+  const certain = independent.filter((r) => r.isMaskUnknown !== true);
+  const right = (of: readonly Row[]) => of.filter((r) => r.outcome === 'right');
   const percent = (a: number, b: number) => `${((100 * a) / Math.max(1, b)).toFixed(1)} %`;
   console.log(
     `${rows.length} line groups; ${by((r) => r.outcome, rows)
@@ -295,7 +303,7 @@ function print(rows: readonly Row[], args: readonly string[]): void {
       .join(', ')}`,
   );
   console.log(
-    `neither address nor execution depends on data: ${certain.length}, of these right ${percent(right.length, certain.length)}, with totals ${percent(right.filter((r) => r.totalsRight).length, certain.length)}; addresses alone: right ${percent(right.length, independent.length)}`,
+    `addresses that do not depend on data: ${independent.length}, of these right ${percent(right(independent).length, independent.length)}, with totals ${percent(right(independent).filter((r) => r.totalsRight).length, independent.length)}; executed whatever the data: ${certain.length}, right ${percent(right(certain).length, certain.length)}, with totals ${percent(right(certain).filter((r) => r.totalsRight).length, certain.length)}`,
   );
   const wrong = certain.filter((r) => r.outcome !== 'right' || !r.totalsRight);
   for (const [cause, n] of by((r) => `${r.outcome}: ${r.cause || 'figures'}`, wrong).slice(0, 30)) {
