@@ -78,7 +78,7 @@ function parseInitializer(p: Parser): Statement | undefined {
   if (p.at(';')) return undefined;
   if (!atDeclaration(p)) {
     const expression = parseExpression(p);
-    return { kind: 'expression', expression, first, last: p.last };
+    return { kind: 'expression', expression, first, last: Math.max(first, p.last) };
   }
   const declarations = parseBlockDeclarations(p);
   return { kind: 'declaration', declarations, first, last: Math.max(first, p.last) };

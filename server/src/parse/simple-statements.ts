@@ -20,11 +20,11 @@ export function parseSimpleStatement(p: Parser): Statement {
   if (macro) return macro;
   const damage = p.damage;
   const expression = parseExpression(p);
-  if (p.eat(';')) return { kind: 'expression', expression, first, last: p.last };
+  if (p.eat(';')) return { kind: 'expression', expression, first, last: Math.max(first, p.last) };
   const reads = p.damage === damage && p.pos > first;
   if (reads && (p.atEnd || p.startsLine(p.pos))) {
     p.report(p.last, p.last, `';' is missing before ${nameOfToken(p)}`);
-    return { kind: 'expression', expression, first, last: p.last };
+    return { kind: 'expression', expression, first, last: Math.max(first, p.last) };
   }
   const found = nameOfToken(p);
   skipStatement(p, p.pos === first ? first : p.pos);
@@ -55,7 +55,7 @@ function parseMacroStatement(p: Parser): Statement | undefined {
   if (!hasArguments && next === '') return undefined;
   if (hasArguments) {
     const expression = parseExpression(p);
-    return { kind: 'expression', expression, first, last: p.last };
+    return { kind: 'expression', expression, first, last: Math.max(first, p.last) };
   }
   p.next();
   return { kind: 'empty', first, last: first };

@@ -188,7 +188,7 @@ function parseConditionPart(p: Parser): Expression | Declaration[] | undefined {
 function asStatement(p: Parser, part: Expression | Declaration[] | undefined, first: number): Statement {
   if (part === undefined) return { kind: 'empty', first, last: first };
   if (Array.isArray(part)) return { kind: 'declaration', declarations: part, first, last: Math.max(first, p.last) };
-  return { kind: 'expression', expression: part, first, last: p.last };
+  return { kind: 'expression', expression: part, first, last: Math.max(first, p.last) };
 }
 
 function conditionOf(

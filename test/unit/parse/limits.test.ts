@@ -142,6 +142,12 @@ describe('limits', () => {
     );
   });
 
+  it('a loop header that ends before its first expression has ranges too', () => {
+    const texts = ['for', '('];
+    const unit = parse(streamOf(['void', 'f', '(', ')', '{', ...texts, '}', 'int', 'x', ';']), []);
+    checkRanges(unit.declarations, 0, texts.length + 9);
+  });
+
   it('never throws on token soup inside a function', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...spellings), { maxLength: 80 }), (texts) => {
