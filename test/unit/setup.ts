@@ -1,0 +1,4 @@
+/** Property tests draw the same cases in every run; another seed: WARPLENS_SEED=7 npm run test:unit. */
+import fc from 'fast-check';
+
+fc.configureGlobal({ seed: Number(process.env.WARPLENS_SEED ?? 20261120) });
