@@ -227,7 +227,7 @@ export function unary64(fn: UnaryOp, type: 'i64' | 'u64'): Unary {
     case 'neg':
       return unary((x) => 0 - x);
     case 'bitnot':
-      return unary((x) => -1 - x, undefined, TOO_LARGE);
+      return unary((x) => sub(-1, x), undefined, TOO_LARGE);
     case 'lognot':
       return unary((x) => (x === 0 ? 1 : 0));
     case 'abs':
