@@ -5,6 +5,7 @@ import { type Annotation, annotationNotes, readAnnotations } from '../launch/ann
 import type { UnitContext } from '../lower/context';
 import { createUnitContext, lowerKernel } from '../lower/lower-kernel';
 import { argumentKey } from '../lower/records';
+import type { TemplateValue } from '../lower/types';
 import { machineProgram } from '../machine/machine';
 import type { FunctionDeclaration, TranslationUnit } from '../parse/ast';
 import { parse } from '../parse/parse';
@@ -44,6 +45,8 @@ interface KernelResult {
   /** Paddings tried for this text, so that they are not tried again at every key press elsewhere. */
   readonly tried: Map<string, TriedPadding | undefined>;
   readonly launches: readonly {
+    /** Of the plan it was made from. */
+    readonly index: number;
     readonly plan: PlannedLaunch;
     readonly simulation: Simulation;
     readonly program: Program;
@@ -82,6 +85,7 @@ interface Unit {
   readonly annotations: ReadonlyMap<FoundKernel, Annotation>;
   readonly fingerprints: Fingerprints;
   readonly effort: Effort;
+  readonly notes: FileReport['notes'][number][];
   readonly locate: (first: number, last: number) => Location;
 }
 
@@ -112,6 +116,7 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
     annotations: readAnnotations(kernels, source.comments),
     fingerprints,
     effort: new Effort(wanted.length),
+    notes: [],
     locate,
   };
   const reports: KernelReport[] = [];
@@ -150,6 +155,7 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
       message: n.message,
     })),
     ...tree.notes.map((n) => ({ ...locate(n.first, n.last), message: n.message })),
+    ...unit.notes,
   ];
   return { path: request.path, kernels: reports, diagnostics: suppressed(findings, source), notes };
 }
@@ -285,31 +291,50 @@ function kernelResult(
     results.set(key, moved);
     unit.effort.kernel(plans.length);
     unit.effort.charge(known.cost);
+    for (const program of new Set(known.launches.map((l) => l.program))) unit.effort.chargeProgram(program);
+    noteDropped(unit, kernel, plans.length - known.launches.length);
     return moved;
   }
   const programs = new Map<string, Program>();
   const effort = unit.effort.kernel(plans.length);
-  const launches = plans.map((plan) => {
-    const templateArguments = instanceArguments(unit, kernel, plan).values;
+  const programOf = (templateArguments: readonly TemplateValue[]): Program | undefined => {
     const instance = templateArguments.map(argumentKey).join(',');
-    const program =
-      programs.get(instance) ??
-      machineProgram(
-        lowerKernel(unit.context, { declaration: kernel.declaration, scope: kernel.scope, templateArguments }),
-      );
+    const made = programs.get(instance);
+    if (made || (programs.size > 0 && unit.effort.isLoweringSpent)) return made;
+    const { declaration, scope } = kernel;
+    const lowered = lowerKernel(unit.context, { declaration, scope, templateArguments }, unit.effort.lowering());
+    const program = machineProgram(lowered);
+    unit.effort.chargeProgram(program);
     programs.set(instance, program);
+    return program;
+  };
+  const launches = plans.flatMap((plan, index) => {
+    const program = programOf(instanceArguments(unit, kernel, plan).values);
+    if (!program) return [];
     const simulation = simulateLaunch(program, plan, model, {
       assume: options.assume,
       parameterNames: kernel.declaration.parameters.map((p) => p.name),
       effort,
       cancelled: unit.request.cancelled,
     });
-    return { plan, program, simulation };
+    return [{ index, plan, program, simulation }];
   });
+  noteDropped(unit, kernel, plans.length - launches.length);
   unit.effort.charge(effort.spent);
   const result: KernelResult = { fingerprint, cost: effort.spent, tried: new Map(), launches };
   if (!unit.request.cancelled?.()) remember(results, key, result);
   return result;
+}
+
+/** Instances that the file's budget leaves out are said. */
+function noteDropped(unit: Unit, { declaration, name }: FoundKernel, count: number): void {
+  if (count === 0) return;
+  const place = unit.locate(declaration.nameToken, declaration.nameToken);
+  const what = count === 1 ? 'one launch is' : `${count} launches are`;
+  unit.notes.push({
+    ...place,
+    message: `${name}: ${what} left out, the instances before have used up the file's budget`,
+  });
 }
 
 /** The launch's arguments; for a template that nobody launches those of an annotation, an instantiation, or assumed ones. */
@@ -350,7 +375,7 @@ function shifted(result: KernelResult, now: Fingerprint, plans: readonly Planned
     return {
       ...result,
       fingerprint: now,
-      launches: result.launches.map((l, i) => ({ ...l, plan: plans[i] ?? l.plan })),
+      launches: result.launches.map((l) => ({ ...l, plan: plans[l.index] ?? l.plan })),
     };
   const programs = new Map<Program, Program>();
   const moved = (program: Program): Program => {
@@ -361,8 +386,9 @@ function shifted(result: KernelResult, now: Fingerprint, plans: readonly Planned
   return {
     ...result,
     fingerprint: now,
-    launches: result.launches.map((l, i) => ({
-      plan: plans[i] ?? l.plan,
+    launches: result.launches.map((l) => ({
+      index: l.index,
+      plan: plans[l.index] ?? l.plan,
       program: moved(l.program),
       simulation: { ...l.simulation, program: moved(l.simulation.program) },
     })),
@@ -398,7 +424,14 @@ function launchReport(
     block: sample.shape.block,
     dynamicSharedBytes: plan.dynamicSharedBytes,
     assumptions: sample.assumptions,
-    occupancy: occupancyReport(program, plan, bounds, unit.request.options),
+    occupancy: occupancyReport({
+      program,
+      plan,
+      bounds,
+      options: unit.request.options,
+      kernel: kernel.name,
+      templateArguments: values.map(argumentKey),
+    }),
     launchBounds: bounds,
     accesses: accessReports(simulation, unit.locate),
     branches: branchReports(simulation, unit.locate),
