@@ -16,7 +16,7 @@ const LEAST = 20_000;
 const SURE_RUNS = 12;
 const BLOCKS = 2048;
 /** Instructions of all programs of a file, and of one that is made when these are spent. */
-const LOWERED = 120_000;
+const LOWERED = 60_000;
 const LEAST_LOWERED = 8_000;
 
 export class Effort {

@@ -71,9 +71,20 @@ export function unknownBranchPlan(analysis: Analysis, block: number, plan: Branc
 /** The variables assigned in any of the blocks whose values are looked at from any of the places on. */
 export function assignedIn(analysis: Analysis, blocks: readonly number[], places: readonly number[]): Register[] {
   const { live } = analysis;
-  const isIn = (sets: readonly Int32Array[], among: readonly number[], bit: number) =>
-    among.some((block) => block !== EXIT && hasBit(sets[block], bit));
-  return live.registers.filter((_, bit) => isIn(live.assigned, blocks, bit) && isIn(live.liveIn, places, bit));
+  const assigned = union(live.assigned, blocks);
+  const looked = union(live.liveIn, places);
+  return live.registers.filter((_, bit) => hasBit(assigned, bit) && hasBit(looked, bit));
+}
+
+/** Word by word: plans of large kernels join thousands of blocks. */
+function union(sets: readonly Int32Array[], blocks: readonly number[]): Int32Array {
+  const all = new Int32Array(sets[0]?.length ?? 0);
+  for (const block of blocks) {
+    if (block === EXIT) continue;
+    const set = sets[block];
+    for (let word = 0; word < all.length; word++) all[word] |= set[word];
+  }
+  return all;
 }
 
 function hasAccess(analysis: Analysis, block: number): boolean {

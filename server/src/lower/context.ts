@@ -39,7 +39,7 @@ export interface LoweringBudget {
 }
 
 export const defaultBudget: LoweringBudget = {
-  instructions: 60_000,
+  instructions: 40_000,
   callDepth: 40,
   templateDepth: 64,
   unrolledIterations: 1024,
