@@ -50,6 +50,8 @@ export interface WorstAccess {
   readonly excesses: readonly number[];
   /** names of these sizes */
   readonly assumed: readonly string[];
+  /** excess of everything of the same space and operation on the line, as the profiler's source view sums it up */
+  readonly lineExcess: number;
   /** launches in which the access is as bad or worse than the threshold, of how many */
   readonly launchesHit: number;
 }
@@ -87,12 +89,48 @@ export function worstAccesses(
         const excesses = excessBySample(context, simulation, access, measure);
         const certainExcess = Math.min(...excesses);
         const assumed = simulation.samples.length > 1 ? assumedNames(context, simulation, access) : [];
-        worst.set(key, { access, launch: report, launchIndex, excess, certainExcess, excesses, assumed, launchesHit });
+        const lineExcess = excessOfLine(report, access, measure);
+        worst.set(key, {
+          access,
+          launch: report,
+          launchIndex,
+          excess,
+          certainExcess,
+          excesses,
+          assumed,
+          lineExcess,
+          launchesHit,
+        });
       }
     });
   });
   return [...worst.values()];
 }
+
+function excessOfLine(launch: LaunchReport, access: AccessReport, measure: Measure): number {
+  const sum = { wavefronts: 0, idealWavefronts: 0, sectors: 0, idealSectors: 0 };
+  for (const a of launch.accesses) {
+    if (
+      a.file !== access.file ||
+      a.line !== access.line ||
+      a.space !== access.space ||
+      a.operation !== access.operation
+    )
+      continue;
+    sum.wavefronts += a.wavefronts;
+    sum.idealWavefronts += a.idealWavefronts;
+    sum.sectors += a.sectors;
+    sum.idealSectors += a.idealSectors;
+  }
+  return measure(sum);
+}
+
+/**
+ * Whether it deserves a warning: under every size tried, and not outweighed by its neighbours on the line, which is what the
+ * profiler shows a user.
+ */
+export const isCertain = (worst: WorstAccess, threshold: number): boolean =>
+  worst.certainExcess >= threshold && worst.lineExcess >= threshold;
 
 /** The excess under every sample, by source position; the smallest counts for a warning. */
 function excessBySample(

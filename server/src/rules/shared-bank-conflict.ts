@@ -9,6 +9,7 @@ import {
   accessFinding,
   conditionText,
   figure,
+  isCertain,
   laneList,
   type Rule,
   type RuleContext,
@@ -32,7 +33,7 @@ export const sharedBankConflict: Rule = {
 
 function findingFor(context: RuleContext, worst: WorstAccess): Finding {
   const { access } = worst;
-  const certain = worst.certainExcess >= THRESHOLD;
+  const certain = isCertain(worst, THRESHOLD);
   const fix = certain ? padFix(context, worst) : undefined;
   const mend = fix ? ` ${fix.title.replace(/^Pad \w+ to/, 'Pad to')}.` : adviceFor(access);
   return accessFinding(context, worst, {

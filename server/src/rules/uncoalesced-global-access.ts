@@ -6,6 +6,7 @@ import {
   conditionText,
   figure,
   globalExcess,
+  isCertain,
   percent,
   type Rule,
   type RuleContext,
@@ -28,7 +29,7 @@ function findingFor(context: RuleContext, worst: WorstAccess): Finding {
   const { access } = worst;
   return accessFinding(context, worst, {
     rule: 'uncoalesced-global-access',
-    severity: worst.certainExcess >= THRESHOLD ? 'warning' : 'information',
+    severity: isCertain(worst, THRESHOLD) ? 'warning' : 'information',
     message: `${headline(worst)} ${witnessText(access)} ${adviceFor(access)}${conditionText(worst, THRESHOLD)}`,
   });
 }
