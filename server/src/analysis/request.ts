@@ -1,6 +1,18 @@
 /** What a caller asks of the analysis: pure data and functions, so that editor, command line and tests share one entry. */
 import type { KernelReport } from '../report/report';
 
+export interface CompiledKernel {
+  readonly mangled: string;
+  readonly registers: number;
+  readonly stackBytes: number;
+  readonly spillStoreBytes: number;
+  readonly spillLoadBytes: number;
+  readonly sharedBytes: number;
+  readonly barriers: number;
+  /** The text has changed since it was compiled. */
+  readonly isStale?: boolean;
+}
+
 export interface AnalysisOptions {
   /** e.g. '9.0' */
   readonly computeCapability: string;
@@ -14,6 +26,10 @@ export interface AnalysisOptions {
   readonly assume: ReadonlyMap<string, number>;
   /** Analyse this kernel only. */
   readonly kernel?: string;
+  /** What a compiler said of the file's kernels for this capability. */
+  readonly compiled?: readonly CompiledKernel[];
+  /** With curves of occupancy, for one kernel's full report. */
+  readonly withCurves?: boolean;
   /** Device for the time estimate, e.g. 'H200'. */
   readonly device?: string;
 }

@@ -1,6 +1,5 @@
 /** Which of the compiled kernels a kernel of the source is: by its name and its template arguments. */
 import { demangle } from '../ptx/demangle';
-import type { KernelResources } from './resources';
 
 /** Spelled as the lowering spells a template argument: numbers plainly, truth values as numbers, no namespaces. */
 export function comparableArgument(argument: string): string {
@@ -17,7 +16,7 @@ export function comparableArgument(argument: string): string {
  * The compiled kernel of this name with these template arguments (as `argumentKey` spells them). A kernel that was
  * compiled once is it even when the arguments are spelled in another way; undefined when several might be meant.
  */
-export function matchKernel<K extends Pick<KernelResources, 'mangled'>>(
+export function matchKernel<K extends { readonly mangled: string }>(
   compiled: readonly K[],
   name: string,
   templateArguments: readonly string[],

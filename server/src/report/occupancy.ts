@@ -1,15 +1,29 @@
 /** Occupancy of a launch, with where its register count comes from. */
 import type { PlannedLaunch } from '../analysis/launch-plan';
-import type { AnalysisOptions } from '../analysis/request';
-import { capability } from '../hardware/capabilities';
-import { occupancy, registerBound } from '../hardware/occupancy';
+import type { AnalysisOptions, CompiledKernel } from '../analysis/request';
+import { matchKernel } from '../compiler/match-kernels';
+import { type Capability, capability } from '../hardware/capabilities';
+import { type OccupancyRequest, occupancy, registerBound } from '../hardware/occupancy';
+import { occupancyCurves } from '../hardware/occupancy-curves';
+import { describeStep, occupancySteps } from '../hardware/occupancy-steps';
 import { estimateRegisters } from '../machine/registers';
 import type { Program } from '../program/program';
-import type { OccupancyReport } from './report';
+import type { OccupancyReport, StepReport } from './report';
+import { launchWaves } from './waves';
 
 export interface LaunchBounds {
   readonly maxThreads: number;
   readonly minBlocks?: number;
+}
+
+export interface OccupancyInputs {
+  readonly program: Program;
+  readonly plan: PlannedLaunch;
+  readonly bounds: LaunchBounds | undefined;
+  readonly options: AnalysisOptions;
+  readonly kernel: string;
+  /** As `argumentKey` spells them. */
+  readonly templateArguments: readonly string[];
 }
 
 /** Static shared memory of a kernel in bytes, its arrays laid out one after the other. */
@@ -22,32 +36,75 @@ export function staticSharedBytes(program: Program): number {
   return end;
 }
 
-export function occupancyReport(
-  program: Program,
-  plan: PlannedLaunch,
-  bounds: LaunchBounds | undefined,
-  options: AnalysisOptions,
-): OccupancyReport | null {
+/** Null for a capability that is not known and a block without threads. */
+export function occupancyReport(inputs: OccupancyInputs): OccupancyReport | null {
+  const { program, plan, options } = inputs;
   const row = capability(options.computeCapability);
   const threads = plan.block[0] * plan.block[1] * plan.block[2];
   if (!row || !(threads > 0)) return null;
-  const staticBytes = staticSharedBytes(program);
-  const estimate = estimateRegisters(program, row.limits);
-  const bound = bounds ? registerBound(row, bounds.maxThreads, bounds.minBlocks ?? 1) : undefined;
-  const given = options.registersPerThread;
-  const registers = given ?? (bound !== undefined ? Math.min(bound, estimate.registers) : estimate.registers);
-  const origin =
-    given !== undefined ? 'option' : bound !== undefined && bound < estimate.registers ? 'launch-bounds' : 'estimate';
-  const cap = (n: number) => (bound !== undefined ? Math.min(bound, n) : n);
-  return {
-    ...occupancy(row, {
-      threadsPerBlock: threads,
-      registersPerThread: registers,
-      sharedBytesPerBlock: staticBytes + plan.dynamicSharedBytes,
-    }),
-    registersPerThread: registers,
-    registersOrigin: origin,
-    registersRange: given === undefined ? [cap(estimate.range[0]), cap(estimate.range[1])] : undefined,
-    staticSharedBytes: staticBytes,
+  const compiled = matchKernel(options.compiled ?? [], inputs.kernel, inputs.templateArguments);
+  const staticBytes = compiled && !compiled.isStale ? compiled.sharedBytes : staticSharedBytes(program);
+  const registers = registersOf(row, inputs, compiled);
+  const request = {
+    threadsPerBlock: threads,
+    registersPerThread: registers.registersPerThread,
+    sharedBytesPerBlock: staticBytes + plan.dynamicSharedBytes,
   };
+  const found = occupancy(row, request);
+  const blocks = plan.grid && plan.grid[0] * plan.grid[1] * plan.grid[2];
+  return {
+    ...found,
+    ...registers,
+    staticSharedBytes: staticBytes,
+    blocksRange: blocksRange(row, request, registers.registersRange),
+    steps: stepsOf(row, request),
+    waves: blocks ? launchWaves(row.cc, options.device, blocks, found.blocksPerSm) : undefined,
+    compiled: compiled && compiledOf(compiled),
+    curves: options.withCurves ? occupancyCurves(row, request) : undefined,
+  };
+}
+
+type Registers = Pick<OccupancyReport, 'registersPerThread' | 'registersOrigin' | 'registersRange'>;
+
+/** An option goes before the compiler's word, and that before the estimate within its bounds. */
+function registersOf(row: Capability, inputs: OccupancyInputs, compiled: CompiledKernel | undefined): Registers {
+  const { program, bounds, options } = inputs;
+  if (options.registersPerThread !== undefined)
+    return { registersPerThread: options.registersPerThread, registersOrigin: 'option' };
+  if (compiled) return { registersPerThread: compiled.registers, registersOrigin: 'compiler' };
+  const free = estimateRegisters(program, row.limits);
+  const bound = bounds ? registerBound(row, bounds.maxThreads, bounds.minBlocks ?? 1) : undefined;
+  const estimate = bound === undefined ? free : estimateRegisters(program, row.limits, bound);
+  const isBound = bound !== undefined && bound < free.registers;
+  return {
+    registersPerThread: estimate.registers,
+    registersOrigin: isBound ? 'launch-bounds' : 'estimate',
+    registersRange: estimate.range,
+  };
+}
+
+function blocksRange(
+  row: Capability,
+  request: OccupancyRequest,
+  range: readonly [number, number] | undefined,
+): readonly [number, number] | undefined {
+  if (!range) return undefined;
+  const [few, many] = range.map((registersPerThread) => occupancy(row, { ...request, registersPerThread }).blocksPerSm);
+  return few === many ? undefined : [many, few];
+}
+
+function stepsOf(row: Capability, request: OccupancyRequest): StepReport[] {
+  return occupancySteps(row, request).map((step) => ({
+    resource: step.resource,
+    effect: step.effect,
+    from: step.from,
+    to: step.to,
+    blocksPerSm: step.after.blocksPerSm,
+    theoretical: step.after.theoretical,
+    text: describeStep(step),
+  }));
+}
+
+function compiledOf({ spillStoreBytes, spillLoadBytes, stackBytes, barriers, isStale }: CompiledKernel) {
+  return { spillStoreBytes, spillLoadBytes, stackBytes, barriers, isStale: isStale ?? false };
 }

@@ -3,6 +3,7 @@
  * the command line's JSON (version 1), with more fields where the editor needs them. Lines and columns count from 1.
  */
 import type { Occupancy } from '../hardware/occupancy';
+import type { OccupancyCurve } from '../hardware/occupancy-curves';
 import type { MemorySpace } from '../program/program';
 
 export type Certainty = 'exact' | 'assumed' | 'unknown';
@@ -87,6 +88,46 @@ export interface OccupancyReport extends Occupancy {
   readonly registersOrigin: 'compiler' | 'option' | 'launch-bounds' | 'estimate';
   readonly registersRange?: readonly [number, number];
   readonly staticSharedBytes: number;
+  /** Blocks a multiprocessor holds with the most and the fewest registers of the range, where these differ. */
+  readonly blocksRange?: readonly [number, number];
+  /** What a little more or less of each resource would do, both ways. */
+  readonly steps: readonly StepReport[];
+  /** Where the grid is known and a device stands for the capability. */
+  readonly waves?: WavesReport;
+  /** What the compiler said of this instance. */
+  readonly compiled?: {
+    readonly spillStoreBytes: number;
+    readonly spillLoadBytes: number;
+    readonly stackBytes: number;
+    readonly barriers: number;
+    /** The text has changed since. */
+    readonly isStale: boolean;
+  };
+  /** In the report of `simulate`. */
+  readonly curves?: readonly OccupancyCurve[];
+}
+
+export interface StepReport {
+  readonly resource: 'registers' | 'shared' | 'threads';
+  /** A gain of warps, room that costs none, or the first loss. */
+  readonly effect: 'gain' | 'free' | 'loss';
+  /** Registers a thread, bytes a block or threads a block. */
+  readonly from: number;
+  readonly to: number;
+  readonly blocksPerSm: number;
+  readonly theoretical: number;
+  /** `38 → 36 registers: 6 blocks instead of 5` */
+  readonly text: string;
+}
+
+export interface WavesReport {
+  readonly device: string;
+  readonly multiprocessors: number;
+  readonly blocksPerWave: number;
+  /** Blocks of the grid over blocks of a wave. */
+  readonly waves: number;
+  /** How full the last wave is, above 0 up to 1. */
+  readonly lastWave: number;
 }
 
 export interface LaunchReport {

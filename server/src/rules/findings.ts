@@ -2,9 +2,13 @@
 import type { Finding } from '../report/report';
 import { blockNotMultipleOfWarp } from './block-not-multiple-of-warp';
 import { launchExceedsLimits } from './launch-exceeds-limits';
+import { localArray } from './local-array';
+import { lowOccupancy } from './low-occupancy';
 import { misalignedGlobalAccess } from './misaligned-global-access';
+import { registerSpill } from './register-spill';
 import type { Rule, RuleContext } from './rule';
 import { sharedBankConflict } from './shared-bank-conflict';
+import { tailEffect } from './tail-effect';
 import { uncoalescedGlobalAccess } from './uncoalesced-global-access';
 
 export const rules: readonly Rule[] = [
@@ -13,6 +17,10 @@ export const rules: readonly Rule[] = [
   uncoalescedGlobalAccess,
   misalignedGlobalAccess,
   blockNotMultipleOfWarp,
+  localArray,
+  lowOccupancy,
+  tailEffect,
+  registerSpill,
 ];
 
 const severityOrder = { error: 0, warning: 1, information: 2, hint: 3 } as const;

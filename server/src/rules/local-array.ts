@@ -1,0 +1,106 @@
+/** local-array: an array of a thread that is indexed by a run-time value cannot stay in registers. */
+import { accessesOf, addressesOf, readsOf, writesOf } from '../program/operands';
+import type { Instruction, Program, Register } from '../program/program';
+import { grouped } from '../report/figures';
+import type { AccessReport, Finding } from '../report/report';
+import { type Rule, type RuleContext, shapeText } from './rule';
+
+/** Accesses of local memory a warp from which it is worth a warning rather than a remark. */
+const WARN_FROM = 8;
+
+export const localArray: Rule = {
+  id: 'local-array',
+  check(context) {
+    const found = new Map<string, Finding>();
+    for (const launch of context.launches) {
+      const places = runTimeIndexed(context, launch.program);
+      for (const name of new Set(
+        launch.report.accesses.flatMap((a) => (a.space === 'local' && a.object?.name) || []),
+      )) {
+        const own = launch.report.accesses.filter((a) => a.space === 'local' && a.object?.name === name);
+        const access =
+          own.find((a) => places.get(placeKey(a)) === 'certain') ?? own.find((a) => places.has(placeKey(a)));
+        if (!access?.object) continue;
+        const isCertain = places.get(placeKey(access)) === 'certain';
+        const key = `${access.object.declaration.file}:${access.object.declaration.line}:${name}`;
+        if (!found.has(key)) found.set(key, findingFor(context, launch.report, access, own, isCertain));
+      }
+    }
+    return [...found.values()];
+  },
+};
+
+const placeKey = (at: { file: string; line: number; column: number }) => `${at.file}:${at.line}:${at.column}`;
+
+/** 'likely': counted up in a loop that stays a loop here; the compiler might unroll it all the same. */
+type Certainty = 'certain' | 'likely';
+
+/** Places of accesses to local arrays whose index is not known when compiling: from memory, a parameter, the thread, a loop. */
+function runTimeIndexed(context: RuleContext, program: Program): ReadonlyMap<string, Certainty> {
+  const places = new Map<string, Certainty>();
+  if (!program.objects.some((o) => o.space === 'local')) return places;
+  const makers = new Map<Register, Instruction[]>();
+  const each = (work: (i: Instruction) => void) => {
+    for (const { instructions } of program.blocks) for (const i of instructions) work(i);
+  };
+  each((i) => {
+    for (const r of writesOf(i)) makers.set(r, [...(makers.get(r) ?? []), i]);
+  });
+  const given = new Set(program.inputs.flatMap(({ register, source }) => (source.kind === 'object' ? [] : [register])));
+  const indexOf = (start: Register): Certainty | undefined => {
+    const seen = new Set([start]);
+    let isCounted = false;
+    for (const r of seen) {
+      if (given.has(r)) return 'certain';
+      const made = makers.get(r) ?? [];
+      if (made.length > 1) isCounted = true;
+      for (const i of made) {
+        if (i.op === 'load' || i.op === 'atomic' || i.op === 'lane') return 'certain';
+        for (const operand of readsOf(i)) seen.add(operand);
+      }
+    }
+    return isCounted ? 'likely' : undefined;
+  };
+  each((i) => {
+    if (i.op !== 'load' && i.op !== 'store') return;
+    for (const [k, index] of accessesOf(i).entries()) {
+      const site = program.accesses[index];
+      const certainty = site.space === 'local' ? indexOf(addressesOf(i)[k]) : undefined;
+      const key = placeKey(context.locate(site.place.first, site.place.last));
+      if (certainty && places.get(key) !== 'certain') places.set(key, certainty);
+    }
+  });
+  return places;
+}
+
+function findingFor(
+  context: RuleContext,
+  launch: RuleContext['launches'][number]['report'],
+  access: AccessReport,
+  own: readonly AccessReport[],
+  isCertain: boolean,
+): Finding {
+  const { object } = access;
+  const [x, y, z] = launch.block;
+  const warps = Math.ceil((x * y * z) / 32) * launch.grid[0] * launch.grid[1] * launch.grid[2];
+  const isKnown = own.every((a) => a.certainty === 'exact') && launch.origin !== 'assumed';
+  const requests = own.reduce((sum, a) => sum + a.requests, 0);
+  const count = isKnown ? ` (${grouped(requests)} requests of the launch)` : '';
+  const name = `${object?.name}${(object?.dimensions ?? []).map((d) => `[${d}]`).join('')}`;
+  return {
+    file: access.file,
+    line: access.line,
+    column: access.column,
+    endLine: access.endLine,
+    endColumn: access.endColumn,
+    rule: 'local-array',
+    severity: isCertain && isKnown && requests >= WARN_FROM * warps ? 'warning' : 'information',
+    message: `${name} ${isCertain ? 'is' : 'is likely'} in local memory, not in registers: ${access.expression} is indexed by a value that ${isCertain ? 'the compiler does not know' : 'changes in a loop'}${count}. Index it by unrolled loops only, or put it in shared memory.`,
+    kernel: context.report.name,
+    fixes: [],
+    related: [
+      ...(object ? [{ ...object.declaration, message: `${object.name} is declared here` }] : []),
+      ...(launch.location ? [{ ...launch.location, message: `launched here with ${shapeText(launch)}` }] : []),
+    ],
+  };
+}

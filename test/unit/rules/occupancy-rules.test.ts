@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { analyzeFile } from '../../../server/src/analysis/analyze';
+import type { AnalysisOptions } from '../../../server/src/analysis/request';
+
+/** Findings of these rules as `severity rule: message`; expectations are parts of them, in order. */
+function check(source: string, expected: readonly string[], options: Partial<AnalysisOptions> = {}): void {
+  const wanted = ['local-array', 'low-occupancy', 'tail-effect', 'register-spill'];
+  const { diagnostics } = analyzeFile({
+    path: 'test.cu',
+    text: source,
+    options: { computeCapability: '9.0', defines: new Map(), assume: new Map(), ...options },
+    include: () => undefined,
+  });
+  const found = diagnostics.filter(({ rule }) => wanted.includes(rule));
+  const lines = found.map((d) => `${d.severity} ${d.rule}: ${d.message}`);
+  assert.equal(lines.length, expected.length, `found\n${lines.join('\n')}`);
+  expected.forEach((text, i) => {
+    assert.ok(lines[i].includes(text), `expected '${text}' in '${lines[i]}'`);
+  });
+}
+
+describe('local-array', () => {
+  const counts = (index: string) => `
+__global__ void k(const int* in, int* out) {
+  int count[8];
+  for (int i = 0; i < 8; i++) count[i] = in[i];
+  out[threadIdx.x] = count[${index}];
+}
+int main() { k<<<8, 32>>>(0, 0); }`;
+
+  it('is an index from memory, a parameter or the thread', () => {
+    check(counts('in[threadIdx.x] & 7'), [
+      'local-array: count[8] is in local memory, not in registers: count[in[threadIdx.x] & 7] is indexed by a value that the compiler does not know',
+    ]);
+    check(counts('threadIdx.x & 7'), ['local-array: count[8]']);
+  });
+
+  it('is no index that unrolling makes constant', () => check(counts('3'), []));
+});
+
+describe('low-occupancy', () => {
+  const tile = (bytes: number, block = 128, grid = '1000') => `
+__global__ void k(float* out) {
+  __shared__ float tile[${bytes / 4}];
+  tile[threadIdx.x] = out[threadIdx.x];
+  __syncthreads();
+  out[blockIdx.x * blockDim.x + threadIdx.x] = tile[${bytes / 4 - 1} - threadIdx.x];
+}
+int main() { k<<<${grid}, ${block}>>>(0); }`;
+
+  it('names what holds the blocks out and the nearest step', () => {
+    check(tile(48 * 1024), [
+      'information low-occupancy: 25 % occupancy at most: 49152 bytes of shared memory a block let a multiprocessor of 9.0 hold 4 blocks, 16 of 64 warps. 49152 →',
+    ]);
+  });
+
+  it('is none with small arrays, or a grid of one block', () => {
+    check(tile(4096), []);
+    check(tile(48 * 1024, 128, '1'), []);
+  });
+
+  it('never rests on estimated registers, but on given ones', () => {
+    check(tile(1024, 128), []);
+    check(tile(1024, 128), ['low-occupancy: 13 % occupancy at most: 255 registers a thread'], {
+      registersPerThread: 255,
+    });
+  });
+});
+
+describe('tail-effect', () => {
+  const copy = (grid: number) => `
+__global__ void k(float* out) { out[blockIdx.x * blockDim.x + threadIdx.x] = 1; }
+int main() { k<<<${grid}, 256>>>(0); }`;
+
+  it('is a second wave with few blocks', () => {
+    check(copy(132 * 8 + 40), [
+      'information tail-effect: 1096 blocks are 1.04 waves on a H100 SXM (132 multiprocessors × 8 blocks): behind 1 full wave comes one that is 4 % full. Make the grid 1056 blocks',
+    ]);
+  });
+
+  it('is none for whole waves, many waves, or a wave that is half full', () => {
+    check(copy(132 * 8), []);
+    check(copy(132 * 8 * 10 + 4), []);
+    check(copy(132 * 8 + 600), []);
+  });
+
+  it('counts on the device that was chosen', () =>
+    check(copy(132 * 8 + 40), [], { device: 'GH200', computeCapability: '8.0' }));
+});
+
+describe('register-spill', () => {
+  const source = `__global__ void __launch_bounds__(256) k(float* out) { out[threadIdx.x] = 1; }\nint main() { k<<<8, 256>>>(0); }`;
+  const compiled = (spill: number, isStale = false) => [
+    {
+      mangled: '_Z1kPf',
+      registers: 64,
+      stackBytes: spill,
+      spillStoreBytes: spill,
+      spillLoadBytes: spill,
+      sharedBytes: 0,
+      barriers: 0,
+      isStale,
+    },
+  ];
+
+  it('repeats what the compiler says', () => {
+    check(source, [], { compiled: compiled(0) });
+    check(
+      source,
+      [
+        'warning register-spill: k spills with 64 registers: 96 bytes a thread are stored in local memory and 96 read back',
+      ],
+      { compiled: compiled(96) },
+    );
+    check(source, ['information register-spill: k spills'], { compiled: compiled(8) });
+    check(source, ['(as of last save)'], { compiled: compiled(96, true) });
+  });
+});
