@@ -6,6 +6,7 @@ import type { Program } from '../program/program';
 import { aggregateAtomics } from './aggregate-atomics';
 import { shareExpressions } from './common-expressions';
 import { dropDeadCode } from './dead-code';
+import { hoistCommonLoads } from './hoist-common';
 import { hoistInvariants } from './hoist-invariants';
 import { convertBranches } from './if-conversion';
 import { mergeNeighbours } from './merge-neighbours';
@@ -16,6 +17,7 @@ const passes: readonly ((program: Program) => Program)[] = [
   dropDeadCode,
   reuseLoads,
   dropDeadCode,
+  hoistCommonLoads,
   convertBranches,
   reuseLoads,
   hoistInvariants,

@@ -1,0 +1,25 @@
+import { checkLines } from './check-lines';
+
+describe('loads common to both arms', () => {
+  it('are made once, before the branch', () => {
+    checkLines(`k(const int *in, int *out) {
+  int i = threadIdx.x;
+  if (i % 2 == 0)
+    out[i] = in[i] + 1; //= global store 1 x 4 bytes
+  else
+    out[i + 64] = in[i] * in[i ^ 1]; //= global store 1 x 4 bytes, global load 2 x 4 bytes
+}`);
+  });
+
+  it('stay where a store comes before one of them', () => {
+    checkLines(`k(int *in, int *out) {
+  int i = threadIdx.x;
+  if (i % 2 == 0)
+    out[i] = in[i] + 1; //= global store 1 x 4 bytes, global load 1 x 4 bytes
+  else {
+    out[i + 64] = 3; //= global store 1 x 4 bytes
+    out[i + 96] = in[i]; //= global store 1 x 4 bytes, global load 1 x 4 bytes
+  }
+}`);
+  });
+});
