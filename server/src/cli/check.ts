@@ -1,6 +1,7 @@
 /** `warplens check` */
 import type { CheckReport, Severity } from '../report/report';
 import { analyzeSources } from './analysis';
+import { compileSources } from './compiled';
 import { painter } from './excerpt';
 import { formatGithub } from './format-github';
 import { formatSarif } from './format-sarif';
@@ -45,7 +46,7 @@ export function lineReader(sources: readonly Source[]): (file: string) => readon
 }
 
 /** Checks files and folders, writes the reports, and returns the exit status. */
-export function check(paths: readonly string[], options: CheckOptions, output: Output): number {
+export async function check(paths: readonly string[], options: CheckOptions, output: Output): Promise<number> {
   const { files, problems } = expandPaths(paths);
   const sources: Source[] = [];
   for (const file of files) {
@@ -54,7 +55,10 @@ export function check(paths: readonly string[], options: CheckOptions, output: O
     else problems.push(source.problem);
   }
   const failed = (line: string): void => void problems.push(line);
-  const reports = analyzeSources(sources, analysisOptions(options), workspaceOf(options), failed);
+  const [asked, workspace] = [analysisOptions(options), workspaceOf(options)];
+  const { compiler } = options;
+  const compiled = await compileSources({ sources, options: asked, workspace, compiler, complain: output.complain });
+  const reports = analyzeSources(sources, asked, workspace, failed, compiled);
   for (const problem of problems) output.complain(problem);
   // nothing was read at all: the complaint is the answer
   if (sources.length > 0 || options.format !== 'text') output.write(render(reports, options, output, sources));

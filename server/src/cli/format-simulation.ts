@@ -34,6 +34,15 @@ function accessRow(access: AccessReport): string[] {
   ];
 }
 
+const stepNames = { gain: 'more warps:', free: 'room:', loss: 'fewer warps:' } as const;
+
+const registerOrigins = {
+  estimate: ', estimated',
+  compiler: ' by the compiler',
+  option: '',
+  'launch-bounds': ', bound by __launch_bounds__',
+} as const;
+
 function launchLines(launch: LaunchReport, paint: Painter): string[] {
   const lines = [
     paint.strong(`grid ${dimensions(launch.grid)}, block ${dimensions(launch.block)}, ${originText(launch)}`),
@@ -42,12 +51,17 @@ function launchLines(launch: LaunchReport, paint: Painter): string[] {
   if (assumed !== '') lines.push(`with ${assumed}`);
   const { occupancy } = launch;
   if (occupancy !== null) {
-    const origin = occupancy.registersOrigin === 'estimate' ? ', estimated' : '';
+    const origin = registerOrigins[occupancy.registersOrigin];
     const limits = occupancy.limitedBy.length > 0 ? `, limited by ${occupancy.limitedBy.join(' and ')}` : '';
     lines.push(
       `${percent(occupancy.theoretical)} occupancy: ${occupancy.blocksPerSm} blocks and ${occupancy.warpsPerSm} warps a multiprocessor${limits}`,
       `${occupancy.registersPerThread} registers a thread${origin}, ${occupancy.staticSharedBytes} + ${launch.dynamicSharedBytes} bytes of shared memory`,
     );
+  }
+  for (const { effect, text } of occupancy?.steps ?? []) lines.push(`${stepNames[effect]} ${text}`);
+  if (occupancy?.waves) {
+    const { waves, device, lastWave } = occupancy.waves;
+    lines.push(`${waves.toFixed(2)} waves on a ${device}, the last ${percent(lastWave)} full`);
   }
   if (launch.estimate !== null) {
     const { microseconds, device, boundBy } = launch.estimate;

@@ -70,18 +70,18 @@ function commandLine(): Command {
     .addOption(
       new Option('--fail-on <severity>', 'exit with 1 from this severity on').choices(failOnLevels).default('error'),
     )
-    .action((paths: string[], options: CheckOptions) => {
+    .action(async (paths: string[], options: CheckOptions) => {
       checkFilesOf(options, isFile);
-      end(check(paths, options, output));
+      end(await check(paths, options, output));
     });
 
   addSharedOptions(program.command('simulate').argument('<file>'))
     .description('simulate one kernel and print all its accesses')
     .addOption(new Option('--format <format>', 'how to print the report').choices(simulateFormats).default('text'))
-    .action((file: string, options: SimulateOptions) => {
+    .action(async (file: string, options: SimulateOptions) => {
       if (options.kernel === undefined) throw new UsageProblem('simulate: give --kernel <name>');
       checkFilesOf(options, isFile);
-      end(simulate(file, options, output));
+      end(await simulate(file, options, output));
     });
 
   program

@@ -1,6 +1,7 @@
 /** `warplens simulate`: everything about one kernel. */
 import { analyzeSources } from './analysis';
 import type { Output } from './check';
+import { compileSources } from './compiled';
 import { painter } from './excerpt';
 import { formatSimulation } from './format-simulation';
 import { analysisOptions, type SharedOptions, workspaceOf } from './options';
@@ -15,10 +16,15 @@ export interface SimulateOptions extends SharedOptions {
 }
 
 /** Simulates one kernel of one file under each capability asked for. @throws UsageProblem when it is not there */
-export function simulate(file: string, options: SimulateOptions, output: Output): number {
+export async function simulate(file: string, options: SimulateOptions, output: Output): Promise<number> {
   const source = loadSource(file);
   if (!('text' in source)) throw new UsageProblem(source.problem);
-  const reports = analyzeSources([source], analysisOptions(options), workspaceOf(options), output.complain);
+  const asked = analysisOptions(options).map((each) => ({ ...each, withCurves: true }));
+  const workspace = workspaceOf(options);
+  const { compiler } = options;
+  const { complain } = output;
+  const compiled = await compileSources({ sources: [source], options: asked, workspace, compiler, complain });
+  const reports = analyzeSources([source], asked, workspace, complain, compiled);
   const found = reports.some(({ files }) => files.some(({ kernels }) => kernels.length > 0));
   if (!found) {
     const all = analysisOptions({ ...options, kernel: undefined, cc: undefined });

@@ -1,6 +1,6 @@
 /** The text of a hover on a kernel's name or on a launch. */
 import type { Capability } from '../hardware/capabilities';
-import { describeStep, occupancySteps } from '../hardware/occupancy-steps';
+import { registerBound } from '../hardware/occupancy';
 import { dimensions, grouped, percent } from '../report/figures';
 import type { KernelReport, LaunchReport, OccupancyReport } from '../report/report';
 import { assumptionsText, launchSummary, originText } from '../report/wording';
@@ -12,9 +12,16 @@ const registerOrigins: Readonly<Record<OccupancyReport['registersOrigin'], strin
   estimate: 'estimated',
 };
 
-function registersText({ registersPerThread, registersOrigin, registersRange }: OccupancyReport): string {
+function spillText(compiled: OccupancyReport['compiled']): string {
+  const bytes = compiled === undefined ? 0 : compiled.spillStoreBytes + compiled.spillLoadBytes;
+  return bytes > 0 ? `, ${grouped(bytes)} bytes of spills` : '';
+}
+
+function registersText({ registersPerThread, registersOrigin, registersRange, compiled }: OccupancyReport): string {
   const range = registersRange === undefined ? '' : `, ${registersRange[0]} to ${registersRange[1]}`;
-  return `${registersPerThread} registers a thread (${registerOrigins[registersOrigin]}${range})`;
+  const approximate = registersRange === undefined ? '' : '≈ ';
+  const saved = compiled?.isStale === true ? ', as of last save' : '';
+  return `${approximate}${registersPerThread} registers a thread (${registerOrigins[registersOrigin]}${range}${saved}${spillText(compiled)})`;
 }
 
 function occupancyLines(occupancy: OccupancyReport, launch: LaunchReport, capability: Capability): string[] {
@@ -29,17 +36,42 @@ function occupancyLines(occupancy: OccupancyReport, launch: LaunchReport, capabi
   );
   const sharedBytes = occupancy.staticSharedBytes + launch.dynamicSharedBytes;
   lines.push(`${registersText(occupancy)}, ${grouped(sharedBytes)} bytes of shared memory a block.`);
-  const [x, y, z] = launch.block;
-  const steps = occupancySteps(capability, {
-    threadsPerBlock: x * y * z,
-    registersPerThread: occupancy.registersPerThread,
-    sharedBytesPerBlock: sharedBytes,
-  });
-  const gain = steps.find(({ effect }) => effect === 'gain');
-  const loss = steps.find(({ effect }) => effect === 'loss');
-  if (gain !== undefined) lines.push(`Next step: ${describeStep(gain)}.`);
-  else if (loss !== undefined) lines.push(`Next loss: ${describeStep(loss)}.`);
+  lines.push(...boundsLines(launch, capability), ...stepLines(occupancy), ...waveLines(occupancy));
   return lines;
+}
+
+/** What `__launch_bounds__` allow. */
+function boundsLines({ launchBounds }: LaunchReport, capability: Capability): string[] {
+  if (launchBounds === undefined) return [];
+  const { maxThreads, minBlocks } = launchBounds;
+  const arguments_ = minBlocks === undefined ? `${maxThreads}` : `${maxThreads}, ${minBlocks}`;
+  const most = registerBound(capability, maxThreads, minBlocks ?? 1);
+  return [`\`__launch_bounds__(${arguments_})\` allows at most ${most} registers a thread.`];
+}
+
+/** The nearest step of each kind: what would gain warps, and what would lose some. */
+function stepLines({ steps }: OccupancyReport): string[] {
+  const first = (effect: 'gain' | 'loss') =>
+    (['registers', 'shared', 'threads'] as const).flatMap(
+      (resource) => steps.find((step) => step.effect === effect && step.resource === resource)?.text ?? [],
+    );
+  const [gains, losses] = [first('gain'), first('loss')];
+  return [
+    ...(gains.length > 0 ? [`More warps with ${gains.join('; or ')}.`] : []),
+    ...(losses.length > 0 ? [`Fewer with ${losses.join('; or ')}.`] : []),
+  ];
+}
+
+function waveLines({ waves }: OccupancyReport): string[] {
+  if (waves === undefined) return [];
+  const { device, multiprocessors, blocksPerWave, lastWave } = waves;
+  if (waves.waves < 1)
+    return [
+      `The grid fills ${percent(waves.waves)} of one wave on a ${device} (${multiprocessors} multiprocessors, ${blocksPerWave} blocks a wave).`,
+    ];
+  return [
+    `${waves.waves.toFixed(1)} waves on a ${device} (${blocksPerWave} blocks each), the last ${percent(lastWave)} full.`,
+  ];
 }
 
 /** One launch of a kernel, as Markdown. */

@@ -26,7 +26,11 @@ export function assumptionsText(launch: LaunchReport): string {
 export function launchSummary(launch: LaunchReport): string[] {
   const { worstConflict, globalEfficiency, unknown } = memoryFigures(launch);
   const parts: string[] = [];
-  if (launch.occupancy !== null) parts.push(`${percent(launch.occupancy.theoretical)} occupancy`);
+  if (launch.occupancy !== null) {
+    // Estimated registers, and their range gives different occupancies.
+    const approximate = launch.occupancy.blocksRange === undefined ? '' : '≈ ';
+    parts.push(`${approximate}${percent(launch.occupancy.theoretical)} occupancy`);
+  }
   if (worstConflict !== undefined) parts.push(conflictText(worstConflict));
   if (globalEfficiency !== undefined) parts.push(`${percent(globalEfficiency)} of global bytes used`);
   if (unknown > 0) parts.push(`${unknown} unknown`);

@@ -1,7 +1,7 @@
 /** From a file, the user's options and the workspace to a request of the analysis. */
 import * as path from 'node:path';
 import type { AnalysisOptions, AnalysisRequest } from '../analysis/request';
-import { CompileCommands } from './compile-commands';
+import { CompileCommands, type CompileFlags } from './compile-commands';
 import { includeReader } from './includes';
 import { HeaderIndex } from './source-tree';
 import { TextCache } from './text-files';
@@ -41,9 +41,8 @@ export class UnitReader {
     workspace: Workspace,
     used?: (file: string) => void,
   ): AnalysisRequest {
-    const { folders, compileCommands } = workspace;
-    const databases = compileCommands !== undefined ? [compileCommands] : folders.flatMap(usualDatabases);
-    const flags = this.commands.flagsFor(path.resolve(file), databases);
+    const { folders } = workspace;
+    const flags = this.buildFlags(file, workspace);
     const include = includeReader({
       open: this.open,
       includePaths: [...workspace.includePaths, ...flags.includePaths],
@@ -58,6 +57,21 @@ export class UnitReader {
       options: { ...options, defines: new Map([...flags.defines, ...options.defines]) },
       include,
     };
+  }
+
+  /** Folders of headers and macros as a compiler takes them; no other flag of a build is passed on. */
+  compilerFlags(file: string, options: AnalysisOptions, workspace: Workspace): string[] {
+    const { includePaths, defines } = this.buildFlags(file, workspace);
+    const macros = new Map([...defines, ...options.defines]);
+    return [
+      ...[...workspace.includePaths, ...includePaths].flatMap((folder) => ['-I', folder]),
+      ...[...macros].map(([name, value]) => `-D${name}=${value}`),
+    ];
+  }
+
+  private buildFlags(file: string, { folders, compileCommands }: Workspace): CompileFlags {
+    const databases = compileCommands !== undefined ? [compileCommands] : folders.flatMap(usualDatabases);
+    return this.commands.flagsFor(path.resolve(file), databases);
   }
 
   private headerIndex(folders: readonly string[]): HeaderIndex {
