@@ -1,5 +1,8 @@
 /** The panel's data: one kernel's whole report. */
 import * as path from 'node:path';
+import { capability } from '../hardware/capabilities';
+import { occupancyCurves } from '../hardware/occupancy-curves';
+import type { KernelReport } from '../report/report';
 import type { Analysed } from './documents';
 import { kernelAt, kernelsOf } from './kernels';
 import type { SimulateParams, SimulateResult } from './protocol';
@@ -20,7 +23,24 @@ export function simulateResult(
     fileName: path.basename(file),
     computeCapability,
     kernels: kernels.map((each) => each.name),
-    kernel,
+    kernel: kernel && withCurves(kernel, computeCapability),
     files: Object.fromEntries([...files].map((each) => [each, uriOf(each)])),
   };
+}
+
+/** Curves are made for the one kernel that is shown, not with every analysis. */
+function withCurves(kernel: KernelReport, computeCapability: string): KernelReport {
+  const row = capability(computeCapability);
+  if (row === undefined) return kernel;
+  const launches = kernel.launches.map((launch) => {
+    const { occupancy, block, dynamicSharedBytes } = launch;
+    if (occupancy === null) return launch;
+    const curves = occupancyCurves(row, {
+      threadsPerBlock: block[0] * block[1] * block[2],
+      registersPerThread: occupancy.registersPerThread,
+      sharedBytesPerBlock: occupancy.staticSharedBytes + dynamicSharedBytes,
+    });
+    return { ...launch, occupancy: { ...occupancy, curves } };
+  });
+  return { ...kernel, launches };
 }

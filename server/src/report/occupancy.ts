@@ -93,8 +93,16 @@ function blocksRange(
   return few === many ? undefined : [many, few];
 }
 
-function stepsOf(row: Capability, request: OccupancyRequest): StepReport[] {
-  return occupancySteps(row, request).map((step) => ({
+/** Steps by capability and request: an edit elsewhere changes none, and each costs hundreds of occupancies. */
+const knownSteps = new Map<string, readonly StepReport[]>();
+const MOST_KNOWN = 1000;
+
+function stepsOf(row: Capability, request: OccupancyRequest): readonly StepReport[] {
+  const key = `${row.cc} ${request.threadsPerBlock} ${request.registersPerThread} ${request.sharedBytesPerBlock}`;
+  const known = knownSteps.get(key);
+  if (known) return known;
+  if (knownSteps.size >= MOST_KNOWN) knownSteps.clear();
+  const steps = occupancySteps(row, request).map((step) => ({
     resource: step.resource,
     effect: step.effect,
     from: step.from,
@@ -103,6 +111,8 @@ function stepsOf(row: Capability, request: OccupancyRequest): StepReport[] {
     theoretical: step.after.theoretical,
     text: describeStep(step),
   }));
+  knownSteps.set(key, steps);
+  return steps;
 }
 
 function compiledOf({ spillStoreBytes, spillLoadBytes, stackBytes, barriers, isStale }: CompiledKernel) {
