@@ -67,7 +67,7 @@ function namespaceOf(ctx: Context, scope: Scope, name: QualifiedName): Scope | u
         found.name.parts.length < 8 ? namespaceOf(ctx, found.scope.parent ?? found.scope, found.name) : undefined;
       found = target ? { kind: 'namespace', scope: target } : undefined;
     }
-    if (!found || found.kind !== 'namespace') return undefined;
+    if (found?.kind !== 'namespace') return undefined;
   }
   return found?.kind === 'namespace' ? found.scope : undefined;
 }

@@ -92,9 +92,11 @@ function withFreshVariable(ctx: Context, node: ast.ForStatement, run: () => void
   const name = declared?.kind === 'variable' ? declared.name : undefined;
   const entity = name === undefined ? undefined : ctx.scope.own(name);
   const value = entity?.kind === 'value' ? entity.value : undefined;
-  if (name === undefined || value?.kind !== 'place' || value.place.kind !== 'storage') return run();
-  const { storage } = value.place;
-  if (storage.kind !== 'scalar') return run();
+  const storage = value?.kind === 'place' && value.place.kind === 'storage' ? value.place.storage : undefined;
+  if (name === undefined || storage?.kind !== 'scalar') {
+    run();
+    return;
+  }
   const register = ctx.builder.variable(ctx.builder.typeOf(storage.register), name);
   writeRegister(ctx, register, readRegister(ctx, storage.register));
   withScope(ctx, 'rest', () => {

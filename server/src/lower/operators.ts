@@ -429,8 +429,8 @@ function commonType(a: Type, b: Type): Type {
 
 function branchingConditional(ctx: Context, node: ast.ConditionalExpression, condition: number): Value {
   const b = ctx.builder;
-  const blocks = { then: b.newBlock(), else: b.newBlock(), join: b.newBlock() };
-  b.branch(condition, blocks.then, blocks.else, { place: placeOf(ctx, node), kind: 'conditional' });
+  const [onTrue, onFalse, join] = [b.newBlock(), b.newBlock(), b.newBlock()];
+  b.branch(condition, onTrue, onFalse, { place: placeOf(ctx, node), kind: 'conditional' });
   const before = ctx.known.fork();
   const side = (block: number, value: ast.Expression) => {
     ctx.known = before.fork();
@@ -439,11 +439,11 @@ function branchingConditional(ctx: Context, node: ast.ConditionalExpression, con
     const result = rvalue(ctx, expression(ctx, value), value);
     return { result, end: b.currentBlock, known: ctx.known };
   };
-  const then = side(blocks.then, node.then);
+  const then = side(onTrue, node.then);
   b.leaveRegion();
-  const otherwise = side(blocks.else, node.else);
+  const otherwise = side(onFalse, node.else);
   b.leaveRegion();
-  return joinSides(ctx, node, then, otherwise, blocks.join);
+  return joinSides(ctx, node, then, otherwise, join);
 }
 
 interface Side {
@@ -463,7 +463,8 @@ function joinSides(ctx: Context, node: ast.ConditionalExpression, a: Side, c: Si
     let next = 0;
     const put = (target: Value, value: Value | undefined): void => {
       if (target.kind === 'aggregate') {
-        target.elements.forEach((e, i) => put(e, value?.kind === 'aggregate' ? value.elements[i] : undefined));
+        for (const [i, e] of target.elements.entries())
+          put(e, value?.kind === 'aggregate' ? value.elements[i] : undefined);
         return;
       }
       const scalar = scalarOf(target.type) ?? 'i32';

@@ -30,7 +30,7 @@ export interface RuntimeTrips {
 /** Computes the trip count in front of the loop; undefined where the compiler does not unroll it. */
 export function runtimeTrips(ctx: Context, node: ast.ForStatement): RuntimeTrips | undefined {
   const { condition, increment, body } = node;
-  if (!condition || condition.kind !== 'binary' || !increment) return undefined;
+  if (condition?.kind !== 'binary' || !increment) return undefined;
   if (body.last - body.first + 1 > LARGEST_BODY || !isPlainBody(body, 0)) return undefined;
   const name = nameOf(
     increment.kind === 'unary' ? increment.operand : increment.kind === 'assign' ? increment.left : undefined,

@@ -28,7 +28,7 @@ const compound: Partial<Record<string, (value: number, by: number) => number>> =
 
 /** Iterations of a for loop, after its initialiser was lowered; undefined when not constant or above 4096. */
 export function tripCount(ctx: Context, node: ast.ForStatement): number | undefined {
-  if (!node.condition || node.condition.kind !== 'binary' || !node.increment) return undefined;
+  if (node.condition?.kind !== 'binary' || !node.increment) return undefined;
   const name = loopVariable(node.increment);
   if (!name || assigns(node.body, name, 0)) return undefined;
   const start = constantVariable(ctx, name);

@@ -126,7 +126,7 @@ function reuseInBlock(program: Program, block: Block, table: Table, stable: (r: 
 function isThereAlready(program: Program, table: Table, i: StoreInstruction): boolean {
   if (program.accesses[i.access].isVolatile) return false;
   const known = table.get(keyOf(i.address, i.offset, i.type, i.values.length));
-  return known !== undefined && known.values.every((value, k) => value === i.values[k]);
+  return known?.values.every((value, k) => value === i.values[k]) ?? false;
 }
 
 export function isReadOnly(site: AccessSite, program: Program): boolean {
