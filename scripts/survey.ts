@@ -236,8 +236,7 @@ function distinctKernels(results: readonly FileResult[]): KernelResult[] {
 }
 
 /** The address (or whether the access runs) follows from data in memory: nobody can know it from the text. */
-export const restsOnData = (reason: string): boolean =>
-  /loaded|data|atomic|content|memory that|read from memory|value of \S+\[/i.test(reason);
+export const restsOnData = (reason: string): boolean => /depends on loaded data/.test(reason);
 
 function summary(results: readonly FileResult[], launched: ReadonlySet<string>) {
   const kernels = distinctKernels(results);
