@@ -101,7 +101,7 @@ function withFreshVariable(ctx: Context, node: ast.ForStatement, run: () => void
   writeRegister(ctx, register, readRegister(ctx, storage.register));
   withScope(ctx, 'rest', () => {
     const place = { kind: 'storage' as const, storage: { ...storage, register } };
-    ctx.scope.define(name, { kind: 'value', value: { kind: 'place', type: value.type, place } });
+    ctx.scope.define(name, { kind: 'value', value: { kind: 'place', type: storage.type, place } });
     run();
   });
 }

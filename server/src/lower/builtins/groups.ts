@@ -3,7 +3,8 @@
 import { type GroupInfo, groupOf, groupType } from '../builtin-types';
 import { useValues } from '../calls';
 import type { Context } from '../context';
-import { memberOf, number } from '../expressions';
+import { number } from '../expressions';
+import { memberOf } from '../members';
 import { scalarBinary } from '../operators';
 import { types } from '../types';
 import { unknownValue, type Value } from '../values';

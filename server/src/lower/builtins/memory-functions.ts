@@ -1,6 +1,6 @@
 /** Loads and stores that are written as functions: __ldg and its kin, __stcs, memcpy of small objects. */
 
-import { dereference } from '../expressions';
+import { dereference } from '../pointers';
 import { sharedPointer, toSharedOffset } from '../shared-window';
 import { types } from '../types';
 import { unknownValue, type Value } from '../values';

@@ -1,0 +1,88 @@
+/** Casts, sizeof and alignof. */
+import type * as ast from '../parse/ast';
+import { construct, initialiseFromList } from './construct';
+import type { Context } from './context';
+import { convertValue } from './conversions';
+import { expression, number } from './expressions';
+import { rvalue } from './places';
+import { resolveType } from './resolve-type';
+import { alignOf, sizeOf, type Type, typeKey, types, withoutReference } from './types';
+import { type RegisterTarget, unknownValue, type Value } from './values';
+import { viewOf } from './views';
+
+export function castExpression(ctx: Context, node: ast.CastExpression): Value {
+  const type = resolveType(ctx, node.type);
+  if (node.form === 'functional' || node.form === 'braced') {
+    if (node.form === 'braced' && node.arguments.length === 1 && node.arguments[0].kind === 'initList')
+      return initialiseFromList(ctx, type, node.arguments[0]);
+    const args = node.arguments.map((a) => expression(ctx, a));
+    if (type.kind === 'unknown') return unknownValue(type, type.reason);
+    return construct(ctx, type, args, node, false);
+  }
+  const operand = node.arguments[0];
+  if (!operand) return unknownValue(type, 'cast of nothing');
+  const value = expression(ctx, operand);
+  if (type.kind === 'reference') return castReference(value, type.to);
+  if (type.kind === 'void') return { kind: 'void', type };
+  const plain = rvalue(ctx, value, operand);
+  if (type.kind === 'pointer' && plain.kind === 'scalar') return castPointer(ctx, plain, type);
+  return convertValue(ctx, plain, type, node);
+}
+
+/** Restrict and const of a parameter survive a cast to a vector type: the compiler looks at the pointer's origin. */
+function castPointer(ctx: Context, value: Value & { kind: 'scalar' }, type: Type & { kind: 'pointer' }): Value {
+  const from = value.type.kind === 'pointer' ? value.type : undefined;
+  const register = ctx.builder.convert(ctx.builder.typeOf(value.register), 'i64', value.register);
+  const isRestrict = type.isRestrict || Boolean(from?.isRestrict && from.to.isConst && type.to.isConst);
+  return { kind: 'scalar', type: { ...type, isRestrict }, register };
+}
+
+function castReference(value: Value, to: Type): Value {
+  if (value.kind !== 'place') return value;
+  if (value.place.kind === 'memory') return { ...value, type: to };
+  const target: RegisterTarget = {
+    elements:
+      value.place.storage.kind === 'aggregate' && value.type.kind === 'array'
+        ? value.place.storage.elements
+        : [value.place.storage],
+    index: 0,
+    elementType: value.type,
+  };
+  const storage = viewOf(target, to, 0);
+  return storage
+    ? { kind: 'place', type: to, place: { kind: 'storage', storage } }
+    : unknownValue(to, `bits of a local variable seen as ${typeKey(to)}`);
+}
+
+export function sizeofExpression(ctx: Context, node: ast.SizeofExpression): Value {
+  if (node.operator === 'sizeof...') {
+    const inner = node.expression && expression(ctx, node.expression);
+    return inner?.kind === 'pack'
+      ? number(ctx, types.ulong, inner.elements.length)
+      : unknownValue(types.ulong, 'size of a pack');
+  }
+  const type = node.type
+    ? resolveType(ctx, node.type)
+    : node.expression
+      ? unevaluatedType(ctx, node.expression)
+      : undefined;
+  if (!type) return unknownValue(types.ulong, 'sizeof');
+  const plain = withoutReference(type);
+  const size = node.operator === 'alignof' ? alignOf(plain) : sizeOf(plain);
+  return size === undefined
+    ? unknownValue(types.ulong, plain.kind === 'unknown' ? plain.reason : 'size is not known')
+    : number(ctx, types.ulong, size);
+}
+
+/** The type of an operand that is not evaluated: what is emitted for it lands in a block that nothing reaches. */
+function unevaluatedType(ctx: Context, node: ast.Expression): Type {
+  const saved = ctx.builder.currentBlock;
+  const known = ctx.known.fork();
+  ctx.builder.use(ctx.builder.newBlock());
+  ctx.builder.enterRegion();
+  const type = expression(ctx, node).type;
+  ctx.builder.leaveRegion();
+  ctx.builder.use(saved);
+  ctx.known = known;
+  return type;
+}

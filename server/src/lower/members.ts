@@ -1,0 +1,84 @@
+/** `object.member` and `pointer->member`. */
+import type * as ast from '../parse/ast';
+import type { Context } from './context';
+import { expression } from './expressions';
+import { globalValue } from './globals';
+import { memberAlignment, reasonOf, rvalue } from './places';
+import { dereference } from './pointers';
+import { findField, findMethods, recordOf } from './records';
+import { evaluateArguments } from './resolve-type';
+import { withoutReference } from './types';
+import { unknownValue, type Value } from './values';
+
+export function memberExpression(ctx: Context, node: ast.MemberExpression): Value {
+  let object = expression(ctx, node.object);
+  if (node.arrow) {
+    const pointer = rvalue(ctx, object, node.object);
+    object = dereference(ctx, pointer, node);
+  }
+  const part = node.name.parts[node.name.parts.length - 1];
+  const member = memberOf(ctx, object, part.name, node);
+  if (member) return member;
+  const record = recordOf(object.type);
+  const methods = record && findMethods(record, part.name);
+  const templateArguments = part.templateArguments
+    ? evaluateArguments(ctx, part.templateArguments, ctx.scope)
+    : undefined;
+  if (methods && record?.scope) {
+    return {
+      kind: 'functions',
+      type: { kind: 'function' },
+      declarations: methods.declarations,
+      scope: methods.owner.scope ?? record.scope,
+      templateArguments,
+      self: object,
+    };
+  }
+  return { kind: 'builtin', type: { kind: 'function' }, name: part.name, templateArguments, self: object };
+}
+
+/** A data member (through bases and anonymous members), undefined when there is none of that name. */
+export function memberOf(ctx: Context, object: Value, name: string, node: ast.Node): Value | undefined {
+  const record = recordOf(object.type);
+  const found = record && findField(record, name);
+  if (!found) {
+    if (record?.scope) {
+      const entity = record.scope.own(name);
+      if (
+        entity?.kind === 'global' &&
+        (entity.declaration.specifiers.isStatic || entity.declaration.specifiers.isConstexpr)
+      )
+        return globalValue(ctx, entity, node);
+    }
+    return undefined;
+  }
+  let value: Value = object.kind === 'builtin' ? rvalue(ctx, object, node) : object;
+  for (const field of found.path) value = step(value, field, node);
+  return value;
+}
+
+function step(value: Value, field: import('./types').Field, node: ast.Node): Value {
+  const inherited = withoutReference(value.type);
+  const type =
+    field.type.kind === 'reference'
+      ? field.type.to
+      : { ...field.type, isConst: field.type.isConst || inherited.isConst };
+  const index = inherited.kind === 'record' ? inherited.record.fields.indexOf(field) : -1;
+  if (value.kind === 'place') {
+    const place = value.place;
+    if (place.kind === 'memory') {
+      const aligned = inherited.kind === 'record' ? memberAlignment(place, inherited.record, field.offset) : undefined;
+      return {
+        kind: 'place',
+        type,
+        place: { ...place, offset: place.offset + field.offset, bits: field.bits, node, aligned },
+      };
+    }
+    if (place.storage.kind === 'aggregate' && place.storage.elements[index]) {
+      return { kind: 'place', type, place: { kind: 'storage', storage: place.storage.elements[index] } };
+    }
+    return unknownValue(type, `member ${field.name} of a value that could not be followed`);
+  }
+  if (value.kind === 'aggregate' && value.elements[index]) return value.elements[index];
+  return unknownValue(type, reasonOf(value));
+}

@@ -1,0 +1,152 @@
+/** Names in expressions: variables, functions, enumerators, template arguments, members of this. */
+import type * as ast from '../parse/ast';
+import { builtinVariable } from './builtins/variables';
+import { constantOf } from './constants';
+import type { Context } from './context';
+import { number } from './expressions';
+import { globalValue } from './globals';
+import { lookupQualified } from './lookup';
+import { memberOf } from './members';
+import { addressOf } from './places';
+import { evaluateArguments, resolveNamedType } from './resolve-type';
+import type { Entity, Scope } from './scope';
+import { type Type, typeKey, types } from './types';
+import { unknownValue, type Value } from './values';
+
+export function nameExpression(ctx: Context, node: ast.NameExpression): Value {
+  const entity = lookupQualified(ctx, ctx.scope, node.name);
+  const part = node.name.parts[node.name.parts.length - 1];
+  if (entity) return entityValue(ctx, entity, part, node);
+  const builtin = builtinVariable(ctx, part.name);
+  if (builtin) return builtin;
+  const trait = traitValue(ctx, node.name);
+  if (trait) return trait;
+  const templateArguments = part.templateArguments
+    ? evaluateArguments(ctx, part.templateArguments, ctx.scope)
+    : undefined;
+  return { kind: 'builtin', type: { kind: 'function' }, name: part.name, templateArguments };
+}
+
+function entityValue(ctx: Context, entity: Entity, part: ast.NamePart, node: ast.Expression): Value {
+  switch (entity.kind) {
+    case 'value':
+      return at(entity.value, node);
+    case 'template':
+      return templateEntity(ctx, entity.value, node);
+    case 'functions': {
+      const templateArguments = part.templateArguments
+        ? evaluateArguments(ctx, part.templateArguments, ctx.scope)
+        : undefined;
+      return {
+        kind: 'functions',
+        type: { kind: 'function' },
+        declarations: entity.declarations,
+        scope: entity.scope,
+        templateArguments,
+        self: implicitThis(ctx, entity.scope),
+      };
+    }
+    case 'global':
+      return at(memberOrGlobal(ctx, entity, part, node), node);
+    case 'enumerator':
+      return enumeratorValue(ctx, entity, node);
+    default: {
+      const type = resolveNamedType(ctx, ctx.scope, entity, part);
+      return unknownValue(type ?? { kind: 'unknown', reason: part.name }, `${part.name} is a type`);
+    }
+  }
+}
+
+/** The expression a user points at becomes the node of a memory place. */
+function at(value: Value, node: ast.Node): Value {
+  return value.kind === 'place' && value.place.kind === 'memory'
+    ? { ...value, place: { ...value.place, node } }
+    : value;
+}
+
+function templateEntity(ctx: Context, value: import('./types').TemplateValue, node: ast.Expression): Value {
+  if (value.kind === 'number') return number(ctx, value.type, value.value);
+  if (value.kind === 'name') {
+    const entity = value.entity as Entity | undefined;
+    if (entity?.kind === 'value') return entity.value;
+    if (entity) return entityValue(ctx, entity, { name: value.name }, node);
+    return { kind: 'builtin', type: { kind: 'function' }, name: value.name };
+  }
+  if (value.kind === 'pack')
+    return { kind: 'pack', type: types.void, elements: value.elements.map((e) => templateEntity(ctx, e, node)) };
+  if (value.kind === 'type') return unknownValue(value.type, 'a type');
+  return unknownValue({ kind: 'unknown', reason: value.reason }, value.reason);
+}
+
+function memberOrGlobal(
+  ctx: Context,
+  entity: Entity & { kind: 'global' },
+  part: ast.NamePart,
+  node: ast.Expression,
+): Value {
+  const record = entity.scope.recordType;
+  const s = entity.declaration.specifiers;
+  if (record && !s.isStatic && !s.isConstexpr && !entity.declaration.scope) {
+    const self = implicitThis(ctx, entity.scope);
+    if (self)
+      return (
+        memberOf(ctx, self, part.name, node) ??
+        unknownValue({ kind: 'unknown', reason: part.name }, `member ${part.name}`)
+      );
+  }
+  return globalValue(ctx, entity, node);
+}
+
+/** The object of the method being lowered. */
+function implicitThis(ctx: Context, owner: Scope): Value | undefined {
+  if (!owner.recordType) return undefined;
+  for (let s: Scope | undefined = ctx.scope; s; s = s.parent) if (s.thisValue) return s.thisValue;
+  return undefined;
+}
+
+function enumeratorValue(ctx: Context, entity: Entity & { kind: 'enumerator' }, _node: ast.Expression): Value {
+  const list = entity.declaration.enumerators ?? [];
+  const type: Type = { kind: 'enum', scalar: 'i32', name: entity.declaration.name?.parts.at(-1)?.name ?? 'enum' };
+  const saved = ctx.scope;
+  ctx.scope = entity.scope;
+  let value: number | undefined = -1;
+  for (let i = 0; i <= entity.index; i++) {
+    const node = list[i].value;
+    if (node) value = constantOf(ctx, node);
+    else if (value !== undefined) value++;
+  }
+  ctx.scope = saved;
+  return value === undefined ? unknownValue(type, 'enumerator is not constant') : number(ctx, type, value);
+}
+
+export function thisExpression(ctx: Context): Value {
+  for (let s: Scope | undefined = ctx.scope; s; s = s.parent) {
+    const self = s.thisValue;
+    if (!self) continue;
+    const pointer: Type = { kind: 'pointer', to: self.type };
+    if (self.kind === 'place' && self.place.kind === 'memory')
+      return { kind: 'scalar', type: pointer, register: addressOf(ctx, self.place) };
+    if (self.kind === 'place' && self.place.kind === 'storage') {
+      return {
+        kind: 'placePointer',
+        type: pointer,
+        target: { elements: [self.place.storage], index: 0, elementType: self.type },
+      };
+    }
+    return unknownValue(pointer, 'this of a temporary');
+  }
+  return unknownValue({ kind: 'pointer', to: types.void }, 'this outside a method');
+}
+
+/** `std::is_same_v<A, B>` and the like. */
+function traitValue(ctx: Context, name: ast.QualifiedName): Value | undefined {
+  const direct = name.parts[name.parts.length - 1];
+  const part = direct.name === 'value' ? name.parts[name.parts.length - 2] : direct;
+  const trait = part?.name.replace(/_v$/, '');
+  if (trait !== 'is_same' || !part.templateArguments) return undefined;
+  const [a, b] = evaluateArguments(ctx, part.templateArguments, ctx.scope);
+  if (a?.kind !== 'type' || b?.kind !== 'type' || a.type.kind === 'unknown' || b.type.kind === 'unknown')
+    return undefined;
+  const same = typeKey(a.type) === typeKey(b.type) && Boolean(a.type.isConst) === Boolean(b.type.isConst);
+  return number(ctx, types.bool, same ? 1 : 0);
+}

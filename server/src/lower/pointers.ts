@@ -1,0 +1,176 @@
+/** Dereference, subscripts and arrays, in memory and in registers. */
+import type * as ast from '../parse/ast';
+import { callExpression } from './calls';
+import { type Context, demandMemory } from './context';
+import { expression } from './expressions';
+import { reasonOf, rvalue } from './places';
+import { findMethods, recordOf } from './records';
+import { sizeOf, type Type, typeKey, unqualified, withoutReference } from './types';
+import { type MemoryPlace, type Place, type RegisterTarget, type Storage, unknownValue, type Value } from './values';
+import { viewOf } from './views';
+
+/** `*p` */
+export function dereference(ctx: Context, pointer: Value, node: ast.Node): Value {
+  if (pointer.kind === 'placePointer') return dereferenceRegisters(ctx, pointer, 0);
+  const type = pointer.type.kind === 'pointer' ? pointer.type : undefined;
+  if (pointer.kind === 'scalar' && type)
+    return { kind: 'place', type: type.to, place: memoryPlace(pointer.register, 0, type, node) };
+  if (pointer.kind === 'scalar')
+    return unknownValue({ kind: 'unknown', reason: 'dereference of a number' }, 'dereference of a number');
+  const to = type?.to ?? { kind: 'unknown' as const, reason: reasonOf(pointer) };
+  if (pointer.kind === 'unknown' && type) {
+    // an access happens all the same: its address is not known, and the reason is kept
+    return { kind: 'place', type: to, place: memoryPlace(ctx.builder.unknown('i64', pointer.reason), 0, type, node) };
+  }
+  return unknownValue(to, reasonOf(pointer));
+}
+
+function memoryPlace(
+  address: number,
+  offset: number,
+  pointer: Type & { kind: 'pointer' },
+  node: ast.Node,
+): MemoryPlace {
+  return {
+    kind: 'memory',
+    address,
+    offset,
+    node,
+    readOnly: Boolean(pointer.isRestrict && pointer.to.isConst),
+    isVolatile: pointer.to.isVolatile,
+  };
+}
+
+export function indexExpression(ctx: Context, node: ast.IndexExpression): Value {
+  const base = expression(ctx, node.base);
+  const index = node.indices[0];
+  if (!index) return unknownValue(base.type, 'subscript without index');
+  if (recordOf(base.type) && base.kind !== 'placePointer') return callOperator(ctx, base, node);
+  const baseType = withoutReference(base.type);
+  const indexValue = rvalue(ctx, expression(ctx, index), index);
+  if (baseType.kind === 'array' && base.kind === 'place')
+    return arrayElement(ctx, base.place, baseType, indexValue, node);
+  const pointer = rvalue(ctx, base, node.base);
+  if (pointer.type.kind !== 'pointer' && indexValue.type.kind === 'pointer')
+    return elementAt(ctx, indexValue, pointer, node); // 3[p]
+  return elementAt(ctx, pointer, indexValue, node);
+}
+
+function callOperator(ctx: Context, base: Value, node: ast.IndexExpression): Value {
+  const record = recordOf(base.type);
+  const methods = record && findMethods(record, 'operator[]');
+  if (!methods || !record?.scope)
+    return unknownValue(
+      { kind: 'unknown', reason: 'operator[]' },
+      `operator[] of ${record?.name ?? 'a record'} is not known`,
+    );
+  const callee: Value = {
+    kind: 'functions',
+    type: { kind: 'function' },
+    declarations: methods.declarations,
+    scope: methods.owner.scope ?? record.scope,
+    self: base,
+  };
+  return callExpression(
+    ctx,
+    { kind: 'call', callee: node.base, arguments: node.indices, first: node.first, last: node.last },
+    callee,
+  );
+}
+
+function arrayElement(ctx: Context, place: Place, type: Type & { kind: 'array' }, index: Value, node: ast.Node): Value {
+  const of = {
+    ...type.of,
+    isConst: type.of.isConst || type.isConst,
+    isVolatile: type.of.isVolatile || type.isVolatile,
+  };
+  if (place.kind === 'storage') {
+    if (place.storage.kind !== 'aggregate') return unknownValue(of, 'array without elements');
+    return registerElement(ctx, wholeArray(ctx, place.storage, of), index, of);
+  }
+  const scaled = scaledIndex(ctx, index, of);
+  if (scaled === undefined) return unknownValue(of, reasonOf(index));
+  return {
+    kind: 'place',
+    type: of,
+    place: { ...place, address: ctx.builder.binary('add', 'i64', place.address, scaled), node, aligned: undefined },
+  };
+}
+
+/** The elements behind the first one of an array; of a row those of the rows around it, as they follow in memory. */
+function wholeArray(ctx: Context, array: Storage & { kind: 'aggregate' }, of: Type): RegisterTarget {
+  const plain = { elements: array.elements, index: 0, elementType: of, owner: array.owner };
+  const rows = ctx.arrayOf.get(array);
+  if (!rows) return plain;
+  let flat = flatRows.get(rows.elements);
+  if (!flat)
+    flatRows.set(rows.elements, (flat = rows.elements.flatMap((r) => (r.kind === 'aggregate' ? r.elements : []))));
+  return { ...plain, elements: flat, index: flat.indexOf(array.elements[0]) };
+}
+
+const flatRows = new WeakMap<readonly Storage[], readonly Storage[]>();
+
+/** `p[i]` */
+export function elementAt(ctx: Context, pointer: Value, index: Value, node: ast.Node): Value {
+  if (pointer.kind === 'placePointer') {
+    const i = constantIndex(ctx, index);
+    if (i !== undefined) return dereferenceRegisters(ctx, pointer, i);
+    return registerElement(ctx, pointer.target, index, pointer.target.elementType);
+  }
+  const type = pointer.type.kind === 'pointer' ? pointer.type : undefined;
+  if (!type)
+    return unknownValue(
+      { kind: 'unknown', reason: 'subscript of a value that is no array' },
+      pointer.kind === 'unknown' ? pointer.reason : 'subscript of a value that is no array or pointer',
+    );
+  if (pointer.kind !== 'scalar') return dereference(ctx, pointer, node);
+  const scaled = scaledIndex(ctx, index, type.to);
+  const address =
+    scaled === undefined
+      ? ctx.builder.unknown('i64', reasonOf(index))
+      : ctx.builder.binary('add', 'i64', pointer.register, scaled);
+  return { kind: 'place', type: type.to, place: memoryPlace(address, 0, type, node) };
+}
+
+function constantIndex(ctx: Context, index: Value): number | undefined {
+  return index.kind === 'scalar' ? ctx.builder.constantValue(index.register) : undefined;
+}
+
+function registerElement(ctx: Context, target: RegisterTarget, index: Value, of: Type): Value {
+  const i = constantIndex(ctx, index);
+  const element = i === undefined ? undefined : target.elements[target.index + i];
+  if (element && i !== undefined) {
+    ctx.arrayOf.set(element, { ...target, index: target.index + i });
+    return { kind: 'place', type: of, place: { kind: 'storage', storage: element } };
+  }
+  if (i === undefined && target.owner) demandMemory(ctx, target.owner);
+  return unknownValue(of, i === undefined ? 'index of a local array that is not constant' : 'index outside the array');
+}
+
+/** index · sizeof(element), as a 64-bit offset; undefined when the index is unknown. */
+export function scaledIndex(ctx: Context, index: Value, element: Type): number | undefined {
+  const size = sizeOf(element);
+  if (index.kind !== 'scalar' || size === undefined) {
+    if (index.kind === 'unknown') return ctx.builder.unknown('i64', index.reason);
+    return size === undefined
+      ? ctx.builder.unknown('i64', element.kind === 'unknown' ? element.reason : 'size of the element is not known')
+      : undefined;
+  }
+  const wide = ctx.builder.convert(ctx.builder.typeOf(index.register), 'i64', index.register);
+  return ctx.builder.binary('mul', 'i64', wide, ctx.builder.constant('i64', size));
+}
+
+/** What a pointer into registers points to, seen as its (possibly cast) type. */
+function dereferenceRegisters(ctx: Context, pointer: Value & { kind: 'placePointer' }, offset: number): Value {
+  const { target } = pointer;
+  const to = pointer.type.kind === 'pointer' ? pointer.type.to : target.elementType;
+  if (typeKey(unqualified(to)) === typeKey(unqualified(target.elementType)) || to.kind === 'void') {
+    const element = target.elements[target.index + offset];
+    if (!element) return unknownValue(to, 'pointer outside its array');
+    if (target.elements.length > 1) ctx.arrayOf.set(element, { ...target, index: target.index + offset });
+    return { kind: 'place', type: to, place: { kind: 'storage', storage: element } };
+  }
+  const storage = viewOf(target, to, offset);
+  if (storage) return { kind: 'place', type: to, place: { kind: 'storage', storage } };
+  return unknownValue(to, `bits of a local variable seen as ${typeKey(to)}`);
+}
