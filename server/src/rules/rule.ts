@@ -66,10 +66,10 @@ export type Measure = (a: {
 export const sharedExcess: Measure = (a) => (a.idealWavefronts > 0 ? a.wavefronts / a.idealWavefronts : 1);
 export const globalExcess: Measure = (a) => (a.idealSectors > 0 ? a.sectors / a.idealSectors : 1);
 
-const positionOf = (a: AccessReport): string =>
+const positionOf = (a: Location & Pick<AccessReport, 'space' | 'operation'>): string =>
   `${a.file}:${a.line}:${a.column}:${a.endLine}:${a.endColumn}:${a.space}:${a.operation}`;
 
-/** Accesses of one space, each with the launch in which it is worst. */
+/** Accesses of one space at or above a threshold, each with the launch in which it is worst. */
 export function worstAccesses(
   context: RuleContext,
   space: AccessReport['space'],
@@ -77,19 +77,24 @@ export function worstAccesses(
   threshold: number,
 ): WorstAccess[] {
   const worst = new Map<string, WorstAccess>();
+  const sums: Sums = new Map();
+  const named = new Map<Simulation, ReadonlyMap<string, readonly string[]>>();
   context.launches.forEach(({ report, simulation }, launchIndex) => {
     report.accesses.forEach((access) => {
       if (access.space !== space || access.certainty === 'unknown') return;
       const excess = measure(access);
+      if (excess < threshold) return;
       const key = positionOf(access);
       const known = worst.get(key);
-      const launchesHit = (known?.launchesHit ?? 0) + (excess >= threshold ? 1 : 0);
+      const launchesHit = (known?.launchesHit ?? 0) + 1;
       if (known && known.excess >= excess) worst.set(key, { ...known, launchesHit });
       else {
-        const excesses = excessBySample(context, simulation, access, measure);
+        const excesses = excessBySample(context, sums, simulation, access, measure);
         const certainExcess = Math.min(...excesses);
-        const assumed = simulation.samples.length > 1 ? assumedNames(context, simulation, access) : [];
-        const lineExcess = excessOfLine(report, access, measure);
+        const names = named.get(simulation) ?? assumedByPlace(context, simulation);
+        named.set(simulation, names);
+        const assumed = simulation.samples.length > 1 ? (names.get(placeOf(access)) ?? []) : [];
+        const lineExcess = excessOfLine(sums, report, access, measure);
         worst.set(key, {
           access,
           launch: report,
@@ -107,22 +112,43 @@ export function worstAccesses(
   return [...worst.values()];
 }
 
-function excessOfLine(launch: LaunchReport, access: AccessReport, measure: Measure): number {
-  const sum = { wavefronts: 0, idealWavefronts: 0, sectors: 0, idealSectors: 0 };
-  for (const a of launch.accesses) {
-    if (
-      a.file !== access.file ||
-      a.line !== access.line ||
-      a.space !== access.space ||
-      a.operation !== access.operation
-    )
-      continue;
-    sum.wavefronts += a.wavefronts;
-    sum.idealWavefronts += a.idealWavefronts;
-    sum.sectors += a.sectors;
-    sum.idealSectors += a.idealSectors;
+interface Sum {
+  wavefronts: number;
+  idealWavefronts: number;
+  sectors: number;
+  idealSectors: number;
+}
+
+/** Sums of the lists of one report: positions move between reports, so they are not kept longer. */
+type Sums = Map<object, ReadonlyMap<string, Sum>>;
+
+/** Counts summed up by key, made once for a list however often it is asked. */
+function sumsOf<T extends Readonly<Sum>>(
+  sums: Sums,
+  list: readonly T[],
+  keyOf: (item: T) => string,
+): ReadonlyMap<string, Sum> {
+  const known = sums.get(list);
+  if (known) return known;
+  const made = new Map<string, Sum>();
+  for (const item of list) {
+    const key = keyOf(item);
+    const sum = made.get(key) ?? { wavefronts: 0, idealWavefronts: 0, sectors: 0, idealSectors: 0 };
+    made.set(key, sum);
+    sum.wavefronts += item.wavefronts;
+    sum.idealWavefronts += item.idealWavefronts;
+    sum.sectors += item.sectors;
+    sum.idealSectors += item.idealSectors;
   }
-  return measure(sum);
+  sums.set(list, made);
+  return made;
+}
+
+const lineOf = (a: AccessReport): string => `${a.file}:${a.line}:${a.space}:${a.operation}`;
+
+function excessOfLine(sums: Sums, launch: LaunchReport, access: AccessReport, measure: Measure): number {
+  const sum = sumsOf(sums, launch.accesses, lineOf).get(lineOf(access));
+  return sum ? measure(sum) : 1;
 }
 
 /**
@@ -135,41 +161,36 @@ export const isCertain = (worst: WorstAccess, threshold: number): boolean =>
 /** The excess under every sample, by source position; the smallest counts for a warning. */
 function excessBySample(
   context: RuleContext,
+  sums: Sums,
   simulation: Simulation,
   access: AccessReport,
   measure: Measure,
 ): number[] {
   const excesses = [measure(access)];
   for (const sample of simulation.samples.slice(1)) {
-    const sum = { wavefronts: 0, idealWavefronts: 0, sectors: 0, idealSectors: 0 };
-    for (const counts of sample.execution.accesses) {
+    const byPlace = sumsOf(sums, sample.execution.accesses, (counts) => {
       const site = simulation.program.accesses[counts.access];
-      if (counts.space !== access.space || site.operation !== access.operation) continue;
       const at = context.locate(site.place.first, site.place.last);
-      if (
-        at.file !== access.file ||
-        at.line !== access.line ||
-        at.column !== access.column ||
-        at.endColumn !== access.endColumn
-      )
-        continue;
-      sum.wavefronts += counts.wavefronts;
-      sum.idealWavefronts += counts.idealWavefronts;
-      sum.sectors += counts.sectors;
-      sum.idealSectors += counts.idealSectors;
-    }
-    excesses.push(measure(sum));
+      return positionOf({ ...at, space: counts.space, operation: site.operation });
+    });
+    const sum = byPlace.get(positionOf(access));
+    excesses.push(sum ? measure(sum) : 1);
   }
   return excesses;
 }
 
-/** Names of the assumed values that the access at this position rests on. */
-function assumedNames(context: RuleContext, simulation: Simulation, access: AccessReport): string[] {
-  const names = simulation.program.accesses.flatMap((site, index) => {
-    const at = context.locate(site.place.first, site.place.last);
-    return at.line === access.line && at.column === access.column ? simulation.assumedFor[index] : [];
+const placeOf = (at: Location): string => `${at.file}:${at.line}:${at.column}`;
+
+/** Names of the assumed values that the access at a position rests on. */
+function assumedByPlace(context: RuleContext, simulation: Simulation): ReadonlyMap<string, readonly string[]> {
+  const byPlace = new Map<string, Set<string>>();
+  simulation.program.accesses.forEach((site, index) => {
+    const key = placeOf(context.locate(site.place.first, site.place.last));
+    const names = byPlace.get(key) ?? new Set();
+    byPlace.set(key, names);
+    for (const n of simulation.assumedFor[index]) if (n !== 'blockDim' && n !== 'gridDim') names.add(n);
   });
-  return [...new Set(names)].filter((n) => n !== 'blockDim' && n !== 'gridDim');
+  return new Map([...byPlace].map(([key, names]) => [key, [...names]]));
 }
 
 /** `0–31`, `0, 2, 4 … 30`, `3` */
