@@ -53,7 +53,12 @@ export function matchLaunches(
       dynamicSharedBytes: launch.dynamicSharedBytes,
       arguments: launch.arguments,
       symbols: launch.symbols,
-      key: `${templateArguments.map(argumentKey).join(',')};${launch.arguments.map(hostKey).join(',')}`,
+      key: [
+        templateArguments.map(argumentKey).join(','),
+        launch.arguments.map(hostKey).join(','),
+        // a device global set to another value is another launch, though its arguments are the same
+        [...launch.symbols].map(([name, value]) => `${name}=${hostKey(value)}`).join(','),
+      ].join(';'),
     });
   }
   return launches;
@@ -154,7 +159,7 @@ function hostKey(value: HostValue): string {
     case 'struct':
       return `{${[...value.fields].map(([n, v]) => `${n}:${hostKey(v)}`).join(',')}}`;
     case 'array':
-      return `[${value.elements.slice(0, 64).map(hostKey).join(',')}]`;
+      return `[${value.elements.slice(0, 4096).map(hostKey).join(',')}]`;
     case 'unknown':
       return `?${value.name ?? ''}`;
     default:
