@@ -29,26 +29,31 @@ export class Workbench {
     return this.page.screenshot({ path: path.join(this.screenshots, `${name}.png`) });
   }
 
-  /** Opens a quick input by a key and fills it; again where the workbench was not ready or its focus just moved. */
-  private async quickInput(key: string, text: string): Promise<void> {
+  /**
+   * Opens a quick input by a key, fills it and takes it; all of it again where the workbench was not ready, its focus
+   * just moved (out of a webview, say) or the key was lost. A quick input that was taken is gone, so nothing runs twice.
+   */
+  private async quickInput(key: string, text: string, take: () => Promise<void>, staysOpen = false): Promise<void> {
+    const widget = this.page.locator('.quick-input-widget');
     const input = this.page.locator(quickInput);
     for (let attempt = 0; ; attempt++) {
-      await this.page.keyboard.press(key);
       try {
+        await this.page.keyboard.press(key);
         await input.waitFor({ state: 'visible', timeout: 3_000 });
         await input.fill(text, { timeout: 3_000 });
+        await take();
+        if (!staysOpen) await widget.waitFor({ state: 'hidden', timeout: 5_000 });
         return;
       } catch (error) {
         if (attempt >= 5) throw error;
+        await this.page.keyboard.press('Escape');
       }
     }
   }
 
   /** Runs a command of the palette. @param opensPick the command goes on in a quick pick */
   async command(label: string, opensPick = false): Promise<void> {
-    await this.quickInput('F1', `>${label}`);
-    await this.picks(label).first().click();
-    if (!opensPick) await this.page.locator('.quick-input-widget').waitFor({ state: 'hidden' });
+    await this.quickInput('F1', `>${label}`, () => this.picks(label).first().click({ timeout: 5_000 }), opensPick);
   }
 
   picks(text: string): Locator {
@@ -61,9 +66,11 @@ export class Workbench {
 
   /** Puts the cursor at a place of the active editor. */
   async goTo(line: number, column: number): Promise<void> {
-    await this.quickInput('Control+G', `:${line}:${column}`);
-    await this.page.keyboard.press('Enter');
-    await this.page.locator('.quick-input-widget').waitFor({ state: 'hidden' });
+    // The pick shows the line before Enter can take it: a quicker Enter is lost.
+    await this.quickInput('Control+G', `:${line}:${column}`, async () => {
+      await this.picks(`${line}`).first().waitFor({ timeout: 3_000 });
+      await this.page.keyboard.press('Enter');
+    });
     await this.statusItem(`Ln ${line}, Col ${column}`).waitFor();
   }
 
