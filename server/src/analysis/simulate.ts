@@ -1,6 +1,7 @@
 /** One launch of one kernel: executed for its known values, or for the samples of what is unknown. */
 import { execute } from '../execute/execute';
 import type { Execution, LaunchShape } from '../execute/execution';
+import { ticketAccesses } from '../execute/tickets';
 import type { MemoryModel } from '../hardware/memory-model';
 import { dependencies } from '../program/dependence';
 import type { Program } from '../program/program';
@@ -84,6 +85,7 @@ function assumedNames(program: Program, plan: PlannedLaunch, sampled: ReadonlyMa
   const assumedBlock = plan.assumptions.some(
     (a) => a.name.startsWith('blockDim') && (a.origin === 'assumed' || a.origin === 'launch-bounds'),
   );
+  const tickets = ticketAccesses(program);
   return program.accesses.map((_, access) => {
     const names = new Set<string>();
     for (const inputs of [depends.address[access], depends.execution[access]]) {
@@ -92,6 +94,11 @@ function assumedNames(program: Program, plan: PlannedLaunch, sampled: ReadonlyMa
         if (sampled.has(input)) names.add(name);
         if (assumedBlock && (source.kind === 'blockDim' || source.kind === 'threadIdx')) names.add('blockDim');
         if (plan.grid === undefined && source.kind === 'gridDim') names.add('gridDim');
+      }
+    }
+    for (const loads of [depends.addressLoads[access], depends.executionLoads[access]]) {
+      for (const load of loads ?? []) {
+        if (tickets.has(load)) names.add(`order in which blocks draw from ${program.accesses[load].expression}`);
       }
     }
     return [...names];

@@ -21,6 +21,7 @@ import { Mask, WARP } from './mask';
 import { Contents } from './memory';
 import type { MemoryState } from './memory-steps';
 import { Reasons } from './reasons';
+import { Tickets } from './tickets';
 import { geometryOf, type LaneValue, setUnknown } from './value';
 
 /** Threads of a block on every capability from 2.0 on. */
@@ -280,7 +281,7 @@ class LaunchedBlocks {
 
   constructor(
     private readonly program: Program,
-    launch: LaunchShape,
+    private readonly launch: LaunchShape,
     model: MemoryModel,
     analysis: Analysis,
     layout: CounterLayout,
@@ -297,7 +298,9 @@ class LaunchedBlocks {
     this.unassigned = reasons.number('variable used before anything is assigned to it');
     const objects = layoutOf(program, launch.dynamicSharedBytes);
     setLaunchInputs(program, launch, objects, this.values, reasons);
-    this.memory = memoryState(program, analysis, objects, lanes, reasons);
+    const [width, height, depth] = launch.grid;
+    const tickets = new Tickets(program, width * height * depth);
+    this.memory = memoryState(program, analysis, objects, lanes, tickets, reasons);
     this.counters = new Float64Array(layout.size);
     this.tally = { model, counters: this.counters, firstAccess: layout.accesses, notes, block: [0, 0, 0] };
     const counter = new AccessCounter(this.tally, lanes);
@@ -312,6 +315,8 @@ class LaunchedBlocks {
     this.tally.block = block;
     this.memory.shared?.clear();
     this.memory.local?.clear();
+    const [width, height] = this.launch.grid;
+    this.memory.tickets.begin(block[0] + width * (block[1] + height * block[2]));
     for (const variable of this.variables) setUnknown(variable, this.unassigned);
     setBlockInputs(this.program, block, this.values, this.reasons);
     this.machine.run(this.threads, { steps, cancelled, accelerate: this.accelerate });
@@ -324,6 +329,7 @@ function memoryState(
   analysis: Analysis,
   layout: Layout,
   lanes: number,
+  tickets: Tickets,
   reasons: Reasons,
 ): MemoryState {
   const keeps = (space: 'shared' | 'local') =>
@@ -337,6 +343,7 @@ function memoryState(
     shared: keeps('shared') ? new Contents(addressWindows.shared, sharedBytes, 1, neverWritten) : undefined,
     local: keepsLocal ? new Contents(addressWindows.local, localBytes, lanes, neverWritten) : undefined,
     tables: layout.tables,
+    tickets,
     reasons,
   };
 }

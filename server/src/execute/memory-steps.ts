@@ -16,6 +16,7 @@ import { type Cell, type Contents, cellOf, readTable, type Table } from './memor
 import { binaryOperation } from './operations';
 import type { Reasons } from './reasons';
 import { type Step, settle } from './steps';
+import type { Tickets } from './tickets';
 import {
   isUnknownIn,
   KNOWN,
@@ -34,6 +35,7 @@ export interface MemoryState {
   readonly shared?: Contents;
   readonly local?: Contents;
   readonly tables: readonly Table[];
+  readonly tickets: Tickets;
   readonly reasons: Reasons;
 }
 
@@ -181,6 +183,10 @@ export function atomicStep(
   const dataReason = memory.reasons.number(`depends on loaded data: ${plan.site.expression}`);
   return (frame) => {
     count(frame);
+    if (target && drawTicket(memory, instruction, address, operands.value, target.out, frame)) {
+      target.commit?.(frame);
+      return;
+    }
     if (target) overwrite(target.out);
     const { lanes } = frame.mask;
     // Lanes one after the other: one of the orders the hardware may take.
@@ -211,6 +217,25 @@ export function atomicStep(
       target.commit?.(frame);
     }
   };
+}
+
+/** One lane of the block draws a number from a counter in global memory: its old value is known. */
+function drawTicket(
+  memory: MemoryState,
+  instruction: AtomicInstruction,
+  address: LaneValue<Lanes64>,
+  value: LaneValue,
+  out: LaneValue,
+  frame: Frame,
+): boolean {
+  if (frame.mask.count !== 1 || frame.speculative !== 0) return false;
+  const lane = frame.mask.lanes.indexOf(1);
+  if (isUnknownIn(address, lane) || spaceOfAddress(laneOf(address, lane) + instruction.offset) !== 'global')
+    return false;
+  if (!memory.tickets.isDraw(instruction, isUnknownIn(value, lane) ? undefined : laneOf(value, lane))) return false;
+  overwrite(out)[lane] = memory.tickets.draw(instruction);
+  settle(out, frame);
+  return true;
 }
 
 /** What an atomic makes of the old value. */

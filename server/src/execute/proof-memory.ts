@@ -10,6 +10,7 @@ import { machineBytes } from './decode';
 import { type Frame, WARP } from './mask';
 import type { Contents } from './memory';
 import { shiftPeriod } from './shift-periods';
+import { ticketAccesses } from './tickets';
 import { isUnknownIn, type LaneValue, laneOf, UNKNOWN } from './value';
 
 interface Access {
@@ -43,6 +44,9 @@ export class MemoryProof {
       this.checkStore(instruction.destination, [], instruction.storeAccess, frame);
     } else if (instruction.op === 'matrix' && instruction.direction === 'store') {
       this.checkStore(instruction.address, [], instruction.access, frame);
+    } else if (instruction.op === 'atomic' && ticketAccesses(this.decoder.analysis.program).has(instruction.access)) {
+      // Every pass draws another number.
+      this.proof.fail();
     } else if (instruction.op === 'atomic' && this.contentsOf(instruction.access).some((c) => c.holdsKnown)) {
       const isNeeded = writesOf(instruction).some((r) => this.decoder.analysis.slice.needed[r] === 1);
       if (isNeeded || this.matters(instruction.access)) this.proof.fail();
