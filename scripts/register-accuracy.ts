@@ -9,7 +9,7 @@
  */
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { launchBoundsOf } from '../server/src/analysis/bounds';
+import { launchBoundsOf, maxRegistersOf } from '../server/src/analysis/bounds';
 import { findKernels } from '../server/src/analysis/kernels';
 import { matchLaunches } from '../server/src/analysis/launches';
 import { architectureOf } from '../server/src/compiler/architecture';
@@ -18,7 +18,8 @@ import { matchKernel } from '../server/src/compiler/match-kernels';
 import { type KernelResources, parseResources } from '../server/src/compiler/resources';
 import { runProgram } from '../server/src/compiler/run-program';
 import { type Capability, capability } from '../server/src/hardware/capabilities';
-import { occupancy, registerBound } from '../server/src/hardware/occupancy';
+import { occupancy } from '../server/src/hardware/occupancy';
+import { compilerBound } from '../server/src/hardware/register-bounds';
 import { findLaunches } from '../server/src/launch/find-launches';
 import { createContext } from '../server/src/lower/context';
 import { lookupName } from '../server/src/lower/lookup';
@@ -158,7 +159,10 @@ function measure(file: string, messages: ReadonlyMap<string, string>): { rows: R
       const row = capability(cc);
       const real: KernelResources | undefined = all.find((each) => each.mangled === mangled);
       if (!row || !real) continue;
-      const bound = bounds ? registerBound(row, bounds.maxThreads, bounds.minBlocks ?? 1) : undefined;
+      const bound = compilerBound(row, {
+        launchBounds: bounds,
+        maxRegisters: maxRegistersOf(unit, kernel, values),
+      })?.registers;
       const estimate = estimateRegisters(program, row.limits, bound);
       const request = {
         threadsPerBlock: Number.isFinite(threads) ? threads : (bounds?.maxThreads ?? 256),

@@ -21,7 +21,7 @@ import type { FileReport, Finding, KernelReport, LaunchReport, Location } from '
 import { findingsOf } from '../rules/findings';
 import type { TriedPadding } from '../rules/rule';
 import { suppressed } from '../rules/suppression';
-import { launchBoundsOf } from './bounds';
+import { launchBoundsOf, maxRegistersOf } from './bounds';
 import { Effort } from './effort';
 import { type Fingerprint, Fingerprints } from './fingerprint';
 import { type FoundKernel, findKernels, oncePerPlace } from './kernels';
@@ -416,6 +416,7 @@ function launchReport(
   const sample = simulation.samples[0];
   const { values, assumed } = instanceArguments(unit, kernel, plan);
   const bounds = launchBoundsOf(unit.context, kernel, values);
+  const boundsPlace = kernel.declaration.specifiers.launchBoundsPlace;
   return {
     line: location?.line ?? 0,
     location,
@@ -428,11 +429,12 @@ function launchReport(
       program,
       plan,
       bounds,
+      maxRegisters: maxRegistersOf(unit.context, kernel, values),
       options: unit.request.options,
       kernel: kernel.name,
       templateArguments: values.map(argumentKey),
     }),
-    launchBounds: bounds,
+    launchBounds: bounds && { ...bounds, location: boundsPlace && unit.locate(boundsPlace.first, boundsPlace.last) },
     accesses: accessReports(simulation, unit.locate),
     branches: branchReports(simulation, unit.locate),
     warpInstructions: sample.execution.blockExecutions.reduce(

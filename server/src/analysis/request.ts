@@ -22,6 +22,8 @@ export interface AnalysisOptions {
   readonly grid?: readonly [number, number, number];
   readonly dynamicSharedBytes?: number;
   readonly registersPerThread?: number;
+  /** `-maxrregcount` of the build. */
+  readonly maxRegisters?: number;
   /** `--assume n=4096` */
   readonly assume: ReadonlyMap<string, number>;
   /** Analyse this kernel only. */

@@ -66,7 +66,7 @@ export function occupancyAnswer(
       barriers: options.barriers,
       carveoutBytes: options.carveout,
     });
-    return { ...result, steps: steps.map(describeStep) };
+    return { ...result, steps: steps.map((step) => describeStep(step)) };
   } catch (problem) {
     return { error: messageOf(problem) };
   }

@@ -58,8 +58,10 @@ export interface Limits {
   readonly threadsPerSm: number;
   readonly warpsPerSm: number;
   readonly blocksPerSm: number;
-  /** Blocks of a grid along x; 65,535 along y and z everywhere (guide, appendix of technical specifications). */
-  readonly gridX: number;
+  /** Blocks of a grid along x, y, z (guide, appendix of technical specifications). */
+  readonly grid: readonly [number, number, number];
+  /** Threads of a block along x, y, z (same table); all together: threadsPerBlock. */
+  readonly block: readonly [number, number, number];
   readonly registersPerSm: number;
   readonly registersPerBlock: number;
   /** What a compiler may assign; use this in advice. */
@@ -174,7 +176,8 @@ const globalMaxwell: GlobalRules = { ...globalKepler, lanesPerRequest: sameForAl
 const globalPascal: GlobalRules = { ...globalMaxwell, loadsCachedByDefault: true };
 
 const limitsTesla: Limits = {
-  gridX: 65535,
+  grid: [65535, 65535, 1],
+  block: [512, 512, 64],
   threadsPerBlock: 512,
   threadsPerSm: 768,
   warpsPerSm: 24,
@@ -207,6 +210,8 @@ const limitsTesla12: Limits = {
 };
 const limitsFermi: Limits = {
   ...limitsTesla,
+  grid: [65535, 65535, 65535],
+  block: [1024, 1024, 64],
   threadsPerBlock: 1024,
   threadsPerSm: 1536,
   warpsPerSm: 48,
@@ -224,7 +229,7 @@ const limitsFermi: Limits = {
 };
 const limitsKepler: Limits = {
   ...limitsFermi,
-  gridX: 2 ** 31 - 1,
+  grid: [2 ** 31 - 1, 65535, 65535],
   threadsPerSm: 2048,
   warpsPerSm: 64,
   blocksPerSm: 16,

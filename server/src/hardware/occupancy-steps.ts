@@ -91,15 +91,39 @@ export function occupancySteps(capability: Capability, request: OccupancyRequest
   ];
 }
 
-const unitNames = { registers: 'registers', shared: 'bytes of shared memory', threads: 'threads a block' } as const;
-
 function blocks(count: number): string {
   return count === 1 ? '1 block' : `${count} blocks`;
 }
 
-/** A step in words: '38 → 36 registers: 6 blocks instead of 5'. */
-export function describeStep({ resource, effect, from, to, before, after }: OccupancyStep): string {
-  const change = `${from} → ${to} ${unitNames[resource]}`;
+const grouped = (value: number): string => value.toLocaleString('en-US');
+
+/** `1.2 KB`, `96 bytes` */
+function bytesText(bytes: number): string {
+  return bytes < 1024 ? `${bytes} bytes` : `${(bytes / 1024).toFixed(1).replace(/\.0$/, '')} KB`;
+}
+
+const changes: Readonly<Record<OccupancyStep['resource'], (from: number, to: number) => string>> = {
+  registers: (from, to) => {
+    const by = Math.abs(to - from);
+    return `${by} ${by === 1 ? 'register' : 'registers'} ${to < from ? 'fewer' : 'more'}, ${from} → ${to}`;
+  },
+  shared: (from, to) =>
+    `${bytesText(Math.abs(to - from))} ${to < from ? 'less' : 'more'} shared memory, ${grouped(from)} → ${grouped(to)} bytes`,
+  threads: (from, to) => `a block of ${to} threads instead of ${from}`,
+};
+
+/** For a count that is not known for certain: where the step lies, and not how far away it is. */
+function edgeText({ effect, to }: OccupancyStep): string {
+  return effect === 'loss' ? `${to} registers a thread or more` : `at most ${to} registers a thread`;
+}
+
+/**
+ * A step in words: '2 registers fewer, 38 → 36: 6 blocks instead of 5'.
+ * @param isEstimated the register count is an estimate: how many fewer is then not known, only at which count
+ */
+export function describeStep(step: OccupancyStep, isEstimated = false): string {
+  const { resource, effect, from, to, before, after } = step;
+  const change = isEstimated && resource === 'registers' ? edgeText(step) : changes[resource](from, to);
   if (effect === 'free') return `${change}: still ${blocks(after.blocksPerSm)}`;
   if (resource !== 'threads') return `${change}: ${blocks(after.blocksPerSm)} instead of ${before.blocksPerSm}`;
   const percent = (value: number) => `${Math.round(value * 100)} %`;

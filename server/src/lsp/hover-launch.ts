@@ -1,9 +1,9 @@
 /** The text of a hover on a kernel's name or on a launch. */
 import type { Capability } from '../hardware/capabilities';
-import { registerBound } from '../hardware/occupancy';
 import { dimensions, grouped, percent } from '../report/figures';
 import type { KernelReport, LaunchReport, OccupancyReport } from '../report/report';
 import { assumptionsText, launchSummary, originText } from '../report/wording';
+import { boundsName } from './hover-bounds';
 
 const registerOrigins: Readonly<Record<OccupancyReport['registersOrigin'], string>> = {
   compiler: 'by the compiler',
@@ -36,17 +36,16 @@ function occupancyLines(occupancy: OccupancyReport, launch: LaunchReport, capabi
   );
   const sharedBytes = occupancy.staticSharedBytes + launch.dynamicSharedBytes;
   lines.push(`${registersText(occupancy)}, ${grouped(sharedBytes)} bytes of shared memory a block.`);
-  lines.push(...boundsLines(launch, capability), ...stepLines(occupancy), ...waveLines(occupancy));
+  lines.push(...boundsLines(occupancy, launch), ...stepLines(occupancy), ...waveLines(occupancy));
   return lines;
 }
 
-/** What `__launch_bounds__` allow. */
-function boundsLines({ launchBounds }: LaunchReport, capability: Capability): string[] {
-  if (launchBounds === undefined) return [];
-  const { maxThreads, minBlocks } = launchBounds;
-  const arguments_ = minBlocks === undefined ? `${maxThreads}` : `${maxThreads}, ${minBlocks}`;
-  const most = registerBound(capability, maxThreads, minBlocks ?? 1);
-  return [`\`__launch_bounds__(${arguments_})\` allows at most ${most} registers a thread.`];
+/** What `__launch_bounds__` or a flag allow. */
+function boundsLines({ registersBound }: OccupancyReport, { launchBounds }: LaunchReport): string[] {
+  if (registersBound === undefined) return [];
+  const { by, registers } = registersBound;
+  const name = by === '__launch_bounds__' && launchBounds ? boundsName(launchBounds) : by;
+  return [`\`${name}\` allows at most ${registers} registers a thread.`];
 }
 
 /** The nearest step of each kind: what would gain warps, and what would lose some. */

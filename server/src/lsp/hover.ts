@@ -1,8 +1,9 @@
-/** Hover: on an access what its warps do to memory, on a kernel's name or a launch what the multiprocessor holds. */
+/** Hover: on an access what its warps do to memory, on a kernel's name or a launch what the multiprocessor holds, on launch bounds what they allow. */
 import type { Hover, Position } from 'vscode-languageserver';
 import { capability } from '../hardware/capabilities';
 import type { AccessReport, FileReport, KernelReport, LaunchReport, Range } from '../report/report';
 import { accessText } from './hover-access';
+import { boundsText } from './hover-bounds';
 import { launchText } from './hover-launch';
 import { kernelsOf } from './kernels';
 import { covers, isNarrower, toProtocolRange } from './positions';
@@ -72,9 +73,35 @@ function launchHover({ report, computeCapability }: HoverSource, file: string, p
   return undefined;
 }
 
+function boundsHover({ report, computeCapability }: HoverSource, file: string, position: Position): Found | undefined {
+  const row = capability(computeCapability);
+  if (row === undefined) return undefined;
+  for (const kernel of kernelsOf(report)) {
+    const launches = kernel.launches.filter(({ launchBounds }) => {
+      const place = launchBounds?.location;
+      return place?.file === file && covers(place, position);
+    });
+    const range = launches[0]?.launchBounds?.location;
+    if (range === undefined) continue;
+    // instances of a template may have different bounds
+    const byBounds = new Map<string, LaunchReport[]>();
+    for (const launch of launches) {
+      const key = `${launch.launchBounds?.maxThreads} ${launch.launchBounds?.minBlocks}`;
+      byBounds.set(key, [...(byBounds.get(key) ?? []), launch]);
+    }
+    const texts = [...byBounds.values()].flatMap((same) => {
+      const bounds = same[0].launchBounds;
+      return bounds === undefined ? [] : boundsText(kernel, bounds, same, row);
+    });
+    return { range, text: texts.slice(0, maxLaunches).join('\n\n---\n\n') };
+  }
+  return undefined;
+}
+
 /** The hover at a place of a file, from the report of that file or of one that includes it. */
 export function hoverAt(source: HoverSource, file: string, position: Position): Hover | null {
-  const found = accessHover(source, file, position) ?? launchHover(source, file, position);
+  const found =
+    accessHover(source, file, position) ?? launchHover(source, file, position) ?? boundsHover(source, file, position);
   if (found === undefined) return null;
   return { contents: { kind: 'markdown', value: found.text }, range: toProtocolRange(found.range) };
 }

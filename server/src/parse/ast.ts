@@ -399,6 +399,8 @@ export interface Specifiers {
   readonly isPacked: boolean;
   /** __launch_bounds__(maxThreads, minBlocks, maxClusterBlocks) */
   readonly launchBounds?: readonly Expression[];
+  /** From the word to its closing bracket. */
+  readonly launchBoundsPlace?: { readonly first: number; readonly last: number };
   /** __maxnreg__(n) */
   readonly maxRegisters?: Expression;
   /** __cluster_dims__(x, y, z) */

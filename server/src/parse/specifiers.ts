@@ -77,17 +77,19 @@ export function parseSpecifier(p: Parser, set: SpecifierSet): boolean {
   if (flag) set.setFlag(flag);
   if (spelling === 'typedef') set.isTypedef = true;
   else if (spelling === 'friend') set.isFriend = true;
+  const first = p.pos;
   p.next();
   // extern "C"
   if (spelling === 'extern' && p.kindAt(p.pos) === TokenKind.string) p.next();
-  if (p.at('(') && !flag) parseSpecifierArguments(p, set, spelling);
+  if (p.at('(') && !flag) parseSpecifierArguments(p, set, spelling, first);
   return true;
 }
 
-function parseSpecifierArguments(p: Parser, set: SpecifierSet, spelling: string): void {
+function parseSpecifierArguments(p: Parser, set: SpecifierSet, spelling: string, first: number): void {
   switch (spelling) {
     case '__launch_bounds__':
       set.change().launchBounds = parseArgumentGroup(p);
+      set.change().launchBoundsPlace = { first, last: p.pos - 1 };
       break;
     case '__maxnreg__':
       set.change().maxRegisters = parseArgumentGroup(p)[0];

@@ -3,9 +3,10 @@ import type { PlannedLaunch } from '../analysis/launch-plan';
 import type { AnalysisOptions, CompiledKernel } from '../analysis/request';
 import { matchKernel } from '../compiler/match-kernels';
 import { type Capability, capability } from '../hardware/capabilities';
-import { type OccupancyRequest, occupancy, registerBound } from '../hardware/occupancy';
+import { type OccupancyRequest, occupancy } from '../hardware/occupancy';
 import { occupancyCurves } from '../hardware/occupancy-curves';
 import { describeStep, occupancySteps } from '../hardware/occupancy-steps';
+import { type CompilerBound, compilerBound } from '../hardware/register-bounds';
 import { estimateRegisters } from '../machine/registers';
 import type { Program } from '../program/program';
 import type { OccupancyReport, StepReport } from './report';
@@ -20,6 +21,8 @@ export interface OccupancyInputs {
   readonly program: Program;
   readonly plan: PlannedLaunch;
   readonly bounds: LaunchBounds | undefined;
+  /** `__maxnreg__` of the kernel. */
+  readonly maxRegisters?: number;
   readonly options: AnalysisOptions;
   readonly kernel: string;
   /** As `argumentKey` spells them. */
@@ -44,7 +47,12 @@ export function occupancyReport(inputs: OccupancyInputs): OccupancyReport | null
   if (!row || !(threads > 0)) return null;
   const compiled = matchKernel(options.compiled ?? [], inputs.kernel, inputs.templateArguments);
   const staticBytes = compiled && !compiled.isStale ? compiled.sharedBytes : staticSharedBytes(program);
-  const registers = registersOf(row, inputs, compiled);
+  const bound = compilerBound(row, {
+    launchBounds: inputs.bounds,
+    maxRegisters: inputs.maxRegisters,
+    flag: options.maxRegisters,
+  });
+  const registers = registersOf(row, inputs, compiled, bound);
   const request = {
     threadsPerBlock: threads,
     registersPerThread: registers.registersPerThread,
@@ -55,9 +63,10 @@ export function occupancyReport(inputs: OccupancyInputs): OccupancyReport | null
   return {
     ...found,
     ...registers,
+    registersBound: bound,
     staticSharedBytes: staticBytes,
     blocksRange: blocksRange(row, request, registers.registersRange),
-    steps: stepsOf(row, request),
+    steps: stepsOf(row, request, registers.registersRange !== undefined),
     waves: blocks ? launchWaves(row.cc, options.device, blocks, found.blocksPerSm) : undefined,
     compiled: compiled && compiledOf(compiled),
     curves: options.withCurves ? occupancyCurves(row, request) : undefined,
@@ -67,15 +76,18 @@ export function occupancyReport(inputs: OccupancyInputs): OccupancyReport | null
 type Registers = Pick<OccupancyReport, 'registersPerThread' | 'registersOrigin' | 'registersRange'>;
 
 /** An option goes before the compiler's word, and that before the estimate within its bounds. */
-function registersOf(row: Capability, inputs: OccupancyInputs, compiled: CompiledKernel | undefined): Registers {
-  const { program, bounds, options } = inputs;
+function registersOf(
+  row: Capability,
+  { program, options }: OccupancyInputs,
+  compiled: CompiledKernel | undefined,
+  bound: CompilerBound | undefined,
+): Registers {
   if (options.registersPerThread !== undefined)
     return { registersPerThread: options.registersPerThread, registersOrigin: 'option' };
   if (compiled) return { registersPerThread: compiled.registers, registersOrigin: 'compiler' };
   const free = estimateRegisters(program, row.limits);
-  const bound = bounds ? registerBound(row, bounds.maxThreads, bounds.minBlocks ?? 1) : undefined;
-  const estimate = bound === undefined ? free : estimateRegisters(program, row.limits, bound);
-  const isBound = bound !== undefined && bound < free.registers;
+  const estimate = bound === undefined ? free : estimateRegisters(program, row.limits, bound.registers);
+  const isBound = bound?.by === '__launch_bounds__' && bound.registers < free.registers;
   return {
     registersPerThread: estimate.registers,
     registersOrigin: isBound ? 'launch-bounds' : 'estimate',
@@ -97,8 +109,8 @@ function blocksRange(
 const knownSteps = new Map<string, readonly StepReport[]>();
 const MOST_KNOWN = 1000;
 
-function stepsOf(row: Capability, request: OccupancyRequest): readonly StepReport[] {
-  const key = `${row.cc} ${request.threadsPerBlock} ${request.registersPerThread} ${request.sharedBytesPerBlock}`;
+function stepsOf(row: Capability, request: OccupancyRequest, isEstimated: boolean): readonly StepReport[] {
+  const key = `${row.cc} ${request.threadsPerBlock} ${request.registersPerThread} ${request.sharedBytesPerBlock} ${isEstimated}`;
   const known = knownSteps.get(key);
   if (known) return known;
   if (knownSteps.size >= MOST_KNOWN) knownSteps.clear();
@@ -109,7 +121,7 @@ function stepsOf(row: Capability, request: OccupancyRequest): readonly StepRepor
     to: step.to,
     blocksPerSm: step.after.blocksPerSm,
     theoretical: step.after.theoretical,
-    text: describeStep(step),
+    text: describeStep(step, isEstimated),
   }));
   knownSteps.set(key, steps);
   return steps;

@@ -4,6 +4,7 @@
  */
 import type { Occupancy } from '../hardware/occupancy';
 import type { OccupancyCurve } from '../hardware/occupancy-curves';
+import type { CompilerBound } from '../hardware/register-bounds';
 import type { MemorySpace } from '../program/program';
 
 export type Certainty = 'exact' | 'assumed' | 'unknown';
@@ -87,6 +88,8 @@ export interface OccupancyReport extends Occupancy {
   readonly registersPerThread: number;
   readonly registersOrigin: 'compiler' | 'option' | 'launch-bounds' | 'estimate';
   readonly registersRange?: readonly [number, number];
+  /** The most registers the compiler may use, and who says so. */
+  readonly registersBound?: CompilerBound;
   readonly staticSharedBytes: number;
   /** Blocks a multiprocessor holds with the most and the fewest registers of the range, where these differ. */
   readonly blocksRange?: readonly [number, number];
@@ -116,7 +119,7 @@ export interface StepReport {
   readonly to: number;
   readonly blocksPerSm: number;
   readonly theoretical: number;
-  /** `38 → 36 registers: 6 blocks instead of 5` */
+  /** `2 registers fewer, 38 → 36: 6 blocks instead of 5` */
   readonly text: string;
 }
 
@@ -140,7 +143,12 @@ export interface LaunchReport {
   readonly dynamicSharedBytes: number;
   readonly assumptions: readonly Assumption[];
   readonly occupancy: OccupancyReport | null;
-  readonly launchBounds?: { readonly maxThreads: number; readonly minBlocks?: number };
+  readonly launchBounds?: {
+    readonly maxThreads: number;
+    readonly minBlocks?: number;
+    /** Where `__launch_bounds__(…)` stands. */
+    readonly location?: Location;
+  };
   readonly accesses: readonly AccessReport[];
   readonly branches: readonly BranchReport[];
   /** Warp instructions of the whole grid, by the IR. */

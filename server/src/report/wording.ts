@@ -1,6 +1,6 @@
 /** Phrases that editor, panel and command line share. */
 import { conflictText, grouped, memoryFigures, percent } from './figures';
-import type { FileReport, Finding, Fix, LaunchOrigin, LaunchReport } from './report';
+import type { FileReport, Finding, Fix, LaunchOrigin, LaunchReport, StepReport } from './report';
 
 const origins: Readonly<Record<LaunchOrigin, string>> = {
   'launch-site': 'launched',
@@ -35,6 +35,28 @@ export function launchSummary(launch: LaunchReport): string[] {
   if (globalEfficiency !== undefined) parts.push(`${percent(globalEfficiency)} of global bytes used`);
   if (unknown > 0) parts.push(`${unknown} unknown`);
   return parts;
+}
+
+/** A step is near where this share of the resource makes the difference. */
+const NEAR = 0.15;
+
+/**
+ * The nearest step each way, where it is near: `2 registers fewer: 6 blocks`, `1 register more: 4 blocks`. Steps of an
+ * estimated register count are left out: how far away they are is not known.
+ */
+export function nearSteps({ occupancy }: LaunchReport): string[] {
+  const near = (effect: StepReport['effect']) =>
+    occupancy?.steps
+      .filter((step) => step.effect === effect && step.resource !== 'threads')
+      .filter(({ resource }) => resource !== 'registers' || occupancy.registersRange === undefined)
+      .map((step) => ({ step, distance: Math.abs(step.to - step.from) / Math.max(1, step.from) }))
+      .filter(({ distance }) => distance <= NEAR)
+      .sort((a, b) => a.distance - b.distance)
+      .map(({ step }) => {
+        const blocks = step.blocksPerSm === 1 ? '1 block' : `${step.blocksPerSm} blocks`;
+        return `${step.text.split(',')[0]}: ${blocks}`;
+      })[0];
+  return [near('gain'), near('loss')].filter((text) => text !== undefined);
 }
 
 /** `32,768 → 1,024 wavefronts`, where the simulation of the edited text gave such a figure. */

@@ -3,32 +3,44 @@ import type { LaunchFailure } from '../hardware/occupancy';
 import type { Finding, LaunchReport } from '../report/report';
 import { type Rule, type RuleContext, shapeText } from './rule';
 
-/** Blocks of a grid along y and z, on every capability. */
-const GRID_YZ = 65535;
-
 const reasons: Partial<Record<LaunchFailure['resource'], (f: LaunchFailure) => string>> = {
   'threads-per-block': (f) => `a block of ${f.wanted} threads, ${f.allowed} are allowed`,
   'shared-per-block': (f) => `${f.wanted} bytes of shared memory a block, ${f.allowed} are allowed`,
 };
 
+/** Only where the count is the compiler's or was given: an estimate fails no launch. */
+const registerReasons: typeof reasons = {
+  'registers-per-thread': (f) => `${f.wanted} registers a thread, ${f.allowed} are allowed`,
+  'registers-per-block': (f) => `its threads need ${f.wanted} registers, a block may have ${f.allowed}`,
+};
+
 export const launchExceedsLimits: Rule = {
   id: 'launch-exceeds-limits',
   check(context) {
-    return context.launches.flatMap(({ report }) => {
-      const failures = [
-        ...hardware(report),
-        ...staticShared(context, report),
-        ...bounds(report),
-        ...gridSize(context, report),
-      ];
-      return failures.map((text): Finding => findingFor(context, report, text));
-    });
+    return context.launches.flatMap(({ report }) =>
+      failuresOf(context, report).map((text): Finding => findingFor(context, report, text)),
+    );
   },
 };
 
-/** Registers are left out: they are an estimate without a compiler. */
-function hardware(launch: LaunchReport): string[] {
-  return (launch.occupancy?.launchFailures ?? []).flatMap((f) => reasons[f.resource]?.(f) ?? []);
+/** Why a launch fails, in words; empty when it does not. */
+export function failuresOf(context: RuleContext, launch: LaunchReport): string[] {
+  const { block, grid } = context.capability.limits;
+  return [
+    ...hardware(launch),
+    ...staticShared(context, launch),
+    ...withoutOptIn(context, launch),
+    ...bounds(launch),
+    ...tooLong('block', launch.block, block),
+    ...tooLong('grid', launch.grid, grid),
+  ];
+}
+
+function hardware({ occupancy }: LaunchReport): string[] {
+  if (!occupancy) return [];
+  const isKnown = occupancy.registersOrigin === 'option' || occupancy.registersOrigin === 'compiler';
+  const told = isKnown && !occupancy.compiled?.isStale ? { ...reasons, ...registerReasons } : reasons;
+  return occupancy.launchFailures.flatMap((f) => told[f.resource]?.(f) ?? []);
 }
 
 /** The opt-in attribute is for dynamic memory: static arrays stay within the plain limit. */
@@ -47,12 +59,45 @@ function bounds(launch: LaunchReport): string[] {
   return [`a block of ${threads} threads, __launch_bounds__ says ${most} at most`];
 }
 
-function gridSize(context: RuleContext, launch: LaunchReport): string[] {
-  const most = [context.capability.limits.gridX, GRID_YZ, GRID_YZ];
+const units = { grid: 'blocks', block: 'threads' } as const;
+
+function tooLong(what: keyof typeof units, size: readonly number[], most: readonly number[]): string[] {
+  // a block of too many threads in all is said already
+  if (what === 'block' && size[0] * size[1] * size[2] > most[0]) return [];
   return (['x', 'y', 'z'] as const).flatMap((axis, i) =>
-    launch.grid[i] > most[i] ? [`a grid of ${launch.grid[i]} blocks in ${axis}, ${most[i]} are allowed`] : [],
+    size[i] > most[i]
+      ? [`a ${what} of ${size[i]} ${units[what]} in ${axis}, ${most[i]} ${most[i] === 1 ? 'is' : 'are'} allowed`]
+      : [],
   );
 }
+
+/** More than the plain limit has to be asked for with an attribute of the kernel before the launch. */
+function withoutOptIn(context: RuleContext, launch: LaunchReport): string[] {
+  const { sharedPerBlock } = context.capability.limits;
+  const { occupancy } = launch;
+  if (!occupancy?.needsSharedOptIn || occupancy.staticSharedBytes > sharedPerBlock) return [];
+  if (launch.assumptions.some(({ name }) => name === DYNAMIC_SHARED) || mayOptIn(context)) return [];
+  const bytes = occupancy.staticSharedBytes + launch.dynamicSharedBytes;
+  return [
+    `${bytes} bytes of shared memory a block, ${sharedPerBlock} are allowed until cudaFuncSetAttribute(${context.report.name}, cudaFuncAttributeMaxDynamicSharedMemorySize, ${launch.dynamicSharedBytes}) is called`,
+  ];
+}
+
+/** The name under which a launch's unknown dynamic shared memory is assumed. */
+const DYNAMIC_SHARED = 'dynamic shared memory';
+const OPT_IN = /FuncSetAttribute|MaxDynamicSharedMemorySize|MAX_DYNAMIC_SHARED/;
+
+/** Somewhere the attribute is named, or the kernel is handed to something that may set it. */
+function mayOptIn({ tokens, report }: RuleContext): boolean {
+  if (tokens.files.some(({ text }) => OPT_IN.test(text))) return true;
+  for (let i = 1; i < tokens.count; i++) {
+    if (tokens.text[i] !== report.name || tokens.text[i + 1] === '<<<') continue;
+    if (HANDS_OVER.has(tokens.text[i - 1]) || tokens.text[i + 1] === '}') return true;
+  }
+  return false;
+}
+
+const HANDS_OVER = new Set(['(', ',', '&', '=', 'return']);
 
 function findingFor(context: RuleContext, launch: LaunchReport, text: string): Finding {
   const at = launch.location ?? context.report.nameRange;

@@ -3,6 +3,7 @@ import type { Capability } from '../hardware/capabilities';
 import { type Limiter, occupancy } from '../hardware/occupancy';
 import { describeStep, occupancySteps } from '../hardware/occupancy-steps';
 import type { Finding, LaunchReport } from '../report/report';
+import { failuresOf } from './launch-exceeds-limits';
 import { type Rule, type RuleContext, shapeText } from './rule';
 
 const BELOW = 1 / 3;
@@ -22,7 +23,7 @@ export const lowOccupancy: Rule = {
     return context.launches.flatMap(({ report, program, plan }) => {
       const blocks = report.grid[0] * report.grid[1] * report.grid[2];
       // A launch that fails has no occupancy.
-      if (report.grid[0] > context.capability.limits.gridX) return [];
+      if (failuresOf(context, report).length > 0) return [];
       if (report.origin === 'assumed' || report.assumptions.some(({ name }) => name.startsWith('blockDim'))) return [];
       // One block has no use for more room.
       if (plan.grid !== undefined && blocks <= 1) return [];
@@ -79,5 +80,5 @@ function nearestStep(
   const wanted = limitedBy.includes('shared') ? 'shared' : limitedBy.includes('registers') ? 'registers' : 'threads';
   const gains = occupancySteps(capability, request).filter(({ effect }) => effect === 'gain');
   const step = gains.find(({ resource }) => resource === wanted) ?? gains[0];
-  return step ? ` ${describeStep(step)}.` : '';
+  return step ? ` With ${describeStep(step)}.` : '';
 }

@@ -1,4 +1,4 @@
-/** What compile_commands.json tells about a file: folders of headers and macros. */
+/** What compile_commands.json tells about a file: folders of headers, macros, and the most registers. */
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 
@@ -6,6 +6,8 @@ export interface CompileFlags {
   /** Absolute. */
   readonly includePaths: readonly string[];
   readonly defines: ReadonlyMap<string, string>;
+  /** `-maxrregcount` */
+  readonly maxRegisters?: number;
 }
 
 export const noFlags: CompileFlags = { includePaths: [], defines: new Map() };
@@ -34,6 +36,7 @@ export function parseDefine(text: string): [name: string, value: string] {
 }
 
 const folderFlags = ['-isystem', '-iquote', '-idirafter', '--include-path', '-I', '/I'];
+const registerFlags = ['--maxrregcount', '-maxrregcount'];
 const defineFlags = ['--define-macro', '-D', '/D'];
 
 /** The value of a flag at `index`, glued on (`-Ifoo`, `--define-macro=A`) or the next word. */
@@ -46,10 +49,11 @@ function flagValue(words: readonly string[], index: number, flags: readonly stri
   return undefined;
 }
 
-/** The include folders and macros among a compiler's arguments. */
+/** The include folders, macros and bound of registers among a compiler's arguments. */
 export function compileFlags(words: readonly string[], directory: string): CompileFlags {
   const includePaths: string[] = [];
   const defines = new Map<string, string>();
+  let maxRegisters: number | undefined;
   for (let index = 0; index < words.length; index++) {
     const folders = flagValue(words, index, folderFlags);
     if (folders) {
@@ -58,9 +62,14 @@ export function compileFlags(words: readonly string[], directory: string): Compi
       continue;
     }
     const define = flagValue(words, index, defineFlags);
-    if (define) defines.set(...parseDefine(define));
+    if (define) {
+      defines.set(...parseDefine(define));
+      continue;
+    }
+    const registers = Number(flagValue(words, index, registerFlags) ?? Number.NaN);
+    if (Number.isSafeInteger(registers) && registers > 0) maxRegisters = registers;
   }
-  return { includePaths, defines };
+  return maxRegisters === undefined ? { includePaths, defines } : { includePaths, defines, maxRegisters };
 }
 
 interface Entry {

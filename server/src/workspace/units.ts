@@ -54,18 +54,23 @@ export class UnitReader {
     return {
       path: file,
       text,
-      options: { ...options, defines: new Map([...flags.defines, ...options.defines]) },
+      options: {
+        ...options,
+        defines: new Map([...flags.defines, ...options.defines]),
+        maxRegisters: options.maxRegisters ?? flags.maxRegisters,
+      },
       include,
     };
   }
 
-  /** Folders of headers and macros as a compiler takes them; no other flag of a build is passed on. */
+  /** Folders of headers, macros and the bound of registers as a compiler takes them; no other flag of a build is passed on. */
   compilerFlags(file: string, options: AnalysisOptions, workspace: Workspace): string[] {
-    const { includePaths, defines } = this.buildFlags(file, workspace);
+    const { includePaths, defines, maxRegisters } = this.buildFlags(file, workspace);
     const macros = new Map([...defines, ...options.defines]);
     return [
       ...[...workspace.includePaths, ...includePaths].flatMap((folder) => ['-I', folder]),
       ...[...macros].map(([name, value]) => `-D${name}=${value}`),
+      ...(maxRegisters === undefined ? [] : [`-maxrregcount=${maxRegisters}`]),
     ];
   }
 

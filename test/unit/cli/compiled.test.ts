@@ -105,8 +105,8 @@ describe('Registers from the compiler', () => {
     for (const part of [
       '40 registers a thread (by the compiler, 192 bytes of spills)',
       '`__launch_bounds__(256)` allows at most 255 registers a thread.',
-      'More warps with 40 → 32 registers: 8 blocks instead of 6',
-      'Fewer with 40 → 41 registers: 5 blocks instead of 6',
+      'More warps with 8 registers fewer, 40 → 32: 8 blocks instead of 6',
+      'Fewer with 1 register more, 40 → 41: 5 blocks instead of 6',
       'waves on a H100 SXM',
     ])
       assert.ok(shown.includes(part), `${part}\nin\n${shown}`);

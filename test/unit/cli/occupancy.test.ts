@@ -72,7 +72,7 @@ describe('occupancy: with options', () => {
   it('adds the next steps in words', () => {
     const answer = occupancyAnswer({ ...launch, registers: 42 });
     assert.ok('steps' in answer);
-    assert.ok(answer.steps.includes('42 → 40 registers: 6 blocks instead of 5'));
+    assert.ok(answer.steps.includes('2 registers fewer, 42 → 40: 6 blocks instead of 5'));
   });
 
   it('answers an error for an unknown capability', () => {

@@ -162,21 +162,32 @@ describe('occupancy', () => {
 });
 
 describe('next steps of an occupancy', () => {
-  const steps = (cc: string, request: OccupancyRequest) => occupancySteps(rowOf(cc), request).map(describeStep);
+  const steps = (cc: string, request: OccupancyRequest) =>
+    occupancySteps(rowOf(cc), request).map((step) => describeStep(step));
 
   it('names the registers that would let another block in, those that are free, and where a block is lost', () => {
     const found = steps('9.0', { threadsPerBlock: 256, registersPerThread: 42, sharedBytesPerBlock: 0 });
     assert.deepEqual(found.slice(0, 3), [
-      '42 → 40 registers: 6 blocks instead of 5',
-      '42 → 48 registers: still 5 blocks',
-      '42 → 49 registers: 4 blocks instead of 5',
+      '2 registers fewer, 42 → 40: 6 blocks instead of 5',
+      '6 registers more, 42 → 48: still 5 blocks',
+      '7 registers more, 42 → 49: 4 blocks instead of 5',
     ]);
   });
 
   it('does so for shared memory, and offers block sizes', () => {
     const found = steps('8.6', { threadsPerBlock: 256, registersPerThread: 38, sharedBytesPerBlock: 20000 });
-    assert.ok(found.includes('20000 → 19456 bytes of shared memory: 5 blocks instead of 4'));
-    assert.ok(found.includes('256 → 384 threads a block: 100 % occupancy instead of 67 %'));
+    assert.ok(found.includes('544 bytes less shared memory, 20,000 → 19,456 bytes: 5 blocks instead of 4'));
+    assert.ok(found.includes('a block of 384 threads instead of 256: 100 % occupancy instead of 67 %'));
+  });
+
+  it('says at which count an estimated register count would pass a step, not how far away it is', () => {
+    const request = { threadsPerBlock: 256, registersPerThread: 42, sharedBytesPerBlock: 0 };
+    const found = occupancySteps(rowOf('9.0'), request).map((step) => describeStep(step, true));
+    assert.deepEqual(found.slice(0, 3), [
+      'at most 40 registers a thread: 6 blocks instead of 5',
+      'at most 48 registers a thread: still 5 blocks',
+      '49 registers a thread or more: 4 blocks instead of 5',
+    ]);
   });
 
   it('each is true, and none nearer would do', () => {

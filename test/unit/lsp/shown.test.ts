@@ -47,6 +47,25 @@ describe('hover', () => {
       '__global__ void f(float *a, int *index) { a[index[threadIdx.x]] = 1.0f; }\nvoid g(float *a, int *i) { f<<<1, 32>>>(a, i); }\n';
     assert.match(hover(text, 'a[index'), /\*\*Not known\*\*[\s\S]*Unknown: .+/);
   });
+  it('tells the register limit that __launch_bounds__ sets, for the capability chosen', () => {
+    const bounded = (bounds: string, threads = 256) =>
+      `__global__ void __launch_bounds__(${bounds}) k(float *a) { a[threadIdx.x] = 1.0f; }\nvoid f(float *a) { k<<<64, ${threads}>>>(a); }\n`;
+    const onBounds = (bounds: string, cc = '9.0', threads = 256) => hover(bounded(bounds, threads), 'bounds__', cc);
+    assert.match(
+      onBounds('256, 8'),
+      /`__launch_bounds__\(256, 8\)`\*\* of `k`[\s\S]*At least 8 blocks of 256 threads a multiprocessor: \*\*at most 32 registers a thread\*\*. With so many it holds 8 blocks, 100 % occupancy/,
+    );
+    assert.match(onBounds('256, 8'), /Registers a thread by blocks a multiprocessor: 1: 255, 2: 128, 3: 80, 4: 64,/);
+    assert.match(onBounds('1024'), /One block has to fit: \*\*at most 64 registers/);
+    assert.match(onBounds('256'), /this bound takes none away/);
+    assert.match(onBounds('256, 8', '7.5'), /the compiler ignores the second argument[\s\S]*at most 255 registers/);
+    assert.match(onBounds('2048'), /A block has at most 1,024 threads on 9\.0/);
+    assert.match(
+      onBounds('256', '9.0', 128),
+      /The launch in line 2 has 128 threads a block; `__launch_bounds__\(128\)`/,
+    );
+    assert.match(onBounds('128', '9.0', 256), /has 256 threads a block and fails/);
+  });
   it('is silent elsewhere', () => {
     assert.equal(hover(conflicting, '__syncthreads'), '');
   });
@@ -57,6 +76,15 @@ describe('code lens', () => {
   it('sums up occupancy, conflict and efficiency', () => {
     assert.equal(title(conflicting), '100 % occupancy · 32-way conflict · 100 % of global bytes used · Simulate');
     assert.match(title(conflicting.replace('[32][32]', '[32][33]')) ?? '', /no bank conflicts/);
+  });
+  it('names the steps that are near, of what is known for certain', () => {
+    const near = (floats: number) =>
+      title(`__global__ void k(float *a) { __shared__ float s[${floats}]; s[threadIdx.x] = a[0]; __syncthreads(); a[threadIdx.x] = s[${floats - 1} - threadIdx.x]; }
+void f(float *a) { k<<<64, 128>>>(a); }`) ?? '';
+    // 228 KB hold five blocks of 45,568 bytes and the reserved 1 KB
+    assert.match(near(12288), /^25 % occupancy · 3\.5 KB less shared memory: 5 blocks · /);
+    assert.match(near(11264), / · 640 bytes more shared memory: 4 blocks · /);
+    assert.doesNotMatch(near(1024), /shared memory|register/);
   });
   it('says when the launch is assumed', () => {
     assert.match(title(conflicting.replace(/void run.*/, '')) ?? '', /launch assumed · Simulate$/);

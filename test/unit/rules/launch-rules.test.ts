@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { analyzeFile } from '../../../server/src/analysis/analyze';
 import { analyse } from '../analysis/check-accesses';
 
 /** Findings as `severity rule: message` of a file, in order; expectations are parts of them. */
@@ -33,6 +34,55 @@ describe('launch rules', () => {
     check(`${kernel}int main() { k<<<dim3(1, 70000), 32>>>(0); }`, ['a grid of 70000 blocks in y, 65535 are allowed']);
     check(`${kernel}int main() { k<<<70000, 32>>>(0); }`, []);
     check(`${kernel}int main() { k<<<70000, 32>>>(0); }`, ['a grid of 70000 blocks in x, 65535 are allowed'], '2.0');
+  });
+
+  it('the first generation has flat grids, and no block is deeper than 64 threads', () => {
+    check(`${kernel}int main() { k<<<dim3(2, 2, 2), 256>>>(0); }`, ['a grid of 2 blocks in z, 1 is allowed'], '1.3');
+    check(`${kernel}int main() { k<<<dim3(2, 2, 2), 256>>>(0); }`, [], '2.0');
+    check(`${kernel}int main() { k<<<8, dim3(1, 1, 128)>>>(0); }`, ['a block of 128 threads in z, 64 are allowed']);
+  });
+
+  describe('dynamic shared memory beyond the plain limit', () => {
+    const dynamic = `
+__global__ void k(float* o) { extern __shared__ float s[]; s[threadIdx.x] = o[threadIdx.x]; __syncthreads(); o[threadIdx.x] = s[63 - threadIdx.x]; }
+void prepare(void (*)(float*));
+int main() { OPT k<<<100, 64, 65536>>>(0); }`;
+    const told =
+      'error launch-exceeds-limits: This launch of k (grid 100, block 64) fails on capability 9.0: 65536 bytes of shared memory a block, 49152 are allowed until cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 65536) is called.';
+    const limits = (source: string, cc = '9.0') =>
+      analyse(source, { cc })
+        .diagnostics.filter(({ rule }) => rule === 'launch-exceeds-limits')
+        .map((d) => `${d.severity} ${d.rule}: ${d.message}`);
+
+    it('fails where nothing asks for it', () => assert.deepEqual(limits(dynamic.replace('OPT', '')), [told]));
+    it('is silent where the attribute is set, or a function that may set it is given the kernel', () => {
+      const set = 'cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 65536);';
+      assert.deepEqual(limits(dynamic.replace('OPT', set)), []);
+      assert.deepEqual(limits(dynamic.replace('OPT', 'prepare(k);')), []);
+      assert.deepEqual(limits(dynamic.replace('OPT', '').replace('65536', 'unknown_size()')), []);
+    });
+    it('is too much in any case where there is no such attribute', () => {
+      assert.match(
+        limits(dynamic.replace('OPT', ''), '5.0')[0],
+        /bytes of shared memory a block, 49152 are allowed\.$/,
+      );
+    });
+  });
+
+  it('registers fail a launch when the compiler says how many, not when they are estimated', () => {
+    const launch = `${kernel}int main() { k<<<64, 1024>>>(0); }`;
+    const found = (registersPerThread: number | undefined) =>
+      analyzeFile({
+        path: 'test.cu',
+        text: launch,
+        options: { computeCapability: '9.0', defines: new Map(), assume: new Map(), registersPerThread },
+        include: () => undefined,
+      }).diagnostics.map(({ severity, message }) => `${severity} ${message}`);
+    assert.deepEqual(found(65), [
+      'error This launch of k (grid 64, block 1024) fails on capability 9.0: its threads need 73728 registers, a block may have 65536.',
+    ]);
+    assert.deepEqual(found(64), []);
+    assert.deepEqual(found(undefined), []);
   });
 
   it('static shared memory has the plain limit, whatever may be opted in to', () => {

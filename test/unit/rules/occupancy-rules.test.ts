@@ -50,7 +50,7 @@ int main() { k<<<${grid}, ${block}>>>(0); }`;
 
   it('names what holds the blocks out and the nearest step', () => {
     check(tile(48 * 1024), [
-      'information low-occupancy: 25 % occupancy at most: 49152 bytes of shared memory a block let a multiprocessor of 9.0 hold 4 blocks, 16 of 64 warps. 49152 →',
+      'information low-occupancy: 25 % occupancy at most: 49152 bytes of shared memory a block let a multiprocessor of 9.0 hold 4 blocks, 16 of 64 warps. With 3.5 KB less shared memory, 49,152 →',
     ]);
   });
 

@@ -40,6 +40,17 @@ describe('compile commands', () => {
       ],
     );
   });
+  it('reads the bound of registers in every spelling', () => {
+    for (const words of [
+      ['-maxrregcount=40'],
+      ['--maxrregcount', '40'],
+      ['-maxrregcount', '40', '-DA'],
+      ['-DA', '--maxrregcount=40'],
+    ])
+      assert.equal(compileFlags(words, '/root').maxRegisters, 40, words.join(' '));
+    assert.equal(compileFlags(['-DA'], '/root').maxRegisters, undefined);
+    assert.equal(compileFlags(['-maxrregcount=many'], '/root').maxRegisters, undefined);
+  });
   it('reads a define as the compiler does', () => {
     assert.deepEqual(parseDefine('N'), ['N', '1']);
     assert.deepEqual(parseDefine('N='), ['N', '']);
