@@ -1,11 +1,14 @@
 /**
  * npm run accuracy: compares what Warplens says with the counters recorded on an H200 (test/hardware/recorded), line group by
  * line group (source line × space × operation of one launch). Needs no GPU. `-- --json` prints one JSON object at the end,
- * `-- --misses` every miss, `-- <program>` only these programs. With --check it fails below the thresholds.
+ * `-- --misses` every miss, `-- <program>` only these programs. With --check it fails below the thresholds. With --compiler the
+ * answers rest on the PTX that nvcc makes of the programs, as `warplens check --compiler` has them.
  */
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { analyzeFile } from '../server/src/analysis/analyze';
+import { compileToPtx } from '../server/src/compiler/compile';
+import { findNvcc } from '../server/src/compiler/find-nvcc';
 import type { AccessReport, FileReport, LaunchReport } from '../server/src/report/report';
 
 const root = path.resolve(__dirname, '..', 'test', 'hardware');
@@ -65,14 +68,29 @@ function includeFrom(folder: string) {
   };
 }
 
-function analyse(program: string): FileReport {
+async function analyse(program: string, nvcc: string | undefined): Promise<FileReport> {
   const file = path.join(root, 'programs', `${program}.cu`);
+  const text = fs.readFileSync(file, 'utf8');
   return analyzeFile({
     path: file,
-    text: fs.readFileSync(file, 'utf8'),
+    text,
     options: { computeCapability: '9.0', defines: new Map(), assume: new Map() },
     include: includeFrom(path.dirname(file)),
+    compilation: nvcc === undefined ? undefined : { id: program, text, ptx: await ptxOf(nvcc, file, text) },
   });
+}
+
+/** PTX as the programs were compiled for the recording; `// nvcc: …` in the first line gives flags of their own. */
+async function ptxOf(nvcc: string, file: string, text: string): Promise<string | undefined> {
+  const asked =
+    /^\/\/\s*nvcc:\s*(.*)/
+      .exec(text)?.[1]
+      .split(/\s+/)
+      .filter((flag) => flag !== '') ?? [];
+  const compiled = await compileToPtx({ nvcc, file, flags: ['-O3', ...asked], capability: '9.0' });
+  if ('ptx' in compiled) return compiled.ptx;
+  console.error(`${path.basename(file)}: ${compiled.error}`);
+  return undefined;
 }
 
 const same = (a: readonly number[], b: readonly number[]): boolean => a.every((x, i) => x === b[i]);
@@ -161,13 +179,17 @@ function compare(
     });
 }
 
-function main(): void {
+async function main(): Promise<void> {
   const args = process.argv.slice(2);
+  const nvcc = args.includes('--compiler')
+    ? findNvcc({ environment: process.env, platform: process.platform })
+    : undefined;
   const wanted = args.filter((a) => !a.startsWith('--'));
   const rows: Row[] = [];
   let launches = 0;
   let shapes = 0;
   let occupancies = 0;
+  const origins = { source: 0, ptx: 0 };
   const files = fs.readdirSync(path.join(root, 'recorded')).filter((f) => f.endsWith('.json'));
   for (const file of files) {
     const program = path.basename(file, '.json');
@@ -175,7 +197,11 @@ function main(): void {
     const recorded = JSON.parse(fs.readFileSync(path.join(root, 'recorded', file), 'utf8')) as {
       launches: RecordedLaunch[];
     };
-    const report = analyse(program);
+    const report = await analyse(program, nvcc);
+    for (const { name, origin, originReason } of report.kernels) {
+      origins[origin]++;
+      if (originReason !== undefined) console.log(`${program}: ${name} is the source's: ${originReason}`);
+    }
     const used = new Set<LaunchReport>();
     for (const r of recorded.launches) {
       const launch = matchLaunch(report, r, used);
@@ -185,6 +211,7 @@ function main(): void {
       rows.push(...compare(program, r, launch, report));
     }
   }
+  if (nvcc !== undefined) console.log(`kernels from PTX ${origins.ptx}, from the source ${origins.source}`);
   print(rows, { launches, shapes, occupancies }, args);
 }
 
@@ -258,4 +285,4 @@ function checkThresholds(result: Readonly<Record<string, number>>): void {
   if (failures.length > 0) process.exitCode = 1;
 }
 
-main();
+void main();

@@ -3,15 +3,12 @@ import { capability } from '../hardware/capabilities';
 import { memoryModel } from '../hardware/memory-model';
 import { type Annotation, annotationNotes, readAnnotations } from '../launch/annotation';
 import type { UnitContext } from '../lower/context';
-import { createUnitContext, lowerKernel } from '../lower/lower-kernel';
+import { lowerKernel } from '../lower/lower-kernel';
 import { argumentKey } from '../lower/records';
 import type { TemplateValue } from '../lower/types';
 import { machineProgram } from '../machine/machine';
 import type { FunctionDeclaration, TranslationUnit } from '../parse/ast';
-import { parse } from '../parse/parse';
 import { LexCache } from '../preprocess/lex-cache';
-import { predefinedMacros } from '../preprocess/predefined';
-import { preprocess } from '../preprocess/preprocess';
 import type { PreprocessResult } from '../preprocess/token';
 import type { Program } from '../program/program';
 import { accessReports, branchReports } from '../report/assemble';
@@ -19,17 +16,19 @@ import { occupancyReport } from '../report/occupancy';
 import { locationOf } from '../report/positions';
 import type { FileReport, Finding, KernelReport, LaunchReport, Location } from '../report/report';
 import { findingsOf } from '../rules/findings';
-import type { TriedPadding } from '../rules/rule';
 import { suppressed } from '../rules/suppression';
 import { launchBoundsOf, maxRegistersOf } from './bounds';
+import { PreparedCompilation, programFromPtx } from './compilation';
 import { Effort } from './effort';
-import { type Fingerprint, Fingerprints } from './fingerprint';
-import { type FoundKernel, findKernels, oncePerPlace } from './kernels';
+import type { Fingerprint, Fingerprints } from './fingerprint';
+import { type KernelResult, shifted } from './kernel-result';
+import type { FoundKernel } from './kernels';
 import { LaunchCache } from './launch-cache';
 import { type PlannedLaunch, planLaunches } from './launch-plan';
 import { type Launch, matchLaunches } from './launches';
+import { type ParsedUnit, parseUnit } from './parsed-unit';
 import type { AnalysisRequest } from './request';
-import { type Simulation, simulateLaunch } from './simulate';
+import { simulateLaunch } from './simulate';
 import { argumentsWithoutLaunch, type InstanceArguments } from './template-arguments';
 
 /** Keeps results by content between calls: after an edit only what it touches is lowered and executed again. */
@@ -37,33 +36,24 @@ export interface Analyzer {
   analyze(request: AnalysisRequest): FileReport;
 }
 
-/** Everything known of one kernel, with token positions of the unit it was made from. */
-interface KernelResult {
-  readonly fingerprint: Fingerprint;
-  /** Warp instructions executed for it. */
-  readonly cost: number;
-  /** Paddings tried for this text, so that they are not tried again at every key press elsewhere. */
-  readonly tried: Map<string, TriedPadding | undefined>;
-  readonly launches: readonly {
-    /** Of the plan it was made from. */
-    readonly index: number;
-    readonly plan: PlannedLaunch;
-    readonly simulation: Simulation;
-    readonly program: Program;
-  }[];
-}
-
 /** What an analyzer keeps between calls. */
 interface Memory {
   readonly results: Map<string, KernelResult>;
   readonly lexCache: LexCache;
   readonly launches: LaunchCache;
+  readonly compilations: Map<string, PreparedCompilation>;
 }
 
 const CACHE_SIZE = 512;
+const COMPILATIONS = 4;
 
 export function createAnalyzer(): Analyzer {
-  const memory: Memory = { results: new Map(), lexCache: new LexCache(), launches: new LaunchCache() };
+  const memory: Memory = {
+    results: new Map(),
+    lexCache: new LexCache(),
+    launches: new LaunchCache(),
+    compilations: new Map(),
+  };
   return {
     analyze(request) {
       return analyzeUnit(request, memory);
@@ -85,6 +75,7 @@ interface Unit {
   readonly annotations: ReadonlyMap<FoundKernel, Annotation>;
   readonly fingerprints: Fingerprints;
   readonly effort: Effort;
+  readonly compiled: PreparedCompilation | undefined;
   readonly notes: FileReport['notes'][number][];
   readonly locate: (first: number, last: number) => Location;
 }
@@ -92,20 +83,10 @@ interface Unit {
 function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = true): FileReport {
   const row = capability(request.options.computeCapability);
   if (!row) return emptyReport(request.path, `compute capability ${request.options.computeCapability} is not known`);
-  const defines = new Map([...predefinedMacros(request.options.computeCapability), ...request.options.defines]);
-  const source = preprocess({
-    path: request.path,
-    text: request.text,
-    defines,
-    include: request.include,
-    lexCache: memory.lexCache,
-  });
-  const tree = parse(source.tokens, source.pragmas);
-  const context = createUnitContext(tree, source.tokens);
-  const kernels = oncePerPlace(findKernels(tree, context.scope), source.tokens);
+  const parsed = parseUnit(request, memory.lexCache);
+  const { source, tree, context, kernels, fingerprints } = parsed;
   const wanted = request.options.kernel ? kernels.filter((k) => k.name === request.options.kernel) : kernels;
   const locate = (first: number, last: number) => locationOf(source.tokens, first, last);
-  const fingerprints = new Fingerprints(tree, source.tokens);
   const found = memory.launches.find(tree, source, fingerprints, request.options.assume);
   const unit: Unit = {
     request,
@@ -116,6 +97,7 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
     annotations: readAnnotations(kernels, source.comments),
     fingerprints,
     effort: new Effort(wanted.length),
+    compiled: preparedCompilation(request, parsed, memory),
     notes: [],
     locate,
   };
@@ -160,10 +142,28 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
   return { path: request.path, kernels: reports, diagnostics: suppressed(findings, source), notes };
 }
 
-/** The whole way on another text, for one kernel, without findings: that is how a fix is tried. */
+/** The compilation of the request, remembered: its PTX and the text it was made from are read once. */
+function preparedCompilation(
+  request: AnalysisRequest,
+  present: ParsedUnit,
+  { compilations, lexCache }: Memory,
+): PreparedCompilation | undefined {
+  const { compilation } = request;
+  if (!compilation) return undefined;
+  const known = compilations.get(compilation.id);
+  if (known) return known;
+  const { text, include } = compilation;
+  const isPresent = text === request.text && include === undefined;
+  const parsed = isPresent ? present : parseUnit({ ...request, text, include: include ?? request.include }, lexCache);
+  const prepared = new PreparedCompilation(compilation, parsed);
+  remember(compilations, compilation.id, prepared, COMPILATIONS);
+  return prepared;
+}
+
+/** The whole way on another text, for one kernel, without findings: that is how a fix is tried. No compiler has seen it. */
 function tryText(request: AnalysisRequest, kernel: string, text: string, memory: Memory): FileReport {
   return analyzeUnit(
-    { ...request, text, options: { ...request.options, kernel } },
+    { ...request, text, compilation: undefined, options: { ...request.options, kernel } },
     { ...memory, results: new Map() },
     false,
   );
@@ -212,6 +212,7 @@ function analyzeSafely(
       report: {
         ...identityOf(unit, kernel),
         templateArguments: [],
+        origin: 'source',
         launches: [],
         skipped: [],
         problem: `the analysis failed (${what}): please report it`,
@@ -240,6 +241,7 @@ function analyzeKernel(
     const report: KernelReport = {
       ...base,
       templateArguments: [],
+      origin: 'source',
       launches: [],
       skipped: [],
       problem: 'the kernel does not parse at the moment',
@@ -253,6 +255,7 @@ function analyzeKernel(
     report: {
       ...base,
       templateArguments: first ? instanceArguments(unit, kernel, first.plan).values.map(argumentKey) : [],
+      ...originOf(unit, result),
       launches,
       skipped: dedupe(
         result.launches.flatMap((l) =>
@@ -261,6 +264,15 @@ function analyzeKernel(
       ),
     },
     result,
+  };
+}
+
+function originOf({ compiled }: Unit, { launches }: KernelResult): Pick<KernelReport, 'origin' | 'originReason'> {
+  const isCompiled = launches.length > 0 && launches.every((l) => l.program !== l.source);
+  if (isCompiled || !compiled) return { origin: isCompiled ? 'ptx' : 'source' };
+  return {
+    origin: 'source',
+    originReason: launches.find((l) => l.reason)?.reason ?? 'it has changed since it was compiled',
   };
 }
 
@@ -283,7 +295,8 @@ function kernelResult(
     options: unit.request.options,
   });
   const { options } = unit.request;
-  const key = `${kernel.name}#${fingerprint.key}#${options.computeCapability}#${JSON.stringify([...options.assume])}#${plans.map(planKey).join(';')}`;
+  const compiled = unit.compiled?.isCurrent(kernel.name, fingerprint) ? unit.compiled : undefined;
+  const key = `${kernel.name}#${fingerprint.key}#${compiled?.compilation.id ?? ''}#${options.computeCapability}#${JSON.stringify([...options.assume])}#${plans.map(planKey).join(';')}`;
   const known = results.get(key);
   if (known) {
     results.delete(key);
@@ -295,35 +308,69 @@ function kernelResult(
     noteDropped(unit, kernel, plans.length - known.launches.length);
     return moved;
   }
-  const programs = new Map<string, Program>();
+  const programs = new Map<string, InstancePrograms>();
   const effort = unit.effort.kernel(plans.length);
-  const programOf = (templateArguments: readonly TemplateValue[]): Program | undefined => {
+  const programsOf = (plan: PlannedLaunch): InstancePrograms | undefined => {
+    const templateArguments = instanceArguments(unit, kernel, plan).values;
     const instance = templateArguments.map(argumentKey).join(',');
     const made = programs.get(instance);
     if (made || (programs.size > 0 && unit.effort.isLoweringSpent)) return made;
     const { declaration, scope } = kernel;
     const lowered = lowerKernel(unit.context, { declaration, scope, templateArguments }, unit.effort.lowering());
-    const program = machineProgram(lowered);
-    unit.effort.chargeProgram(program);
-    programs.set(instance, program);
-    return program;
+    const source = machineProgram(lowered);
+    const fresh = instancePrograms(unit, kernel, { compiled, fingerprint, source, templateArguments, plan, model });
+    unit.effort.chargeProgram(fresh.program);
+    programs.set(instance, fresh);
+    return fresh;
   };
   const launches = plans.flatMap((plan, index) => {
-    const program = programOf(instanceArguments(unit, kernel, plan).values);
-    if (!program) return [];
-    const simulation = simulateLaunch(program, plan, model, {
+    const made = programsOf(plan);
+    if (!made) return [];
+    const simulation = simulateLaunch(made.program, plan, model, {
       assume: options.assume,
       parameterNames: kernel.declaration.parameters.map((p) => p.name),
       effort,
       cancelled: unit.request.cancelled,
     });
-    return [{ index, plan, program, simulation }];
+    return [{ index, plan, simulation, ...made }];
   });
   noteDropped(unit, kernel, plans.length - launches.length);
   unit.effort.charge(effort.spent);
   const result: KernelResult = { fingerprint, cost: effort.spent, tried: new Map(), launches };
-  if (!unit.request.cancelled?.()) remember(results, key, result);
+  if (!unit.request.cancelled?.()) remember(results, key, result, CACHE_SIZE);
   return result;
+}
+
+type InstancePrograms = Pick<KernelResult['launches'][number], 'program' | 'source' | 'reason'>;
+
+/** The program that is simulated for an instance: the compiler's where it has one, else the source tier's. */
+function instancePrograms(
+  unit: Unit,
+  { declaration, name }: FoundKernel,
+  { compiled, fingerprint, source, templateArguments, plan, model }: InstanceInputs,
+): InstancePrograms {
+  const module = compiled?.module;
+  if (!compiled || !module) return { program: source, source };
+  const found = programFromPtx(module, {
+    name,
+    templateArguments: templateArguments.map(argumentKey),
+    parameterNames: declaration.parameters.map((p) => p.name),
+    source,
+    view: { lines: compiled.linesOf(name, fingerprint, unit.source.tokens), nameToken: declaration.nameToken },
+    isUserFile: (path) => compiled.isOfUnit(path),
+    plan,
+    model,
+  });
+  return 'reason' in found ? { program: source, source, reason: found.reason } : { program: found, source };
+}
+
+interface InstanceInputs {
+  readonly compiled: PreparedCompilation | undefined;
+  readonly fingerprint: Fingerprint;
+  readonly source: Program;
+  readonly templateArguments: readonly TemplateValue[];
+  readonly plan: PlannedLaunch;
+  readonly model: ReturnType<typeof memoryModel>;
 }
 
 /** Instances that the file's budget leaves out are said. */
@@ -343,11 +390,11 @@ function instanceArguments(unit: Unit, kernel: FoundKernel, plan: PlannedLaunch)
   return argumentsWithoutLaunch(unit.context, unit.tree, kernel, unit.annotations.get(kernel));
 }
 
-function remember(results: Map<string, KernelResult>, key: string, result: KernelResult): void {
-  results.set(key, result);
-  if (results.size > CACHE_SIZE) {
-    const oldest = results.keys().next().value;
-    if (oldest !== undefined) results.delete(oldest);
+function remember<T>(kept: Map<string, T>, key: string, value: T, most: number): void {
+  kept.set(key, value);
+  if (kept.size > most) {
+    const oldest = kept.keys().next().value;
+    if (oldest !== undefined) kept.delete(oldest);
   }
 }
 
@@ -362,61 +409,17 @@ const planKey = (plan: PlannedLaunch): string =>
     [...plan.symbols.keys()],
   ]);
 
-/** The same result with the positions of the present text. */
-function shifted(result: KernelResult, now: Fingerprint, plans: readonly PlannedLaunch[]): KernelResult {
-  const before = result.fingerprint.pieces;
-  const delta = now.pieces.map((p, i) => p.first - (before[i]?.first ?? p.first));
-  const move = (token: number): number => {
-    for (let i = 0; i < before.length; i++)
-      if (token >= before[i].first && token <= before[i].last) return token + delta[i];
-    return token;
-  };
-  if (delta.every((d) => d === 0))
-    return {
-      ...result,
-      fingerprint: now,
-      launches: result.launches.map((l) => ({ ...l, plan: plans[l.index] ?? l.plan })),
-    };
-  const programs = new Map<Program, Program>();
-  const moved = (program: Program): Program => {
-    let known = programs.get(program);
-    if (!known) programs.set(program, (known = moveProgram(program, move)));
-    return known;
-  };
-  return {
-    ...result,
-    fingerprint: now,
-    launches: result.launches.map((l) => ({
-      index: l.index,
-      plan: plans[l.index] ?? l.plan,
-      program: moved(l.program),
-      simulation: { ...l.simulation, program: moved(l.simulation.program) },
-    })),
-  };
-}
-
-function moveProgram(program: Program, move: (token: number) => number): Program {
-  type Place = Program['accesses'][number]['place'];
-  const place = (p: Place): Place => ({ first: move(p.first), last: move(p.last), call: p.call && place(p.call) });
-  return {
-    ...program,
-    accesses: program.accesses.map((a) => ({ ...a, place: place(a.place) })),
-    branches: program.branches.map((b) => ({ ...b, place: place(b.place) })),
-    objects: program.objects.map((o) => ({ ...o, place: place(o.place) })),
-    skipped: program.skipped.map((s) => ({ ...s, place: place(s.place) })),
-  };
-}
-
 function launchReport(
   unit: Unit,
   kernel: FoundKernel,
-  { plan, simulation, program }: KernelResult['launches'][number],
+  { plan, simulation, source }: KernelResult['launches'][number],
 ): LaunchReport {
   const location = plan.place && unit.locate(plan.place.first, plan.place.last);
   const sample = simulation.samples[0];
   const { values, assumed } = instanceArguments(unit, kernel, plan);
   const bounds = launchBoundsOf(unit.context, kernel, values);
   const boundsPlace = kernel.declaration.specifiers.launchBoundsPlace;
+  const resources = unit.compiled?.resources(kernel.name, unit.fingerprints.of(kernel.declaration));
   return {
     line: location?.line ?? 0,
     location,
@@ -426,11 +429,11 @@ function launchReport(
     dynamicSharedBytes: plan.dynamicSharedBytes,
     assumptions: sample.assumptions,
     occupancy: occupancyReport({
-      program,
+      program: source,
       plan,
       bounds,
       maxRegisters: maxRegistersOf(unit.context, kernel, values),
-      options: unit.request.options,
+      options: resources ? { ...unit.request.options, compiled: resources } : unit.request.options,
       kernel: kernel.name,
       templateArguments: values.map(argumentKey),
     }),
@@ -438,7 +441,7 @@ function launchReport(
     accesses: accessReports(simulation, unit.locate),
     branches: branchReports(simulation, unit.locate),
     warpInstructions: sample.execution.blockExecutions.reduce(
-      (sum, n, i) => sum + n * program.blocks[i].instructions.length,
+      (sum, n, i) => sum + n * simulation.program.blocks[i].instructions.length,
       0,
     ),
     estimate: null,

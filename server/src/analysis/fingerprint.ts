@@ -3,7 +3,7 @@
  * most kernels keep their key, so that their result is reused; only positions are shifted.
  */
 import type { Declaration, FunctionDeclaration, TranslationUnit } from '../parse/ast';
-import type { TokenStream } from '../preprocess/token';
+import type { Pragma, TokenStream } from '../preprocess/token';
 
 interface Piece {
   readonly first: number;
@@ -30,6 +30,7 @@ export class Fingerprints {
   constructor(
     unit: TranslationUnit,
     private readonly tokens: TokenStream,
+    private readonly pragmas: readonly Pragma[] = [],
   ) {
     this.collect(unit.declarations, 0);
   }
@@ -115,7 +116,11 @@ export class Fingerprints {
       a = Math.imul(a ^ 0x1f, 0x01000193);
       b = Math.imul(b ^ (this.tokens.flags[t] & 4), 0x01000193);
     }
-    return `${(a >>> 0).toString(36)}.${(b >>> 0).toString(36)}.${last - first}`;
+    // Unrolling is asked for by pragmas, which are no tokens.
+    let asked = '';
+    for (const { beforeToken, text } of this.pragmas)
+      if (beforeToken >= first && beforeToken <= last) asked += `.${beforeToken - first} ${text}`;
+    return `${(a >>> 0).toString(36)}.${(b >>> 0).toString(36)}.${last - first}${asked}`;
   }
 }
 

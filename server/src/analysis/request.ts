@@ -13,6 +13,19 @@ export interface CompiledKernel {
   readonly isStale?: boolean;
 }
 
+/** What a compiler made of a text of the file, for the capability asked for. */
+export interface Compilation {
+  /** Equal ids: the same compilation. */
+  readonly id: string;
+  /** The file's text as it was compiled; a kernel that has changed since keeps the source tier's result. */
+  readonly text: string;
+  /** Reads an include as the compiler did; where absent includes are read as those of the request. */
+  readonly include?: AnalysisRequest['include'];
+  readonly ptx?: string;
+  /** Registers, spills and shared memory of the kernels. */
+  readonly kernels?: readonly CompiledKernel[];
+}
+
 export interface AnalysisOptions {
   /** e.g. '9.0' */
   readonly computeCapability: string;
@@ -42,6 +55,8 @@ export interface AnalysisRequest {
   readonly options: AnalysisOptions;
   /** Reads an include; undefined when it is not to be had. */
   readonly include: (name: string, quoted: boolean, from: string) => { path: string; text: string } | undefined;
+  /** Where a compiler has answered. */
+  readonly compilation?: Compilation;
   /** True stops the analysis with what there is. */
   readonly cancelled?: () => boolean;
   /** Told when the text is parsed and when a kernel is done, for progress and for measuring. */

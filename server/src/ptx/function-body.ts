@@ -27,7 +27,7 @@ function opcodeOf(text: string): Opcode {
   return opcode;
 }
 
-type Body = Pick<PtxFunction, 'registers' | 'variables' | 'branchTargets' | 'location'> & {
+type Body = Pick<PtxFunction, 'registers' | 'variables' | 'branchTargets' | 'location' | 'isCut'> & {
   readonly body: readonly (PtxInstruction | PtxLabel)[];
 };
 
@@ -59,7 +59,9 @@ export class FunctionParser {
     const { scanner } = this;
     while (!scanner.isAtEnd && this.scopes.length > 0) this.statement();
     const { registers, variables, branchTargets, body } = this;
-    return { registers, variables, branchTargets, body, location: this.firstLocation };
+    const isCut = this.scopes.length > 0;
+    if (isCut) this.problem('the text ends within a function');
+    return { registers, variables, branchTargets, body, location: this.firstLocation, isCut };
   }
 
   private statement(): void {

@@ -90,6 +90,8 @@ export interface PtxFunction {
   /** .maxntid, .reqntid, .minnctapersm, .maxnreg … as numbers */
   readonly directives: ReadonlyMap<string, readonly number[]>;
   readonly location?: SourceLocation;
+  /** The text ends before the function does. */
+  readonly isCut?: boolean;
 }
 
 export interface PtxModule {

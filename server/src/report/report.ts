@@ -133,6 +133,9 @@ export interface WavesReport {
   readonly lastWave: number;
 }
 
+/** Which front end a result comes from: our reading of the CUDA source, or the compiler's PTX. */
+export type Tier = 'source' | 'ptx';
+
 export interface LaunchReport {
   /** Line of the launch site (or annotation), 0 when there is none. */
   readonly line: number;
@@ -169,6 +172,10 @@ export interface KernelReport {
   readonly name: string;
   readonly line: number;
   readonly templateArguments: readonly string[];
+  /** 'ptx' when every launch was analysed from what the compiler made of the kernel. */
+  readonly origin: Tier;
+  /** Why the result is the source's although the file was compiled. */
+  readonly originReason?: string;
   /** The kernel's name, and its whole definition. */
   readonly nameRange: Location;
   readonly range: Location;

@@ -34,18 +34,22 @@ export function padFix(context: RuleContext, worst: WorstAccess): Fix | undefine
 function tryPads(context: RuleContext, worst: WorstAccess, dimension: Dimension): TriedPadding | undefined {
   const { access } = worst;
   const name = access.object?.name ?? '';
-  const before = totalWavefronts(context.report, name);
+  // Only the source tier can say what an edited text does, so it has to say what the present one does too.
+  const isCompiled = context.report.origin === 'ptx';
+  const before = totalWavefronts(isCompiled ? reportOf(context, context.request.text) : context.report, name);
   for (const pad of PADS) {
     if (breaksAlignment(context.report, name, pad)) continue;
     const { edit, start, end, text, source } = dimension.edit(pad);
-    const after = context.tryText(source.slice(0, start) + text + source.slice(end));
-    const kernel = after.kernels.find((k) => k.name === context.report.name);
+    const kernel = reportOf(context, source.slice(0, start) + text + source.slice(end));
     const improved = sameAccess(kernel, access, worst.launchIndex, text.length - (end - start), edit);
     if (!improved || sharedExcess(improved) >= 1.05 || totalWavefronts(kernel, name) >= before) continue;
     return { pad, wavefronts: improved.wavefronts, idealWavefronts: improved.idealWavefronts };
   }
   return undefined;
 }
+
+const reportOf = (context: RuleContext, text: string): KernelReport | undefined =>
+  context.tryText(text).kernels.find((k) => k.name === context.report.name);
 
 function totalWavefronts(report: KernelReport | undefined, name: string): number {
   let sum = 0;

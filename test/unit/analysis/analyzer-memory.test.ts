@@ -40,6 +40,11 @@ describe('analyzer memory', () => {
   it('an edit in a device function reaches its kernels', () => check(source, source.replace('2 * x', '4 * x')));
   it('an edit in host code reaches the launches', () =>
     check(source, source.replace('n = 64', 'n = 128'), source.replace('second<2>', 'second<4>')));
+  it('a pragma within a kernel', () => {
+    const loop = (pragma: string) =>
+      `${source}\n__global__ void third(float* p) {\n  float s = 0;\n${pragma}\n  for (int i = 0; i < 8; i++) s += p[8 * threadIdx.x + i];\n  p[threadIdx.x] = s;\n}`;
+    check(loop('#pragma unroll'), loop('#pragma unroll 1'), loop('#pragma unroll 2'), loop(''));
+  });
   it('a half-typed kernel and back', () =>
     check(source, source.replace('out[threadIdx.x * N] = 1;', 'for (int i = 0; i <'), source));
   it('an annotation', () =>

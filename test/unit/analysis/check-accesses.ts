@@ -10,6 +10,7 @@
  */
 import assert from 'node:assert/strict';
 import { analyzeFile } from '../../../server/src/analysis/analyze';
+import type { Compilation } from '../../../server/src/analysis/request';
 import type { AccessReport, FileReport } from '../../../server/src/report/report';
 
 export interface CheckOptions {
@@ -17,12 +18,15 @@ export interface CheckOptions {
   readonly assume?: Readonly<Record<string, number>>;
   readonly defines?: Readonly<Record<string, string>>;
   readonly files?: Readonly<Record<string, string>>;
+  /** test.cu unless given. */
+  readonly path?: string;
+  readonly compilation?: Compilation;
 }
 
 export function analyse(source: string, options: CheckOptions = {}): FileReport {
   const { files = {} } = options;
   return analyzeFile({
-    path: 'test.cu',
+    path: options.path ?? 'test.cu',
     text: source,
     options: {
       computeCapability: options.cc ?? '9.0',
@@ -30,6 +34,7 @@ export function analyse(source: string, options: CheckOptions = {}): FileReport 
       assume: new Map(Object.entries(options.assume ?? {})),
     },
     include: (name) => (name in files ? { path: name, text: files[name] } : undefined),
+    compilation: options.compilation,
   });
 }
 

@@ -1,0 +1,124 @@
+/** What a compiler made of a text of the file, and which of it still holds for the present text. */
+import { execute } from '../execute/execute';
+import type { MemoryModel } from '../hardware/memory-model';
+import type { TokenStream } from '../preprocess/token';
+import type { Program } from '../program/program';
+import { assembledProgram } from '../ptx/assemble';
+import { bindParameters } from '../ptx/bind-parameters';
+import { findEntry } from '../ptx/find-entry';
+import { lowerPtx } from '../ptx/lower';
+import type { PtxModule } from '../ptx/module';
+import { parsePtx } from '../ptx/parse';
+import { placedInSource, type SiteLook, type SourceLines, type SourceView } from '../ptx/place-in-source';
+import { TokenLines } from '../ptx/token-lines';
+import type { Fingerprint } from './fingerprint';
+import type { PlannedLaunch } from './launch-plan';
+import type { ParsedUnit } from './parsed-unit';
+import type { Compilation, CompiledKernel } from './request';
+import { assumedGrid, resolveInputs } from './sampling';
+
+/** Instructions of an entry beyond which its PTX is not read: the source tier's answer is the better one then. */
+const MOST_ITEMS = 60_000;
+
+/** A compilation, its PTX parsed once, and the kernels of the text that was compiled. */
+export class PreparedCompilation {
+  private readonly kernels: ReadonlyMap<string, Fingerprint>;
+  private readonly lines: TokenLines;
+  private parsed: PtxModule | undefined;
+
+  /** @param unit of the text that was compiled */
+  constructor(
+    readonly compilation: Compilation,
+    { kernels, fingerprints, source }: ParsedUnit,
+  ) {
+    const all = kernels.map(({ name, declaration }) => ({ name, fingerprint: fingerprints.of(declaration) }));
+    this.kernels = new Map(all.map(({ name, fingerprint }) => [keyOf(name, fingerprint), fingerprint]));
+    this.lines = new TokenLines(source.tokens);
+  }
+
+  /** Whether a kernel stands as it was compiled, with everything that it reaches. */
+  isCurrent(name: string, fingerprint: Fingerprint): boolean {
+    return this.kernels.has(keyOf(name, fingerprint));
+  }
+
+  /** What the compiler said of the kernels, each marked when its text has changed since. */
+  resources(name: string, fingerprint: Fingerprint): readonly CompiledKernel[] | undefined {
+    const { kernels } = this.compilation;
+    return this.isCurrent(name, fingerprint) ? kernels : kernels?.map((each) => ({ ...each, isStale: true }));
+  }
+
+  get module(): PtxModule | undefined {
+    const { ptx } = this.compilation;
+    if (ptx !== undefined) this.parsed ??= parsePtx(ptx);
+    return this.parsed;
+  }
+
+  /** The lines that the PTX of a current kernel names, in the present text, wherever they have moved to. */
+  linesOf(name: string, fingerprint: Fingerprint, tokens: TokenStream): SourceLines {
+    const before = this.kernels.get(keyOf(name, fingerprint))?.pieces ?? [];
+    const isSameText = tokens === this.lines.tokens;
+    const moved = (token: number): number | undefined => {
+      if (isSameText) return token;
+      const piece = before.findIndex(({ first, last }) => token >= first && token <= last);
+      return piece < 0 ? undefined : token - before[piece].first + fingerprint.pieces[piece].first;
+    };
+    return {
+      tokens,
+      lineOf: (path, line) => {
+        const file = this.lines.fileOf(path);
+        const range = file === undefined ? undefined : this.lines.lineOf(file, line);
+        const first = range && moved(range.first);
+        const last = range && moved(range.last);
+        return first === undefined ? undefined : { first, last: last ?? first };
+      },
+    };
+  }
+
+  isOfUnit(path: string): boolean {
+    return this.lines.fileOf(path) !== undefined;
+  }
+}
+
+const keyOf = (name: string, { key }: Fingerprint): string => `${name}#${key}`;
+
+/** Which instance of which kernel. */
+export interface InstanceRequest {
+  readonly name: string;
+  readonly templateArguments: readonly string[];
+  readonly parameterNames: readonly (string | undefined)[];
+  /** The source tier's program of it. */
+  readonly source: Program;
+  readonly view: Pick<SourceView, 'lines' | 'nameToken'>;
+  readonly isUserFile: (path: string) => boolean;
+  readonly plan: PlannedLaunch;
+  readonly model: MemoryModel;
+}
+
+/** The program of a kernel instance from PTX at the source's places, or why there is none. */
+export function programFromPtx(module: PtxModule, request: InstanceRequest): Program | { readonly reason: string } {
+  const { name, templateArguments, parameterNames, source, view, isUserFile } = request;
+  const entry = findEntry(module, name, templateArguments);
+  if (!entry) return { reason: 'the compiler made no code for this instance' };
+  if (entry.isCut) return { reason: 'its PTX is cut off' };
+  if ((entry.body?.length ?? 0) > MOST_ITEMS) return { reason: 'its PTX is too long' };
+  const lowered = lowerPtx(module, entry.name, { parameterNames, isUserFile });
+  const nowhere = lowered.accesses.length === 0 ? lowered.skipped[0] : undefined;
+  if (nowhere) return { reason: nowhere.reason };
+  const bound = assembledProgram(bindParameters(lowered, source));
+  const looksOf = (program: Program) => siteLooks(program, request);
+  return placedInSource(bound, { ...view, source, looksOf });
+}
+
+/** What each site does in a first few warps: enough to tell `a[i]` from `a[32 * i]`. */
+function siteLooks(program: Program, { plan, parameterNames, model }: InstanceRequest): (SiteLook | undefined)[] {
+  const { values } = resolveInputs(program, plan, { assume: new Map(), parameterNames, sample: 0 });
+  const { block, dynamicSharedBytes } = plan;
+  const shape = { grid: plan.grid ?? assumedGrid(block, 0), block, dynamicSharedBytes, inputs: values };
+  const looks: (SiteLook | undefined)[] = program.accesses.map(() => undefined);
+  for (const counts of execute(program, shape, model, { warpInstructions: 5_000, blocks: 2 }).accesses) {
+    const { requests, bytesPerLane, wavefronts, sectors } = counts;
+    if (requests > 0)
+      looks[counts.access] = { bytesPerLane, requests, wavefronts: wavefronts / requests, sectors: sectors / requests };
+  }
+  return looks;
+}

@@ -1,0 +1,74 @@
+/** What is kept of a kernel between edits, and how it moves with the text around it. */
+import type { Program } from '../program/program';
+import type { TriedPadding } from '../rules/rule';
+import type { Fingerprint } from './fingerprint';
+import type { PlannedLaunch } from './launch-plan';
+import type { Simulation } from './simulate';
+
+/** Everything known of one kernel, with token positions of the unit it was made from. */
+export interface KernelResult {
+  readonly fingerprint: Fingerprint;
+  /** Warp instructions executed for it. */
+  readonly cost: number;
+  /** Paddings tried for this text, so that they are not tried again at every key press elsewhere. */
+  readonly tried: Map<string, TriedPadding | undefined>;
+  readonly launches: readonly {
+    /** Of the plan it was made from. */
+    readonly index: number;
+    readonly plan: PlannedLaunch;
+    readonly simulation: Simulation;
+    /** What was simulated. */
+    readonly program: Program;
+    /** The source tier's program: estimates of registers are made for it. */
+    readonly source: Program;
+    /** Why it is not the compiler's program that was simulated, where that was wanted. */
+    readonly reason?: string;
+  }[];
+}
+
+/** The same result with the positions of the present text. */
+export function shifted(result: KernelResult, now: Fingerprint, plans: readonly PlannedLaunch[]): KernelResult {
+  const before = result.fingerprint.pieces;
+  const delta = now.pieces.map((p, i) => p.first - (before[i]?.first ?? p.first));
+  const move = (token: number): number => {
+    for (let i = 0; i < before.length; i++)
+      if (token >= before[i].first && token <= before[i].last) return token + delta[i];
+    return token;
+  };
+  if (delta.every((d) => d === 0))
+    return {
+      ...result,
+      fingerprint: now,
+      launches: result.launches.map((l) => ({ ...l, plan: plans[l.index] ?? l.plan })),
+    };
+  const programs = new Map<Program, Program>();
+  const moved = (program: Program): Program => {
+    let known = programs.get(program);
+    if (!known) programs.set(program, (known = moveProgram(program, move)));
+    return known;
+  };
+  return {
+    ...result,
+    fingerprint: now,
+    launches: result.launches.map((l) => ({
+      index: l.index,
+      plan: plans[l.index] ?? l.plan,
+      program: moved(l.program),
+      source: moved(l.source),
+      reason: l.reason,
+      simulation: { ...l.simulation, program: moved(l.simulation.program) },
+    })),
+  };
+}
+
+function moveProgram(program: Program, move: (token: number) => number): Program {
+  type Place = Program['accesses'][number]['place'];
+  const place = (p: Place): Place => ({ first: move(p.first), last: move(p.last), call: p.call && place(p.call) });
+  return {
+    ...program,
+    accesses: program.accesses.map((a) => ({ ...a, place: place(a.place) })),
+    branches: program.branches.map((b) => ({ ...b, place: place(b.place) })),
+    objects: program.objects.map((o) => ({ ...o, place: place(o.place) })),
+    skipped: program.skipped.map((s) => ({ ...s, place: place(s.place) })),
+  };
+}

@@ -1,0 +1,31 @@
+/** The first steps for a text: tokens, tree, names, kernels. */
+import type { UnitContext } from '../lower/context';
+import { createUnitContext } from '../lower/lower-kernel';
+import type { TranslationUnit } from '../parse/ast';
+import { parse } from '../parse/parse';
+import type { LexCache } from '../preprocess/lex-cache';
+import { predefinedMacros } from '../preprocess/predefined';
+import { preprocess } from '../preprocess/preprocess';
+import type { PreprocessResult } from '../preprocess/token';
+import { Fingerprints } from './fingerprint';
+import { type FoundKernel, findKernels, oncePerPlace } from './kernels';
+import type { AnalysisRequest } from './request';
+
+export interface ParsedUnit {
+  readonly source: PreprocessResult;
+  readonly tree: TranslationUnit;
+  readonly context: UnitContext;
+  readonly kernels: readonly FoundKernel[];
+  readonly fingerprints: Fingerprints;
+}
+
+type ParseRequest = Pick<AnalysisRequest, 'path' | 'text' | 'options' | 'include'>;
+
+export function parseUnit({ path, text, options, include }: ParseRequest, lexCache: LexCache): ParsedUnit {
+  const defines = new Map([...predefinedMacros(options.computeCapability), ...options.defines]);
+  const source = preprocess({ path, text, defines, include, lexCache });
+  const tree = parse(source.tokens, source.pragmas);
+  const context = createUnitContext(tree, source.tokens);
+  const kernels = oncePerPlace(findKernels(tree, context.scope), source.tokens);
+  return { source, tree, context, kernels, fingerprints: new Fingerprints(tree, source.tokens, source.pragmas) };
+}

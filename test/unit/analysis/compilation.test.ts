@@ -1,0 +1,141 @@
+/** Results from what a compiler made of the file: exact, at the source's places, and only while the text stands. */
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { createAnalyzer } from '../../../server/src/analysis/analyze';
+import type { Compilation, CompiledKernel } from '../../../server/src/analysis/request';
+import type { FileReport } from '../../../server/src/report/report';
+import { analyse, check } from './check-accesses';
+
+const folder = path.join(__dirname, 'compiled');
+const text = fs.readFileSync(path.join(folder, 'several.cu'), 'utf8');
+const ptx = fs.readFileSync(path.join(folder, 'several.ptx'), 'utf8');
+
+const kernels: readonly CompiledKernel[] = [
+  {
+    mangled: '_Z4rowsPKfPf',
+    registers: 77,
+    stackBytes: 0,
+    spillStoreBytes: 0,
+    spillLoadBytes: 0,
+    sharedBytes: 1056,
+    barriers: 0,
+  },
+];
+const compilation: Compilation = { id: 'first', text, ptx, kernels };
+
+/** Where the kernels of a text come from, with the compilation of the whole file at hand. */
+function origins(edited: string, given: Compilation = compilation): Record<string, string> {
+  return originsOf(analyse(edited, { path: 'several.cu', compilation: given }));
+}
+
+function originsOf(report: FileReport): Record<string, string> {
+  return Object.fromEntries(
+    report.kernels.map((k) => [k.name, k.originReason ? `${k.origin}: ${k.originReason}` : k.origin]),
+  );
+}
+
+const changed = 'source: it has changed since it was compiled';
+
+describe('A compiled file', () => {
+  it('accesses stand at their expressions', () => {
+    const report = check(text, { path: 'several.cu', compilation });
+    assert.deepEqual(originsOf(report), { columns: 'ptx', halves: 'ptx', rows: 'ptx' });
+    assert.ok(report.kernels.every((k) => k.launches.every((l) => l.accesses.every((a) => a.file === 'several.cu'))));
+  });
+  it('without compiler every kernel is the source’s', () => {
+    assert.deepEqual(originsOf(analyse(text)), { columns: 'source', halves: 'source', rows: 'source' });
+  });
+  it('an array keeps its shape, and the finding its mend', () => {
+    const report = analyse(text, { path: 'several.cu', compilation });
+    const conflict = report.diagnostics.find((d) => d.line === 26 && d.rule === 'shared-bank-conflict');
+    assert.match(conflict?.message ?? '', /column 0 of tile\[32\]\[32\].*Pad to \[32\]\[33\]/);
+    assert.equal(conflict?.related[0].line, 16);
+  });
+});
+
+describe('After an edit', () => {
+  it('of one kernel, that one is the source’s again', () => {
+    assert.deepEqual(origins(text.replace('p[2 * threadIdx.x]', 'p[4 * threadIdx.x]')), {
+      columns: 'ptx',
+      halves: changed,
+      rows: 'ptx',
+    });
+  });
+  it('of a function, the kernels that call it', () => {
+    const now = origins(text.replace('p[2 * i + 1]', 'p[2 * i]'));
+    assert.deepEqual(now, { columns: changed, halves: 'ptx', rows: 'ptx' });
+  });
+  it('of a pragma, its kernel', () => {
+    assert.equal(origins(text.replace('#pragma unroll', '#pragma unroll 2')).rows, changed);
+  });
+  it('of nothing but comments and blank lines, places move along', () => {
+    const now = analyse(`\n// new\n\n${text}`, { path: 'several.cu', compilation });
+    assert.equal(originsOf(now).columns, 'ptx');
+    check(`\n// new\n\n${text}`, { path: 'several.cu', compilation });
+  });
+  it('of a launch, the kernels stay and the figures follow', () => {
+    const now = analyse(text.replace('rows<<<1, 32>>>', 'rows<<<5, 32>>>'), { path: 'several.cu', compilation });
+    const rows = now.kernels.find((k) => k.name === 'rows');
+    assert.equal(rows?.origin, 'ptx');
+    assert.deepEqual(new Set(rows?.launches[0].accesses.map((a) => a.requests)), new Set([5, 15]));
+  });
+  it('an instance that was not compiled is the source’s', () => {
+    const now = origins(
+      text.replace('columns<3>', 'columns<4>').replace('halves<<<', 'columns<3><<<1, 32>>>(a, a, a, 1); halves<<<'),
+    );
+    assert.match(now.columns, /^(ptx|source: the compiler made no code for this instance)$/);
+  });
+  it('registers are shown as of the compiled text', () => {
+    const occupancy = (edited: string) =>
+      analyse(edited, { path: 'several.cu', compilation }).kernels.find((k) => k.name === 'rows')?.launches[0]
+        .occupancy;
+    const before = occupancy(text);
+    assert.deepEqual(
+      [before?.registersPerThread, before?.registersOrigin, before?.compiled?.isStale],
+      [77, 'compiler', false],
+    );
+    const after = occupancy(text.replace('s[8 * 33]', 's[9 * 33]'));
+    assert.deepEqual([after?.registersPerThread, after?.compiled?.isStale], [77, true]);
+  });
+  it('an analyzer that saw earlier texts and compilations answers as a fresh one', () => {
+    const analyzer = createAnalyzer();
+    const options = { computeCapability: '9.0', defines: new Map(), assume: new Map() };
+    const edited = text.replace('p[2 * threadIdx.x]', 'p[4 * threadIdx.x]');
+    const asked: [string, Compilation | undefined][] = [
+      [text, undefined],
+      [text, compilation],
+      [edited, compilation],
+      [`\n${text}`, compilation],
+      [text, { ...compilation, id: 'second', ptx: undefined }],
+    ];
+    for (const [each, given] of asked) {
+      const kept = analyzer.analyze({
+        path: 'several.cu',
+        text: each,
+        options,
+        include: () => undefined,
+        compilation: given,
+      });
+      assert.deepEqual(kept, analyse(each, { path: 'several.cu', compilation: given }));
+    }
+  });
+});
+
+describe('PTX that is no use', () => {
+  const ofPtx = (bad: string) => analyse(text, { path: 'several.cu', compilation: { id: 'bad', text, ptx: bad } });
+  const source = analyse(text, { path: 'several.cu' });
+  const check = (bad: string) => () => {
+    const report = ofPtx(bad);
+    assert.ok(report.kernels.every((k) => k.origin === 'source' && k.originReason !== undefined));
+    const figures = ({ kernels }: FileReport) => kernels.map((k) => k.launches.map((l) => l.accesses));
+    assert.deepEqual(figures(report), figures(source));
+  };
+  it('empty', check(''));
+  it('a text of another kind', check('int main() { return 0; }\n'.repeat(100)));
+  it('of other kernels', check(ptx.replaceAll('entry _Z', 'entry _Y')));
+  it('cut off behind the head', check(ptx.slice(0, 600)));
+  it('cut off anywhere: an answer all the same', () => {
+    for (let end = 0; end < ptx.length; end += 379) assert.equal(ofPtx(ptx.slice(0, end)).kernels.length, 3);
+  });
+});
