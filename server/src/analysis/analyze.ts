@@ -77,6 +77,8 @@ interface Unit {
   readonly effort: Effort;
   readonly compiled: PreparedCompilation | undefined;
   readonly notes: FileReport['notes'][number][];
+  /** A fix is being tried: only counts of the reported sizes are looked at. */
+  readonly isTrial: boolean;
   readonly locate: (first: number, last: number) => Location;
 }
 
@@ -99,11 +101,13 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
     effort: new Effort(wanted.length),
     compiled: preparedCompilation(request, parsed, memory),
     notes: [],
+    isTrial: !withFindings,
     locate,
   };
   const reports: KernelReport[] = [];
   const findings: Finding[] = [];
   const model = memoryModel(row);
+  const trials = new Map<string, FileReport>();
   if (withFindings) request.onParsed?.();
   for (const kernel of wanted) {
     if (request.cancelled?.()) break;
@@ -119,7 +123,7 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
           tokens: source.tokens,
           locate,
           tried: result.tried,
-          tryText: (text) => tryText(request, kernel.name, text, memory),
+          tryText: (text) => tryText(request, kernel.name, text, memory, trials),
         }),
       );
     }
@@ -160,13 +164,25 @@ function preparedCompilation(
   return prepared;
 }
 
-/** The whole way on another text, for one kernel, without findings: that is how a fix is tried. No compiler has seen it. */
-function tryText(request: AnalysisRequest, kernel: string, text: string, memory: Memory): FileReport {
-  return analyzeUnit(
-    { ...request, text, compilation: undefined, options: { ...request.options, kernel } },
-    { ...memory, results: new Map() },
-    false,
-  );
+/**
+ * The whole way on another text, for one kernel, without findings: that is how a fix is tried. No compiler has
+ * seen it. Several findings may share one.
+ */
+function tryText(
+  request: AnalysisRequest,
+  kernel: string,
+  text: string,
+  memory: Memory,
+  trials: Map<string, FileReport>,
+): FileReport {
+  const key = `${kernel}\n${text}`;
+  let report = trials.get(key);
+  if (!report) {
+    const trial = { ...request, text, compilation: undefined, options: { ...request.options, kernel } };
+    report = analyzeUnit(trial, { ...memory, results: new Map() }, false);
+    trials.set(key, report);
+  }
+  return report;
 }
 
 /** Functions in which an annotation may give values to variables. */
@@ -331,6 +347,7 @@ function kernelResult(
       parameterNames: kernel.declaration.parameters.map((p) => p.name),
       effort,
       cancelled: unit.request.cancelled,
+      firstSampleOnly: unit.isTrial,
     });
     return [{ index, plan, simulation, ...made }];
   });
@@ -428,15 +445,17 @@ function launchReport(
     block: sample.shape.block,
     dynamicSharedBytes: plan.dynamicSharedBytes,
     assumptions: sample.assumptions,
-    occupancy: occupancyReport({
-      program: source,
-      plan,
-      bounds,
-      maxRegisters: maxRegistersOf(unit.context, kernel, values),
-      options: resources ? { ...unit.request.options, compiled: resources } : unit.request.options,
-      kernel: kernel.name,
-      templateArguments: values.map(argumentKey),
-    }),
+    occupancy: unit.isTrial
+      ? null
+      : occupancyReport({
+          program: source,
+          plan,
+          bounds,
+          maxRegisters: maxRegistersOf(unit.context, kernel, values),
+          options: resources ? { ...unit.request.options, compiled: resources } : unit.request.options,
+          kernel: kernel.name,
+          templateArguments: values.map(argumentKey),
+        }),
     launchBounds: bounds && { ...bounds, location: boundsPlace && unit.locate(boundsPlace.first, boundsPlace.last) },
     accesses: accessReports(simulation, unit.locate),
     branches: branchReports(simulation, unit.locate),

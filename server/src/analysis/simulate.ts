@@ -31,6 +31,8 @@ export interface SimulationOptions {
   readonly parameterNames: readonly (string | undefined)[];
   readonly effort: KernelEffort;
   readonly cancelled?: () => boolean;
+  /** Only the sample that is reported. */
+  readonly firstSampleOnly?: boolean;
 }
 
 export function simulateLaunch(
@@ -41,7 +43,8 @@ export function simulateLaunch(
 ): Simulation {
   const first = runSample(program, plan, model, options, 0);
   const assumedFor = assumedNames(program, plan, first.sampled);
-  const needsSamples = first.sampled.size > 0 && assumedFor.some((names) => names.length > 0);
+  const needsSamples =
+    options.firstSampleOnly !== true && first.sampled.size > 0 && assumedFor.some((names) => names.length > 0);
   const samples = [first.sample];
   if (needsSamples) {
     for (let i = 1; i < SAMPLES.length; i++) {

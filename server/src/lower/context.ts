@@ -5,7 +5,7 @@ import type { Register, SourcePlace } from '../program/program';
 import { KnownValues } from './known-values';
 import type { Scope } from './scope';
 import type { TemplateValue, Type } from './types';
-import type { LocalDeclaration, RegisterTarget, Storage, Value } from './values';
+import type { FlatRows, LocalDeclaration, RegisterTarget, Storage, Value } from './values';
 
 /** A loop or switch that `break` and `continue` can leave. */
 export interface JumpTarget {
@@ -81,7 +81,9 @@ export interface Context {
   readonly aliases: Map<Scope, Map<string, Type>>;
   steps: number;
   /** For an element of an array in registers, the array around it: what `&a[i]` may reach. */
-  readonly arrayOf: WeakMap<Storage, RegisterTarget>;
+  readonly arrayOf: Map<Storage, RegisterTarget>;
+  /** Rows of arrays in registers, as their elements follow in memory. */
+  readonly flatRows: Map<readonly Storage[], FlatRows>;
 }
 
 export function createContext(
@@ -121,7 +123,8 @@ export function createContext(
     notes: new Set(),
     aliases: new Map(),
     steps: 0,
-    arrayOf: new WeakMap(),
+    arrayOf: new Map(),
+    flatRows: new Map(),
   };
 }
 

@@ -3,7 +3,7 @@ import type { NamePart, QualifiedName } from '../parse/ast';
 import type { Context } from './context';
 import { recordOf } from './records';
 import { resolveNamedType } from './resolve-type';
-import { type Entity, Scope, usingDeclarations } from './scope';
+import { type Entity, Scope } from './scope';
 import type { Type } from './types';
 
 const MAX_SCOPES = 200;
@@ -12,7 +12,7 @@ const MAX_SCOPES = 200;
 export function lookupName(ctx: Context, from: Scope, name: string): Entity | undefined {
   let scope: Scope | undefined = from;
   for (let i = 0; scope && i < MAX_SCOPES; i++, scope = scope.parent) {
-    const found = lookupIn(ctx, scope, name, new Set());
+    const found = scope.own(name) ?? (scope.isPlain ? undefined : lookupIn(ctx, scope, name, new Set()));
     if (found) return found;
   }
   return undefined;
@@ -24,7 +24,7 @@ export function lookupIn(ctx: Context, scope: Scope, name: string, seen: Set<Sco
   seen.add(scope);
   const own = scope.own(name);
   if (own) return own;
-  const declared = usingDeclarations(scope).get(name);
+  const declared = scope.usingDeclarations?.get(name);
   if (declared && scope.parent) {
     const target = lookupQualified(ctx, scope.parent, declared) ?? lookupQualified(ctx, scope, declared);
     if (target) return target;

@@ -5,8 +5,16 @@ import { type Context, demandMemory } from './context';
 import { expression } from './expressions';
 import { reasonOf, rvalue } from './places';
 import { findMethods, recordOf } from './records';
-import { sizeOf, type Type, typeKey, unqualified, withoutReference } from './types';
-import { type MemoryPlace, type Place, type RegisterTarget, type Storage, unknownValue, type Value } from './values';
+import { qualified, sizeOf, type Type, typeKey, unqualified, withoutReference } from './types';
+import {
+  type FlatRows,
+  type MemoryPlace,
+  type Place,
+  type RegisterTarget,
+  type Storage,
+  unknownValue,
+  type Value,
+} from './values';
 import { viewOf } from './views';
 
 /** `*p` */
@@ -79,11 +87,7 @@ function callOperator(ctx: Context, base: Value, node: ast.IndexExpression): Val
 }
 
 function arrayElement(ctx: Context, place: Place, type: Type & { kind: 'array' }, index: Value, node: ast.Node): Value {
-  const of = {
-    ...type.of,
-    isConst: type.of.isConst || type.isConst,
-    isVolatile: type.of.isVolatile || type.isVolatile,
-  };
+  const of = qualified(type.of, type.isConst === true, type.isVolatile === true);
   if (place.kind === 'storage') {
     if (place.storage.kind !== 'aggregate') return unknownValue(of, 'array without elements');
     return registerElement(ctx, wholeArray(ctx, place.storage, of), index, of);
@@ -102,13 +106,20 @@ function wholeArray(ctx: Context, array: Storage & { kind: 'aggregate' }, of: Ty
   const plain = { elements: array.elements, index: 0, elementType: of, owner: array.owner };
   const rows = ctx.arrayOf.get(array);
   if (!rows) return plain;
-  let flat = flatRows.get(rows.elements);
-  if (!flat)
-    flatRows.set(rows.elements, (flat = rows.elements.flatMap((r) => (r.kind === 'aggregate' ? r.elements : []))));
-  return { ...plain, elements: flat, index: flat.indexOf(array.elements[0]) };
+  let flat = ctx.flatRows.get(rows.elements);
+  if (!flat) ctx.flatRows.set(rows.elements, (flat = flattened(rows.elements)));
+  return { ...plain, elements: flat.elements, index: flat.starts[rows.index] };
 }
 
-const flatRows = new WeakMap<readonly Storage[], readonly Storage[]>();
+function flattened(rows: readonly Storage[]): FlatRows {
+  const elements: Storage[] = [];
+  const starts = Int32Array.from(rows, (row) => {
+    const start = elements.length;
+    if (row.kind === 'aggregate') for (const e of row.elements) elements.push(e);
+    return start;
+  });
+  return { elements, starts };
+}
 
 /** `p[i]` */
 export function elementAt(ctx: Context, pointer: Value, index: Value, node: ast.Node): Value {

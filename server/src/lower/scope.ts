@@ -32,10 +32,15 @@ export type Entity =
   | { readonly kind: 'namespace'; readonly scope: Scope }
   | { readonly kind: 'namespaceAlias'; readonly name: QualifiedName; readonly scope: Scope };
 
+const none: readonly never[] = [];
+
+/** Scopes are made for every pass of an unrolled loop: what most of them do not have is not allocated. */
 export class Scope {
-  private readonly names = new Map<string, Entity>();
-  readonly using: Scope[] = [];
-  readonly usingNames: QualifiedName[] = [];
+  private names: Map<string, Entity> | undefined;
+  using: readonly Scope[] = none;
+  usingNames: readonly QualifiedName[] = none;
+  /** `using a::b;` declarations, by the name they bring in. */
+  usingDeclarations: Map<string, QualifiedName> | undefined;
   /** The record whose members these are. */
   recordType?: Type;
   /** The object that unqualified members belong to, inside a method. */
@@ -47,15 +52,26 @@ export class Scope {
   ) {}
 
   own(name: string): Entity | undefined {
-    return this.names.get(name);
+    return this.names?.get(name);
   }
 
   define(name: string, entity: Entity): void {
+    this.names ??= new Map();
     this.names.set(name, entity);
   }
 
-  entries(): IterableIterator<[string, Entity]> {
-    return this.names.entries();
+  entries(): Iterable<[string, Entity]> {
+    return this.names ?? none;
+  }
+
+  /** Names are found in it only where they were defined: it has no bases and uses no other scope. */
+  get isPlain(): boolean {
+    return (
+      this.using.length === 0 &&
+      this.usingNames.length === 0 &&
+      this.usingDeclarations === undefined &&
+      this.recordType === undefined
+    );
   }
 }
 
@@ -89,25 +105,18 @@ function declare(scope: Scope, declaration: Declaration): void {
       declareNamespace(scope, declaration);
       break;
     case 'using':
-      scope.usingNames.push(declaration.name);
+      scope.usingNames = [...scope.usingNames, declaration.name];
       if (!declaration.isDirective) {
         const last = declaration.name.parts[declaration.name.parts.length - 1];
-        if (declaration.name.parts.length > 1 && !scope.own(last.name))
-          usingDeclarations(scope).set(last.name, declaration.name);
+        if (declaration.name.parts.length > 1 && !scope.own(last.name)) {
+          scope.usingDeclarations ??= new Map();
+          scope.usingDeclarations.set(last.name, declaration.name);
+        }
       }
       break;
     default:
       break;
   }
-}
-
-const usings = new WeakMap<Scope, Map<string, QualifiedName>>();
-
-/** `using a::b;` declarations of a scope, by the name they bring in. */
-export function usingDeclarations(scope: Scope): Map<string, QualifiedName> {
-  let map = usings.get(scope);
-  if (!map) usings.set(scope, (map = new Map()));
-  return map;
 }
 
 function declareFunction(scope: Scope, declaration: FunctionDeclaration): void {
@@ -183,6 +192,6 @@ function declareNamespace(scope: Scope, declaration: Declaration & { kind: 'name
   const known = declaration.name ? scope.own(declaration.name) : undefined;
   const inner = known?.kind === 'namespace' ? known.scope : new Scope(scope, declaration.name);
   if (declaration.name) scope.define(declaration.name, { kind: 'namespace', scope: inner });
-  if (!declaration.name || declaration.isInline) scope.using.push(inner);
+  if (!declaration.name || declaration.isInline) scope.using = [...scope.using, inner];
   declareAll(inner, declaration.members);
 }

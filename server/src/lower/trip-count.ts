@@ -30,7 +30,7 @@ const compound: Partial<Record<string, (value: number, by: number) => number>> =
 export function tripCount(ctx: Context, node: ast.ForStatement): number | undefined {
   if (node.condition?.kind !== 'binary' || !node.increment) return undefined;
   const name = loopVariable(node.increment);
-  if (!name || assigns(node.body, name, 0)) return undefined;
+  if (!name || assignedNames(node.body).has(name)) return undefined;
   const start = constantVariable(ctx, name);
   const step = stepOf(ctx, node.increment);
   const test = testOf(ctx, node.condition, name);
@@ -89,12 +89,33 @@ function constantVariable(ctx: Context, name: string): number | undefined {
   return register === undefined ? undefined : ctx.builder.constantValue(register);
 }
 
-/** The body changes the loop variable itself. */
-function assigns(value: unknown, name: string, depth: number): boolean {
-  if (typeof value !== 'object' || value === null || depth > 200 || value instanceof Set) return false;
-  if (Array.isArray(value)) return value.some((v) => assigns(v, name, depth + 1));
+const assignedCache = new WeakMap<ast.Statement, ReadonlySet<string>>();
+
+/** Names that a loop's body changes itself, or whose address it takes. */
+function assignedNames(body: ast.Statement): ReadonlySet<string> {
+  let names = assignedCache.get(body);
+  if (!names) {
+    const found = new Set<string>();
+    collectAssigned(body, found, 0);
+    assignedCache.set(body, (names = found));
+  }
+  return names;
+}
+
+function collectAssigned(value: unknown, found: Set<string>, depth: number): void {
+  if (typeof value !== 'object' || value === null || depth > 200 || value instanceof Set) return;
+  if (Array.isArray(value)) {
+    for (const v of value) collectAssigned(v, found, depth + 1);
+    return;
+  }
   const node = value as ast.Expression;
-  if (node.kind === 'assign' && nameOf(node.left) === name) return true;
-  if (node.kind === 'unary' && /\+\+|--|^&$/.test(node.operator) && nameOf(node.operand) === name) return true;
-  return Object.values(value).some((v) => assigns(v, name, depth + 1));
+  const changed =
+    node.kind === 'assign'
+      ? node.left
+      : node.kind === 'unary' && /\+\+|--|^&$/.test(node.operator)
+        ? node.operand
+        : undefined;
+  const name = changed && nameOf(changed);
+  if (name !== undefined) found.add(name);
+  for (const v of Object.values(value)) collectAssigned(v, found, depth + 1);
 }

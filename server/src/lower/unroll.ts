@@ -30,16 +30,28 @@ export function unrollDecision(ctx: Context, node: ast.ForStatement, trips: numb
 /** Tokens of a body with the loops of known length inside it written out (H200: attention.cu:72, 32 × 32 passes, stays a loop). */
 function weightOf(ctx: Context, body: ast.Statement): number {
   let weight = body.last - body.first + 1;
-  for (const inner of innerLoops(body, 0)) weight += weightOf(ctx, inner.body) * (innerTrips(ctx, inner) - 1);
+  for (const inner of innerLoopsOf(body)) weight += weightOf(ctx, inner.body) * (innerTrips(ctx, inner) - 1);
   return weight;
 }
 
-function innerLoops(value: unknown, depth: number): ast.ForStatement[] {
-  if (typeof value !== 'object' || value === null || depth > 60 || value instanceof Set) return [];
-  if (Array.isArray(value)) return value.flatMap((v) => innerLoops(v, depth + 1));
-  const node = value as ast.Statement;
-  if (node.kind === 'for') return [node];
-  return Object.values(node).flatMap((v) => innerLoops(v, depth + 1));
+/** The same syntax is asked for at every pass of the loops around it. */
+const innerLoopCache = new WeakMap<ast.Statement, readonly ast.ForStatement[]>();
+
+function innerLoopsOf(body: ast.Statement): readonly ast.ForStatement[] {
+  let loops = innerLoopCache.get(body);
+  if (!loops) {
+    const found: ast.ForStatement[] = [];
+    collectLoops(body, found, 0);
+    innerLoopCache.set(body, (loops = found));
+  }
+  return loops;
+}
+
+function collectLoops(value: unknown, found: ast.ForStatement[], depth: number): void {
+  if (typeof value !== 'object' || value === null || depth > 60 || value instanceof Set) return;
+  if (Array.isArray(value)) for (const v of value) collectLoops(v, found, depth + 1);
+  else if ((value as ast.Statement).kind === 'for') found.push(value as ast.ForStatement);
+  else for (const v of Object.values(value)) collectLoops(v, found, depth + 1);
 }
 
 /** Of `for (int i = 0; i < 32; ++i)`; 1 where it is not as plain as that. */

@@ -61,6 +61,12 @@ export interface RegisterTarget {
   readonly owner?: LocalDeclaration;
 }
 
+/** The elements of all rows of an array, and where each row begins among them. */
+export interface FlatRows {
+  readonly elements: readonly Storage[];
+  readonly starts: Int32Array;
+}
+
 /** Identity of a local array, for moving it to memory when an index is not constant. */
 export interface LocalDeclaration {
   readonly key: string;

@@ -1,3 +1,4 @@
+import { ExpressionTable, operationKey } from './expression-table';
 import { foldBinary, foldCompare, foldConvert, foldUnary } from './fold';
 import { type Linear, LinearForms } from './linear';
 import type {
@@ -38,9 +39,11 @@ export class ProgramBuilder {
   readonly skipped: { place: SourcePlace; reason: string }[] = [];
   private readonly blocks: OpenBlock[] = [];
   private current = 0;
-  /** Pure expressions seen, innermost dominating region last. */
-  private readonly regions: Map<string, Register>[] = [new Map()];
-  private readonly constants = new Map<string, Register>();
+  /** Pure expressions seen whose regions dominate this place. */
+  private readonly expressions = new ExpressionTable();
+  /** By type: registers of constants. */
+  private readonly constants: Partial<Record<ScalarType, Map<number, Register>>> = {};
+  private readonly negativeZeros: Partial<Record<ScalarType, Map<number, Register>>> = {};
   private readonly inputRegisters = new Map<string, Register>();
   private readonly linear = new LinearForms(this.registers);
   instructionCount = 0;
@@ -65,12 +68,15 @@ export class ProgramBuilder {
   }
 
   constant(type: ScalarType, value: number): Register {
-    const key = `${type}:${Object.is(value, -0) ? '-0' : value}`;
-    const known = this.constants.get(key);
+    // a Map takes -0 for 0
+    const constants = Object.is(value, -0) ? this.negativeZeros : this.constants;
+    let ofType = constants[type];
+    if (!ofType) constants[type] = ofType = new Map();
+    const known = ofType.get(value);
     if (known !== undefined) return known;
     this.registers.push({ type, role: 'constant', value });
     const register = this.registers.length - 1;
-    this.constants.set(key, register);
+    ofType.set(value, register);
     return register;
   }
 
@@ -121,7 +127,7 @@ export class ProgramBuilder {
 
   /** Forgets all pure values computed: control may come here on ways that did not compute them. */
   forgetPure(): void {
-    for (const region of this.regions) region.clear();
+    this.expressions.clear();
   }
 
   /** False behind a return, break or a spent budget: nothing is emitted there. */
@@ -172,11 +178,11 @@ export class ProgramBuilder {
 
   /** Expressions first computed between enter and leave are not reused behind it (they do not dominate what follows). */
   enterRegion(): void {
-    this.regions.push(new Map());
+    this.expressions.enter();
   }
 
   leaveRegion(): void {
-    this.regions.pop();
+    this.expressions.leave();
   }
 
   // ---- instructions ----
@@ -187,29 +193,29 @@ export class ProgramBuilder {
     this.blocks[this.current].instructions.push(instruction);
   }
 
-  private reuse(key: string): Register | undefined {
-    for (let i = this.regions.length - 1; i >= 0; i--) {
-      const known = this.regions[i].get(key);
-      if (known !== undefined) return known;
-    }
-    return undefined;
+  private isStable(register: Register): boolean {
+    return this.registers[register].role !== 'variable';
   }
 
-  /** Emits a pure instruction unless an equal one dominates this place. Operands that may change are not numbered. */
+  /**
+   * Emits a pure instruction unless an equal one dominates this place. Operands that may change are not numbered.
+   * @param operation from operationKey
+   * @param b -1 where there is none, like c
+   */
   private pure(
-    key: string,
-    operands: readonly Register[],
+    operation: number,
+    [a, b, c]: readonly [Register, Register, Register],
     type: ScalarType,
     make: (dst: Register) => Instruction,
   ): Register {
-    const stable = operands.every((r) => this.registers[r].role !== 'variable');
+    const stable = this.isStable(a) && (b < 0 || this.isStable(b)) && (c < 0 || this.isStable(c));
     if (stable) {
-      const known = this.reuse(key);
-      if (known !== undefined) return known;
+      const known = this.expressions.find(operation, a, b, c);
+      if (known >= 0) return known;
     }
     const dst = this.register(type, 'temporary');
     this.emit(make(dst));
-    if (stable && this.reachable) this.regions[this.regions.length - 1].set(key, dst);
+    if (stable && this.reachable) this.expressions.add(operation, a, b, c, dst);
     return dst;
   }
 
@@ -217,7 +223,8 @@ export class ProgramBuilder {
     const folded = foldUnary(fn, type, this.constantValue(a));
     if (folded !== undefined) return this.constant(type, folded);
     const resultType: ScalarType = fn === 'isnan' || fn === 'isinf' ? 'pred' : type;
-    const dst = this.pure(`u ${fn} ${type} ${a}`, [a], resultType, (dst) => ({ op: 'unary', fn, type, dst, a, from }));
+    const key = operationKey('unary', fn, type);
+    const dst = this.pure(key, [a, -1, -1], resultType, (dst) => ({ op: 'unary', fn, type, dst, a, from }));
     if (fn === 'neg') this.linear.scale(dst, a, -1);
     return dst;
   }
@@ -226,7 +233,8 @@ export class ProgramBuilder {
     if (from === type) return a;
     const folded = foldConvert(from, type, this.constantValue(a));
     if (folded !== undefined) return this.constant(type, folded);
-    const dst = this.pure(`c ${from} ${type} ${a}`, [a], type, (dst) => ({ op: 'convert', from, type, dst, a }));
+    const key = operationKey('convert', '', type, from);
+    const dst = this.pure(key, [a, -1, -1], type, (dst) => ({ op: 'convert', from, type, dst, a }));
     this.linear.convert(dst, a, from, type);
     return dst;
   }
@@ -238,7 +246,8 @@ export class ProgramBuilder {
     if (folded === 'a') return a;
     if (folded === 'b') return b;
     if (folded !== undefined) return this.constant(type, folded);
-    const dst = this.pure(`b ${fn} ${type} ${a} ${b}`, [a, b], type, (dst) => ({ op: 'binary', fn, type, dst, a, b }));
+    const key = operationKey('binary', fn, type);
+    const dst = this.pure(key, [a, b, -1], type, (dst) => ({ op: 'binary', fn, type, dst, a, b }));
     this.linear.binary(dst, fn, type, a, b);
     return dst;
   }
@@ -246,18 +255,21 @@ export class ProgramBuilder {
   compare(fn: CompareOp, type: ScalarType, a: Register, b: Register): Register {
     const folded = foldCompare(fn, type, this.constantValue(a), this.constantValue(b));
     if (folded !== undefined) return this.constant('pred', folded);
-    return this.pure(`p ${fn} ${type} ${a} ${b}`, [a, b], 'pred', (dst) => ({ op: 'compare', fn, type, dst, a, b }));
+    const key = operationKey('compare', fn, type);
+    return this.pure(key, [a, b, -1], 'pred', (dst) => ({ op: 'compare', fn, type, dst, a, b }));
   }
 
   select(type: ScalarType, p: Register, a: Register, b: Register): Register {
     const cp = this.constantValue(p);
     if (cp !== undefined) return cp ? a : b;
     if (a === b) return a;
-    return this.pure(`s ${type} ${p} ${a} ${b}`, [p, a, b], type, (dst) => ({ op: 'select', type, dst, p, a, b }));
+    const key = operationKey('select', '', type);
+    return this.pure(key, [p, a, b], type, (dst) => ({ op: 'select', type, dst, p, a, b }));
   }
 
   fma(type: ScalarType, a: Register, b: Register, c: Register): Register {
-    return this.pure(`f ${type} ${a} ${b} ${c}`, [a, b, c], type, (dst) => ({ op: 'fma', type, dst, a, b, c }));
+    const key = operationKey('fma', '', type);
+    return this.pure(key, [a, b, c], type, (dst) => ({ op: 'fma', type, dst, a, b, c }));
   }
 
   /** Registers that nothing is known of. */

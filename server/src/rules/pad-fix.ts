@@ -2,6 +2,8 @@
 import { TokenFlag, type TokenStream } from '../preprocess/token';
 import { locationOf } from '../report/positions';
 import type { AccessReport, Fix, KernelReport, TextEdit } from '../report/report';
+import { offsetsInArray } from './array-offsets';
+import { mayFree, STILL_CONFLICTS } from './pad-screen';
 import { type RuleContext, sharedExcess, type TriedPadding, type WorstAccess } from './rule';
 
 const PADS = [1, 2, 4, 8];
@@ -34,15 +36,19 @@ export function padFix(context: RuleContext, worst: WorstAccess): Fix | undefine
 function tryPads(context: RuleContext, worst: WorstAccess, dimension: Dimension): TriedPadding | undefined {
   const { access } = worst;
   const name = access.object?.name ?? '';
+  const placed = access.witness ? offsetsInArray(context, worst, access.witness) : [];
+  const pads = PADS.filter(
+    (pad) => !breaksAlignment(context.report, name, pad) && mayFree(context.capability, access, placed, pad),
+  );
+  if (pads.length === 0) return undefined;
   // Only the source tier can say what an edited text does, so it has to say what the present one does too.
   const isCompiled = context.report.origin === 'ptx';
   const before = totalWavefronts(isCompiled ? reportOf(context, context.request.text) : context.report, name);
-  for (const pad of PADS) {
-    if (breaksAlignment(context.report, name, pad)) continue;
+  for (const pad of pads) {
     const { edit, start, end, text, source } = dimension.edit(pad);
     const kernel = reportOf(context, source.slice(0, start) + text + source.slice(end));
     const improved = sameAccess(kernel, access, worst.launchIndex, text.length - (end - start), edit);
-    if (!improved || sharedExcess(improved) >= 1.05 || totalWavefronts(kernel, name) >= before) continue;
+    if (!improved || sharedExcess(improved) >= STILL_CONFLICTS || totalWavefronts(kernel, name) >= before) continue;
     return { pad, wavefronts: improved.wavefronts, idealWavefronts: improved.idealWavefronts };
   }
   return undefined;

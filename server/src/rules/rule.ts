@@ -28,7 +28,7 @@ export interface RuleContext {
   readonly locate: (first: number, last: number) => Location;
   /** Results of paddings tried earlier for the same text, by access. */
   readonly tried: Map<string, TriedPadding | undefined>;
-  /** Runs the whole way again on another text, for this kernel: how a fix is tried. */
+  /** Runs the whole way again on another text, for this kernel and the reported sizes: how a fix is tried. Each text once. */
   readonly tryText: (text: string) => FileReport;
 }
 

@@ -1,9 +1,8 @@
 /** shared-bank-conflict: lanes of one request want different words of one bank, which serves one a wavefront. */
-import { layoutOf } from '../execute/layout';
 import type { AccessBytes } from '../hardware/capabilities';
 import { explainShared } from '../hardware/explain';
-import { addressWindows } from '../program/program';
 import type { AccessReport, AccessWitness, Finding } from '../report/report';
+import { offsetsInArray, type Placed } from './array-offsets';
 import { padFix } from './pad-fix';
 import {
   accessFinding,
@@ -52,18 +51,12 @@ function headline({ access, excess }: WorstAccess): string {
   return `${figure(ways)}-way bank conflict${average}`;
 }
 
-interface Placed {
-  /** byte offset within the array */
-  readonly offset: number;
-  readonly lane: number;
-}
-
 function witnessText(context: RuleContext, worst: WorstAccess): string {
   const { access } = worst;
   const witness = access.witness;
   if (!witness) return `${access.wavefronts} wavefronts where ${access.idealWavefronts} would do`;
   const { bank, lanes } = worstBank(context, access, witness);
-  const placed = offsets(context, worst, witness);
+  const placed = offsetsInArray(context, worst, witness);
   const place =
     columnText(
       access,
@@ -83,15 +76,6 @@ function worstBank(
   const shape = { space: 'shared' as const, operation: access.operation, bytes: witness.bytes as AccessBytes };
   const explained = explainShared(context.capability, shape, addresses, active, 0, addresses.length);
   return { bank: explained.worst?.bank ?? 0, lanes: explained.worst?.lanes ?? [] };
-}
-
-/** Offsets within the accessed array. */
-function offsets(context: RuleContext, worst: WorstAccess, witness: AccessWitness): Placed[] {
-  const launch = context.launches[worst.launchIndex];
-  const layout = layoutOf(launch.program, launch.plan.dynamicSharedBytes);
-  const index = launch.program.objects.findIndex((o) => o.name === worst.access.object?.name && o.space === 'shared');
-  const base = index < 0 ? 0 : (layout.addresses[index] ?? addressWindows.shared) - addressWindows.shared;
-  return witness.addresses.flatMap((a, lane) => (a === null ? [] : [{ offset: a - base, lane }]));
 }
 
 /** `column 0 of tile[32][32]` when that is what the lanes have in common. */
