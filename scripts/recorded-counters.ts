@@ -27,6 +27,7 @@ export interface RecordedLaunch {
   readonly dynamicSharedBytes: number;
   readonly staticSharedBytes: number;
   readonly theoreticalOccupancyPercent: number;
+  readonly durationNs: number;
   readonly groups: readonly RecordedGroup[];
 }
 

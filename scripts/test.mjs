@@ -70,6 +70,7 @@ const stages = [
   ['types', () => whole('npm', 'run', '--silent', 'typecheck')],
   ['unit', unit],
   ['accuracy', () => whole(process.execPath, '--import', 'tsx', 'scripts/accuracy.ts', '--check')],
+  ['timing', () => whole(process.execPath, '--import', 'tsx', 'scripts/timing-accuracy.ts', '--check')],
   ['grammar', () => whole('npm', 'run', '--silent', 'test:grammar')],
   ['integration', () => hosted('integration', 'test/host/run-integration.ts')],
   ['package', () => whole(process.execPath, 'scripts/package.mjs')],

@@ -1,7 +1,7 @@
 /** The panel's page: a kernel's report as headings, lists and tables. Text is set as text, never as HTML. */
 import { dimensions, grouped, percent } from '../../../server/src/report/figures';
 import type { AccessReport, KernelReport, LaunchReport } from '../../../server/src/report/report';
-import { assumptionsText, launchSummary, originText } from '../../../server/src/report/wording';
+import { assumptionsText, estimateText, launchSummary, originText } from '../../../server/src/report/wording';
 import type { FromPanel, ToPanel } from './messages';
 
 declare function acquireVsCodeApi(): { postMessage(message: FromPanel): void };
@@ -104,10 +104,7 @@ function occupancyList(launch: LaunchReport): HTMLElement {
     fact('Registers', `${occupancy.registersPerThread} a thread${origin}`);
     fact('Shared memory', `${grouped(occupancy.staticSharedBytes + launch.dynamicSharedBytes)} bytes a block`);
   }
-  if (launch.estimate !== null) {
-    const { microseconds, device, boundBy } = launch.estimate;
-    fact('Time', `about ${microseconds} µs on ${device}, bound by ${boundBy}`);
-  }
+  if (launch.estimate !== null) fact('Time', estimateText(launch.estimate));
   if (launch.incomplete !== undefined) fact('Incomplete', launch.incomplete);
   return list;
 }

@@ -12,6 +12,7 @@ import { LexCache } from '../preprocess/lex-cache';
 import type { PreprocessResult } from '../preprocess/token';
 import type { Program } from '../program/program';
 import { accessReports, branchReports } from '../report/assemble';
+import { timeEstimate } from '../report/estimate';
 import { occupancyReport } from '../report/occupancy';
 import { locationOf } from '../report/positions';
 import type { FileReport, Finding, KernelReport, LaunchReport, Location } from '../report/report';
@@ -437,6 +438,17 @@ function launchReport(
   const bounds = launchBoundsOf(unit.context, kernel, values);
   const boundsPlace = kernel.declaration.specifiers.launchBoundsPlace;
   const resources = unit.compiled?.resources(kernel.name, unit.fingerprints.of(kernel.declaration));
+  const occupancy = unit.isTrial
+    ? null
+    : occupancyReport({
+        program: source,
+        plan,
+        bounds,
+        maxRegisters: maxRegistersOf(unit.context, kernel, values),
+        options: resources ? { ...unit.request.options, compiled: resources } : unit.request.options,
+        kernel: kernel.name,
+        templateArguments: values.map(argumentKey),
+      });
   return {
     line: location?.line ?? 0,
     location,
@@ -445,17 +457,7 @@ function launchReport(
     block: sample.shape.block,
     dynamicSharedBytes: plan.dynamicSharedBytes,
     assumptions: sample.assumptions,
-    occupancy: unit.isTrial
-      ? null
-      : occupancyReport({
-          program: source,
-          plan,
-          bounds,
-          maxRegisters: maxRegistersOf(unit.context, kernel, values),
-          options: resources ? { ...unit.request.options, compiled: resources } : unit.request.options,
-          kernel: kernel.name,
-          templateArguments: values.map(argumentKey),
-        }),
+    occupancy,
     launchBounds: bounds && { ...bounds, location: boundsPlace && unit.locate(boundsPlace.first, boundsPlace.last) },
     accesses: accessReports(simulation, unit.locate),
     branches: branchReports(simulation, unit.locate),
@@ -463,7 +465,15 @@ function launchReport(
       (sum, n, i) => sum + n * simulation.program.blocks[i].instructions.length,
       0,
     ),
-    estimate: null,
+    estimate:
+      occupancy &&
+      timeEstimate({
+        plan,
+        simulation,
+        blocksPerSm: occupancy.blocksPerSm,
+        computeCapability: unit.request.options.computeCapability,
+        device: unit.request.options.device,
+      }),
     incomplete: sample.execution.incomplete,
     assumedTemplateArguments: assumed,
   };

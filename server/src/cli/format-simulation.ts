@@ -1,7 +1,7 @@
 /** `simulate` as text: launches, occupancy, and every access with its counters. */
 import { dimensions, grouped, percent } from '../report/figures';
 import type { AccessReport, KernelReport, LaunchReport } from '../report/report';
-import { assumptionsText, originText } from '../report/wording';
+import { assumptionsText, estimateText, originText } from '../report/wording';
 import type { Painter } from './excerpt';
 
 const ratio = (ideal: number, value: number): string => (value > 0 ? percent(Math.min(1, ideal / value)) : '');
@@ -63,10 +63,7 @@ function launchLines(launch: LaunchReport, paint: Painter): string[] {
     const { waves, device, lastWave } = occupancy.waves;
     lines.push(`${waves.toFixed(2)} waves on a ${device}, the last ${percent(lastWave)} full`);
   }
-  if (launch.estimate !== null) {
-    const { microseconds, device, boundBy } = launch.estimate;
-    lines.push(`about ${microseconds} µs on ${device}, bound by ${boundBy}`);
-  }
+  if (launch.estimate !== null) lines.push(estimateText(launch.estimate));
   if (launch.incomplete !== undefined) lines.push(`incomplete: ${launch.incomplete}`);
   const head = ['place', 'access', 'kind', 'bytes', 'requests', 'count', 'ideal', 'used', 'certainty'];
   const isNumber = [false, false, false, true, true, true, true, true, false];

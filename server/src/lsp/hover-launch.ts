@@ -1,8 +1,9 @@
 /** The text of a hover on a kernel's name or on a launch. */
 import type { Capability } from '../hardware/capabilities';
+import { warpsToHide } from '../hardware/latency-hiding';
 import { dimensions, grouped, percent } from '../report/figures';
 import type { KernelReport, LaunchReport, OccupancyReport } from '../report/report';
-import { assumptionsText, launchSummary, originText } from '../report/wording';
+import { assumptionsText, estimateText, launchSummary, originText } from '../report/wording';
 import { boundsName } from './hover-bounds';
 
 const registerOrigins: Readonly<Record<OccupancyReport['registersOrigin'], string>> = {
@@ -36,8 +37,18 @@ function occupancyLines(occupancy: OccupancyReport, launch: LaunchReport, capabi
   );
   const sharedBytes = occupancy.staticSharedBytes + launch.dynamicSharedBytes;
   lines.push(`${registersText(occupancy)}, ${grouped(sharedBytes)} bytes of shared memory a block.`);
+  lines.push(...latencyLines(occupancy, capability));
   lines.push(...boundsLines(occupancy, launch), ...stepLines(occupancy), ...waveLines(occupancy));
   return lines;
+}
+
+/** Where too few warps are resident for one to issue while the others wait for plain arithmetic. */
+function latencyLines({ warpsPerSm, blocksPerSm }: OccupancyReport, capability: Capability): string[] {
+  const needed = warpsToHide(capability);
+  if (blocksPerSm === 0 || warpsPerSm >= needed) return [];
+  return [
+    `${needed} warps hide the latency of arithmetic when each has one instruction ready, ${warpsToHide(capability, 2)} with two; ${warpsPerSm} are resident.`,
+  ];
 }
 
 /** What `__launch_bounds__` or a flag allow. */
@@ -87,10 +98,7 @@ export function launchText(kernel: KernelReport, launch: LaunchReport, capabilit
   if (memory.length > 0) parts.push(`Memory: ${memory.join(', ')}.`);
   const assumed = assumptionsText(launch);
   if (assumed !== '') parts.push(`With ${assumed}.`);
-  if (launch.estimate !== null) {
-    const { microseconds, boundBy, device } = launch.estimate;
-    parts.push(`About ${microseconds} µs on ${device}, bound by ${boundBy}.`);
-  }
+  if (launch.estimate !== null) parts.push(`${estimateText(launch.estimate).replace('about', 'About')}.`);
   if (launch.incomplete !== undefined) parts.push(`Incomplete: ${launch.incomplete}.`);
   return parts.join('\n\n');
 }

@@ -5,6 +5,7 @@
 import type { Occupancy } from '../hardware/occupancy';
 import type { OccupancyCurve } from '../hardware/occupancy-curves';
 import type { CompilerBound } from '../hardware/register-bounds';
+import type { TimeEstimate } from '../hardware/timing';
 import type { MemorySpace } from '../program/program';
 
 export type Certainty = 'exact' | 'assumed' | 'unknown';
@@ -156,12 +157,8 @@ export interface LaunchReport {
   readonly branches: readonly BranchReport[];
   /** Warp instructions of the whole grid, by the IR. */
   readonly warpInstructions: number;
-  readonly estimate: {
-    readonly microseconds: number;
-    readonly cycles: number;
-    readonly boundBy: string;
-    readonly device: string;
-  } | null;
+  /** Null where something it needs is not known, and for devices that were not measured (docs/timing.md). */
+  readonly estimate: TimeEstimate | null;
   /** Template arguments that nobody gives, e.g. `T = float`. */
   readonly assumedTemplateArguments?: readonly string[];
   /** Why the simulation ended early or is partial. */

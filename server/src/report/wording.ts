@@ -1,4 +1,5 @@
 /** Phrases that editor, panel and command line share. */
+import type { TimeBound, TimeEstimate } from '../hardware/timing';
 import { conflictText, grouped, memoryFigures, percent } from './figures';
 import type { FileReport, Finding, Fix, LaunchOrigin, LaunchReport, StepReport } from './report';
 
@@ -35,6 +36,21 @@ export function launchSummary(launch: LaunchReport): string[] {
   if (globalEfficiency !== undefined) parts.push(`${percent(globalEfficiency)} of global bytes used`);
   if (unknown > 0) parts.push(`${unknown} unknown`);
   return parts;
+}
+
+const bounds: Readonly<Record<TimeBound, string>> = {
+  launch: 'mostly the launch itself',
+  latency: 'bound by latency',
+  instructions: 'bound by instructions',
+  shared: 'bound by shared memory',
+  l1: 'bound by L1',
+  l2: 'bound by L2',
+  dram: 'bound by memory bandwidth',
+};
+
+/** `about 9.1 µs on H200 with cold caches, bound by latency` */
+export function estimateText({ microseconds, device, boundBy }: TimeEstimate): string {
+  return `about ${microseconds} µs on ${device} with cold caches, ${bounds[boundBy]}`;
 }
 
 /** A step is near where this share of the resource makes the difference. */

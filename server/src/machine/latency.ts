@@ -1,0 +1,135 @@
+/**
+ * How long a warp takes through a basic block when nothing else is in its way: the longest chain of dependent instructions,
+ * as a scheduler that may start everything early would leave it, and how many memory accesses wait for each other in it.
+ */
+import { type ControlFlow, controlFlow } from '../program/control-flow';
+import { readsOf, writesOf } from '../program/operands';
+import type { AccessSite, Instruction, MemorySpace, Program, Register } from '../program/program';
+
+/**
+ * What passes of a loop may do at the same time. 'serial': outside of loops, and loops with a barrier or with addresses that
+ * they load. 'stores': loads that may not pass a store of the pass before. 'free': nothing holds the next pass back.
+ */
+export type Overlap = 'serial' | 'stores' | 'free';
+
+export interface BlockLatency {
+  readonly overlap: Overlap;
+  /** Cycles with every memory access answered at once. */
+  readonly arithmetic: number;
+  /** Global and shared accesses that wait for one another. */
+  readonly globalDepth: number;
+  readonly sharedDepth: number;
+}
+
+/**
+ * Cycles until a result may be used: 4 to 6 for plain arithmetic since 7.0 (microbenchmarks of Volta to Hopper agree within
+ * a few), more for what is made of several instructions.
+ */
+const CYCLES = {
+  plain: 5,
+  convert: 10,
+  double: 10,
+  special: 20,
+  lane: 25,
+  barrier: 30,
+  tensor: 33,
+  divide: 90,
+} as const;
+
+const severalInstructions = new Set(['div', 'rem', 'pow', 'fmod', 'atan2', 'hypot']);
+const plainUnary = new Set('mov neg bitnot lognot abs bitcast isnan isinf floor ceil rint trunc round'.split(' '));
+
+function cyclesOf(i: Instruction): number {
+  switch (i.op) {
+    case 'unary':
+      return plainUnary.has(i.fn) ? CYCLES.plain : CYCLES.special;
+    case 'binary':
+      return severalInstructions.has(i.fn) ? CYCLES.divide : i.type === 'f64' ? CYCLES.double : CYCLES.plain;
+    case 'fma':
+      return i.type === 'f64' ? CYCLES.double : CYCLES.plain;
+    case 'convert':
+    case 'lane':
+      return CYCLES[i.op];
+    case 'work':
+      return i.unit === 'tensor' || i.unit === 'special' ? CYCLES[i.unit] : CYCLES.plain;
+    case 'unknown':
+      return 0;
+    default:
+      return CYCLES.plain;
+  }
+}
+
+/** Whether an instruction is several of the machine: a division, a remainder. */
+export const isDivision = (i: Instruction): boolean => i.op === 'binary' && severalInstructions.has(i.fn);
+
+/**
+ * By block of the program; unreachable ones take nothing.
+ * @param spaceOf the space an access site went to
+ */
+export function blockLatencies(
+  program: Program,
+  spaceOf: (access: number) => MemorySpace | undefined,
+): readonly BlockLatency[] {
+  const flow = controlFlow(program);
+  const overlaps = loopOverlaps(program, flow);
+  return program.blocks.map(({ instructions }, block) => {
+    const arithmetic = chain(instructions, () => 0);
+    const depth = (space: MemorySpace) =>
+      (chain(instructions, (access) => (spaceOf(access) === space ? FAR : 0)) - arithmetic) / FAR;
+    const loop = flow.loopOf[block];
+    return {
+      overlap: loop < 0 ? 'serial' : overlaps[loop],
+      arithmetic,
+      globalDepth: depth('global'),
+      sharedDepth: depth('shared'),
+    };
+  });
+}
+
+/** So far away that the chain with the most such accesses is the longest. */
+const FAR = 1000;
+
+/** Cycles of the longest chain of a block; nothing passes a barrier. */
+function chain(instructions: readonly Instruction[], latencyOf: (access: number) => number): number {
+  const ready = new Map<Register, number>();
+  let floor = 0;
+  let end = 0;
+  for (const i of instructions) {
+    let start = floor;
+    for (const r of readsOf(i)) start = Math.max(start, ready.get(r) ?? 0);
+    if (i.op === 'barrier') {
+      floor = end = Math.max(end, start) + CYCLES.barrier;
+      continue;
+    }
+    const gives = writesOf(i);
+    const waits = gives.length > 0 && (i.op === 'load' || i.op === 'matrix' || i.op === 'atomic');
+    const done = start + cyclesOf(i) + (waits ? latencyOf(i.access) : 0);
+    end = Math.max(end, done);
+    for (const r of gives) ready.set(r, done);
+  }
+  return end;
+}
+
+function loopOverlaps(program: Program, flow: ControlFlow): Overlap[] {
+  return flow.loops.map((loop) => {
+    const all = program.blocks.flatMap(({ instructions }, block) => (loop.contains[block] === 1 ? instructions : []));
+    if (all.some(({ op }) => op === 'barrier') || followsPointers(all)) return 'serial';
+    const sites = (ops: readonly Instruction['op'][]): AccessSite[] =>
+      all.flatMap((i) => ('access' in i && ops.includes(i.op) ? program.accesses[i.access] : []));
+    const stores = sites(['store', 'atomic']);
+    const isHeld = sites(['load']).some((load) => !load.readOnly && stores.some(({ space }) => space === load.space));
+    return isHeld ? 'stores' : 'free';
+  });
+}
+
+/** An address in the loop comes from a load in it: the next pass has to wait. */
+function followsPointers(instructions: readonly Instruction[]): boolean {
+  const loaded = new Set<Register>();
+  // twice: what one pass makes the next one reads
+  for (let pass = 0; pass < 2; pass++) {
+    for (const i of instructions) {
+      if (i.op === 'load' || readsOf(i).some((r) => loaded.has(r))) for (const r of writesOf(i)) loaded.add(r);
+    }
+  }
+  return instructions.some((i) => i.op === 'load' && loaded.has(i.address));
+}
