@@ -2,11 +2,13 @@
  * npm run differential -- <folders or .cu files>: for every kernel that both front ends understand, compares what they say line
  * by line (source line × space × operation of one launch) and lists disagreements by cause. Needs nvcc, no GPU.
  *
- * `-I<folder>` and `-D<name>` go to nvcc (stubs of libraries that are not installed).
+ * `-I<folder>` and `-D<name>` go to nvcc (stubs of libraries that are not installed). `--keep=<folder>` keeps the PTX there for
+ * the next run of the same text and flags (of headers it does not know).
  *
  * `-- --recorded [programs]` compares the PTX tier alone with the counters recorded on an H200. `--misses` lists every line that
  * differs, `--json` prints one JSON object at the end.
  */
+import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { compileToPtx } from '../server/src/compiler/compile';
@@ -49,7 +51,15 @@ if (!row) throw new Error(`capability ${CAPABILITY} is not in the table`);
 const model = memoryModel(row);
 const nvcc = findNvcc({ environment: process.env, platform: process.platform });
 
-type Outcome = 'right' | 'wrong' | 'missing' | 'unknown' | 'address depends on data' | 'execution depends on data';
+type Outcome =
+  | 'right'
+  | 'wrong'
+  | 'missing'
+  | 'unknown'
+  | 'address depends on data'
+  | 'execution depends on data'
+  /** the execution was cut short in one of the tiers: nothing to compare */
+  | 'budget ran out';
 
 interface Row {
   readonly where: string;
@@ -69,8 +79,34 @@ function flagsOf(file: string): string[] {
 }
 
 async function ptxOf(file: string): Promise<PtxModule | string> {
+  const flags = flagsOf(file);
+  const keep = process.argv.find((arg) => arg.startsWith('--keep='))?.slice('--keep='.length);
+  if (keep === undefined) return compiledPtx(file, flags);
+  const name = createHash('sha256')
+    .update(JSON.stringify([file, fs.readFileSync(file, 'utf8'), flags]))
+    .digest('hex');
+  const kept = path.join(keep, `${name.slice(0, 24)}.ptx`);
+  if (fs.existsSync(kept)) {
+    const text = fs.readFileSync(kept, 'utf8');
+    return text.startsWith(NO_PTX) ? text.slice(NO_PTX.length) : parsePtx(text);
+  }
+  return compiledPtx(file, flags, (text) => {
+    fs.mkdirSync(keep, { recursive: true });
+    fs.writeFileSync(kept, text);
+  });
+}
+
+/** In front of the error of a file that does not compile, where PTX is kept. */
+const NO_PTX = '// no PTX: ';
+
+async function compiledPtx(
+  file: string,
+  flags: readonly string[],
+  keep?: (text: string) => void,
+): Promise<PtxModule | string> {
   if (nvcc === undefined) return 'nvcc is not installed';
-  const compiled = await compileToPtx({ nvcc, file, flags: flagsOf(file), capability: CAPABILITY });
+  const compiled = await compileToPtx({ nvcc, file, flags, capability: CAPABILITY });
+  keep?.('error' in compiled ? `${NO_PTX}${compiled.error}` : compiled.ptx);
   return 'error' in compiled ? compiled.error : parsePtx(compiled.ptx);
 }
 
@@ -173,15 +209,22 @@ async function betweenTiers(places: readonly string[]): Promise<Row[]> {
       rows.push(...compareTiers(file, launch, unit, ptxProgram(module, entry.name, launch.program)));
     }
   }
-  return rows;
+  return distinct(rows);
+}
+
+/** A line of a kernel counts once, however many launches say the same of it. */
+function distinct(rows: readonly Row[]): Row[] {
+  const seen = new Map<string, Row>();
+  for (const r of rows) seen.set([r.where, r.outcome, r.cause, r.totalsRight, r.isMaskUnknown].join('|'), r);
+  return [...seen.values()];
 }
 
 function compareTiers(file: string, launch: SourceLaunch, unit: SourceUnit, ptx: Program): Row[] {
   const isCounted = (group: LineGroup) => group.space === 'shared' || group.space === 'global';
-  const ofSource = byLine(lineGroups(launch.program, runLaunch(launch.program, launch, model), unit.locate)).filter(
-    isCounted,
-  );
-  const ofPtx = byLine(lineGroups(ptx, runLaunch(ptx, launch, model), unit.locate)).filter(isCounted);
+  const ofSourceRun = runLaunch(launch.program, launch, model);
+  const ofPtxRun = runLaunch(ptx, launch, model);
+  const ofSource = byLine(lineGroups(launch.program, ofSourceRun, unit.locate)).filter(isCounted);
+  const ofPtx = byLine(lineGroups(ptx, ofPtxRun, unit.locate)).filter(isCounted);
   const matched = new Set<LineGroup>();
   const rows = ofPtx.map((group): Row => {
     const fits = ofSource.filter(
@@ -200,7 +243,8 @@ function compareTiers(file: string, launch: SourceLaunch, unit: SourceUnit, ptx:
   for (const group of ofSource) {
     if (!matched.has(group)) rows.push(tierRow(file, launch, group, [], ofSource, ofPtx, 'only in the source'));
   }
-  return rows;
+  if (ofSourceRun.incomplete === undefined && ofPtxRun.incomplete === undefined) return rows;
+  return rows.map((r) => ({ ...r, outcome: 'budget ran out' }));
 }
 
 function tierRow(
@@ -212,7 +256,9 @@ function tierRow(
   ofPtx: readonly LineGroup[],
   absent = 'only in the PTX',
 ): Row {
-  const where = `${path.basename(file)}:${group.line} ${launch.kernel} ${group.space} ${group.operation}`;
+  const header = path.basename(group.file) === path.basename(file) ? '' : ` ${path.basename(group.file)}`;
+  const instance = launch.templateArguments.length > 0 ? `<${launch.templateArguments.join(', ')}>` : '';
+  const where = `${path.basename(path.dirname(file))}/${path.basename(file)}${header}:${group.line} ${launch.kernel}${instance} ${group.space} ${group.operation}`;
   const here = costOf(group);
   if (chosen.length === 0) {
     const sum = (groups: readonly LineGroup[]) =>
@@ -279,6 +325,8 @@ function general(reason: string | undefined): string {
 
 // ---- output ----
 
+const notCompared: ReadonlySet<Outcome> = new Set(['address depends on data', 'budget ran out']);
+
 function print(rows: readonly Row[], args: readonly string[]): void {
   const by = (key: (r: Row) => string, of: readonly Row[]) => {
     const counts = new Map<string, number>();
@@ -287,13 +335,13 @@ function print(rows: readonly Row[], args: readonly string[]): void {
   };
   if (args.includes('--misses')) {
     for (const r of rows) {
-      if (r.outcome === 'right' && r.totalsRight) continue;
+      if ((r.outcome === 'right' && r.totalsRight) || notCompared.has(r.outcome)) continue;
       console.log(
         `${r.where}: ${r.outcome}${r.outcome === 'right' ? ' but totals' : ''}; ${r.detail}${r.cause ? `; ${r.cause}` : ''}`,
       );
     }
   }
-  const independent = rows.filter((r) => r.outcome !== 'address depends on data');
+  const independent = rows.filter((r) => !notCompared.has(r.outcome));
   const certain = independent.filter((r) => r.isMaskUnknown !== true);
   const right = (of: readonly Row[]) => of.filter((r) => r.outcome === 'right');
   const percent = (a: number, b: number) => `${((100 * a) / Math.max(1, b)).toFixed(1)} %`;

@@ -10,6 +10,7 @@ import { deduceArguments } from '../lower/templates';
 import { namedTypes, type TemplateValue, type Type, types, unknownType, vectorTypes } from '../lower/types';
 import type { FoundKernel } from './kernels';
 import type { LocatedLaunch } from './launch-cache';
+import { specialisedArguments } from './template-arguments';
 
 export interface Launch {
   readonly kernel: FoundKernel;
@@ -39,11 +40,12 @@ export function matchLaunches(
   const launches: Launch[] = [];
   for (const launch of found) {
     const candidates = byName.get(launch.kernel.name) ?? [];
-    const kernel =
+    const named =
       candidates.find((k) => k.declaration.first === (launch.kernelFirst ?? launch.kernel.declaration?.first)) ??
       chooseKernel(candidates, launch);
-    if (!kernel) continue;
-    const templateArguments = templateArgumentsOf(unit, kernel, launch);
+    if (!named) continue;
+    const templateArguments = templateArgumentsOf(unit, named, launch);
+    const kernel = specialisationFor(unit, candidates, templateArguments) ?? named;
     launches.push({
       kernel,
       templateArguments,
@@ -78,6 +80,20 @@ function chooseKernel(candidates: readonly FoundKernel[], launch: LocatedLaunch)
     fits[0] ??
     candidates[0]
   );
+}
+
+/** The explicit specialisation for just these arguments: `template <> __global__ void k<float>(…)`. */
+function specialisationFor(
+  unit: UnitContext,
+  candidates: readonly FoundKernel[],
+  wanted: readonly TemplateValue[],
+): FoundKernel | undefined {
+  if (wanted.length === 0) return undefined;
+  const key = wanted.map(argumentKey).join();
+  return candidates.find((kernel) => {
+    const own = specialisedArguments(unit, kernel);
+    return own.length > 0 && own.map(argumentKey).join() === key;
+  });
 }
 
 function templateArgumentsOf(unit: UnitContext, kernel: FoundKernel, launch: LocatedLaunch): TemplateValue[] {

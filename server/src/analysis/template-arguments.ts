@@ -14,6 +14,13 @@ export interface InstanceArguments {
   readonly assumed: readonly string[];
 }
 
+/** What an explicit specialisation is for: of `k<float>` the type float; of anything else nothing. */
+export function specialisedArguments(unit: UnitContext, kernel: FoundKernel): readonly TemplateValue[] {
+  const own = kernel.declaration.name.parts.at(-1)?.templateArguments;
+  if (!own?.length) return [];
+  return evaluateArguments(createContext(unit, kernel.name, new Set()), own, kernel.scope);
+}
+
 /** Arguments for a template kernel that no launch instantiates. */
 export function argumentsWithoutLaunch(
   unit: UnitContext,
@@ -22,7 +29,7 @@ export function argumentsWithoutLaunch(
   annotation: Annotation | undefined,
 ): InstanceArguments {
   const parameters = kernel.declaration.templateParameters ?? [];
-  if (parameters.length === 0) return { values: [], assumed: [] };
+  if (parameters.length === 0) return { values: specialisedArguments(unit, kernel), assumed: [] };
   const ctx = createContext(unit, kernel.name, new Set());
   const explicit = explicitInstantiation(tree.declarations, kernel.name, 0);
   if (explicit) return { values: evaluateArguments(ctx, explicit, kernel.scope), assumed: [] };

@@ -23,6 +23,8 @@ export interface UnknownBranchPlan {
   readonly isFinal: boolean;
   /** The side that leaves a loop has accesses before it meets the others. */
   readonly leavingHasAccesses: boolean;
+  /** The side that leaves a loop returns, while another way out of the loop goes on behind it. */
+  readonly leavesForGood: boolean;
   /**
    * Variables assigned between the branch (or on the side that leaves a loop) and the meeting point whose values are
    * looked at on the other side or after it.
@@ -55,7 +57,9 @@ export function unknownBranchPlan(analysis: Analysis, block: number, plan: Branc
     const [exit, stay] = plan.leavesTrue >= 0 ? [sides[0], sides[1]] : [sides[1], sides[0]];
     const region = reachableWithout(successors, exit, points.loopEnd[leaving]);
     const leavingHasAccesses = region.some((inside) => hasAccess(analysis, inside));
-    return { isFinal: false, leavingHasAccesses, assigned: assignedIn(analysis, region, [stay]) };
+    const end = points.loopEnd[leaving];
+    const leavesForGood = end !== EXIT && exit !== end && leadsToReturnsOnly(analysis, region, end);
+    return { isFinal: false, leavingHasAccesses, leavesForGood, assigned: assignedIn(analysis, region, [stay]) };
   }
   const regions = sides.map((side) => reachableWithout(successors, side, plan.meets));
   const isFinal = regions.map((region) => leadsToReturnsOnly(analysis, region, plan.meets));
@@ -64,6 +68,7 @@ export function unknownBranchPlan(analysis: Analysis, block: number, plan: Branc
     returns: returns[0] ? 'true' : returns[1] ? 'false' : undefined,
     isFinal: isFinal[0] || isFinal[1],
     leavingHasAccesses: false,
+    leavesForGood: false,
     assigned: assignedIn(analysis, regions.flat(), [plan.meets, sides[1]]),
   };
 }

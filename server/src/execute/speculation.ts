@@ -1,7 +1,7 @@
 /**
  * Branches whose condition is not known in some lanes. Such lanes execute both sides of an `if`; of a side that leads
  * straight to a return they take the other; in a loop they stay as long as a known condition keeps it going, else for
- * two passes. What the sides leave different in variables becomes unknown.
+ * two passes, and then go on behind it, where one of its ways out does. What the sides leave different in variables becomes unknown.
  */
 
 import type { Register } from '../program/program';
@@ -169,7 +169,9 @@ export class UnknownBranches {
     // A test at the top comes before the first pass, one at the bottom after it.
     const isAtTop = flow.loops[innermost].header === block && stay !== block;
     const passes = isAtTop ? PASSES : PASSES - 1;
-    const mustLeave = state.mustLeave || (!state.hasKnownExit && state.arrivals > passes);
+    // Nobody is made to return from a loop (`if (found) return;`) that has an end to go on from.
+    const isOver = !details.leavesForGood && !state.hasKnownExit && state.arrivals > passes;
+    const mustLeave = state.mustLeave || isOver;
     const tried = details.leavingHasAccesses && (state.triedExits ??= new Set()).has(block);
     if (details.leavingHasAccesses && !tried && !mustLeave) {
       state.triedExits?.add(block);

@@ -17,6 +17,7 @@ import { bindTemplateParameters, deduceArguments } from './templates';
 import {
   isFloat,
   isSigned,
+  parameterType,
   scalarOf,
   type TemplateValue,
   type Type,
@@ -200,7 +201,7 @@ function rate(
   }
   for (const [i, parameter] of declaration.parameters.entries()) {
     if (parameter.pack || !argumentTypes[i]) continue;
-    const step = conversionCost(argumentTypes[i], resolveType(ctx, parameter.type, bound));
+    const step = conversionCost(argumentTypes[i], parameterType(resolveType(ctx, parameter.type, bound)));
     if (step === undefined) return undefined;
     cost += step;
   }
@@ -333,7 +334,7 @@ function bindParameters(
       ctx.scope = saved;
     }
     if (!parameter.name) continue;
-    const type = resolveType(ctx, parameter.type, scope);
+    const type = parameterType(resolveType(ctx, parameter.type, scope));
     bindParameter(
       ctx,
       scope,
@@ -448,7 +449,7 @@ function callLambda(ctx: Context, callee: Value & { kind: 'lambda' }, args: read
     for (const [i, parameter] of lambda.parameters.entries()) {
       const value = args[i];
       if (!parameter.name || !value) continue;
-      const type = resolveType(ctx, parameter.type, scope);
+      const type = parameterType(resolveType(ctx, parameter.type, scope));
       const plain: Type = type.kind === 'unknown' ? withoutReference(value.type) : type;
       const isReference = parameter.type.kind === 'reference';
       bindParameter(

@@ -76,7 +76,9 @@ function deviceObject(
   space: 'global' | 'constant',
   node: Node,
 ): Value {
-  const contents = contentsOf(ctx, declaration, type, node);
+  // a counter of the device starts at what it is initialised with, and some kernel changes it; a table stays what it is
+  const isCounter = space === 'global' && type.kind !== 'array' && !type.isConst;
+  const contents = isCounter ? undefined : contentsOf(ctx, declaration, type, node);
   const object = memoryObject(ctx, declaration, name, type, space);
   if (contents) ctx.builder.objects[object] = { ...ctx.builder.objects[object], contents };
   const place: MemoryPlace = {

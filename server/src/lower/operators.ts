@@ -4,7 +4,7 @@ import type * as ast from '../parse/ast';
 import { TokenFlag } from '../preprocess/token';
 import type { BinaryOp, CompareOp, ScalarType } from '../program/program';
 import { vectorOperator } from './builtins/vectors';
-import { callExpression } from './calls';
+import { callExpression, useValues } from './calls';
 import { type Context, demandMemory, placeOf, skip } from './context';
 import { convertRegister, convertValue, toPredicate } from './conversions';
 import { expression, number } from './expressions';
@@ -187,6 +187,7 @@ export function binaryOnValues(ctx: Context, operator: string, a: Value, b: Valu
   const compare = comparison[operator];
   if (a.kind !== 'scalar' || b.kind !== 'scalar') {
     const type = compare ? types.bool : a.kind === 'unknown' ? b.type : a.type;
+    useValues(ctx, [a, b]);
     return unknownValue(
       type,
       a.kind === 'unknown'

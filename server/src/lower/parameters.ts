@@ -3,16 +3,14 @@ import type { Parameter } from '../parse/ast';
 import { type Context, placeOf } from './context';
 import { writeStorage } from './places';
 import { Scope } from './scope';
-import { alignOf, scalarOf, sizeOf, type Type, typeKey } from './types';
+import { alignOf, parameterType, scalarOf, sizeOf, type Type, typeKey } from './types';
 import { type Storage, unknownValue, type Value } from './values';
 import { allocateStorage } from './variables';
 
 /** A variable that starts with the launch's value. */
 export function parameterObject(ctx: Context, parameter: Parameter, index: number, type: Type): Value {
   const name = parameter.name ?? `argument ${index + 1}`;
-  const value = inputValue(ctx, parameter, index, type.kind === 'array' ? { kind: 'pointer', to: type.of } : type, [
-    name,
-  ]);
+  const value = inputValue(ctx, parameter, index, parameterType(type), [name]);
   const plain = value.type;
   const storage: Storage =
     value.kind === 'scalar' || value.kind === 'aggregate'

@@ -42,7 +42,7 @@ export function runtimeTrips(ctx: Context, node: ast.ForStatement): RuntimeTrips
   const operator = onLeft ? condition.operator : mirrored[condition.operator];
   const inclusive = operator === '<=' || operator === '>=';
   if (!bound || !(step > 0 ? /^<=?$/ : /^>=?$/).test(operator ?? '') || !isSimple(bound)) return undefined;
-  if (changes(body, new Set([name, ...namesIn(bound)]), 0)) return undefined;
+  if (changes(body, new Set([name, ...namesIn(bound)]), 0) || readsMemory(ctx, bound)) return undefined;
   return countTrips(ctx, name, bound, step, inclusive);
 }
 
@@ -128,6 +128,15 @@ function namesIn(value: unknown, found: string[] = []): string[] {
     for (const v of Object.values(value)) namesIn(v, found);
   }
   return found;
+}
+
+/** A bound in memory is read again every time, since a store of the body may change it (PTX of `i < deviceCounter`). */
+function readsMemory(ctx: Context, bound: ast.Expression): boolean {
+  return namesIn(bound).some((name) => {
+    const entity = lookupName(ctx, ctx.scope, name);
+    if (entity?.kind === 'global') return entity.declaration.specifiers.isDevice === true;
+    return entity?.kind === 'value' && entity.value.kind === 'place' && entity.value.place.kind === 'memory';
+  });
 }
 
 function changes(value: unknown, names: ReadonlySet<string>, depth: number): boolean {

@@ -237,6 +237,11 @@ export function qualified(type: Type, isConst: boolean, isVolatile: boolean): Ty
   return { ...type, isConst: isConst || type.isConst, isVolatile: isVolatile || type.isVolatile };
 }
 
+/** The type of a parameter: arrays are pointers to their first element, whatever their first bound. */
+export function parameterType(type: Type): Type {
+  return type.kind === 'array' ? { kind: 'pointer', to: type.of } : type;
+}
+
 export function unqualified(type: Type): Type {
   if (!type.isConst && !type.isVolatile) return type;
   return { ...type, isConst: undefined, isVolatile: undefined };

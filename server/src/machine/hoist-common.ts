@@ -1,7 +1,8 @@
 /**
  * A load that both arms of a branch begin with is made once, before the branch, by the lanes of both. Evidence: SimplifyCFG and
  * GVN hoisting of NVVM with nvcc 13.0; on an H200 branches.cu:11 reads in[i] of both arms with one full request, bitonic_sort.cu:43
- * both elements. The load keeps the line of the second arm.
+ * both elements. The load keeps the line of the second arm. The body of a loop and what follows the loop are not arms of a branch
+ * (PTX of a stencil that marches through planes and writes the last one behind the loop).
  */
 import { controlFlow } from '../program/control-flow';
 import { readsOf, writesOf } from '../program/operands';
@@ -13,6 +14,7 @@ export function hoistCommonLoads(program: Program): Program {
   for (const index of flow.order) {
     const { terminator } = blocks[index];
     if (terminator.kind !== 'branch' || terminator.ifTrue === terminator.ifFalse) continue;
+    if (program.branches[terminator.branch].kind === 'loop') continue;
     const arms = [terminator.ifTrue, terminator.ifFalse];
     if (!arms.every((arm) => flow.predecessors[arm].length === 1)) continue;
     hoist(program, blocks[index].instructions, blocks[arms[0]], blocks[arms[1]]);

@@ -12,6 +12,7 @@ import { convertBranches } from './if-conversion';
 import { mergeNeighbours } from './merge-neighbours';
 import { narrowVectors } from './narrow-vectors';
 import { reuseLoads } from './reuse-loads';
+import { threadJumps } from './thread-jumps';
 
 const passes: readonly ((program: Program) => Program)[] = [
   dropDeadCode,
@@ -19,6 +20,7 @@ const passes: readonly ((program: Program) => Program)[] = [
   dropDeadCode,
   hoistCommonLoads,
   convertBranches,
+  threadJumps,
   reuseLoads,
   hoistInvariants,
   shareExpressions,

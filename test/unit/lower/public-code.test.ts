@@ -172,3 +172,59 @@ __global__ void k(cudaTextureObject_t t, float* out, half* h) {
 }`);
   });
 });
+
+describe('parameters that are arrays', () => {
+  it('are pointers to rows when a function is chosen', () => {
+    check(`
+__device__ double middle(double plane[][64], int x, int y) { return plane[x][y]; }
+//                                                                  ^^^^^^^^^^^ global load 8/8 sectors
+// warplens: block=32 grid=1
+__global__ void k(double in[][64], double out[][64]) {
+  out[1][threadIdx.x] = middle(in, 1, threadIdx.x);
+}`);
+  });
+});
+
+describe('kernels with specialisations', () => {
+  it('a launch runs the one for its template arguments', () => {
+    check(`
+template <typename T> __global__ void k(T* p) { p[threadIdx.x * 8] = 0; }
+template <> __global__ void k<float>(float* p) { p[threadIdx.x] = 0; }
+//                                               ^^^^^^^^^^^^^^ global store 4/4 sectors
+int main() { float* f; cudaMalloc(&f, 4096); k<float><<<1, 32>>>(f); }`);
+  });
+});
+
+describe('values that are not known', () => {
+  it('keep what they are computed with', () => {
+    check(`
+__device__ float unseen(float x);
+// warplens: block=32 grid=1
+__global__ void k(float* in, float* out) {
+  out[threadIdx.x] = in[threadIdx.x] + unseen(1.0f);
+//                   ^^^^^^^^^^^^^^^ global load 4/4 sectors
+}`);
+  });
+
+  it('a device variable that kernels count with is not what it starts with', () => {
+    check(`
+__device__ int found = 0;
+// warplens: block=32 grid=1
+__global__ void k(float* out) {
+  for (int i = 0; i < found; i++) out[i * 32 + threadIdx.x] = 1;
+//                                ^^^^^^^^^^^^^^^^^^^^^^^^^ global store 4/4 sectors
+}`);
+  });
+
+  it('a search that may return goes on behind its loop', () => {
+    check(`
+// warplens: block=32 grid=1
+__global__ void k(int* keys, int* counts, int wanted) {
+  int count = counts[threadIdx.x];
+  for (int i = 0; i < count; i++)
+    if (keys[i] == wanted) return;
+  counts[threadIdx.x] = 0;
+//^^^^^^^^^^^^^^^^^^^ global store 4/4 sectors
+}`);
+  });
+});

@@ -22,4 +22,15 @@ describe('loads common to both arms', () => {
   }
 }`);
   });
+
+  it('the body of a loop and what follows it are no arms', () => {
+    checkLines(`k(const float *__restrict__ in, float *__restrict__ out, int n) {
+  int i = threadIdx.x;
+  for (int z = 1; z < n; ++z) {
+    out[i] = in[i] * z;
+    i += 32;
+  }
+  out[i] = in[i]; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+}`);
+  });
 });

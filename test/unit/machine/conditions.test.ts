@@ -1,0 +1,40 @@
+import { checkLines } from './check-lines';
+
+describe('conditions of several parts', () => {
+  it('what the second part read is known to what it guards', () => {
+    checkLines(`k(const int *in, int n) {
+  __shared__ int key[64], start[64];
+  int i = threadIdx.x;
+  key[i] = in[i];
+  __syncthreads();
+  if (i > n && key[i] != key[i + 1]) //= shared load 2 x 4 bytes
+    start[key[i]] = i;               //= shared store 1 x 4 bytes
+  __syncthreads();
+  ((int *)in)[i] = start[i];
+}`);
+  });
+
+  it('also of three parts', () => {
+    checkLines(`k(const int *in, int *out, int n) {
+  int i = threadIdx.x;
+  if (i < n + 60 && in[i] > 0 && in[i + 1] > 0) //= global load 2 x 4 bytes
+    out[i] = in[i] + in[i + 1];                 //= global store 1 x 4 bytes
+}`);
+  });
+
+  it('behind an or nobody knows which part was read', () => {
+    checkLines(`k(const volatile int *in, int *out, int n) {
+  int i = threadIdx.x;
+  if (i < n || in[i] > 0) //= global load 1 x 4 bytes
+    out[i] = 1;           //= global store 1 x 4 bytes
+}`);
+  });
+
+  it('lanes that fail the first part do not read for the second', () => {
+    checkLines(`k(const int *in, int *out, int n) {
+  int i = threadIdx.x;
+  if (n > 64 && in[i] > 0) //= none
+    out[i] = 1;            //= none
+}`);
+  });
+});
