@@ -28,6 +28,7 @@ export function accessSite(
     object,
     readOnly: place.readOnly,
     isVolatile: place.isVolatile,
+    isCopy: place.isCopy,
     ...extra,
   };
   const index = ctx.builder.access(site);

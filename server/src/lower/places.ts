@@ -201,6 +201,7 @@ function readRecord(ctx: Context, place: MemoryPlace, type: Type & { kind: 'reco
 
 const memberPlace = (place: MemoryPlace, record: RecordInfo, field: Field): MemoryPlace => ({
   ...place,
+  isCopy: true,
   offset: place.offset + field.offset,
   bits: field.bits,
   aligned: memberAlignment(place, record, field.offset),

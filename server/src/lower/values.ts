@@ -46,6 +46,8 @@ export interface MemoryPlace {
   readonly object?: number;
   readonly readOnly?: boolean;
   readonly isVolatile?: boolean;
+  /** Part of a record that is copied as a whole. */
+  readonly isCopy?: boolean;
   readonly bits?: { readonly first: number; readonly width: number };
   /** What the record types it is a member of promise of `address + offset`. */
   readonly aligned?: Alignment;

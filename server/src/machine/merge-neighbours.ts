@@ -6,8 +6,10 @@
  * - Loads: three of the four words of an aligned 16 bytes are enough (s[1], s[2], s[3] → LDS.128, the fourth is read too);
  *   of two words both are needed, and they must be the first or the second half (s[1], s[2] → two loads).
  * - Stores: only exact 16 or 8 bytes.
- * - Elements of one or two bytes are merged only where the array is declared with an alignment of 4 or more, or is dynamic
- *   (`__shared__ unsigned char s[1024]`: byte loads; with __align__(4): LDS.64).
+ * - Elements of one or two bytes in shared memory are merged only where the array is declared with an alignment of 4 or more,
+ *   or is dynamic (`__shared__ unsigned char s[1024]`: byte loads; with __align__(4): LDS.64).
+ * - Outside of shared memory: vector-windows.ts. Half-precision elements are merged only where their record is copied: read one
+ *   by one, each goes through inline assembly.
  * - Loads move up to the first of them, stores down to the last. A shared store between two shared loads keeps them apart, even
  *   one to another array, and so does a shared load between stores; accesses of other spaces do not.
  * - A merged load bears the line of the first of its parts (H200: scan_blocks.cu:57, fft_stages.cu:26), a merged store that of
@@ -25,6 +27,7 @@ import {
 } from '../program/program';
 import { type Congruences, congruences } from './alignment';
 import { mayTouch } from './reuse-loads';
+import { type Base, copyWindows, loadWindows, storeWindows, type Window } from './vector-windows';
 
 type Access = LoadInstruction | StoreInstruction;
 
@@ -86,7 +89,7 @@ function mergeBlock(work: Work, instructions: readonly Instruction[]): readonly 
 }
 
 /** What is known of the register behind a group's addresses: register mod modulus is remainder. */
-function baseOf(work: Work, group: readonly Candidate[]): { modulus: number; remainder: number } {
+function baseOf(work: Work, group: readonly Candidate[]): Base {
   const { address } = group[0].instruction;
   let best = { modulus: work.known.modulus[address], remainder: work.known.remainder[address] };
   for (const { instruction } of group) {
@@ -109,6 +112,10 @@ function mergeGroup(
   const base = baseOf(work, group);
   const byOffset = new Map<number, Candidate>();
   for (const c of group) if (!byOffset.has(c.instruction.offset)) byOffset.set(c.instruction.offset, c);
+  if (work.program.accesses[group[0].instruction.access].space !== 'shared') {
+    mergeVectors(work, instructions, [...byOffset.values()], base, replaced);
+    return;
+  }
   const small = mergesSmall(work.program, group);
   for (const width of [16, 8, 4, 2]) {
     if (width > base.modulus) continue;
@@ -121,11 +128,49 @@ function mergeGroup(
   }
 }
 
-/** Whether elements of one or two bytes are merged too. */
+/** Accesses of one size outside of shared memory, by the windows that NVVM makes. */
+function mergeVectors(
+  work: Work,
+  instructions: readonly Instruction[],
+  group: readonly Candidate[],
+  base: Base,
+  replaced: Map<number, readonly Instruction[]>,
+): void {
+  const sizes = new Set(group.map((c) => c.bytes));
+  for (const size of sizes) {
+    const all = group.filter((c) => c.bytes === size).sort((a, b) => a.instruction.offset - b.instruction.offset);
+    // Members of several sizes are copied one by one (a float, two shorts, a double in 16 bytes: three loads).
+    const isCopied = (c: Candidate) => sizes.size === 1 && work.program.accesses[c.instruction.access].isCopy === true;
+    const copied = all.filter((c) => isCopied(c) && c.instruction.op === 'load');
+    const others = all.filter((c) => !copied.includes(c) && !isConverted(work.program, c.instruction));
+    for (const set of [copied, others]) {
+      if (set.length < 2) continue;
+      for (const { start, width } of windowsOf(set, size, base, set === copied)) {
+        const run = set.filter((c) => c.instruction.offset >= start && c.instruction.offset + size <= start + width);
+        const isWider = run.length > 1 || (set === copied && width > size);
+        if (isWider && mayMove(work.program, instructions, run)) apply(work, run, start, width, replaced);
+      }
+    }
+  }
+}
+
+function windowsOf(set: readonly Candidate[], size: number, base: Base, isCopy: boolean): Window[] {
+  const offsets = set.map((c) => c.instruction.offset);
+  const pieces = set[0].instruction.aligned?.modulus ?? size;
+  if (isCopy && pieces > size) return copyWindows(offsets, pieces, base);
+  return set[0].instruction.op === 'load' ? loadWindows(offsets, size, base) : storeWindows(offsets, size, base);
+}
+
+/** Whether elements of one or two bytes of shared memory are merged too. */
 function mergesSmall(program: Program, group: readonly Candidate[]): boolean {
   const { object } = program.accesses[group[0].instruction.access];
   const known = object === undefined ? undefined : program.objects[object];
   return known !== undefined && (known.isDynamic || known.alignment >= 4);
+}
+
+/** Half-precision elements read one by one: each goes through inline assembly (__half2float), which keeps their order. */
+function isConverted(program: Program, { type, access }: Access): boolean {
+  return (type === 'f16' || type === 'bf16') && program.accesses[access].isCopy !== true;
 }
 
 /** The accesses that lie in [start, start + width), by offset, none overlapping another. */

@@ -315,6 +315,8 @@ export interface AccessSite {
   readonly readOnly?: boolean;
   /** Types of 1.x/2.x interest: volatile accesses are neither merged nor reused. */
   readonly isVolatile?: boolean;
+  /** Part of a record that is copied as a whole. */
+  readonly isCopy?: boolean;
   /**
    * How an atomic is counted; 'aggregated': one lane of the warp does it for all. A load that is 'float' reads for the
    * compare-and-swap loop of one.
