@@ -37,7 +37,7 @@ interface RecordedLaunch {
 }
 
 /** Tables of single accesses whose addresses are loaded: they teach the memory model, not the front end. */
-const microbenchmarks = new Set(['request_shapes', 'wide_load_phases']);
+const microbenchmarks = new Set(['request_shapes', 'wide_load_phases', 'async_copy_shapes']);
 
 type Outcome = 'right' | 'wrong' | 'unknown' | 'data' | 'missing';
 
