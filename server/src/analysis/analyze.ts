@@ -18,6 +18,7 @@ import { locationOf } from '../report/positions';
 import type { FileReport, Finding, KernelReport, LaunchReport, Location } from '../report/report';
 import { findingsOf } from '../rules/findings';
 import { suppressed } from '../rules/suppression';
+import { analyzePtx, isPtxFile } from './analyze-ptx';
 import { launchBoundsOf, maxRegistersOf } from './bounds';
 import { PreparedCompilation, programFromPtx } from './compilation';
 import { Effort } from './effort';
@@ -57,7 +58,7 @@ export function createAnalyzer(): Analyzer {
   };
   return {
     analyze(request) {
-      return analyzeUnit(request, memory);
+      return isPtxFile(request.path) ? analyzePtx(request) : analyzeUnit(request, memory);
     },
   };
 }

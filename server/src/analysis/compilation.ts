@@ -2,7 +2,7 @@
 import { execute } from '../execute/execute';
 import type { MemoryModel } from '../hardware/memory-model';
 import type { TokenStream } from '../preprocess/token';
-import type { Program } from '../program/program';
+import { addressWindows, type Program } from '../program/program';
 import { assembledProgram } from '../ptx/assemble';
 import { bindParameters } from '../ptx/bind-parameters';
 import { findEntry } from '../ptx/find-entry';
@@ -116,9 +116,17 @@ function siteLooks(program: Program, { plan, parameterNames, model }: InstanceRe
   const shape = { grid: plan.grid ?? assumedGrid(block, 0), block, dynamicSharedBytes, inputs: values };
   const looks: (SiteLook | undefined)[] = program.accesses.map(() => undefined);
   for (const counts of execute(program, shape, model, { warpInstructions: 5_000, blocks: 2 }).accesses) {
-    const { requests, bytesPerLane, wavefronts, sectors } = counts;
+    const { requests, bytesPerLane, wavefronts, sectors, witness } = counts;
+    const address = witness?.addresses.find((each) => !Number.isNaN(each));
     if (requests > 0)
-      looks[counts.access] = { bytesPerLane, requests, wavefronts: wavefronts / requests, sectors: sectors / requests };
+      looks[counts.access] = {
+        bytesPerLane,
+        requests,
+        wavefronts: wavefronts / requests,
+        sectors: sectors / requests,
+        // Allocations are numbered differently in the two programs; the byte within one is the same.
+        offset: address === undefined ? undefined : address % addressWindows.global,
+      };
   }
   return looks;
 }

@@ -13,7 +13,7 @@ const fileBudgetMs = 30_000;
 
 /**
  * @param complain told in one line what could not be analysed or read
- * @param compiled what a compiler said of the sources
+ * @param compiled what a compiler made of the sources
  */
 export function analyzeSources(
   sources: readonly Source[],
@@ -29,8 +29,8 @@ export function analyzeSources(
       const end = performance.now() + fileBudgetMs;
       try {
         const request = units.request(path, text, each, workspace);
-        const options = { ...request.options, compiled: compiled.get(compiledKey(each.computeCapability, path)) };
-        return [analyzer.analyze({ ...request, options, cancelled: () => performance.now() > end })];
+        const compilation = compiled.get(compiledKey(each.computeCapability, path));
+        return [analyzer.analyze({ ...request, compilation, cancelled: () => performance.now() > end })];
       } catch (error) {
         complain(
           `${path}: the analysis failed: ${error instanceof Error ? error.message.split('\n')[0] : String(error)}`,

@@ -1,13 +1,14 @@
-/** What nvcc says of the kernels of the sources: registers, spills, shared memory. */
+/** What nvcc makes of the sources: PTX, registers, spills, shared memory. */
 import * as path from 'node:path';
-import type { AnalysisOptions, CompiledKernel } from '../analysis/request';
-import { compileRegisters } from '../compiler/compile';
+import { isPtxFile } from '../analysis/analyze-ptx';
+import type { AnalysisOptions, Compilation } from '../analysis/request';
+import { compileKernels } from '../compiler/compile';
 import { findNvcc } from '../compiler/find-nvcc';
 import { UnitReader, type Workspace } from '../workspace/units';
 import type { Source } from './sources';
 
 /** By `key` of capability and path. */
-export type CompiledSources = ReadonlyMap<string, readonly CompiledKernel[]>;
+export type CompiledSources = ReadonlyMap<string, Compilation>;
 
 /** Sources that 'auto' compiles at most: a check of a whole project stays quick, and its answer the same everywhere. */
 const MOST_AUTOMATIC = 8;
@@ -26,13 +27,13 @@ export interface CompileSources {
 
 /**
  * Compiles the sources with kernels for every capability, one after the other. With 'auto' nothing happens where no nvcc is
- * found, where there are many sources, and when nvcc fails; a register count that was given makes it needless.
+ * found, where there are many sources, and when nvcc fails.
  */
 export async function compileSources(request: CompileSources): Promise<CompiledSources> {
   const { compiler, options, workspace } = request;
-  const found = new Map<string, readonly CompiledKernel[]>();
+  const found = new Map<string, Compilation>();
   if (compiler === 'off') return found;
-  const sources = request.sources.filter(({ text }) => text.includes('__global__'));
+  const sources = request.sources.filter(({ path, text }) => isPtxFile(path) || text.includes('__global__'));
   const isNamed = compiler !== 'auto';
   if (!isNamed && sources.length > MOST_AUTOMATIC) return found;
   const nvcc = findNvcc({
@@ -43,16 +44,18 @@ export async function compileSources(request: CompileSources): Promise<CompiledS
   if (nvcc === undefined) return found;
   const units = new UnitReader(new Map(), () => {});
   for (const each of options) {
-    if (each.registersPerThread !== undefined) continue;
     for (const source of sources) {
-      const result = await compileRegisters({
+      const { computeCapability } = each;
+      const result = await compileKernels({
         nvcc,
         file: path.resolve(source.path),
         flags: units.compilerFlags(source.path, each, workspace),
-        capability: each.computeCapability,
+        capability: computeCapability,
       });
-      if ('kernels' in result) found.set(compiledKey(each.computeCapability, source.path), result.kernels);
-      else if (isNamed) request.complain(`${source.path}: not compiled: ${result.error}`);
+      const key = compiledKey(computeCapability, source.path);
+      if ('notes' in result) found.set(key, { id: key, text: source.text, ptx: result.ptx, kernels: result.kernels });
+      const said = 'notes' in result ? result.notes : [`not compiled: ${result.error}`];
+      if (isNamed) for (const line of said) request.complain(`${source.path}: ${line}`);
     }
   }
   return found;

@@ -1,7 +1,7 @@
 /** `simulate` as text: launches, occupancy, and every access with its counters. */
 import { dimensions, grouped, percent } from '../report/figures';
 import type { AccessReport, KernelReport, LaunchReport } from '../report/report';
-import { assumptionsText, estimateText, originText } from '../report/wording';
+import { assumptionsText, estimateText, originText, tierText } from '../report/wording';
 import type { Painter } from './excerpt';
 
 const ratio = (ideal: number, value: number): string => (value > 0 ? percent(Math.min(1, ideal / value)) : '');
@@ -77,7 +77,7 @@ export function formatSimulation(kernels: readonly KernelReport[], computeCapabi
   for (const kernel of kernels) {
     const types = kernel.templateArguments.length > 0 ? `<${kernel.templateArguments.join(', ')}>` : '';
     lines.push(`${paint.strong(kernel.name + types)} (line ${kernel.line}), compute capability ${computeCapability}`);
-    if (kernel.problem !== undefined) lines.push(kernel.problem);
+    lines.push(kernel.problem ?? tierText(kernel));
     for (const launch of kernel.launches) lines.push('', ...launchLines(launch, paint));
     for (const { line, column, reason } of kernel.skipped) lines.push(`${line}:${column}: not understood: ${reason}`);
     lines.push('');

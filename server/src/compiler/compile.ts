@@ -6,7 +6,7 @@ import * as path from 'node:path';
 import { architectureOf, capabilityOf, nearestArchitecture, supportedArchitectures } from './architecture';
 import { demangleAll } from './demangle';
 import { firstError } from './errors';
-import { usableFlags } from './flags';
+import { featureSuffix, usableFlags } from './flags';
 import { type KernelResources, parseResources } from './resources';
 import { type ProgramResult, runProgram } from './run-program';
 
@@ -37,16 +37,19 @@ export interface PtxResult {
   readonly notes: readonly string[];
 }
 
-export interface RegistersResult {
-  readonly kernels: readonly KernelResources[];
+export interface KernelsResult {
+  /** With line numbers. */
+  readonly ptx?: string;
+  /** Registers, spills, stack and static shared memory of every kernel; absent where the assembler refused. */
+  readonly kernels?: readonly KernelResources[];
   readonly notes: readonly string[];
 }
 
 const MILLISECONDS = 60_000;
 /** Characters of messages that are kept. */
 const OUTPUT_LIMIT = 1_000_000;
-/** PTX beyond is not worth reading in an editor. */
-const MOST_PTX = 64 * 2 ** 20;
+/** Bytes of PTX beyond which it is not worth reading. */
+const MOST_PTX = 24 * 2 ** 20;
 
 /** PTX of a file, with line numbers. Never rejects. */
 export async function compileToPtx(request: CompileRequest): Promise<PtxResult | CompileError> {
@@ -56,38 +59,65 @@ export async function compileToPtx(request: CompileRequest): Promise<PtxResult |
       '-lineinfo',
       `-arch=compute_${arch}`,
     ]);
-    if ('error' in compiled) return compiled;
-    const file = path.join(folder, 'out.ptx');
-    const size = await fs.stat(file).then(
-      (stat) => stat.size,
-      () => -1,
-    );
-    if (size < 0) return { error: 'nvcc wrote no PTX' };
-    if (size > MOST_PTX) return { error: `the PTX has ${Math.round(size / 2 ** 20)} MB: too much to read` };
-    const text = await fs.readFile(file, 'utf8');
-    return { ptx: compiled.copy ? text.replaceAll(compiled.copy, request.file) : text, notes: compiled.notes };
+    if ('error' in compiled) return plain(compiled);
+    const read = await readPtx(folder, request, compiled);
+    return 'error' in read ? read : { ptx: read.ptx, notes: compiled.notes };
   });
 }
 
-/** Registers, spills, stack and static shared memory of every kernel of a file. Never rejects. */
-export async function compileRegisters(request: CompileRequest): Promise<RegistersResult | CompileError> {
+/** The PTX that was left in a folder, with the name of the source in place of its copy's. */
+async function readPtx(
+  folder: string,
+  request: CompileRequest,
+  { copy }: { readonly copy?: string },
+): Promise<{ readonly ptx: string } | CompileError> {
+  const name = (await fs.readdir(folder)).find((each) => each.endsWith('.ptx'));
+  if (name === undefined) return { error: 'nvcc wrote no PTX' };
+  const file = path.join(folder, name);
+  const { size } = await fs.stat(file);
+  if (size > MOST_PTX) return { error: `the PTX has ${Math.round(size / 2 ** 20)} MB: too much to read` };
+  const text = await fs.readFile(file, 'utf8');
+  return { ptx: copy ? text.replaceAll(copy, request.file) : text };
+}
+
+/**
+ * PTX and resources of every kernel of a file, in one run. What the assembler refuses (too much shared memory) still has its
+ * PTX; why is in the notes. Never rejects.
+ */
+export async function compileKernels(request: CompileRequest): Promise<KernelsResult | CompileError> {
   return inTemporaryFolder(async (folder) => {
     const compiled = await compile(request, folder, 'out.cubin', (arch) => [
       '-cubin',
       `-arch=sm_${arch}`,
+      ...(isPtx(request.file) ? [] : ['-lineinfo', '--keep', '--keep-dir', folder]),
       '-Xptxas',
       '-v',
     ]);
-    if ('error' in compiled) return compiled;
-    const resources = parseResources(`${compiled.result.errors}\n${compiled.result.output}`);
-    const names = await demangleAll(
-      resources.map((each) => each.mangled),
-      { nvcc: request.nvcc, folder, signal: request.signal },
-    );
-    const kernels = resources.map((each) => ({ ...each, name: names.get(each.mangled) ?? each.mangled }));
-    return { kernels, notes: compiled.notes };
+    if ('error' in compiled && compiled.isCancelled) return plain(compiled);
+    const read: { readonly ptx?: string; readonly error?: string } = isPtx(request.file)
+      ? {}
+      : await readPtx(folder, request, compiled);
+    if ('error' in compiled) {
+      return read.ptx === undefined ? { error: compiled.error } : { ptx: read.ptx, notes: [compiled.error] };
+    }
+    const kernels = await resourcesOf(compiled.result, request, folder);
+    const notes = read.error === undefined ? compiled.notes : [...compiled.notes, read.error];
+    return { ptx: read.ptx, kernels, notes };
   });
 }
+
+async function resourcesOf(
+  { errors, output }: ProgramResult,
+  { nvcc, signal }: CompileRequest,
+  folder: string,
+): Promise<KernelResources[]> {
+  const resources = parseResources(`${errors}\n${output}`);
+  const mangled = resources.map((each) => each.mangled);
+  const names = await demangleAll(mangled, { nvcc, folder, signal });
+  return resources.map((each) => ({ ...each, name: names.get(each.mangled) ?? each.mangled }));
+}
+
+const isPtx = (file: string): boolean => /\.ptx$/i.test(file);
 
 interface Compiled {
   readonly result: ProgramResult;
@@ -96,12 +126,18 @@ interface Compiled {
   readonly copy?: string;
 }
 
+interface Failed extends CompileError {
+  readonly copy?: string;
+}
+
+const plain = ({ error, isCancelled }: Failed): CompileError => (isCancelled ? { error, isCancelled } : { error });
+
 async function compile(
   request: CompileRequest,
   folder: string,
   output: string,
-  mode: (architecture: number) => readonly string[],
-): Promise<Compiled | CompileError> {
+  mode: (architecture: string) => readonly string[],
+): Promise<Compiled | Failed> {
   const { nvcc, signal } = request;
   const notes: string[] = [];
   const wanted = architectureOf(request.capability);
@@ -116,10 +152,10 @@ async function compile(
     arguments: [
       ...usableFlags(request.flags),
       ...(copy === undefined ? [] : ['-I', path.dirname(source)]),
-      ...mode(architecture),
+      ...mode(`${architecture}${featureSuffix(request.flags, architecture)}`),
       '-o',
       path.join(folder, output),
-      ...(/\.(cu)$/i.test(source) ? [] : ['-x', 'cu']),
+      ...(/\.(cu|ptx)$/i.test(source) ? [] : ['-x', 'cu']),
       copy ?? source,
     ],
     // Relative flags are meant from the folder of the source unless a build says otherwise.
@@ -129,7 +165,7 @@ async function compile(
     signal,
   });
   const problem = problemOf(result, request);
-  if (problem) return copy === undefined ? problem : { ...problem, error: problem.error.replaceAll(copy, source) };
+  if (problem) return { ...problem, error: copy ? problem.error.replaceAll(copy, source) : problem.error, copy };
   return { result, notes, copy };
 }
 

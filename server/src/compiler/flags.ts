@@ -99,6 +99,16 @@ export function usableFlags(flags: readonly string[]): string[] {
   return result;
 }
 
+/** 'a' or 'f' where the build asks for code of this architecture's own features (`sm_90a`), else nothing. */
+export function featureSuffix(flags: readonly string[], architecture: number): string {
+  const pattern = new RegExp(`(?:sm|compute)_${architecture}([af])\\b`);
+  for (const flag of flags) {
+    const found = pattern.exec(flag);
+    if (found) return found[1];
+  }
+  return '';
+}
+
 /** Flags kept whose operand may look like a source. */
 const takesOperand = new Set([
   '-I',

@@ -2,7 +2,7 @@
 import type { Capability } from '../hardware/capabilities';
 import { conflictDegree, conflictText, dimensions, grouped, percent, sectorEfficiency } from '../report/figures';
 import type { AccessReport, AccessWitness, KernelReport, LaunchReport } from '../report/report';
-import { assumptionsText, originText } from '../report/wording';
+import { assumptionsText, originText, tierText } from '../report/wording';
 import { lanePicture } from './lane-picture';
 
 const coordinates = ([x, y, z]: readonly [number, number, number]): string => `(${x}, ${y}, ${z})`;
@@ -66,6 +66,7 @@ export function accessText(
   const shown = picture === undefined || access.witness === undefined ? '' : ` Shown: ${warpText(access.witness)}.`;
   parts.push(
     `\`${kernel.name}\`, grid ${dimensions(launch.grid)}, block ${dimensions(launch.block)}, ${originText(launch)}${assumed === '' ? '' : `; ${assumed}`}.${shown}`,
+    tierText(kernel),
   );
   return parts.join('\n\n');
 }

@@ -3,7 +3,7 @@ import type { Capability } from '../hardware/capabilities';
 import { warpsToHide } from '../hardware/latency-hiding';
 import { dimensions, grouped, percent } from '../report/figures';
 import type { KernelReport, LaunchReport, OccupancyReport } from '../report/report';
-import { assumptionsText, estimateText, launchSummary, originText } from '../report/wording';
+import { assumptionsText, estimateText, launchSummary, originText, tierText } from '../report/wording';
 import { boundsName } from './hover-bounds';
 
 const registerOrigins: Readonly<Record<OccupancyReport['registersOrigin'], string>> = {
@@ -100,5 +100,6 @@ export function launchText(kernel: KernelReport, launch: LaunchReport, capabilit
   if (assumed !== '') parts.push(`With ${assumed}.`);
   if (launch.estimate !== null) parts.push(`${estimateText(launch.estimate).replace('about', 'About')}.`);
   if (launch.incomplete !== undefined) parts.push(`Incomplete: ${launch.incomplete}.`);
+  parts.push(tierText(kernel));
   return parts.join('\n\n');
 }

@@ -55,7 +55,11 @@ export function withLastGood(before: Snapshot | undefined, after: Snapshot): Fil
     if (kernel.problem === undefined || kernel.launches.length > 0 || last === undefined) kernels.push(kernel);
     else {
       revived.add(kernel.name);
-      kernels.push({ ...kernel, launches: last.launches.map((launch) => movedLaunch(launch, move)) });
+      kernels.push({
+        ...kernel,
+        origin: last.origin,
+        launches: last.launches.map((launch) => movedLaunch(launch, move)),
+      });
     }
   }
   for (const last of before.report.kernels) {

@@ -227,7 +227,8 @@ export class FunctionParser {
       scanner.skipStatement();
       if (scanner.position === before) scanner.next();
     }
-    this.body.push({ kind: 'instruction', opcode: opcodeOf(opcode), operands, guard, location: this.location, text });
+    const { location } = this;
+    this.body.push({ kind: 'instruction', opcode: opcodeOf(opcode), operands, guard, location, text, at: start });
   }
 
   private operand(): Operand | undefined {

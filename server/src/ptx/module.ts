@@ -45,8 +45,10 @@ export interface PtxInstruction {
   /** Register that must be set (or clear, when negated). */
   readonly guard?: { readonly register: number; readonly isNegated: boolean };
   readonly location?: SourceLocation;
-  /** Operands as written, for messages. */
+  /** As written, for messages. */
   readonly text: string;
+  /** Where it stands in the PTX: offset of its first character. */
+  readonly at: number;
 }
 
 export interface PtxLabel {
@@ -74,6 +76,8 @@ export interface PtxVariable {
   /** Elements of an initialiser; undefined for addresses and what is not a number. */
   readonly initial?: readonly (bigint | number | undefined)[];
   readonly location?: SourceLocation;
+  /** Offset of its name in the PTX. */
+  readonly at: number;
 }
 
 export interface PtxFunction {
@@ -90,6 +94,8 @@ export interface PtxFunction {
   /** .maxntid, .reqntid, .minnctapersm, .maxnreg … as numbers */
   readonly directives: ReadonlyMap<string, readonly number[]>;
   readonly location?: SourceLocation;
+  /** Offset of its name in the PTX. */
+  readonly at?: number;
   /** The text ends before the function does. */
   readonly isCut?: boolean;
 }

@@ -118,6 +118,7 @@ class ModuleParser {
   private function(isEntry: boolean): void {
     const { scanner } = this;
     const returns = scanner.peek() === '(' ? this.parameters() : [];
+    const at = scanner.position;
     const name = scanner.next();
     const parameters = scanner.peek() === '(' ? this.parameters() : [];
     const directives = new Map<string, readonly number[]>();
@@ -137,7 +138,7 @@ class ModuleParser {
       return;
     }
     const body = new FunctionParser(scanner, (message) => this.problem(message)).parse();
-    this.functions.push({ name, isEntry, parameters, returns, directives, ...body });
+    this.functions.push({ name, isEntry, parameters, returns, directives, at, ...body });
   }
 
   private numbers(): number[] {

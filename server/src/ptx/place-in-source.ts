@@ -14,6 +14,8 @@ export interface SiteLook {
   readonly requests: number;
   readonly wavefronts: number;
   readonly sectors: number;
+  /** Byte within its allocation that the first lane of one warp touches. */
+  readonly offset?: number;
 }
 
 /** Lines of the text that was compiled, as tokens of the present one. */
@@ -201,7 +203,8 @@ function distance(a: SiteLook | undefined, b: SiteLook | undefined): number {
     step(a.bytesPerLane, b.bytesPerLane) +
     2 * step(a.wavefronts, b.wavefronts) +
     2 * step(a.sectors, b.sectors) +
-    0.1 * step(a.requests, b.requests)
+    0.1 * step(a.requests, b.requests) +
+    (a.offset === b.offset ? 0 : 0.05)
   );
 }
 

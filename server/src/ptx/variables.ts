@@ -53,6 +53,7 @@ export function readVariable(scanner: Scanner, space: string, isExtern: boolean,
   const size = sizeOf(type) * vector;
   const result: PtxVariable[] = [];
   do {
+    const at = scanner.position;
     const name = scanner.next();
     const dimensions: number[] = [];
     while (scanner.take('[')) {
@@ -73,6 +74,7 @@ export function readVariable(scanner: Scanner, space: string, isExtern: boolean,
       dimensions,
       isPointer,
       initial,
+      at,
     });
   } while (!isParameter && scanner.take(','));
   return result;

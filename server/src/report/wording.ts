@@ -1,7 +1,7 @@
 /** Phrases that editor, panel and command line share. */
 import type { TimeBound, TimeEstimate } from '../hardware/timing';
 import { conflictText, grouped, memoryFigures, percent } from './figures';
-import type { FileReport, Finding, Fix, LaunchOrigin, LaunchReport, StepReport } from './report';
+import type { FileReport, Finding, Fix, KernelReport, LaunchOrigin, LaunchReport, StepReport } from './report';
 
 const origins: Readonly<Record<LaunchOrigin, string>> = {
   'launch-site': 'launched',
@@ -14,6 +14,12 @@ const origins: Readonly<Record<LaunchOrigin, string>> = {
 /** `launched in line 118` */
 export function originText({ origin, line }: LaunchReport): string {
   return line > 0 ? `${origins[origin]} in line ${line}` : origins[origin];
+}
+
+/** Which front end the figures of a kernel come from, as a sentence. */
+export function tierText({ origin, originReason }: KernelReport): string {
+  if (origin === 'ptx') return 'From the PTX that the compiler made of it.';
+  return originReason === undefined ? 'From the source.' : `From the source, not from the compiler: ${originReason}.`;
 }
 
 /** `n = 4096 (assumed)` */

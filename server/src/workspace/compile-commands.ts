@@ -1,11 +1,14 @@
 /** What compile_commands.json tells about a file: folders of headers, macros, and the most registers. */
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { keptFlags } from './build-flags';
 
 export interface CompileFlags {
   /** Absolute. */
   readonly includePaths: readonly string[];
   readonly defines: ReadonlyMap<string, string>;
+  /** Further flags for nvcc that decide what the text means or what is made of it, in order. */
+  readonly kept?: readonly string[];
   /** `-maxrregcount` */
   readonly maxRegisters?: number;
 }
@@ -69,7 +72,8 @@ export function compileFlags(words: readonly string[], directory: string): Compi
     const registers = Number(flagValue(words, index, registerFlags) ?? Number.NaN);
     if (Number.isSafeInteger(registers) && registers > 0) maxRegisters = registers;
   }
-  return maxRegisters === undefined ? { includePaths, defines } : { includePaths, defines, maxRegisters };
+  const kept = keptFlags(words, directory);
+  return { includePaths, defines, kept, ...(maxRegisters === undefined ? {} : { maxRegisters }) };
 }
 
 interface Entry {

@@ -63,11 +63,12 @@ export class UnitReader {
     };
   }
 
-  /** Folders of headers, macros and the bound of registers as a compiler takes them; no other flag of a build is passed on. */
+  /** The flags of the build as nvcc takes them, with the user's own folders and macros. */
   compilerFlags(file: string, options: AnalysisOptions, workspace: Workspace): string[] {
-    const { includePaths, defines, maxRegisters } = this.buildFlags(file, workspace);
+    const { includePaths, defines, maxRegisters, kept = [] } = this.buildFlags(file, workspace);
     const macros = new Map([...defines, ...options.defines]);
     return [
+      ...kept,
       ...[...workspace.includePaths, ...includePaths].flatMap((folder) => ['-I', folder]),
       ...[...macros].map(([name, value]) => `-D${name}=${value}`),
       ...(maxRegisters === undefined ? [] : [`-maxrregcount=${maxRegisters}`]),

@@ -1,6 +1,7 @@
 /** The program `warplens` as it ships: output, exit statuses, one-line errors. */
 import * as assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
 import * as path from 'node:path';
 import type { CheckReport } from '../../../server/src/report/report';
 import { bundledPrograms, temporaryFolder } from '../../host/bundle';
@@ -64,6 +65,34 @@ describe('warplens', () => {
       assert.match(out, /fix: Pad tile to \[32\]\[33\] \(1,024 → 32 wavefronts\)/);
       assert.match(out, /\n1 warning in 1 file, 1 kernel, 3 accesses, compute capability 9\.0\n$/);
       assert.ok(!out.includes('\u001b'), 'no colour where nobody sees it');
+    });
+    it('takes the PTX of a compiler that is named, and the source’s result where that fails', () => {
+      const compiled = path.join(__dirname, '..', 'analysis', 'compiled');
+      const kit = temporaryFolder({
+        'nvcc.sh': `#!/bin/sh
+case "$*" in *--list-gpu-arch*) echo compute_90; exit 0;; esac
+while [ $# -gt 1 ]; do [ "$1" = --keep-dir ] && keep="$2"; shift; done
+case "$1" in *several.cu) cp "${path.join(compiled, 'several.ptx')}" "$keep/several.ptx";; *) echo "$1(1): error: no" >&2; exit 2;; esac
+`,
+      });
+      const nvcc = path.join(kit.folder, 'nvcc.sh');
+      fs.chmodSync(nvcc, 0o755);
+      const check = (file: string) => run(['check', file, '--format', 'json', '--compiler', nvcc]);
+      const origins = ({ out }: Run) => (JSON.parse(out) as CheckReport).files[0].kernels.map((k) => k.origin);
+      const good = check(path.join(compiled, 'several.cu'));
+      assert.deepEqual(origins(good), ['ptx', 'ptx', 'ptx'], good.err);
+      const bad = check('columns.cu');
+      assert.deepEqual([bad.status, origins(bad)], [0, ['source']]);
+      assert.match(bad.err, /^warplens: columns\.cu: not compiled: .*error: no\n$/);
+      kit.remove();
+    });
+    it('checks PTX on its own', () => {
+      const file = path.join(__dirname, '..', 'analysis', 'compiled', 'several.ptx');
+      const { status, out } = run(['check', file, '--block', '32,32', '--compiler', 'off']);
+      assert.equal(status, 0);
+      assert.match(out, /several\.ptx:\d+:2: warning: 32-way bank conflict/);
+      const simulated = run(['simulate', file, '--kernel', 'rows', '--block', '32', '--compiler', 'off']);
+      assert.match(simulated.out, /st\.shared\.f32/);
     });
     it('exits by --fail-on', () => {
       for (const [level, status] of [

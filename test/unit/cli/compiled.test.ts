@@ -55,12 +55,12 @@ describe('Registers from the compiler', () => {
       compiler: how,
       complain,
     });
-    return { kernels: found.get(compiledKey('9.0', file)), complaints };
+    return { compilation: found.get(compiledKey('9.0', file)), complaints };
   }
 
   async function report() {
-    const { kernels } = await compiled(compiler);
-    return analyzeFile({ path: 'a.cu', text, options: { ...options, compiled: kernels }, include: () => undefined });
+    const { compilation } = await compiled(compiler);
+    return analyzeFile({ path: 'a.cu', text, options, include: () => undefined, compilation });
   }
 
   it('go to the instance they are of', async () => {
@@ -83,16 +83,21 @@ describe('Registers from the compiler', () => {
     for (const part of ['-DSIDE=4', '-I ', 'include', '-cubin', '-arch=sm_90']) assert.ok(said.includes(part), said);
   });
 
-  it('are not asked for with off, or when the count is given', async () => {
-    assert.equal((await compiled('off')).kernels, undefined);
-    assert.equal((await compiled(compiler, { registersPerThread: 20 })).kernels, undefined);
+  it('are not asked for with off', async () => {
+    assert.equal((await compiled('off')).compilation, undefined);
+  });
+  it('give way to a count that was given', async () => {
+    const { compilation } = await compiled(compiler, { registersPerThread: 20 });
+    const given = { ...options, registersPerThread: 20 };
+    const { kernels } = analyzeFile({ path: 'a.cu', text, options: given, include: () => undefined, compilation });
+    assert.equal(kernels[0].launches[0].occupancy?.registersPerThread, 20);
   });
 
   it('a compiler that was named and fails is complained of', async () => {
     const broken = path.join(folder, 'broken');
     fs.writeFileSync(broken, '#!/bin/sh\necho "a.cu(1): error: no" >&2\nexit 2\n', { mode: 0o755 });
-    const { kernels, complaints } = await compiled(broken);
-    assert.equal(kernels, undefined);
+    const { compilation, complaints } = await compiled(broken);
+    assert.equal(compilation, undefined);
     assert.equal(complaints.length, 1);
     assert.match(complaints[0], /a\.cu: not compiled: .*error: no/);
   });

@@ -3,10 +3,10 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { nearestArchitecture } from '../../../server/src/compiler/architecture';
-import { compileRegisters, compileToPtx } from '../../../server/src/compiler/compile';
+import { compileKernels, compileToPtx } from '../../../server/src/compiler/compile';
 import { firstError } from '../../../server/src/compiler/errors';
 import { findNvcc } from '../../../server/src/compiler/find-nvcc';
-import { usableFlags } from '../../../server/src/compiler/flags';
+import { featureSuffix, usableFlags } from '../../../server/src/compiler/flags';
 import { parseResources } from '../../../server/src/compiler/resources';
 
 describe('Finding nvcc', () => {
@@ -63,6 +63,13 @@ describe('Flags', () => {
     ),
   );
   it('debug code would be another program', check('-G -g -use_fast_math', '-use_fast_math'));
+  it('features of an architecture are asked for where the build asks for them', () => {
+    const suffix = (flags: string) => featureSuffix(flags.split(' '), 90);
+    assert.deepEqual(
+      ['-arch=sm_90a', '-gencode arch=compute_90a,code=sm_90a', '-arch=sm_90', '-arch=sm_100a', ''].map(suffix),
+      ['a', 'a', '', '', ''],
+    );
+  });
   it('a forced include is no source', check('-include config.c a.cu', '-include config.c'));
 });
 
@@ -178,19 +185,50 @@ describe('A compiler that misbehaves', function () {
   });
 });
 
-describe('Registers from the compiler', function () {
+describe('PTX and registers in one run', function () {
   this.timeout(60_000);
-  it('of the transpose example', async function () {
-    const nvcc = findNvcc({ environment: process.env, platform: process.platform });
-    if (nvcc === undefined) {
-      console.log('    nvcc is not installed: skipped');
-      this.skip();
-    }
+  const nvcc = findNvcc({ environment: process.env, platform: process.platform });
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'warplens-test-'));
+  after(() => fs.rmSync(folder, { recursive: true }));
+  before(function () {
+    if (nvcc !== undefined) return;
+    console.log('    nvcc is not installed: skipped');
+    this.skip();
+  });
+  const compile = (file: string, more: { text?: string } = {}) =>
+    compileKernels({ nvcc: nvcc ?? '', file, flags: [], capability: '9.0', ...more });
+
+  it('of the transpose example', async () => {
     const file = path.resolve(__dirname, '..', '..', '..', 'examples', 'transpose.cu');
-    const compiled = await compileRegisters({ nvcc, file, flags: [], capability: '9.0' });
-    assert.ok('kernels' in compiled, JSON.stringify(compiled));
-    const tiled = compiled.kernels.find((kernel) => kernel.name.startsWith('transposeTiled('));
+    const compiled = await compile(file);
+    assert.ok('notes' in compiled, JSON.stringify(compiled));
+    const tiled = compiled.kernels?.find((kernel) => kernel.name.startsWith('transposeTiled('));
     assert.equal(tiled?.sharedBytes, 32 * 32 * 4);
     assert.ok(tiled.registers >= 8 && tiled.registers <= 64);
+    assert.match(compiled.ptx ?? '', /\.entry _Z14transposeTiled.*\.loc/s);
+  });
+  it('what the assembler refuses still has its PTX, and the reason', async () => {
+    const file = path.join(folder, 'big.cu');
+    fs.writeFileSync(file, '__global__ void k(int* p) { __shared__ int a[99999]; a[*p] = 1; *p = a[p[1]]; }');
+    const compiled = await compile(file);
+    assert.ok('notes' in compiled, JSON.stringify(compiled));
+    assert.equal(compiled.kernels, undefined);
+    assert.match(compiled.notes.join(), /too much shared data/);
+    assert.match(compiled.ptx ?? '', /\.entry _Z1kPi/);
+  });
+  it('of unsaved text, placed in the file it is of', async () => {
+    const file = path.join(folder, 'unsaved.cu');
+    const compiled = await compile(file, { text: '__global__ void k(int* p) { *p = 1; }' });
+    assert.match('ptx' in compiled ? (compiled.ptx ?? '') : '', new RegExp(`\\.file\\s+1 "${file}"`));
+  });
+  it('registers of a PTX file', async () => {
+    const file = path.resolve(__dirname, '..', 'analysis', 'compiled', 'several.ptx');
+    const compiled = await compile(file);
+    assert.ok('notes' in compiled, JSON.stringify(compiled));
+    assert.deepEqual(compiled.kernels?.map((kernel) => kernel.mangled).sort(), [
+      '_Z4rowsPKfPf',
+      '_Z6halvesP7__half2',
+      '_Z7columnsILi3EEvPKfS1_Pfi',
+    ]);
   });
 });

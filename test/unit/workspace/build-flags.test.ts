@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { keptFlags } from '../../../server/src/workspace/build-flags';
+
+/** What of a command, run in /root, is handed to nvcc. */
+const check = (command: string, expected: string) => () =>
+  assert.equal(keptFlags(command.split(' '), '/root').join(' '), expected);
+
+describe('Flags of a build for nvcc', () => {
+  it(
+    'what decides the meaning and the code',
+    check(
+      'nvcc -std=c++17 -O3 --use_fast_math -rdc=true --expt-relaxed-constexpr -c a.cu -o a.o',
+      '-std=c++17 -O3 --use_fast_math -rdc=true --expt-relaxed-constexpr',
+    ),
+  );
+  it('a value in the next word', check('nvcc -std c++17 -Xptxas -dlcm=cg a.cu', '-std c++17 -Xptxas -dlcm=cg'));
+  it(
+    'paths from the folder of the build',
+    check('nvcc -include pre/fix.h -ccbin=../bin/g++', '-include /root/pre/fix.h -ccbin /bin/g++'),
+  );
+  it('a compiler’s bare name stays', check('nvcc -ccbin g++-12', '-ccbin g++-12'));
+  it(
+    'features of an architecture',
+    check('nvcc -gencode arch=compute_90a,code=sm_90a', '-gencode arch=compute_90a,code=sm_90a'),
+  );
+  it(
+    'flags of other compilers and of the host go',
+    check('clang++ -x cuda --cuda-gpu-arch=sm_80 -fPIC -Wall -Xcompiler -fopenmp', ''),
+  );
+  it('a flag at the end without its value', check('nvcc -std', ''));
+});
