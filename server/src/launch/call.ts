@@ -6,7 +6,7 @@ import { callFunctions, type HostArgument } from './function-call';
 import { construct } from './initialise';
 import { callLambda } from './lambda-call';
 import { lookup, lookupQualified, memberOf, undeclaredType } from './lookup';
-import { forget, smudge } from './memory';
+import { forget, makeCell, smudge } from './memory';
 import { callContainerMethod, callUnknownMethod } from './methods';
 import { locate, read } from './place';
 import { bindArguments, resolveSymbolType } from './resolve-type';
@@ -89,8 +89,8 @@ function callValue(state: HostState, value: Value, call: CallExpression, scope: 
   const list = evaluateArguments(state, call.arguments, scope);
   if (value.kind === 'function') return callFunctionValue(state, value, list, call);
   if (value.kind === 'lambda') return callLambda(state, value, list);
-  if (value.kind === 'struct' && cell) {
-    const result = callMethod(state, cell, 'operator()', list, call);
+  if (value.kind === 'struct') {
+    const result = callMethod(state, cell ?? makeCell(value, { type: value.type }), 'operator()', list, call);
     if (result) return result;
   }
   if (value.kind === 'unknown' && value.type?.kind === 'constant') return value.type.value;

@@ -18,7 +18,7 @@ export function convert(state: HostState, value: Value, type: HostType | undefin
     case 'arithmetic':
       return toArithmetic(value, type);
     case 'enum':
-      return value.kind === 'number' ? { ...value, of: type.underlying, enumeration: type } : toArithmetic(value, type);
+      return value.kind === 'number' ? { ...value, of: type.underlying, declared: type } : toArithmetic(value, type);
     case 'pointer':
       return toPointer(value, type);
     case 'reference':
@@ -59,7 +59,7 @@ function toPointer(value: Value, type: HostType & { kind: 'pointer' }): Value {
     return keeps ? value : { ...value, element: type.to };
   }
   if (value.kind === 'unknown') return { ...value, type };
-  if (value.kind === 'number') return number(value.value, 'long');
+  if (value.kind === 'number') return { ...number(value.value, 'long'), declared: type };
   return value;
 }
 
@@ -124,7 +124,7 @@ function nameOf(type: HostType): string {
 
 function arithmeticCost(value: Value, type: HostType): number {
   if (value.kind === 'number') {
-    if (type.kind === 'enum') return value.enumeration === type ? 0 : 12;
+    if (type.kind === 'enum') return value.declared === type ? 0 : 12;
     return type.kind === 'arithmetic' && value.of === type.name ? 0 : 2;
   }
   if (value.kind === 'unknown') {

@@ -1,5 +1,5 @@
 /** Template argument deduction, as far as host wrappers and kernels need it. */
-import type { Expression, TypeNode } from '../parse/ast';
+import type { Expression, TemplateArgument, TypeNode } from '../parse/ast';
 import { type HostType, withoutReference } from './host-type';
 import type { HostState } from './state';
 import { type BoundArgument, number } from './value';
@@ -63,6 +63,11 @@ function deduceNamed(
   }
   const actual = argumentsOf(type);
   for (const [index, argument] of part.templateArguments.entries()) {
+    if (argument.pack) {
+      const name = openArgument(argument, names);
+      if (name) bind(bound, name, { kind: 'pack', elements: actual.slice(index) });
+      break;
+    }
     const given = actual[index];
     if (!given) break;
     const open = openExpression(argument.expression, names);
@@ -75,8 +80,16 @@ function deduceNamed(
   }
 }
 
+/** `Ts` in `Traits<Ts...>` */
+function openArgument(argument: TemplateArgument, names: ReadonlySet<string>): string | undefined {
+  const type = argument.type?.kind === 'packExpansion' ? argument.type.of : argument.type;
+  const name = type?.kind === 'named' && type.name.parts.length === 1 ? type.name.parts[0].name : undefined;
+  return name !== undefined && names.has(name) ? name : openExpression(argument.expression, names);
+}
+
 function argumentsOf(type: HostType): readonly BoundArgument[] {
   if (type.kind === 'record') return type.arguments ?? [];
+  if (type.kind === 'sequence') return type.values.map((value) => ({ kind: 'value', value }));
   if (type.kind !== 'container') return [];
   const element: BoundArgument = { kind: 'type', type: type.element };
   return type.length === undefined

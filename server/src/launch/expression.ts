@@ -6,6 +6,7 @@ import type {
   LambdaExpression,
   NameExpression,
   NewExpression,
+  Node,
   SizeofExpression,
   UnaryExpression,
 } from '../parse/ast';
@@ -278,7 +279,7 @@ function foldLogical(operator: string, a: Value, b: Value): Value {
 }
 
 /** Scopes in which the packs that an expression mentions stand for their elements, one after another. */
-export function expandPack(state: HostState, expression: Expression, scope: Scope): Scope[] {
+export function expandPack(state: HostState, expression: Node, scope: Scope): Scope[] {
   const values = new Map<string, readonly Cell[]>();
   const types = new Map<string, readonly HostType[]>();
   for (let at: Scope | undefined = scope; at; at = at.parent) {
@@ -300,7 +301,7 @@ export function expandPack(state: HostState, expression: Expression, scope: Scop
   });
 }
 
-function mentionedNames(state: HostState, expression: Expression): ReadonlySet<string> | undefined {
+function mentionedNames(state: HostState, expression: Node): ReadonlySet<string> | undefined {
   const tokens = state.tokens;
   if (!tokens) return undefined;
   const names = new Set<string>();

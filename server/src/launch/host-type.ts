@@ -19,7 +19,9 @@ export type HostType =
   | { readonly kind: 'auto' }
   | { readonly kind: 'pack'; readonly elements: readonly HostType[] }
   /** std::integral_constant and its kin */
-  | { readonly kind: 'constant'; readonly value: Value };
+  | { readonly kind: 'constant'; readonly value: Value }
+  /** std::integer_sequence */
+  | { readonly kind: 'sequence'; readonly values: readonly Value[] };
 
 export interface VectorType {
   readonly kind: 'vector';
@@ -180,6 +182,8 @@ export function typeName(type: HostType | undefined): string {
       return type.elements.map(typeName).join(', ');
     case 'constant':
       return `integral_constant<${argumentName({ kind: 'value', value: type.value })}>`;
+    case 'sequence':
+      return `integer_sequence<${type.values.map((value) => argumentName({ kind: 'value', value })).join(', ')}>`;
     case 'function':
     case 'auto':
       return type.kind;

@@ -80,7 +80,7 @@ function withoutInitializer(
 /** Static storage begins as zeros. */
 function zeroOf(state: HostState, type: HostType, name: string): Value {
   if (type.kind === 'arithmetic') return number(0, type.name);
-  if (type.kind === 'enum') return { ...number(0, type.underlying), enumeration: type };
+  if (type.kind === 'enum') return { ...number(0, type.underlying), declared: type };
   if (type.kind === 'pointer') return number(0, 'long');
   const value = blank(state, type, name);
   if (value.kind === 'array') value.buffer.rest = 'zero';
@@ -108,6 +108,8 @@ export function construct(
       return form === 'braces' ? containerOfElements(state, type, values) : containerFrom(state, type, values);
     case 'constant':
       return unknown('an integral constant', { type });
+    case 'sequence':
+      return unknown('an integer sequence', { type });
     case 'reference':
       return values[0] ?? unknown('a reference to nothing');
     case 'opaque':

@@ -31,7 +31,7 @@ export function findSites(index: HostIndex, tokens: TokenStream): LaunchSites {
     const { first, last } = entry.declaration;
     return {
       function: entry,
-      name: lastName(entry.declaration.name),
+      name: calledBy(entry),
       sites: sites.length === 0 ? sites : sites.filter((site) => site >= first && site <= last),
     };
   });
@@ -41,6 +41,13 @@ export function findSites(index: HostIndex, tokens: TokenStream): LaunchSites {
   const holders = functions.filter(({ name, sites: own }) => own.length > 0 || sitesOf.has(name));
   const inFunctions = [...new Set(functions.flatMap((entry) => entry.sites))].sort((a, b) => a - b);
   return { recorder: new LaunchRecorder(inFunctions, callTokens(tokens, sitesOf), sitesOf), holders };
+}
+
+/** The name that a caller must mention: an operator's is its record's, for `Functor()(x)` does not spell `operator()`. */
+function calledBy({ declaration, record }: IndexedFunction): string {
+  const name = lastName(declaration.name);
+  if (!name.startsWith('operator')) return name;
+  return record?.name ? lastName(record.name) : (declaration.name.parts.at(-2)?.name ?? name);
 }
 
 function runsOnHost({ declaration }: IndexedFunction): boolean {

@@ -28,6 +28,7 @@ export function sizeOf(state: HostState, type: HostType): number | undefined {
     case 'opaque':
       return type.bytes;
     case 'constant':
+    case 'sequence':
       return 1;
     default:
       return undefined;

@@ -134,7 +134,7 @@ function locateElement(state: HostState, expression: IndexExpression, scope: Sco
     const result = callMethod(state, base.cell, 'operator[]', [{ value: index }], expression);
     return valuePlace(result ?? unknownFrom([value], 'operator[] is not known'));
   }
-  return dereference(state, value, expression, index.kind === 'number' && index.enumeration ? { ...index } : index);
+  return dereference(state, value, expression, index.kind === 'number' && index.declared ? { ...index } : index);
 }
 
 function locateMember(state: HostState, expression: MemberExpression, scope: Scope): Place {

@@ -1,7 +1,7 @@
 /** From the syntax of a type to a host type: names looked up, templates instantiated. */
 import type { NamePart, QualifiedName, RecordDeclaration, TemplateArgument, TypeNode } from '../parse/ast';
 import { deduceType } from './deduction';
-import { evaluate } from './expression';
+import { evaluate, expandPack } from './expression';
 import {
   argumentName,
   autoType,
@@ -269,6 +269,10 @@ function bindArgument(state: HostState, argument: TemplateArgument, scope: Scope
   if (argument.pack || asType?.kind === 'pack') {
     const pack = asType && packElements(asType, argument, scope);
     if (pack) return pack;
+    const pattern = argument.type ?? argument.expression;
+    const scopes = argument.pack && pattern && state.tokens ? expandPack(state, pattern, scope) : [];
+    if (scopes.length > 0)
+      return scopes.flatMap((inner) => bindArgument(state, { ...argument, pack: false }, inner));
   }
   const isKnownType = asType && asType.kind !== 'opaque' && asType.kind !== 'auto';
   if (!argument.expression || isKnownType) return [{ kind: 'type', type: asType ?? autoType }];

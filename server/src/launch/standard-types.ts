@@ -53,7 +53,23 @@ const makers: ReadonlyMap<string, Make> = new Map<string, Make>([
   ['true_type', () => ({ kind: 'constant', value: number(1, 'bool') })],
   ['false_type', () => ({ kind: 'constant', value: number(0, 'bool') })],
   ['conditional_t', (_types, values) => chosen(values)],
+  ['index_sequence', (_types, values) => sequence(values)],
+  ['integer_sequence', (_types, [, ...values]) => sequence(values)],
+  ['make_index_sequence', (_types, [count]) => counting(count)],
+  ['make_integer_sequence', (_types, [, count]) => counting(count)],
 ]);
+
+function sequence(given: readonly BoundArgument[]): HostType {
+  return { kind: 'sequence', values: given.flatMap((g) => (g.kind === 'value' ? [g.value] : [])) };
+}
+
+const longestSequence = 256;
+
+function counting(argument: BoundArgument | undefined): HostType | undefined {
+  const count = numberArgument(argument);
+  if (count === undefined || count < 0 || count > longestSequence) return undefined;
+  return { kind: 'sequence', values: Array.from({ length: count }, (_, i) => number(i, 'unsigned long')) };
+}
 
 function container(name: string, element: HostType | undefined): HostType | undefined {
   if (!element) return undefined;

@@ -46,8 +46,8 @@ export interface NumberValue {
   readonly kind: 'number';
   readonly value: number;
   readonly of: BuiltinTypeName;
-  /** its enumeration, where it has one */
-  readonly enumeration?: HostType;
+  /** the enumeration it belongs to, or the pointer type that a null pointer was converted to */
+  readonly declared?: HostType;
 }
 export interface PointerValue {
   readonly kind: 'pointer';
@@ -226,7 +226,7 @@ function mergeStructs(a: StructValue, b: StructValue): Value {
 export function typeOf(value: Value): HostType | undefined {
   switch (value.kind) {
     case 'number':
-      return value.enumeration ?? { kind: 'arithmetic', name: value.of };
+      return value.declared ?? { kind: 'arithmetic', name: value.of };
     case 'pointer':
       return { kind: 'pointer', to: value.element };
     case 'struct':

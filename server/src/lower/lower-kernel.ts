@@ -1,14 +1,16 @@
 /** Entry of the lowering: one kernel, instantiated with template arguments, becomes a program. */
-import type { FunctionDeclaration, TranslationUnit } from '../parse/ast';
+import type { FunctionDeclaration, Parameter, TranslationUnit } from '../parse/ast';
 import type { TokenStream } from '../preprocess/token';
 import type { Program } from '../program/program';
 import { inlineBody } from './calls';
-import { createContext, defaultBudget, type LoweringBudget, placeOf, type UnitContext } from './context';
+import { type Context, createContext, defaultBudget, type LoweringBudget, placeOf, type UnitContext } from './context';
+import { expandTypes } from './packs';
 import { parameterObject } from './parameters';
 import { resolveType } from './resolve-type';
 import { declareAll, Scope } from './scope';
 import { bindTemplateParameters } from './templates';
 import type { TemplateValue } from './types';
+import type { Value } from './values';
 
 /** Names of a unit, shared by the lowering of all its kernels. */
 export function createUnitContext(unit: TranslationUnit, tokens: TokenStream): UnitContext {
@@ -40,6 +42,15 @@ export function lowerKernel(
   return program.program;
 }
 
+/** A pack takes the place of as many arguments of the launch as it has elements. */
+function parameterValue(ctx: Context, parameter: Parameter, index: number, scope: Scope): Value {
+  if (!parameter.pack) return parameterObject(ctx, parameter, index, resolveType(ctx, parameter.type, scope));
+  const elements = (expandTypes(ctx, parameter.type, scope) ?? []).map((type, i) =>
+    parameterObject(ctx, { ...parameter, name: `${parameter.name}#${i}` }, index + i, type),
+  );
+  return { kind: 'pack', type: { kind: 'void' }, elements };
+}
+
 function lowerOnce(
   unit: UnitContext,
   kernel: KernelInstance,
@@ -54,9 +65,7 @@ function lowerOnce(
   if (declaration.templateParameters)
     bindTemplateParameters(ctx, scope, declaration.templateParameters, kernel.templateArguments);
   declaration.parameters.forEach((parameter, index) => {
-    if (!parameter.name) return;
-    const type = resolveType(ctx, parameter.type, scope);
-    scope.define(parameter.name, { kind: 'value', value: parameterObject(ctx, parameter, index, type) });
+    if (parameter.name) scope.define(parameter.name, { kind: 'value', value: parameterValue(ctx, parameter, index, scope) });
   });
   if (declaration.body) inlineBody(ctx, declaration.body, new Scope(scope, 'body'), { kind: 'void' }, declaration);
   ctx.builder.exit();

@@ -1,30 +1,44 @@
 /** Expansion of patterns over parameter packs: `f(args)...`, `(out[I] = args, ...)`. */
-import type { Expression } from '../parse/ast';
+import type { Expression, TypeNode } from '../parse/ast';
 import type { Context } from './context';
 import { expression } from './expressions';
 import { lookupName } from './lookup';
+import { inScope, resolveType } from './resolve-type';
 import { type Entity, Scope } from './scope';
+import type { Type } from './types';
 import type { Value } from './values';
 
 const MAX_ELEMENTS = 256;
 
 /** The values of a pattern for every element of the packs it names, in order; undefined when it names no known pack. */
 export function expandPack(ctx: Context, pattern: Expression): Value[] | undefined {
+  return forEachElement(ctx, pattern, ctx.scope, (scope) => inScope(ctx, scope, () => expression(ctx, pattern)));
+}
+
+/** The same for types: `const T*...` */
+export function expandTypes(ctx: Context, pattern: TypeNode, scope: Scope): Type[] | undefined {
+  return forEachElement(ctx, pattern, scope, (inner) => resolveType(ctx, pattern, inner));
+}
+
+/** Runs something in one scope after another, in which the packs that a pattern names stand for their elements. */
+export function forEachElement<T>(
+  ctx: Context,
+  pattern: object,
+  scope: Scope,
+  run: (scope: Scope) => T,
+): T[] | undefined {
   const packs = new Map<string, readonly Entity[]>();
   for (const name of namesIn(pattern)) {
-    const elements = elementsOf(lookupName(ctx, ctx.scope, name));
+    const elements = elementsOf(lookupName(ctx, scope, name));
     if (elements) packs.set(name, elements);
   }
   if (packs.size === 0) return undefined;
   const count = Math.min(MAX_ELEMENTS, ...[...packs.values()].map((p) => p.length));
-  const saved = ctx.scope;
-  const values = Array.from({ length: count }, (_, i) => {
-    ctx.scope = new Scope(saved, 'pack');
-    for (const [name, elements] of packs) ctx.scope.define(name, elements[i]);
-    return expression(ctx, pattern);
+  return Array.from({ length: count }, (_, i) => {
+    const inner = new Scope(scope, 'pack');
+    for (const [name, elements] of packs) inner.define(name, elements[i]);
+    return run(inner);
   });
-  ctx.scope = saved;
-  return values;
 }
 
 function elementsOf(entity: Entity | undefined): readonly Entity[] | undefined {

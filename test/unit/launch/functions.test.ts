@@ -125,6 +125,30 @@ describe('templates', () => {
       'k <<<(1,1,1),(64,1,1),0>>>()',
     );
   });
+  it('spread packs of numbers and types', () => {
+    const pack =
+      'template <typename T, int> using At = T;\ntemplate <typename T, typename... P> __global__ void t(T* a, P... p) {}\n';
+    check(
+      `${pack}template <typename T, size_t... I> void run(T* a, T** in, std::index_sequence<I...>) { t<T, At<const T*, I>...><<<1, 32>>>(a, (const T*)in[I + 1]...); }
+       void f(float* a, float** in) { run(a, in, std::make_index_sequence<2>{}); }`,
+      't<float, float*, float*> <<<(1,1,1),(32,1,1),0>>>(a, in[1], in[2])',
+    );
+    check(
+      'template <int N> __global__ void t() {}\ntemplate <int... N> struct List {}; template <int... N> void run(List<N...>) { (t<N><<<1, N>>>(), ...); } int main() { run(List<32, 64>()); }',
+      't<32> <<<(1,1,1),(32,1,1),0>>>()',
+      't<64> <<<(1,1,1),(64,1,1),0>>>()',
+    );
+  });
+  it('are reached through functors', () => {
+    const functor =
+      'template <typename T> __global__ void t(T* a) {}\ntemplate <int B> struct Go { template <typename T> void operator()(T* a) { t<T><<<1, B>>>(a); } };';
+    check(`${functor} void f(float* a) { Go<64> go; go(a); }`, 't<float> <<<(1,1,1),(64,1,1),0>>>(a)');
+    check(
+      `${functor} template <class F> void run(void* a, int type) { if (type == 0) F()((float*)a); else F()((int*)a); } void f(void* a, int type) { run<Go<32>>(a, type); }`,
+      't<float> <<<(1,1,1),(32,1,1),0>>>(a)',
+      't<int> <<<(1,1,1),(32,1,1),0>>>(a)',
+    );
+  });
   it('give constants through traits', () => {
     check(
       'template <typename T> struct Cfg { static const int B = 64; }; template <> struct Cfg<double> { static const int B = 32; }; template <typename T> void run() { k<<<1, Cfg<T>::B>>>(); } int main() { run<float>(); run<double>(); }',
