@@ -271,8 +271,7 @@ function bindArgument(state: HostState, argument: TemplateArgument, scope: Scope
     if (pack) return pack;
     const pattern = argument.type ?? argument.expression;
     const scopes = argument.pack && pattern && state.tokens ? expandPack(state, pattern, scope) : [];
-    if (scopes.length > 0)
-      return scopes.flatMap((inner) => bindArgument(state, { ...argument, pack: false }, inner));
+    if (scopes.length > 0) return scopes.flatMap((inner) => bindArgument(state, { ...argument, pack: false }, inner));
   }
   const isKnownType = asType && asType.kind !== 'opaque' && asType.kind !== 'auto';
   if (!argument.expression || isKnownType) return [{ kind: 'type', type: asType ?? autoType }];

@@ -1,5 +1,5 @@
 import type { AccessSite, MemorySpace, Register } from '../program/program';
-import { type Context, placeOf, textOf } from './context';
+import { type Context, inUserText, placeOf, textOf } from './context';
 import type { MemoryPlace } from './values';
 
 export type SiteExtra = Pick<AccessSite, 'atomic' | 'resultUsed'>;
@@ -22,7 +22,7 @@ export function accessSite(
   if (known !== undefined) return known;
   const site: AccessSite = {
     place: placeOf(ctx, place.node),
-    expression: textOf(ctx.unit.tokens, place.node),
+    expression: textOf(ctx.unit.tokens, inUserText(ctx, place.node)),
     operation,
     space: space as MemorySpace | 'generic',
     object,

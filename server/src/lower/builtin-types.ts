@@ -1,9 +1,11 @@
 /** Library class templates that kernels use and whose headers we do not read. */
 import type { QualifiedName } from '../parse/ast';
 import type { Context } from './context';
+import { lookupIn } from './lookup';
+import { instantiateRecord } from './records';
 import { evaluateArguments } from './resolve-type';
 import type { Scope } from './scope';
-import { type RecordInfo, type Type, types } from './types';
+import { type RecordInfo, type TemplateValue, type Type, types } from './types';
 
 /** Cooperative groups: a group is its size and how it divides the block; the value is empty, the type says all. */
 export interface GroupInfo extends RecordInfo {
@@ -41,6 +43,15 @@ const traits: Partial<Record<string, (t: Type) => Type>> = {
   add_const_t: (t) => ({ ...t, isConst: true }),
 };
 
+function integerSequence(ctx: Context, args: readonly TemplateValue[]): Type | undefined {
+  const standard = ctx.unit.scope.parent?.own('std');
+  const entity =
+    standard?.kind === 'namespace' ? lookupIn(ctx, standard.scope, 'integer_sequence', new Set()) : undefined;
+  return entity?.kind === 'record'
+    ? instantiateRecord(ctx, entity.declarations[0], entity.scope, args, entity.declarations)
+    : undefined;
+}
+
 /** A type by its library name, undefined when it is none of these. */
 export function builtinTemplateType(ctx: Context, name: QualifiedName, scope: Scope): Type | undefined {
   const last = name.parts[name.parts.length - 1];
@@ -60,6 +71,18 @@ export function builtinTemplateType(ctx: Context, name: QualifiedName, scope: Sc
       const [condition, a, b] = args();
       const chosen = condition?.kind === 'number' ? (condition.value ? a : b) : undefined;
       return chosen?.kind === 'type' ? chosen.type : undefined;
+    }
+    case 'make_index_sequence':
+    case 'make_integer_sequence': {
+      const given = args();
+      const count = given[given.length - 1];
+      if (count?.kind !== 'number' || count.value > 256) return undefined;
+      const element: TemplateValue = given.length > 1 ? given[0] : { kind: 'type', type: types.ulong };
+      const numbers = Array.from(
+        { length: count.value },
+        (_, i): TemplateValue => ({ kind: 'number', value: i, type: types.ulong }),
+      );
+      return integerSequence(ctx, [element, ...numbers]);
     }
     default: {
       const trait = traits[last.name];

@@ -7,34 +7,19 @@ import { type Context, type Frame, forgetSince, placeOf, skip } from './context'
 import { convertValue } from './conversions';
 import { expression } from './expressions';
 import { KnownValues } from './known-values';
+import { isLibraryScope } from './library/library';
 import { lookupIn, lookupName } from './lookup';
+import { type ChosenFunction, chooseOverload } from './overloads';
 import { readStorage, rvalue, writeStorage } from './places';
 import { findMethods, recordOf } from './records';
-import { evaluateArguments, resolveNamedType, resolveType } from './resolve-type';
+import { resolveNamedType, resolveType } from './resolve-type';
 import { Scope } from './scope';
 import { statement } from './statements';
-import { bindTemplateParameters, deduceArguments } from './templates';
-import {
-  isFloat,
-  isSigned,
-  parameterType,
-  scalarOf,
-  type TemplateValue,
-  type Type,
-  typeKey,
-  types,
-  unqualified,
-  withoutReference,
-} from './types';
+import { bindTemplateParameters } from './templates';
+import { parameterType, type Type, types, unqualified, withoutReference } from './types';
+import { unknownCall } from './unknown-calls';
 import { unknownValue, type Value } from './values';
 import { allocateStorage, bindParameter } from './variables';
-
-export interface ChosenFunction {
-  readonly declaration: ast.FunctionDeclaration;
-  /** Where the function is declared: its names are looked up from here. */
-  readonly scope: Scope;
-  readonly templateArguments: readonly TemplateValue[];
-}
 
 /** Lowers a call. `callee` and `args` may be given when they are known already (operators). */
 export function callExpression(ctx: Context, node: ast.CallExpression, callee?: Value, args?: readonly Value[]): Value {
@@ -74,8 +59,10 @@ export function callValue(ctx: Context, callee: Value, args: readonly Value[], n
       return callFunctions(ctx, callee, args, node);
     case 'lambda':
       return callLambda(ctx, callee, args, node);
-    case 'builtin':
-      return callBuiltin(ctx, callee, args, node);
+    case 'builtin': {
+      const associated = callee.self ? undefined : functionsOfArguments(callee, args);
+      return associated ? callFunctions(ctx, associated, args, node) : callBuiltin(ctx, callee, args, node);
+    }
     case 'place': {
       if (recordOf(callee.type)) return callObject(ctx, callee, args, node);
       const value = rvalue(ctx, callee, node);
@@ -92,6 +79,23 @@ export function callValue(ctx: Context, callee: Value, args: readonly Value[], n
     default:
       return unknownCall(ctx, node, args, 'call of a value that is no function');
   }
+}
+
+/** Functions of that name in the namespaces of the arguments' types. */
+function functionsOfArguments(
+  callee: Value & { kind: 'builtin' },
+  args: readonly Value[],
+): (Value & { kind: 'functions' }) | undefined {
+  for (const { type } of args) {
+    const plain = withoutReference(type);
+    const record = recordOf(plain.kind === 'pointer' ? plain.to : plain);
+    for (let scope = record?.scope?.parent; scope; scope = scope.parent) {
+      const found = scope.recordType ? undefined : scope.own(callee.name);
+      if (found?.kind === 'functions' && found.declarations.some((d) => d.body))
+        return { kind: 'functions', type: callee.type, declarations: found.declarations, scope: found.scope };
+    }
+  }
+  return undefined;
 }
 
 function callObject(ctx: Context, callee: Value, args: readonly Value[], node: ast.CallExpression): Value {
@@ -148,104 +152,6 @@ function callFunctions(
   return callFunction(ctx, chosen, args, chosen.declaration.specifiers.isStatic ? undefined : callee.self, node);
 }
 
-// ---- overloads ----
-
-/** The best function with a body for the arguments. */
-export function chooseOverload(
-  ctx: Context,
-  candidates: readonly ast.FunctionDeclaration[],
-  scope: Scope,
-  args: readonly Value[],
-  explicit: readonly TemplateValue[] | undefined,
-): ChosenFunction | undefined {
-  let best: { chosen: ChosenFunction; cost: number } | undefined;
-  for (const declaration of candidates) {
-    if (!declaration.body || !acceptsCount(declaration, args.length)) continue;
-    const specialised = declaration.name.parts.at(-1)?.templateArguments;
-    if (explicit?.length && !declaration.templateParameters && !specialised) continue;
-    const rated = rate(ctx, declaration, scope, args, explicit ?? []);
-    if (rated && (!best || rated.cost < best.cost)) best = rated;
-  }
-  return best?.chosen;
-}
-
-function acceptsCount(declaration: ast.FunctionDeclaration, count: number): boolean {
-  const parameters = declaration.parameters;
-  const required = parameters.filter((p) => !p.default && !p.pack).length;
-  const open = declaration.isVariadic || parameters.some((p) => p.pack);
-  return count >= required && (open || count <= parameters.length);
-}
-
-function rate(
-  ctx: Context,
-  declaration: ast.FunctionDeclaration,
-  scope: Scope,
-  args: readonly Value[],
-  explicit: readonly TemplateValue[],
-): { chosen: ChosenFunction; cost: number } | undefined {
-  const argumentTypes = args.map((a) => a.type);
-  let bound = scope;
-  let templateArguments: TemplateValue[] = [];
-  let cost = declaration.specifiers.isHost && !declaration.specifiers.isDevice ? 50 : 0;
-  const specialised = declaration.name.parts.at(-1)?.templateArguments;
-  if (specialised) {
-    const wanted = evaluateArguments(ctx, specialised, scope);
-    if (explicit.some((e, i) => !sameArgument(e, wanted[i]))) return undefined;
-    cost -= 1;
-  } else if (declaration.templateParameters) {
-    templateArguments = deduceArguments(ctx, declaration, explicit, argumentTypes, scope);
-    bound = new Scope(scope, 'overload');
-    bindTemplateParameters(ctx, bound, declaration.templateParameters, templateArguments);
-    if (templateArguments.some((t) => t.kind === 'unknown')) cost += 200;
-    cost += 2;
-  }
-  for (const [i, parameter] of declaration.parameters.entries()) {
-    if (parameter.pack || !argumentTypes[i]) continue;
-    const step = conversionCost(argumentTypes[i], parameterType(resolveType(ctx, parameter.type, bound)));
-    if (step === undefined) return undefined;
-    cost += step;
-  }
-  return { chosen: { declaration, scope, templateArguments }, cost };
-}
-
-function sameArgument(a: TemplateValue, b: TemplateValue | undefined): boolean {
-  if (!b || a.kind !== b.kind) return false;
-  if (a.kind === 'type' && b.kind === 'type') return typeKey(a.type) === typeKey(b.type);
-  if (a.kind === 'number' && b.kind === 'number') return a.value === b.value;
-  return true;
-}
-
-/** 0 exact, small for promotions, larger for conversions, undefined when impossible. Unknown types fit anything, badly. */
-function conversionCost(from: Type, to: Type): number | undefined {
-  const a = unqualified(withoutReference(from));
-  const b = unqualified(withoutReference(to));
-  if (a.kind === 'unknown' || b.kind === 'unknown') return 30;
-  const constPenalty =
-    to.kind === 'reference' && Boolean(to.to.isConst) !== Boolean(withoutReference(from).isConst) ? 0.5 : 0;
-  if (typeKey(a) === typeKey(b)) return constPenalty;
-  const sa = scalarOf(a);
-  const sb = scalarOf(b);
-  if (a.kind === 'array' && b.kind === 'pointer')
-    return typeKey(a.of) === typeKey(b.to) ? 0.5 : b.to.kind === 'void' ? 5 : undefined;
-  if (a.kind === 'pointer' && b.kind === 'pointer') return pointerCost(a, b);
-  if (a.kind === 'pointer' || b.kind === 'pointer') return undefined;
-  if (sa && sb) {
-    if (isFloat(sa) === isFloat(sb)) return isSigned(sa) === isSigned(sb) ? 2 : 3;
-    return 6;
-  }
-  if (b.kind === 'record' && (sa || a.kind === 'record')) return b.record.methods.size > 0 ? 20 : undefined;
-  if (a.kind === 'record' && sb) return 25;
-  return a.kind === b.kind ? 10 : undefined;
-}
-
-function pointerCost(a: Type & { kind: 'pointer' }, b: Type & { kind: 'pointer' }): number | undefined {
-  if (b.to.kind === 'void') return 5;
-  if (a.to.isConst && !b.to.isConst) return undefined;
-  if (a.to.kind === 'unknown' || b.to.kind === 'unknown') return 30;
-  if (a.to.kind === 'record' && b.to.kind === 'record') return typeKey(a.to) === typeKey(b.to) ? 0.5 : 8;
-  return typeKey(a.to) === typeKey(b.to) ? 0.5 : undefined;
-}
-
 // ---- inlining ----
 
 /** Inlines a function. */
@@ -270,7 +176,7 @@ export function callFunction(
   if (declaration.templateParameters)
     bindTemplateParameters(ctx, scope, declaration.templateParameters, chosen.templateArguments);
   scope.thisValue = self;
-  return withCall(ctx, declaration, node, () => {
+  return withCall(ctx, declaration, node, isLibraryScope(chosen.scope, ctx.unit.scope), () => {
     bindParameters(ctx, scope, declaration, args, node);
     const result = resolveType(ctx, declaration.result, scope);
     return atCall(inlineBody(ctx, body, new Scope(scope, 'body'), result, declaration), node);
@@ -294,12 +200,18 @@ function withCall(
   ctx: Context,
   declaration: ast.FunctionDeclaration | undefined,
   node: ast.Node,
+  inLibrary: boolean,
   run: () => Value,
 ): Value {
-  const saved = { call: ctx.call, callPath: ctx.callPath, scope: ctx.scope, frame: ctx.frame };
+  const { call, libraryCall, callPath, frame } = ctx;
+  const saved = { call, libraryCall, callPath, scope: ctx.scope, frame };
   const running = declaration ? (ctx.active.get(declaration) ?? 0) : 0;
   if (declaration) ctx.active.set(declaration, running + 1);
-  ctx.call = placeOf(ctx, node);
+  if (inLibrary) ctx.libraryCall ??= node;
+  else {
+    ctx.call = placeOf(ctx, node);
+    ctx.libraryCall = undefined;
+  }
   ctx.callPath = `${ctx.callPath}/${node.first}`;
   ctx.callDepth++;
   const first = ctx.builder.registers.length;
@@ -321,7 +233,8 @@ function bindParameters(
 ): void {
   for (const [i, parameter] of declaration.parameters.entries()) {
     if (parameter.pack) {
-      const elements = args.slice(i).map((a) => rvalue(ctx, a, node));
+      const isReference = parameter.type.kind === 'reference';
+      const elements = args.slice(i).map((a) => (isReference ? a : rvalue(ctx, a, node)));
       if (parameter.name)
         scope.define(parameter.name, { kind: 'value', value: { kind: 'pack', type: types.void, elements } });
       break;
@@ -440,7 +353,7 @@ function callLambda(ctx: Context, callee: Value & { kind: 'lambda' }, args: read
     return unknownValue({ kind: 'unknown', reason: 'lambda' }, 'lambda nested too deeply to follow');
   const { lambda } = callee;
   const scope = new Scope(callee.scope, 'lambda');
-  return withCall(ctx, undefined, node, () => {
+  return withCall(ctx, undefined, node, false, () => {
     ctx.scope = callee.scope;
     for (const capture of lambda.captures) {
       if (capture.initializer)
@@ -465,35 +378,4 @@ function callLambda(ctx: Context, callee: Value & { kind: 'lambda' }, args: read
     const result: Type = lambda.result ? resolveType(ctx, lambda.result, scope) : { kind: 'unknown', reason: 'auto' };
     return atCall(inlineBody(ctx, lambda.body, new Scope(scope, 'body'), result, undefined), node);
   });
-}
-
-/** A call that cannot be followed: its result is unknown, and so is what it may write. */
-export function unknownCall(ctx: Context, node: ast.CallExpression, args: readonly Value[], reason: string): Value {
-  skip(ctx, node, reason);
-  const values = args.filter(
-    (a) => a.kind === 'scalar' || a.kind === 'aggregate' || (a.kind === 'place' && scalarOf(withoutReference(a.type))),
-  );
-  useValues(
-    ctx,
-    values.map((a) => rvalue(ctx, a, node)),
-  );
-  invalidate(ctx, args, reason);
-  return unknownValue({ kind: 'unknown', reason }, reason);
-}
-
-/** Keeps what the values were made from: something uses them, though its result is not known. */
-export function useValues(ctx: Context, values: readonly Value[]): void {
-  const registers = (value: Value): number[] =>
-    value.kind === 'scalar' ? [value.register] : value.kind === 'aggregate' ? value.elements.flatMap(registers) : [];
-  const reads = values.flatMap(registers).filter((r) => ctx.builder.constantValue(r) === undefined);
-  if (reads.length > 0) ctx.builder.emit({ op: 'work', unit: 'other', count: 1, reads });
-}
-
-/** Arguments that a function we do not know may change. */
-export function invalidate(ctx: Context, args: readonly Value[], reason: string): void {
-  for (const argument of args) {
-    if (argument.kind === 'placePointer')
-      for (const s of argument.target.elements)
-        writeStorage(ctx, s, unknownValue(s.type, reason), { first: 0, last: 0 });
-  }
 }

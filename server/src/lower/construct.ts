@@ -1,14 +1,18 @@
 /** Objects made from arguments or lists: zero values, aggregates, constructors. */
 import type { InitListExpression, Node } from '../parse/ast';
-import { callFunction, chooseOverload } from './calls';
+import { callFunction } from './calls';
 import type { Context } from './context';
 import { convertValue } from './conversions';
 import { expression } from './expressions';
+import { chooseOverload } from './overloads';
 import { readStorage, rvalue, writeStorage } from './places';
 import { recordOf } from './records';
 import { scalarOf, type Type, unqualified } from './types';
 import { unknownValue, type Value } from './values';
 import { allocateStorage } from './variables';
+
+/** Elements of one array that are followed. */
+const MAX_ELEMENTS = 4096;
 
 /** `T(args)`; `uninitialised` for a declaration without initialiser: its numbers are then not known. */
 export function construct(ctx: Context, type: Type, args: readonly Value[], node: Node, uninitialised: boolean): Value {
@@ -92,45 +96,75 @@ function defaultMembers(ctx: Context, type: Type & { kind: 'record' }, node: Nod
   return { kind: 'aggregate', type, elements };
 }
 
+/** Elements of an initialiser list that are still to be used. */
+interface ListCursor {
+  readonly list: InitListExpression;
+  next: number;
+  /** The next element's value, when it was looked at to see whether it is a whole record. */
+  seen?: Value;
+}
+
 /** `T x = {…}` */
 export function initialiseFromList(ctx: Context, type: Type, list: InitListExpression): Value {
   const plain = unqualified(type);
-  const element = (i: number, of: Type): Value => {
-    const node = list.elements[i]?.value;
-    if (!node) return construct(ctx, of, [], list, false);
-    if (node.kind === 'initList') return initialiseFromList(ctx, of, node);
-    return convertValue(ctx, rvalue(ctx, expression(ctx, node), node), of, node);
-  };
-  if (plain.kind === 'array') {
-    const count = plain.count ?? list.elements.length;
-    return {
-      kind: 'aggregate',
-      type: { ...plain, count },
-      elements: Array.from({ length: Math.min(count, 4096) }, (_, i) => element(i, plain.of)),
-    };
-  }
-  if (plain.kind === 'record') {
-    const constructors = plain.record.methods.get(plain.record.declaration?.name?.parts.at(-1)?.name ?? '');
-    if (constructors?.some((c) => c.body))
-      return construct(
-        ctx,
-        plain,
-        list.elements.map((e) => expression(ctx, e.value)),
-        list,
-        false,
-      );
-    const positions = new Map(list.elements.map((e, i) => [e.designator ?? plain.record.fields[i]?.name, i]));
-    const elements = plain.record.fields.map((f) => {
-      const at = positions.get(f.name);
-      return at === undefined
-        ? list.elements.length === 0 || plain.record.name !== 'dim3'
-          ? construct(ctx, f.type, [], list, false)
-          : dimDefault(ctx, 'dim3', f.type, list)
-        : element(at, f.type);
-    });
-    return { kind: 'aggregate', type: plain, elements };
-  }
-  if (scalarOf(plain)) return element(0, plain);
+  if (plain.kind === 'array') return fillArray(ctx, plain, { list, next: 0 }, plain.count ?? list.elements.length);
+  if (plain.kind === 'record') return recordFromList(ctx, plain, list);
+  if (scalarOf(plain)) return fill(ctx, plain, { list, next: 0 });
   if (list.elements.length === 1) return expression(ctx, list.elements[0].value);
   return unknownValue(plain, 'initialiser list of a type that is not known');
+}
+
+function recordFromList(ctx: Context, type: Type & { kind: 'record' }, list: InitListExpression): Value {
+  const { record } = type;
+  const constructors = record.methods.get(record.declaration?.name?.parts.at(-1)?.name ?? '');
+  if (constructors?.some((c) => c.body)) {
+    const args = list.elements.map((e) => expression(ctx, e.value));
+    return construct(ctx, type, args, list, false);
+  }
+  const designated = list.elements.some((e) => e.designator !== undefined);
+  if (!designated) return fillRecord(ctx, type, { list, next: 0 });
+  const positions = new Map(list.elements.map((e, i) => [e.designator ?? record.fields[i]?.name, i]));
+  const elements = record.fields.map((f) => {
+    const at = positions.get(f.name);
+    return at === undefined ? construct(ctx, f.type, [], list, false) : fill(ctx, f.type, { list, next: at });
+  });
+  return { kind: 'aggregate', type, elements };
+}
+
+/** One object from the list: from a list of its own, one value, or (inner braces left out) as many values as it has parts. */
+function fill(ctx: Context, type: Type, cursor: ListCursor): Value {
+  const { list } = cursor;
+  const node = list.elements[cursor.next]?.value;
+  if (!node) return construct(ctx, type, [], list, false);
+  if (node.kind === 'initList') {
+    cursor.next++;
+    return initialiseFromList(ctx, type, node);
+  }
+  const plain = unqualified(type);
+  if (plain.kind === 'array' && node.kind !== 'string')
+    return fillArray(ctx, plain, cursor, plain.count ?? list.elements.length - cursor.next);
+  const value = cursor.seen ?? rvalue(ctx, expression(ctx, node), node);
+  cursor.seen = undefined;
+  if (plain.kind === 'record' && value.kind === 'scalar' && plain.record.methods.size === 0) {
+    cursor.seen = value;
+    return fillRecord(ctx, plain, cursor);
+  }
+  cursor.next++;
+  return convertValue(ctx, value, type, node);
+}
+
+function fillArray(ctx: Context, type: Type & { kind: 'array' }, cursor: ListCursor, count: number): Value {
+  const elements = Array.from({ length: Math.min(count, MAX_ELEMENTS) }, () => fill(ctx, type.of, cursor));
+  return { kind: 'aggregate', type: { ...type, count }, elements };
+}
+
+function fillRecord(ctx: Context, type: Type & { kind: 'record' }, cursor: ListCursor): Value {
+  const { list } = cursor;
+  const elements = type.record.fields.map((f) => {
+    const isMissing = cursor.next >= list.elements.length;
+    return isMissing && list.elements.length > 0 && type.record.name === 'dim3'
+      ? dimDefault(ctx, 'dim3', f.type, list)
+      : fill(ctx, f.type, cursor);
+  });
+  return { kind: 'aggregate', type, elements };
 }

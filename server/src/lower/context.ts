@@ -62,6 +62,8 @@ export interface Context {
   scope: Scope;
   known: KnownValues;
   call: SourcePlace | undefined;
+  /** The call in the user's text by which a library function is being inlined: what happens there happens at this place. */
+  libraryCall: Node | undefined;
   callPath: string;
   callDepth: number;
   templateDepth: number;
@@ -109,6 +111,7 @@ export function createContext(
     scope: unit.scope,
     known: new KnownValues(),
     call: undefined,
+    libraryCall: undefined,
     callPath: '',
     callDepth: 0,
     templateDepth: 0,
@@ -129,8 +132,12 @@ export function createContext(
 }
 
 export function placeOf(ctx: Context, node: Node): SourcePlace {
-  return { first: node.first, last: node.last, call: ctx.call };
+  const { first, last } = inUserText(ctx, node);
+  return { first, last, call: ctx.call };
 }
+
+/** The node itself, or the call of the library whose text it is in. */
+export const inUserText = (ctx: Context, node: Node): Node => ctx.libraryCall ?? node;
 
 /** Counts one step of work; false when the kernel's budget is spent: nothing more is lowered then. */
 export function step(ctx: Context): boolean {
@@ -146,7 +153,7 @@ export function forgetSince(ctx: Context, first: Register): void {
 
 /** Notes a construct that was not understood; what depends on it becomes unknown, nothing else. */
 export function skip(ctx: Context, node: Node, reason: string): void {
-  const key = `${node.first}:${reason}`;
+  const key = `${inUserText(ctx, node).first}:${reason}`;
   if (ctx.notes.has(key) || !ctx.builder.reachable) return;
   ctx.notes.add(key);
   ctx.builder.skipped.push({ place: placeOf(ctx, node), reason });

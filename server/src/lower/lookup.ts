@@ -74,8 +74,13 @@ function namespaceOf(ctx: Context, scope: Scope, name: QualifiedName): Scope | u
 
 /** Finds `a::b<T>::c`; template arguments of the last part are left to the caller. */
 export function lookupQualified(ctx: Context, from: Scope, name: QualifiedName): Entity | undefined {
-  const start = name.global ? ctx.unit.scope : from;
   if (name.parts.length === 1 && !name.global) return lookupName(ctx, from, name.parts[0].name);
+  const found = findQualified(ctx, name.global ? ctx.unit.scope : from, name, from);
+  // the user's files may open a library's namespace too
+  return found ?? (ctx.unit.scope.parent && findQualified(ctx, ctx.unit.scope.parent, name, from));
+}
+
+function findQualified(ctx: Context, start: Scope, name: QualifiedName, from: Scope): Entity | undefined {
   let scope: Scope | undefined = start;
   for (const [i, part] of name.parts.slice(0, -1).entries()) {
     scope = scope && enter(ctx, scope, part, from, i === 0 && !name.global);

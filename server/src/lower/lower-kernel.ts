@@ -4,6 +4,7 @@ import type { TokenStream } from '../preprocess/token';
 import type { Program } from '../program/program';
 import { inlineBody } from './calls';
 import { type Context, createContext, defaultBudget, type LoweringBudget, placeOf, type UnitContext } from './context';
+import { libraryScope } from './library/library';
 import { expandTypes } from './packs';
 import { parameterObject } from './parameters';
 import { resolveType } from './resolve-type';
@@ -14,7 +15,7 @@ import type { Value } from './values';
 
 /** Names of a unit, shared by the lowering of all its kernels. */
 export function createUnitContext(unit: TranslationUnit, tokens: TokenStream): UnitContext {
-  const scope = new Scope(undefined, '');
+  const scope = new Scope(libraryScope(tokens), '');
   declareAll(scope, unit.declarations);
   return { tokens, scope };
 }
@@ -65,7 +66,8 @@ function lowerOnce(
   if (declaration.templateParameters)
     bindTemplateParameters(ctx, scope, declaration.templateParameters, kernel.templateArguments);
   declaration.parameters.forEach((parameter, index) => {
-    if (parameter.name) scope.define(parameter.name, { kind: 'value', value: parameterValue(ctx, parameter, index, scope) });
+    if (parameter.name)
+      scope.define(parameter.name, { kind: 'value', value: parameterValue(ctx, parameter, index, scope) });
   });
   if (declaration.body) inlineBody(ctx, declaration.body, new Scope(scope, 'body'), { kind: 'void' }, declaration);
   ctx.builder.exit();

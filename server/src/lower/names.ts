@@ -10,7 +10,7 @@ import { memberOf } from './members';
 import { addressOf } from './places';
 import { evaluateArguments, resolveNamedType } from './resolve-type';
 import type { Entity, Scope } from './scope';
-import { type Type, typeKey, types } from './types';
+import { isFloat, isSigned, type Type, typeKey, types } from './types';
 import { unknownValue, type Value } from './values';
 
 export function nameExpression(ctx: Context, node: ast.NameExpression): Value {
@@ -138,15 +138,34 @@ export function thisExpression(ctx: Context): Value {
   return unknownValue({ kind: 'pointer', to: types.void }, 'this outside a method');
 }
 
+/** Type traits of one argument. */
+const traits: Readonly<Record<string, (type: Type) => boolean>> = {
+  is_integral: (t) => t.kind === 'scalar' && !isFloat(t.scalar),
+  is_floating_point: (t) => t.kind === 'scalar' && (t.scalar === 'f32' || t.scalar === 'f64'),
+  is_arithmetic: (t) => t.kind === 'scalar' && t.scalar !== 'f16' && t.scalar !== 'bf16',
+  is_signed: (t) => t.kind === 'scalar' && (isSigned(t.scalar) || t.scalar === 'f32' || t.scalar === 'f64'),
+  is_unsigned: (t) => t.kind === 'scalar' && !isSigned(t.scalar) && !isFloat(t.scalar),
+  is_void: (t) => t.kind === 'void',
+  is_enum: (t) => t.kind === 'enum',
+  is_const: (t) => Boolean(t.isConst),
+};
+
 /** `std::is_same_v<A, B>` and the like. */
 function traitValue(ctx: Context, name: ast.QualifiedName): Value | undefined {
   const direct = name.parts[name.parts.length - 1];
   const part = direct.name === 'value' ? name.parts[name.parts.length - 2] : direct;
   const trait = part?.name.replace(/_v$/, '');
-  if (trait !== 'is_same' || !part.templateArguments) return undefined;
+  if (!part?.templateArguments || trait === undefined) return undefined;
+  const holds = (value: boolean): Value => number(ctx, types.bool, value ? 1 : 0);
+  if (Object.hasOwn(traits, trait)) {
+    const [argument] = evaluateArguments(ctx, part.templateArguments, ctx.scope);
+    return argument?.kind === 'type' && argument.type.kind !== 'unknown'
+      ? holds(traits[trait](argument.type))
+      : undefined;
+  }
+  if (trait !== 'is_same') return undefined;
   const [a, b] = evaluateArguments(ctx, part.templateArguments, ctx.scope);
   if (a?.kind !== 'type' || b?.kind !== 'type' || a.type.kind === 'unknown' || b.type.kind === 'unknown')
     return undefined;
-  const same = typeKey(a.type) === typeKey(b.type) && Boolean(a.type.isConst) === Boolean(b.type.isConst);
-  return number(ctx, types.bool, same ? 1 : 0);
+  return holds(typeKey(a.type) === typeKey(b.type) && Boolean(a.type.isConst) === Boolean(b.type.isConst));
 }

@@ -4,7 +4,7 @@ import type * as ast from '../parse/ast';
 import { TokenFlag } from '../preprocess/token';
 import type { BinaryOp, CompareOp, ScalarType } from '../program/program';
 import { vectorOperator } from './builtins/vectors';
-import { callExpression, useValues } from './calls';
+import { callExpression } from './calls';
 import { type Context, demandMemory, placeOf, skip } from './context';
 import { convertRegister, convertValue, toPredicate } from './conversions';
 import { expression, number } from './expressions';
@@ -14,6 +14,7 @@ import { addressOf, assign, reasonOf, rvalue, writeRegister } from './places';
 import { dereference, elementAt } from './pointers';
 import { findMethods, recordOf } from './records';
 import { arithmeticType, isFloat, promote, scalarOf, sizeOf, type Type, types, withoutReference } from './types';
+import { useValues } from './unknown-calls';
 import { type RegisterTarget, unknownValue, type Value } from './values';
 
 const arithmetic: Record<string, BinaryOp> = {

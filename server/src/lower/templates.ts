@@ -2,10 +2,10 @@
 import type { FunctionDeclaration, TemplateArgument, TemplateParameter, TypeNode } from '../parse/ast';
 import { constantOf } from './constants';
 import type { Context } from './context';
-import { lookupName } from './lookup';
+import { lookupQualified } from './lookup';
 import { argumentKey } from './records';
 import { evaluateArguments, inScope, resolveType } from './resolve-type';
-import type { Scope } from './scope';
+import type { Entity, Scope } from './scope';
 import { type TemplateValue, type Type, typeKey, types, unqualified, withoutReference } from './types';
 
 /** Defines the parameters in `scope` from the given arguments and the defaults; returns the complete list. */
@@ -153,9 +153,25 @@ function deduceNamed(
     return;
   }
   if (!part.templateArguments || type.kind !== 'record' || !type.record.templateArguments) return;
-  const entity = lookupName(ctx, scope, part.name);
+  const entity = lookupQualified(ctx, scope, node.name);
   if (entity?.kind === 'record' && type.record.template && !entity.declarations.includes(type.record.template)) return;
-  deduceList(ctx, part.templateArguments, type.record.templateArguments, state, scope);
+  const actual = entity?.kind === 'alias' ? throughAlias(ctx, entity, type) : type.record.templateArguments;
+  if (actual) deduceList(ctx, part.templateArguments, actual, state, scope);
+}
+
+/** What an alias template was given so that it means the type: `index_sequence<I...>` of `integer_sequence<size_t, 0, 1>`. */
+function throughAlias(ctx: Context, alias: Entity & { kind: 'alias' }, type: Type): TemplateValue[] | undefined {
+  const parameters = alias.declaration.templateParameters;
+  if (!parameters || ctx.templateDepth > ctx.budget.templateDepth) return undefined;
+  const inner: Deduction = { names: new Set(parameters.flatMap((p) => (p.name ? [p.name] : []))), found: new Map() };
+  ctx.templateDepth++;
+  deduce(ctx, alias.declaration.type, type, inner, alias.scope);
+  ctx.templateDepth--;
+  return parameters.flatMap((p) => {
+    const value = inner.found.get(p.name ?? '');
+    if (!value) return [{ kind: 'unknown', reason: `template parameter ${p.name} cannot be deduced` }];
+    return value.kind === 'pack' ? value.elements : [value];
+  });
 }
 
 function deduceList(

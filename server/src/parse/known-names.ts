@@ -36,6 +36,8 @@ const templates = new Set(
     'unordered_map unordered_set list deque queue stack priority_queue bitset hash less greater plus minus multiplies ' +
     'equal_to make_signed make_unsigned underlying_type common_type is_base_of is_convertible is_pointer is_void ' +
     'thread_block_tile fragment barrier pipeline_shared_state device_vector host_vector device_ptr counting_iterator ' +
+    'BlockReduce BlockScan BlockLoad BlockStore BlockRadixSort BlockExchange BlockDiscontinuity WarpReduce WarpScan KeyValuePair ' +
+    'pipeline atomic_ref aligned_size_t make_index_sequence integer_sequence ' +
     'texture surface chrono uniform_int_distribution uniform_real_distribution normal_distribution'
   ).split(' '),
 );

@@ -1,12 +1,12 @@
 /** Functions of CUDA and the standard library whose headers are not read: found by name in tables. */
 import type * as ast from '../../parse/ast';
-import { unknownCall, useValues } from '../calls';
 import type { Context } from '../context';
 import { convertValue } from '../conversions';
 import { store } from '../operators';
 import { rvalue } from '../places';
 import type { Type } from '../types';
 import { scalarOf, types, withoutReference } from '../types';
+import { unknownCall, useValues } from '../unknown-calls';
 import { unknownValue, type Value } from '../values';
 import { asyncFunctions } from './async-copy';
 import { atomicFunctions } from './atomics';
@@ -14,6 +14,7 @@ import { conversionFunctions } from './conversion-functions';
 import { fragmentFunctions } from './fragments';
 import { groupFunctions, groupMethod } from './groups';
 import { laneFunctions } from './lanes';
+import { libraryFunctions } from './library-functions';
 import { mathFunction } from './math';
 import { memoryFunctions } from './memory-functions';
 import { opaqueFunction } from './opaque';
@@ -66,8 +67,6 @@ const ignored: readonly string[] = [
   'cudaGridDependencySynchronize',
   'launch_dependent_grids',
   'wait_on_dependent_grids',
-  'fill_fragment',
-  'mma_sync',
 ];
 
 const barrier =
@@ -121,7 +120,6 @@ const functions: ReadonlyMap<string, BuiltinFunction> = new Map<string, BuiltinF
   ['clock', notKnown(types.uint, 'clock')],
   ['clock64', notKnown(types.longlong, 'clock')],
   ['rand', notKnown(types.uint, 'random number')],
-  ['curand', notKnown(types.uint, 'random number')],
   ...Object.entries(memoryFunctions),
   ...Object.entries(atomicFunctions),
   ...Object.entries(laneFunctions),
@@ -129,6 +127,7 @@ const functions: ReadonlyMap<string, BuiltinFunction> = new Map<string, BuiltinF
   ...Object.entries(groupFunctions),
   ...Object.entries(asyncFunctions),
   ...Object.entries(fragmentFunctions),
+  ...Object.entries(libraryFunctions),
 ]);
 
 /** Calls a function that the files read do not define. */

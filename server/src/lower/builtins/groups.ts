@@ -1,12 +1,12 @@
 /** Cooperative groups: thread blocks, tiles and the grid. */
 
 import { type GroupInfo, groupOf, groupType } from '../builtin-types';
-import { useValues } from '../calls';
 import type { Context } from '../context';
 import { number } from '../expressions';
 import { memberOf } from '../members';
 import { scalarBinary } from '../operators';
 import { types } from '../types';
+import { useValues } from '../unknown-calls';
 import { unknownValue, type Value } from '../values';
 import type { BuiltinCall, BuiltinFunction } from './functions';
 import { shuffle, vote } from './lanes';

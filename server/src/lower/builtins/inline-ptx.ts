@@ -2,13 +2,13 @@
 import type { AsmStatement } from '../../parse/ast';
 import type { ScalarType } from '../../program/program';
 import { accessSite } from '../access-sites';
-import { useValues } from '../calls';
 import { type Context, skip } from '../context';
 import { expression } from '../expressions';
 import { store } from '../operators';
 import { rvalue } from '../places';
 import { sharedPointer, toSharedOffset } from '../shared-window';
 import { type Type, types } from '../types';
+import { useValues } from '../unknown-calls';
 import { type MemoryPlace, unknownValue, type Value } from '../values';
 import { emitAsyncCopy } from './async-copy';
 

@@ -23,12 +23,6 @@ const plain: Readonly<Record<string, Type | 'argument'>> = {
   llround: types.longlong,
   lroundf: types.long,
   lrintf: types.long,
-  curand_uniform: types.float,
-  curand_uniform_double: types.double,
-  curand_normal: types.float,
-  curand_normal_double: types.double,
-  curand_log_normal: types.float,
-  curand_poisson: types.uint,
   h2exp2: 'argument',
   hexp2: 'argument',
   h2log: 'argument',
@@ -72,10 +66,16 @@ function textureType({ callee }: BuiltinCall): Type {
   return wanted?.kind === 'type' ? wanted.type : { kind: 'unknown', reason: 'type of a texel' };
 }
 
-function unknownOf(call: BuiltinCall, wanted: Type, reason: string): Value {
+export function unknownOf(call: BuiltinCall, wanted: Type, reason: string): Value {
   const type = unqualified(withoutReference(wanted));
   const scalar = scalarOf(type);
   if (scalar) return { kind: 'scalar', type, register: call.ctx.builder.unknown(scalar, reason) };
+  if (type.kind === 'array' && type.count !== undefined && type.count <= 4096)
+    return {
+      kind: 'aggregate',
+      type,
+      elements: Array.from({ length: type.count }, () => unknownOf(call, type.of, reason)),
+    };
   if (type.kind !== 'record') return unknownValue(type, reason);
   return { kind: 'aggregate', type, elements: type.record.fields.map((f) => unknownOf(call, f.type, reason)) };
 }

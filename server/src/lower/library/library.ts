@@ -1,0 +1,75 @@
+/**
+ * Headers that are not in the folder (cuRAND, CUB, libcu++, the standard library), as far as kernels use them and in our own words: sizes
+ * and members are the real ones, values that depend on what we do not follow come from `__warplens_unknown`. A name that the user's
+ * files declare hides the one here.
+ */
+import type { Declaration } from '../../parse/ast';
+import { parse } from '../../parse/parse';
+import { preprocess } from '../../preprocess/preprocess';
+import type { TokenStream } from '../../preprocess/token';
+import { declareAll, Scope } from '../scope';
+import { complex } from './complex';
+import { cub } from './cub';
+import { cuda } from './cuda';
+import { matrices } from './matrices';
+import { random } from './random';
+import { standard } from './standard';
+
+interface Part {
+  readonly text: string;
+  /** A word of the user's text that asks for the part. */
+  readonly wanted: RegExp;
+}
+
+const parts: readonly Part[] = [
+  {
+    text: standard,
+    wanted:
+      /^(?:numeric_limits|array|pair|make_pair|plus|minus|multiplies|divides|modulus|bit_(?:and|x?or)|(?:not_)?equal_to|less(?:_equal)?|greater(?:_equal)?|logical_(?:and|or)|integral_constant|bool_constant|true_type|false_type|(?:make_)?in(?:teger|dex)_sequence|conditional|enable_if(?:_t)?|remove_(?:const|cv|reference|pointer)|is_pointer(?:_v)?|type_identity|make_unsigned(?:_t)?|underlying_type_t)$/,
+  },
+  { text: random, wanted: /^(?:curand|skipahead)/ },
+  { text: complex, wanted: /^(?:make_)?(?:cu(?:Float|Double)?Complex|cuC|cufft)/ },
+  { text: cub, wanted: /^cub$/ },
+  { text: cuda, wanted: /^(?:cuda|memcpy_async)$/ },
+  { text: matrices, wanted: /^wmma$/ },
+];
+
+const scopes = new Map<string, Scope>();
+const parsed = new Map<Part, readonly Declaration[]>();
+
+/** The scope of the library's names that a unit can mean, to be put around the unit's own. */
+export function libraryScope(tokens: TokenStream): Scope {
+  const words = new Set(tokens.text);
+  const needed = parts.filter(({ wanted }) => {
+    for (const word of words) if (wanted.test(word)) return true;
+    return false;
+  });
+  const key = needed.map((part) => parts.indexOf(part)).join();
+  let scope = scopes.get(key);
+  if (!scope) {
+    scope = new Scope(undefined, 'library');
+    for (const part of needed) declareAll(scope, declarationsOf(part));
+    scopes.set(key, scope);
+  }
+  return scope;
+}
+
+function declarationsOf(part: Part): readonly Declaration[] {
+  let declarations = parsed.get(part);
+  if (!declarations) {
+    const { tokens, pragmas } = preprocess({
+      path: 'library',
+      text: part.text,
+      defines: new Map(),
+      include: () => undefined,
+    });
+    parsed.set(part, (declarations = parse(tokens, pragmas).declarations));
+  }
+  return declarations;
+}
+
+/** Whether a scope lies in the library and not in the user's unit. */
+export function isLibraryScope(from: Scope, unit: Scope): boolean {
+  for (let at: Scope | undefined = from; at; at = at.parent) if (at === unit) return false;
+  return true;
+}

@@ -1,0 +1,121 @@
+/** Overload resolution: which function a call means. */
+import type * as ast from '../parse/ast';
+import type { Context } from './context';
+import { evaluateArguments, resolveType } from './resolve-type';
+import { Scope } from './scope';
+import { bindTemplateParameters, deduceArguments } from './templates';
+import {
+  isFloat,
+  isSigned,
+  parameterType,
+  scalarOf,
+  type TemplateValue,
+  type Type,
+  typeKey,
+  unqualified,
+  withoutReference,
+} from './types';
+import type { Value } from './values';
+
+export interface ChosenFunction {
+  readonly declaration: ast.FunctionDeclaration;
+  /** Where the function is declared: its names are looked up from here. */
+  readonly scope: Scope;
+  readonly templateArguments: readonly TemplateValue[];
+}
+
+/** The best function with a body for the arguments. */
+export function chooseOverload(
+  ctx: Context,
+  candidates: readonly ast.FunctionDeclaration[],
+  scope: Scope,
+  args: readonly Value[],
+  explicit: readonly TemplateValue[] | undefined,
+): ChosenFunction | undefined {
+  let best: { chosen: ChosenFunction; cost: number } | undefined;
+  for (const declaration of candidates) {
+    if (!declaration.body || !acceptsCount(declaration, args.length)) continue;
+    const specialised = declaration.name.parts.at(-1)?.templateArguments;
+    if (explicit?.length && !declaration.templateParameters && !specialised) continue;
+    const rated = rate(ctx, declaration, scope, args, explicit ?? []);
+    if (rated && (!best || rated.cost < best.cost)) best = rated;
+  }
+  return best?.chosen;
+}
+
+function acceptsCount(declaration: ast.FunctionDeclaration, count: number): boolean {
+  const parameters = declaration.parameters;
+  const required = parameters.filter((p) => !p.default && !p.pack).length;
+  const open = declaration.isVariadic || parameters.some((p) => p.pack);
+  return count >= required && (open || count <= parameters.length);
+}
+
+function rate(
+  ctx: Context,
+  declaration: ast.FunctionDeclaration,
+  scope: Scope,
+  args: readonly Value[],
+  explicit: readonly TemplateValue[],
+): { chosen: ChosenFunction; cost: number } | undefined {
+  const argumentTypes = args.map((a) => a.type);
+  let bound = scope;
+  let templateArguments: TemplateValue[] = [];
+  let cost = declaration.specifiers.isHost && !declaration.specifiers.isDevice ? 50 : 0;
+  const specialised = declaration.name.parts.at(-1)?.templateArguments;
+  if (specialised) {
+    const wanted = evaluateArguments(ctx, specialised, scope);
+    if (explicit.some((e, i) => !sameArgument(e, wanted[i]))) return undefined;
+    cost -= 1;
+  } else if (declaration.templateParameters) {
+    templateArguments = deduceArguments(ctx, declaration, explicit, argumentTypes, scope);
+    bound = new Scope(scope, 'overload');
+    bindTemplateParameters(ctx, bound, declaration.templateParameters, templateArguments);
+    if (templateArguments.some((t) => t.kind === 'unknown')) cost += 200;
+    cost += 2;
+  }
+  for (const [i, parameter] of declaration.parameters.entries()) {
+    if (parameter.pack || !argumentTypes[i]) continue;
+    const step = conversionCost(argumentTypes[i], parameterType(resolveType(ctx, parameter.type, bound)));
+    if (step === undefined) return undefined;
+    cost += step;
+  }
+  return { chosen: { declaration, scope, templateArguments }, cost };
+}
+
+function sameArgument(a: TemplateValue, b: TemplateValue | undefined): boolean {
+  if (!b || a.kind !== b.kind) return false;
+  if (a.kind === 'type' && b.kind === 'type') return typeKey(a.type) === typeKey(b.type);
+  if (a.kind === 'number' && b.kind === 'number') return a.value === b.value;
+  return true;
+}
+
+/** 0 exact, small for promotions, larger for conversions, undefined when impossible. Unknown types fit anything, badly. */
+function conversionCost(from: Type, to: Type): number | undefined {
+  const a = unqualified(withoutReference(from));
+  const b = unqualified(withoutReference(to));
+  if (a.kind === 'unknown' || b.kind === 'unknown') return 30;
+  const constPenalty =
+    to.kind === 'reference' && Boolean(to.to.isConst) !== Boolean(withoutReference(from).isConst) ? 0.5 : 0;
+  if (typeKey(a) === typeKey(b)) return constPenalty;
+  const sa = scalarOf(a);
+  const sb = scalarOf(b);
+  if (a.kind === 'array' && b.kind === 'pointer')
+    return typeKey(a.of) === typeKey(b.to) ? 0.5 : b.to.kind === 'void' ? 5 : undefined;
+  if (a.kind === 'pointer' && b.kind === 'pointer') return pointerCost(a, b);
+  if (a.kind === 'pointer' || b.kind === 'pointer') return undefined;
+  if (sa && sb) {
+    if (isFloat(sa) === isFloat(sb)) return isSigned(sa) === isSigned(sb) ? 2 : 3;
+    return 6;
+  }
+  if (b.kind === 'record' && (sa || a.kind === 'record')) return b.record.methods.size > 0 ? 20 : undefined;
+  if (a.kind === 'record' && sb) return 25;
+  return a.kind === b.kind ? 10 : undefined;
+}
+
+function pointerCost(a: Type & { kind: 'pointer' }, b: Type & { kind: 'pointer' }): number | undefined {
+  if (b.to.kind === 'void') return 5;
+  if (a.to.isConst && !b.to.isConst) return undefined;
+  if (a.to.kind === 'unknown' || b.to.kind === 'unknown') return 30;
+  if (a.to.kind === 'record' && b.to.kind === 'record') return typeKey(a.to) === typeKey(b.to) ? 0.5 : 8;
+  return typeKey(a.to) === typeKey(b.to) ? 0.5 : undefined;
+}

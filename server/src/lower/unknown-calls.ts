@@ -1,0 +1,37 @@
+/** Calls that cannot be followed: what they use and what they may change. */
+import type * as ast from '../parse/ast';
+import { type Context, skip } from './context';
+import { rvalue, writeStorage } from './places';
+import { scalarOf, withoutReference } from './types';
+import { unknownValue, type Value } from './values';
+
+/** A call that cannot be followed: its result is unknown, and so is what it may write. */
+export function unknownCall(ctx: Context, node: ast.CallExpression, args: readonly Value[], reason: string): Value {
+  skip(ctx, node, reason);
+  const values = args.filter(
+    (a) => a.kind === 'scalar' || a.kind === 'aggregate' || (a.kind === 'place' && scalarOf(withoutReference(a.type))),
+  );
+  useValues(
+    ctx,
+    values.map((a) => rvalue(ctx, a, node)),
+  );
+  invalidate(ctx, args, reason);
+  return unknownValue({ kind: 'unknown', reason }, reason);
+}
+
+/** Keeps what the values were made from: something uses them, though its result is not known. */
+export function useValues(ctx: Context, values: readonly Value[]): void {
+  const registers = (value: Value): number[] =>
+    value.kind === 'scalar' ? [value.register] : value.kind === 'aggregate' ? value.elements.flatMap(registers) : [];
+  const reads = values.flatMap(registers).filter((r) => ctx.builder.constantValue(r) === undefined);
+  if (reads.length > 0) ctx.builder.emit({ op: 'work', unit: 'other', count: 1, reads });
+}
+
+/** Arguments that a function we do not know may change. */
+export function invalidate(ctx: Context, args: readonly Value[], reason: string): void {
+  for (const argument of args) {
+    if (argument.kind === 'placePointer')
+      for (const s of argument.target.elements)
+        writeStorage(ctx, s, unknownValue(s.type, reason), { first: 0, last: 0 });
+  }
+}

@@ -1,0 +1,167 @@
+/** Libraries whose headers are not read: their types have sizes, their functions do what they do to memory, and nothing is skipped. */
+import assert from 'node:assert/strict';
+import { analyse, check } from '../analysis/check-accesses';
+
+/** A kernel of one warp in which nothing may be skipped, with expectations under its accesses. */
+function understood(source: string): void {
+  const report = source.includes('^') ? check(source) : analyse(source);
+  for (const kernel of report.kernels) assert.deepEqual(kernel.skipped, [], kernel.name);
+}
+
+/** Bytes of static shared memory of the only kernel. */
+function sharedBytes(declarations: string): number | undefined {
+  const report = analyse(`// warplens: block=256 grid=1\n__global__ void k(int* out) { ${declarations} out[0] = 1; }`);
+  const [kernel] = report.kernels;
+  assert.deepEqual(kernel.skipped, []);
+  return kernel.launches[0].occupancy?.staticSharedBytes;
+}
+
+describe('libraries', () => {
+  it('CUB: reductions and scans give values that are not known, and access nothing of the user', () => {
+    understood(`
+template <int B>
+__global__ void k(const float* in, float* out, int n) {
+  using Reduce = cub::BlockReduce<float, B>;
+  __shared__ typename Reduce::TempStorage storage;
+  float x = in[blockIdx.x * B + threadIdx.x];
+//          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global load 4/4 sectors
+  float sum = Reduce(storage).Sum(x);
+  int items[4] = {1, 2, 3, 4};
+  int total;
+  __shared__ typename cub::BlockScan<int, B>::TempStorage scan;
+  cub::BlockScan<int, B>(scan).ExclusiveSum(items, items, total);
+  __syncthreads();
+  if (threadIdx.x == 0) out[blockIdx.x] = sum + total;
+//                      ^^^^^^^^^^^^^^^ global store 1/1 sectors
+}
+void run(const float* in, float* out) { k<256><<<4, 256>>>(in, out, 1024); }`);
+  });
+
+  it('CUB: temporary storage has its size', () => {
+    assert.equal(sharedBytes('__shared__ typename cub::BlockReduce<float, 256>::TempStorage s;'), 48);
+    assert.equal(sharedBytes('__shared__ typename cub::BlockScan<float, 256>::TempStorage s;'), 1184);
+  });
+
+  it('CUB: loads and stores are the user’s data', () => {
+    understood(`
+__global__ void k(const float* in, float* out) {
+  using Load = cub::BlockLoad<float, 128, 4>;
+  using Store = cub::BlockStore<float, 128, 4, cub::BLOCK_STORE_STRIPED>;
+  __shared__ union { typename Load::TempStorage load; typename Store::TempStorage store; } s;
+  float x[4];
+  Load(s.load).Load(in + blockIdx.x * 512, x);
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global load 16/4 sectors
+  Store(s.store).Store(out + blockIdx.x * 512, x);
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store 4/4 sectors
+}
+void run(const float* in, float* out) { k<<<4, 128>>>(in, out); }`);
+  });
+
+  it('cuRAND: states are structures of 48 bytes in memory', () => {
+    understood(`
+__global__ void k(curandState* states, float* out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  curandState s = states[i];
+  out[i] = curand_uniform(&s) + curand_normal(&s);
+//^^^^^^ global store 4/4 sectors
+  states[i] = s;
+//^^^^^^^^^ global store
+}
+__global__ void init(curandState* states) { curand_init(1234, threadIdx.x, 0, &states[threadIdx.x]); }
+void run(curandState* s, float* out) { k<<<4, 128>>>(s, out); init<<<1, 128>>>(s); }`);
+  });
+
+  it('barriers and pipelines; a copy of a thread or a group is made of asynchronous copies', () => {
+    understood(`
+__global__ void k(const float4* in, float* out) {
+  __shared__ cuda::barrier<cuda::thread_scope_block> bar;
+  __shared__ float4 tile[128];
+  if (threadIdx.x == 0) init(&bar, blockDim.x);
+  __syncthreads();
+  cuda::pipeline<cuda::thread_scope_thread> pipe = cuda::make_pipeline();
+  pipe.producer_acquire();
+  cuda::memcpy_async(&tile[threadIdx.x], &in[threadIdx.x], sizeof(float4), pipe);
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global load 16/16 sectors
+  pipe.producer_commit();
+  cuda::pipeline_consumer_wait_prior<0>(pipe);
+  auto token = bar.arrive();
+  bar.wait(std::move(token));
+  out[threadIdx.x] = tile[threadIdx.x].x;
+//                   ^^^^^^^^^^^^^^^^^^^ shared load
+}
+void run(const float4* in, float* out) { k<<<1, 128>>>(in, out); }`);
+    understood(`
+namespace cg = cooperative_groups;
+__global__ void k(const int* in, int* out) {
+  __shared__ int tile[256];
+  cg::thread_block block = cg::this_thread_block();
+  cg::memcpy_async(block, tile, in + blockIdx.x * 256, sizeof(int) * 256);
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global load 4/4 sectors x8
+  cg::wait(block);
+  out[blockIdx.x * 256 + threadIdx.x] = tile[threadIdx.x];
+}
+void run(const int* in, int* out) { k<<<1, 128>>>(in, out); }`);
+  });
+
+  it('atomics of cuda::', () => {
+    understood(`
+__global__ void k(int* count, cuda::atomic<unsigned, cuda::thread_scope_device>* flag) {
+  cuda::atomic_ref<int, cuda::thread_scope_device> c(count[threadIdx.x]);
+  c.fetch_add(2, cuda::memory_order_relaxed);
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global atomic 4 bytes
+  flag->store(1u);
+}
+void run(int* c, cuda::atomic<unsigned, cuda::thread_scope_device>* f) { k<<<1, 32>>>(c, f); }`);
+  });
+
+  it('standard arrays, limits, pairs and sequences', () => {
+    understood(`
+template <class... T> __device__ int count(T...) { return sizeof...(T); }
+template <size_t... I> __device__ int sum(const std::array<int, 3>& a, std::index_sequence<I...>) { return (a[I] + ...); }
+__global__ void k(int* out) {
+  std::array<int, 3> a = {1, 1, 2};
+  auto p = std::make_pair(1, 0);
+  int worst = std::numeric_limits<int>::lowest() + 2147483647 + 1;
+  out[threadIdx.x * (sum(a, std::make_index_sequence<3>{}) - p.first * 3 + p.second + worst)] = 1;
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store 4/4 sectors
+}
+void run(int* out) { k<<<1, 32>>>(out); }`);
+  });
+
+  it('complex numbers', () => {
+    understood(`
+__global__ void k(const cufftComplex* a, cuDoubleComplex* out) {
+  cufftComplex x = a[threadIdx.x];
+//                 ^^^^^^^^^^^^^^ global load 8 bytes 8/8 sectors
+  cuFloatComplex y = cuCmulf(x, cuConjf(x));
+  out[threadIdx.x] = make_cuDoubleComplex(y.x, cuCabsf(y));
+//^^^^^^^^^^^^^^^^ global store 16 bytes
+}
+void run(cufftComplex* a, cuDoubleComplex* o) { k<<<1, 32>>>(a, o); }`);
+  });
+
+  it('arrays of wmma fragments', () => {
+    understood(`
+using namespace nvcuda;
+__global__ void k(const half* a, float* out) {
+  wmma::fragment<wmma::accumulator, 16, 16, 16, float> c[2][2];
+  wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> x;
+  wmma::load_matrix_sync(x, a, 16);
+  for (int i = 0; i < 2; i++)
+    for (int t = 0; t < c[i][0].num_elements; t++) c[i][0].x[t] *= 2.0f;
+  out[threadIdx.x] = c[0][0].x[1];
+//^^^^^^^^^^^^^^^^ global store 4/4 sectors
+}
+void run(half* a, float* o) { k<<<1, 32>>>(a, o); }`);
+  });
+
+  it('a name of the user hides the library’s', () => {
+    understood(`
+struct curandState { int a, b; };
+__global__ void k(curandState* s, int* out) {
+  out[threadIdx.x] = s[threadIdx.x].a;
+//                   ^^^^^^^^^^^^^^^^ global load 8/4 sectors
+}
+void run(curandState* s, int* out) { k<<<1, 32>>>(s, out); }`);
+  });
+});
