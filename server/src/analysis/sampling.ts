@@ -113,13 +113,18 @@ function isInteger(program: Program, input: Input): boolean {
   );
 }
 
+/** The inner size of a product and a number of channels: loops run over them, and they are seldom as large as an image. */
+const inner = /^[KC]$/;
+const INNER = [64, 96, 31] as const;
 /** Names that mean something small; everything else is taken for a size. */
+const smallLetters = /^(k|r|c|ch|idx?)$/;
 const small =
-  /^(k|r|radius|halo|offset|off|shift|iter|iters|iterations|steps?|level|stage|dim|dims|channels?|c|ch|batch|heads?|num_heads|order|pass|bit|start|begin|base|mode|flag|index|idx|id|seed|lda_pad|pad|padding|dilation|type|is_.*|use_.*|has_.*)$/i;
+  /^(radius|halo|offset|off|shift|iter|iters|iterations|steps?|level|stage|dim|dims|channels?|batch|heads?|num_heads|order|pass|bit|start|begin|base|mode|flag|index|seed|lda_pad|pad|padding|dilation|type|is_.*|use_.*|has_.*)$/i;
 
 function sampleValue(name: string, sample: number): number {
   const last = name.split('.').at(-1) ?? name;
-  if (small.test(last)) return [2, 3, 1][sample] ?? 2;
+  if (inner.test(last)) return INNER[sample] ?? INNER[0];
+  if (small.test(last) || smallLetters.test(last)) return [2, 3, 1][sample] ?? 2;
   return SAMPLES[sample];
 }
 

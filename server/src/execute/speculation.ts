@@ -74,12 +74,14 @@ export class UnknownBranches {
   ): void {
     const details = this.planOf(block, plan);
     const { reasons } = this.machine.decoder;
+    // of conditions within conditions the innermost is told
+    const why = reasons.text(cause).replace(/^(?:condition|number of iterations) /, '');
     if (plan.leavesTrue >= 0 || plan.leavesFalse >= 0) {
-      const reason = reasons.number(`number of iterations ${reasons.text(cause)}`);
+      const reason = reasons.number(`number of iterations ${why}`);
       this.leaveOrStay(block, targets, plan, details, reason, ifTrue, ifFalse, unknown);
       return;
     }
-    const reason = reasons.number(`condition ${reasons.text(cause)}`);
+    const reason = reasons.number(`condition ${why}`);
     if (details.returns !== undefined) {
       union(details.returns === 'true' ? ifFalse : ifTrue, unknown);
       if (top.speculative === 0) top.speculative = reason;

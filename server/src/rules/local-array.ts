@@ -3,7 +3,7 @@ import { accessesOf, addressesOf, readsOf, writesOf } from '../program/operands'
 import type { Instruction, Program, Register } from '../program/program';
 import { grouped } from '../report/figures';
 import type { AccessReport, Finding } from '../report/report';
-import { type Rule, type RuleContext, shapeText } from './rule';
+import { launchedText, type Rule, type RuleContext } from './rule';
 
 /** Accesses of local memory a warp from which it is worth a warning rather than a remark. */
 const WARN_FROM = 8;
@@ -86,7 +86,10 @@ function findingFor(
   const isKnown = own.every((a) => a.certainty === 'exact') && launch.origin !== 'assumed';
   const requests = own.reduce((sum, a) => sum + a.requests, 0);
   const count = isKnown ? ` (${grouped(requests)} requests of the launch)` : '';
-  const name = `${object?.name}${(object?.dimensions ?? []).map((d) => `[${d}]`).join('')}`;
+  const dimensions = object?.dimensions ?? [];
+  // a size that is not known is not shown
+  const shown = dimensions.every((d) => d > 0) ? dimensions.map((d) => `[${d}]`).join('') : '';
+  const name = `${object?.name}${shown}`;
   return {
     file: access.file,
     line: access.line,
@@ -100,7 +103,7 @@ function findingFor(
     fixes: [],
     related: [
       ...(object ? [{ ...object.declaration, message: `${object.name} is declared here` }] : []),
-      ...(launch.location ? [{ ...launch.location, message: `launched here with ${shapeText(launch)}` }] : []),
+      ...(launch.location ? [{ ...launch.location, message: launchedText(launch) }] : []),
     ],
   };
 }

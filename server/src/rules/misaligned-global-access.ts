@@ -39,6 +39,6 @@ function findingFor(context: RuleContext, worst: WorstAccess): Finding {
   return accessFinding(context, worst, {
     rule: 'misaligned-global-access',
     severity: excess >= 1.5 ? 'warning' : 'information',
-    message: `Misaligned global ${access.operation}: the warp starts ${start} bytes behind a 32-byte boundary, so a request takes ${w?.sectors ?? figure(access.sectors / access.requests)} sectors instead of ${w?.idealSectors ?? ''} (${more} % more in all). Pad the pitch, or shift the index so that a warp starts on a multiple of 32 bytes.${conditionText(worst, THRESHOLD)}`,
+    message: `Misaligned global ${access.operation}: the warp starts ${start} ${start === 1 ? 'byte' : 'bytes'} behind a 32-byte boundary, so a request takes ${w?.sectors ?? figure(access.sectors / access.requests)} sectors instead of ${w?.idealSectors ?? ''} (${more} % more in all). Pad the pitch, or shift the index so that a warp starts on a multiple of 32 bytes.${conditionText(worst, THRESHOLD)}`,
   });
 }

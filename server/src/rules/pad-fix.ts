@@ -6,12 +6,24 @@ import { offsetsInArray } from './array-offsets';
 import { mayFree, STILL_CONFLICTS } from './pad-screen';
 import { type RuleContext, sharedExcess, type TriedPadding, type WorstAccess } from './rule';
 
-const PADS = [1, 2, 4, 8];
+/** Tried in this order; behind them the pitches at which rows of 16 and of 8 lanes fall side by side into the 32 banks. */
+const PADS = [1, 2, 4, 8, 16];
+
+function padsFor(pitch: number): number[] {
+  const sideBySide = [16, 8].map((lanes) => (((lanes - pitch) % 32) + 32) % 32);
+  return [...new Set([...PADS, ...sideBySide])].filter((pad) => pad > 0);
+}
 
 interface Dimension {
   /** The edit, and the same as offsets in `source`, the file's text as the tokens know it (without byte-order mark). */
   readonly edit: (pad: number) => { edit: TextEdit; start: number; end: number; text: string; source: string };
   readonly shown: (pad: number) => string;
+}
+
+/** Whether paddings of the accessed array can be tried: it is declared in this file, with its sizes in sight. */
+export function canPad(context: RuleContext, worst: WorstAccess): boolean {
+  const object = worst.access.object;
+  return (object?.dimensions.length ?? 0) >= 2 && !object?.isDynamic && lastDimension(context, worst) !== undefined;
 }
 
 /** The fix, or undefined when no padding helps or the array cannot be padded in this file. */
@@ -37,7 +49,7 @@ function tryPads(context: RuleContext, worst: WorstAccess, dimension: Dimension)
   const { access } = worst;
   const name = access.object?.name ?? '';
   const placed = access.witness ? offsetsInArray(context, worst, access.witness) : [];
-  const pads = PADS.filter(
+  const pads = padsFor(access.object?.dimensions.at(-1) ?? 0).filter(
     (pad) => !breaksAlignment(context.report, name, pad) && mayFree(context.capability, access, placed, pad),
   );
   if (pads.length === 0) return undefined;

@@ -1,6 +1,6 @@
 /** register-spill: the compiler had too few registers and moves values to local memory and back. Only by its own word. */
 import type { Finding, LaunchReport } from '../report/report';
-import { type Rule, type RuleContext, shapeText } from './rule';
+import { launchedText, type Rule, type RuleContext } from './rule';
 
 /** Bytes a thread from which it is worth a warning rather than a remark. */
 const WARN_FROM = 64;
@@ -36,6 +36,6 @@ function findingFor(
     message: `${name} spills with ${registers} registers: ${spillStoreBytes} bytes a thread are stored in local memory and ${spillLoadBytes} read back, by the compiler${isStale ? ' (as of last save)' : ''}.${bound}`,
     kernel: name,
     fixes: [],
-    related: launch.location ? [{ ...launch.location, message: `launched here with ${shapeText(launch)}` }] : [],
+    related: launch.location ? [{ ...launch.location, message: launchedText(launch) }] : [],
   };
 }

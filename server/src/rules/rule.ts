@@ -44,9 +44,9 @@ export interface WorstAccess {
   readonly launchIndex: number;
   /** actual ÷ ideal, of the reported sample */
   readonly excess: number;
-  /** the smallest excess over all samples of the sizes that nobody gives */
+  /** the smallest excess over all samples of the sizes that nobody gives; NaN where one of them could not be tried */
   readonly certainExcess: number;
-  /** the excess under every sample of sizes that nobody gives */
+  /** the excess under every sample of sizes that nobody gives, NaN where its run ended before */
   readonly excesses: readonly number[];
   /** names of these sizes */
   readonly assumed: readonly string[];
@@ -174,7 +174,8 @@ function excessBySample(
       return positionOf({ ...at, space: counts.space, operation: site.operation });
     });
     const sum = byPlace.get(positionOf(access));
-    excesses.push(sum ? measure(sum) : 1);
+    // a run that ended before it came there tells nothing: neither a warning nor a condition rests on it
+    excesses.push(sum ? measure(sum) : sample.execution.incomplete ? Number.NaN : 1);
   }
   return excesses;
 }
@@ -199,8 +200,8 @@ export function laneList(lanes: readonly number[]): string {
   if (lanes.length === 1) return String(lanes[0]);
   const step = lanes[1] - lanes[0];
   const even = lanes.every((l, i) => l === lanes[0] + i * step);
-  if (even && step === 1) return `${lanes[0]}–${lanes[lanes.length - 1]}`;
-  if (even && lanes.length > 3) return `${lanes[0]}, ${lanes[1]}, ${lanes[2]} … ${lanes[lanes.length - 1]}`;
+  if (even && step === 1 && lanes.length > 2) return `${lanes[0]}–${lanes[lanes.length - 1]}`;
+  if (even && lanes.length > 4) return `${lanes[0]}, ${lanes[1]}, ${lanes[2]} … ${lanes[lanes.length - 1]}`;
   return lanes.length > 6 ? `${lanes.slice(0, 5).join(', ')} …` : lanes.join(', ');
 }
 
@@ -210,6 +211,10 @@ export const verb = (operation: AccessReport['operation']): string =>
 /** A figure for a person: 32, 1.5, 0.25. */
 export const figure = (value: number): string =>
   Number.isInteger(value) ? String(value) : value >= 10 ? value.toFixed(0) : value.toFixed(1).replace(/\.0$/, '');
+
+/** `n`, `n and pitch`, `n, m and pitch` */
+const listed = (names: readonly string[]): string =>
+  names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names[names.length - 1]}`;
 
 /** A finding at an access, with the array and the launch to go to. */
 export function accessFinding(
@@ -231,8 +236,17 @@ function relatedOf(context: RuleContext, { access, launch }: WorstAccess): Findi
   if (access.object) related.push({ ...access.object.declaration, message: `${access.object.name} is declared here` });
   for (const call of access.calls ?? [])
     related.push({ ...call, message: `reached from ${context.report.name} by this call` });
-  if (launch.location) related.push({ ...launch.location, message: `launched here with ${shapeText(launch)}` });
+  if (launch.location) related.push({ ...launch.location, message: launchedText(launch) });
   return related;
+}
+
+/** Where it is launched and with what, as far as the host code says it. */
+export function launchedText(launch: LaunchReport): string {
+  const isAssumed = (part: string) =>
+    launch.assumptions.some(({ name, origin }) => name.startsWith(part) && origin === 'assumed');
+  const parts = (['grid', 'block'] as const).filter((part) => isAssumed(`${part}Dim`));
+  const assumed = parts.length === 0 ? '' : ` (${parts.join(' and ')} assumed)`;
+  return `launched here with ${shapeText(launch)}${assumed}`;
 }
 
 export function shapeText(launch: LaunchReport): string {
@@ -247,12 +261,14 @@ export function shapeText(launch: LaunchReport): string {
 export function conditionText(worst: WorstAccess, threshold: number): string {
   const { access, excesses } = worst;
   if (access.certainty === 'exact' || !access.reason) return '';
-  const names = worst.assumed.join(', ');
+  const names = listed(worst.assumed);
   if (excesses.length < 2 || names === '') return ` (${access.reason})`;
+  if (excesses.some(Number.isNaN)) return ` (${access.reason})`;
+  const one = worst.assumed.length === 1;
   const [power, multiple, odd] = excesses.map((e) => e >= threshold);
   if (power && multiple && odd) return '';
-  if (power && multiple) return ` When ${names} is a multiple of 32.`;
-  if (power) return ` When ${names} is a power of two.`;
-  if (odd && !multiple) return ` When ${names} is odd.`;
+  if (power && multiple) return ` When ${names} ${one ? 'is a multiple' : 'are multiples'} of 32.`;
+  if (power) return ` When ${names} ${one ? 'is a power' : 'are powers'} of two.`;
+  if (odd && !multiple) return ` When ${names} ${one ? 'is' : 'are'} odd.`;
   return ` For some ${names}, not for all.`;
 }

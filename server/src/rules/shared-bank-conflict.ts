@@ -3,7 +3,7 @@ import type { AccessBytes } from '../hardware/capabilities';
 import { explainShared } from '../hardware/explain';
 import type { AccessReport, AccessWitness, Finding } from '../report/report';
 import { offsetsInArray, type Placed } from './array-offsets';
-import { padFix } from './pad-fix';
+import { canPad, padFix } from './pad-fix';
 import {
   accessFinding,
   conditionText,
@@ -31,10 +31,9 @@ export const sharedBankConflict: Rule = {
 };
 
 function findingFor(context: RuleContext, worst: WorstAccess): Finding {
-  const { access } = worst;
   const certain = isCertain(worst, THRESHOLD);
   const fix = certain ? padFix(context, worst) : undefined;
-  const mend = fix ? ` ${fix.title.replace(/^Pad \w+ to/, 'Pad to')}.` : adviceFor(access);
+  const mend = fix ? ` ${fix.title.replace(/^Pad \w+ to/, 'Pad to')}.` : adviceFor(context, worst);
   return accessFinding(context, worst, {
     rule: 'shared-bank-conflict',
     severity: certain ? 'warning' : 'information',
@@ -57,11 +56,8 @@ function witnessText(context: RuleContext, worst: WorstAccess): string {
   if (!witness) return `${access.wavefronts} wavefronts where ${access.idealWavefronts} would do`;
   const { bank, lanes } = worstBank(context, access, witness);
   const placed = offsetsInArray(context, worst, witness);
-  const place =
-    columnText(
-      access,
-      placed.filter((p) => lanes.includes(p.lane)),
-    ) ?? strideText(placed, lanes.length === placed.length);
+  const own = placed.filter((p) => lanes.includes(p.lane));
+  const place = sameWordText(own) ?? columnText(access, own) ?? strideText(placed, lanes.length === placed.length);
   const all = lanes.length > 1 ? `all in bank ${bank}` : `in bank ${bank}`;
   return `lanes ${laneList(lanes)} ${verb(access.operation)} ${place}, ${all}`;
 }
@@ -89,18 +85,28 @@ function columnText(access: AccessReport, placed: readonly Placed[]): string | u
   return columns.size === 1 ? `column ${[...columns][0]} of ${name}` : `different rows of ${name}`;
 }
 
+/** Where several lanes share a word (an atomic's, or broadcast words of one bank): how many words there are. */
+function sameWordText(placed: readonly Placed[]): string | undefined {
+  const words = new Set(placed.map((p) => Math.floor(p.offset / 4)));
+  if (placed.length < 2 || words.size === placed.length) return undefined;
+  return words.size === 1 ? 'the same word' : `${words.size} different words`;
+}
+
 function strideText(placed: readonly Placed[], all: boolean): string {
   const steps = new Set(
     placed.slice(1).map((p, i) => (p.offset - placed[i].offset) / Math.max(1, p.lane - placed[i].lane)),
   );
   const [step] = steps;
-  if (steps.size === 1 && step !== undefined && step % 4 === 0) return `words ${step / 4} apart`;
+  if (steps.size === 1 && step !== undefined && step % 4 === 0) return `words ${Math.abs(step) / 4} apart`;
   return all ? 'different words' : 'different words of one bank';
 }
 
-function adviceFor(access: AccessReport): string {
+function adviceFor(context: RuleContext, worst: WorstAccess): string {
+  const { access } = worst;
   if (access.operation === 'atomic')
     return ' Give each warp a copy of its own, or combine equal values in the warp first.';
+  if (access.object && access.object.dimensions.length >= 2 && !canPad(context, worst))
+    return ' Another row length may remove it, or change which lane takes which row.';
   if (access.object && access.object.dimensions.length >= 2)
     return ' Padding the rows does not remove it here: change which lane takes which row, or swizzle the column with the row.';
   return ' Make neighbouring lanes use neighbouring words, or spread the index by index/32.';

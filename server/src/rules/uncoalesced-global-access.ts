@@ -30,7 +30,7 @@ function findingFor(context: RuleContext, worst: WorstAccess): Finding {
   return accessFinding(context, worst, {
     rule: 'uncoalesced-global-access',
     severity: isCertain(worst, THRESHOLD) ? 'warning' : 'information',
-    message: `${headline(worst)} ${witnessText(access)} ${adviceFor(access)}${conditionText(worst, THRESHOLD)}`,
+    message: `${headline(worst)} ${witnessText(access)} ${adviceFor(worst)}${conditionText(worst, THRESHOLD)}`,
   });
 }
 
@@ -51,16 +51,39 @@ export function laneStride(witness: AccessWitness | undefined): number | undefin
 
 function witnessText(access: AccessReport): string {
   const stride = laneStride(access.witness);
-  if (stride !== undefined) return `Neighbouring lanes are ${Math.abs(stride)} bytes apart.`;
+  if (stride !== undefined)
+    return stride === 0 ? 'All lanes want the same address.' : `Neighbouring lanes are ${bytesText(stride)} apart.`;
+  const row = rowLength(access.witness);
+  if (row !== undefined)
+    return `Rows of ${row} lanes lie together, ${bytesText(row * (access.witness?.bytes ?? 0))} each, far from the next row.`;
   const first = access.witness?.addresses.slice(0, 2) ?? [];
   const gap =
     first[0] !== null && first[1] !== null && first.length === 2
       ? Math.abs((first[1] ?? 0) - (first[0] ?? 0))
       : undefined;
-  return gap === undefined ? 'The lanes of a warp are scattered.' : `Lanes 0 and 1 are ${gap} bytes apart.`;
+  return gap === undefined ? 'The lanes of a warp are scattered.' : `Lanes 0 and 1 are ${bytesText(gap)} apart.`;
 }
 
-function adviceFor(access: AccessReport): string {
+const bytesText = (bytes: number): string => (Math.abs(bytes) === 1 ? '1 byte' : `${Math.abs(bytes)} bytes`);
+
+/** Lanes that follow each other without a gap, when the whole warp falls into such rows of equal length. */
+function rowLength(witness: AccessWitness | undefined): number | undefined {
+  if (!witness || witness.addresses.length < 4) return undefined;
+  const starts = witness.addresses.flatMap((a, lane) => {
+    const before = lane === 0 ? null : witness.addresses[lane - 1];
+    return a === null || before === null || a - before !== witness.bytes ? [lane] : [];
+  });
+  const [, second] = starts;
+  const isRows = second >= 2 && starts.every((lane, i) => lane === i * second);
+  return isRows && witness.addresses.every((a) => a !== null) ? second : undefined;
+}
+
+function adviceFor({ access, launch }: WorstAccess): string {
+  const row = rowLength(access.witness);
+  if (row !== undefined)
+    return launch.block[0] === row && row < 32
+      ? 'A block at least 32 wide gives each warp a longer row.'
+      : 'Let more lanes of a warp take neighbouring elements.';
   const stride = Math.abs(laneStride(access.witness) ?? 0);
   const element = access.object?.elementBytes ?? access.bytesPerLane;
   if (element > access.bytesPerLane && stride === element)
