@@ -2,7 +2,7 @@
 
 import type * as ast from '../parse/ast';
 import { callBuiltin } from './builtins/functions';
-import { construct } from './construct';
+import { construct, initialiseMembers } from './construct';
 import { type Context, type Frame, forgetSince, placeOf, skip } from './context';
 import { convertValue } from './conversions';
 import { expression } from './expressions';
@@ -178,6 +178,10 @@ export function callFunction(
   scope.thisValue = self;
   return withCall(ctx, declaration, node, isLibraryScope(chosen.scope, ctx.unit.scope), () => {
     bindParameters(ctx, scope, declaration, args, node);
+    if (declaration.initializers && self) {
+      ctx.scope = scope;
+      initialiseMembers(ctx, declaration, self);
+    }
     const result = resolveType(ctx, declaration.result, scope);
     return atCall(inlineBody(ctx, body, new Scope(scope, 'body'), result, declaration), node);
   });

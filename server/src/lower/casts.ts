@@ -1,10 +1,12 @@
 /** Casts, sizeof and alignof. */
 import type * as ast from '../parse/ast';
+import { baseOf } from './bases';
 import { construct, initialiseFromList } from './construct';
 import type { Context } from './context';
 import { convertValue } from './conversions';
 import { expression, number } from './expressions';
 import { rvalue } from './places';
+import { recordOf } from './records';
 import { resolveType } from './resolve-type';
 import { alignOf, sizeOf, type Type, typeKey, types, withoutReference } from './types';
 import { type RegisterTarget, unknownValue, type Value } from './values';
@@ -38,6 +40,9 @@ function castPointer(ctx: Context, value: Value & { kind: 'scalar' }, type: Type
 }
 
 function castReference(value: Value, to: Type): Value {
+  const record = recordOf(to);
+  const base = record && baseOf(value, record);
+  if (base) return base;
   if (value.kind !== 'place') return value;
   if (value.place.kind === 'memory') return { ...value, type: to };
   const target: RegisterTarget = {
@@ -75,7 +80,7 @@ export function sizeofExpression(ctx: Context, node: ast.SizeofExpression): Valu
 }
 
 /** The type of an operand that is not evaluated: what is emitted for it lands in a block that nothing reaches. */
-function unevaluatedType(ctx: Context, node: ast.Expression): Type {
+export function unevaluatedType(ctx: Context, node: ast.Expression): Type {
   const saved = ctx.builder.currentBlock;
   const known = ctx.known.fork();
   ctx.builder.use(ctx.builder.newBlock());

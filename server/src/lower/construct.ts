@@ -1,13 +1,14 @@
 /** Objects made from arguments or lists: zero values, aggregates, constructors. */
-import type { InitListExpression, Node } from '../parse/ast';
-import { callFunction } from './calls';
+import type { FunctionDeclaration, InitListExpression, Node, QualifiedName } from '../parse/ast';
+import { callArguments, callFunction } from './calls';
 import type { Context } from './context';
 import { convertValue } from './conversions';
 import { expression } from './expressions';
 import { chooseOverload } from './overloads';
 import { readStorage, rvalue, writeStorage } from './places';
 import { recordOf } from './records';
-import { scalarOf, type Type, unqualified } from './types';
+import { resolveType } from './resolve-type';
+import { type RecordInfo, scalarOf, type Type, unqualified } from './types';
 import { unknownValue, type Value } from './values';
 import { allocateStorage } from './variables';
 
@@ -40,18 +41,9 @@ function constructRecord(
   uninitialised: boolean,
 ): Value {
   const { record } = type;
-  const name = record.declaration?.name?.parts[record.declaration.name.parts.length - 1].name;
-  const constructors = name ? record.methods.get(name)?.filter((m) => m.body) : undefined;
   if (args.length === 1 && recordOf(args[0].type) === record) return rvalue(ctx, args[0], node);
-  if (constructors?.length && record.scope) {
-    const chosen = chooseOverload(ctx, constructors, record.scope, args, undefined);
-    if (chosen) {
-      const storage = allocateStorage(ctx, type, name ?? 'object');
-      writeStorage(ctx, storage, defaultMembers(ctx, type, node, uninitialised), node);
-      callFunction(ctx, chosen, args, { kind: 'place', type, place: { kind: 'storage', storage } }, node);
-      return readStorage(ctx, storage);
-    }
-  }
+  const constructed = callConstructor(ctx, type, args, node, uninitialised);
+  if (constructed) return constructed;
   if (args.length === 1 && record.fields.length > 1) return convertValue(ctx, rvalue(ctx, args[0], node), type, node);
   if (args.length === 0) return defaultMembers(ctx, type, node, uninitialised);
   return {
@@ -63,6 +55,76 @@ function constructRecord(
         : dimDefault(ctx, record.name, f.type, node),
     ),
   };
+}
+
+const constructorsOf = ({ declaration, methods }: RecordInfo): readonly FunctionDeclaration[] =>
+  methods.get(declaration?.name?.parts.at(-1)?.name ?? '')?.filter((m) => m.body) ?? [];
+
+/** What the constructor for these arguments makes; undefined when there is none. */
+function callConstructor(
+  ctx: Context,
+  type: Type & { kind: 'record' },
+  args: readonly Value[],
+  node: Node,
+  uninitialised: boolean,
+): Value | undefined {
+  const { record } = type;
+  const constructors = constructorsOf(record);
+  if (constructors.length === 0 || !record.scope) return undefined;
+  const chosen = chooseOverload(ctx, constructors, record.scope, args, undefined);
+  if (!chosen) return undefined;
+  const storage = allocateStorage(ctx, type, record.name);
+  writeStorage(ctx, storage, defaultMembers(ctx, type, node, uninitialised), node);
+  callFunction(ctx, chosen, args, { kind: 'place', type, place: { kind: 'storage', storage } }, node);
+  return readStorage(ctx, storage);
+}
+
+/** A value of another type made a record by a constructor of one argument. */
+export function convertByConstructor(
+  ctx: Context,
+  value: Value,
+  target: Type & { kind: 'record' },
+  node: Node,
+): Value | undefined {
+  return callConstructor(ctx, target, [value], node, false);
+}
+
+/** Runs what stands behind the `:` of a constructor for the object it makes: bases and members in their order in the record. */
+export function initialiseMembers(ctx: Context, declaration: FunctionDeclaration, self: Value): void {
+  const record = recordOf(self.type);
+  if (!record || self.kind !== 'place' || self.place.kind !== 'storage') return;
+  const { storage } = self.place;
+  const order = (declaration.initializers ?? []).flatMap((initializer) => {
+    const index = fieldIndex(ctx, record, initializer.member);
+    return index === undefined ? [] : [{ initializer, index }];
+  });
+  for (const { initializer, index } of order.sort((a, b) => a.index - b.index)) {
+    // -1: another constructor of the record makes the whole of it
+    const target = index < 0 ? storage : storage.kind === 'aggregate' ? storage.elements[index] : undefined;
+    if (!target) continue;
+    const type = index < 0 ? self.type : record.fields[index].type;
+    writeStorage(ctx, target, initialValue(ctx, type, initializer.arguments, declaration), declaration);
+  }
+}
+
+type MemberInitializer = NonNullable<FunctionDeclaration['initializers']>[number];
+
+/** Index of the field or base that is initialised; -1 for the record itself, undefined when it is neither. */
+function fieldIndex(ctx: Context, record: RecordInfo, member: QualifiedName): number | undefined {
+  const name = member.parts.length === 1 ? member.parts[0].name : undefined;
+  const own = record.fields.findIndex((f) => !f.isBase && f.name === name);
+  if (own >= 0) return own;
+  const at = { first: member.first, last: member.last, isConst: false, isVolatile: false };
+  const base = recordOf(resolveType(ctx, { kind: 'named', name: member, ...at }));
+  if (base === record) return -1;
+  const index = record.fields.findIndex((f) => f.isBase && recordOf(f.type) === base);
+  return index < 0 ? undefined : index;
+}
+
+function initialValue(ctx: Context, type: Type, args: MemberInitializer['arguments'], node: Node): Value {
+  if (args.length === 1 && args[0].kind === 'initList') return initialiseFromList(ctx, type, args[0]);
+  const values = callArguments(ctx, args);
+  return type.kind === 'reference' && values.length === 1 ? values[0] : construct(ctx, type, values, node, false);
 }
 
 /** dim3's missing members are 1, all others' 0. */
@@ -116,10 +178,9 @@ export function initialiseFromList(ctx: Context, type: Type, list: InitListExpre
 
 function recordFromList(ctx: Context, type: Type & { kind: 'record' }, list: InitListExpression): Value {
   const { record } = type;
-  const constructors = record.methods.get(record.declaration?.name?.parts.at(-1)?.name ?? '');
-  if (constructors?.some((c) => c.body)) {
-    const args = list.elements.map((e) => expression(ctx, e.value));
-    return construct(ctx, type, args, list, false);
+  if (constructorsOf(record).length > 0) {
+    const values = list.elements.map((e) => e.value);
+    return construct(ctx, type, callArguments(ctx, values), list, false);
   }
   const designated = list.elements.some((e) => e.designator !== undefined);
   if (!designated) return fillRecord(ctx, type, { list, next: 0 });

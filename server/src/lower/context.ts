@@ -3,7 +3,7 @@ import type { TokenStream } from '../preprocess/token';
 import { ProgramBuilder } from '../program/builder';
 import type { Register, SourcePlace } from '../program/program';
 import { KnownValues } from './known-values';
-import type { Scope } from './scope';
+import type { Entity, Scope } from './scope';
 import type { TemplateValue, Type } from './types';
 import type { FlatRows, LocalDeclaration, RegisterTarget, Storage, Value } from './values';
 
@@ -75,7 +75,9 @@ export interface Context {
   /** The call whose result the statement being lowered throws away. */
   discarded: Node | undefined;
   readonly sites: Map<string, number>;
-  readonly globals: Map<object, Value>;
+  readonly globals: Map<Entity, Value>;
+  /** Instances of variable templates, by template and arguments. */
+  readonly variables: Map<Entity, Map<string, Entity & { kind: 'global' }>>;
   readonly sharedObjects: Map<object, number>;
   readonly records: Map<string, Type>;
   readonly notes: Set<string>;
@@ -121,6 +123,7 @@ export function createContext(
     discarded: undefined,
     sites: new Map(),
     globals: new Map(),
+    variables: new Map(),
     sharedObjects: new Map(),
     records: new Map(),
     notes: new Set(),

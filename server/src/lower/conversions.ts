@@ -1,7 +1,9 @@
 /** Implicit and explicit conversions of values. */
 import type { FunctionDeclaration, Node } from '../parse/ast';
 import type { Register, ScalarType } from '../program/program';
+import { baseOf } from './bases';
 import { callFunction } from './calls';
+import { convertByConstructor } from './construct';
 import type { Context } from './context';
 import { rvalue } from './places';
 import { recordOf } from './records';
@@ -27,8 +29,10 @@ export function convertValue(ctx: Context, value: Value, to: Type, node: Node): 
   if (value.kind === 'placePointer' && target.kind === 'pointer') return retypePlacePointer(value, target);
   if (value.kind === 'aggregate' && scalar)
     return convertByOperator(ctx, value, target, node) ?? aggregateToScalar(ctx, value, target, scalar, node);
-  if (value.kind === 'aggregate' && target.kind === 'record') return value;
-  if (value.kind === 'scalar' && target.kind === 'record') return scalarToRecord(ctx, value, target, node);
+  if (value.kind === 'aggregate' && target.kind === 'record')
+    return recordOf(value.type) === target.record ? value : recordToRecord(ctx, value, target, node);
+  if (value.kind === 'scalar' && target.kind === 'record')
+    return convertByConstructor(ctx, value, target, node) ?? scalarToRecord(ctx, value, target, node);
   if (value.kind === 'unknown') return unknownValue(target, value.reason);
   return value;
 }
@@ -38,6 +42,16 @@ function retypePlacePointer(value: Value & { kind: 'placePointer' }, target: Typ
   const same = typeKey(target.to) === typeKey(value.target.elementType);
   if (same || target.to.kind === 'void') return { ...value, type: target };
   return { ...value, type: target };
+}
+
+/** A base of the value, or what a constructor makes of it. */
+function recordToRecord(
+  ctx: Context,
+  value: Value & { kind: 'aggregate' },
+  target: Type & { kind: 'record' },
+  node: Node,
+): Value {
+  return baseOf(value, target.record) ?? convertByConstructor(ctx, value, target, node) ?? value;
 }
 
 /** `operator T*()` and the like of a user's record. */

@@ -6,25 +6,50 @@ import type { Context } from './context';
 import { convertValue } from './conversions';
 import { expression } from './expressions';
 import { rvalue } from './places';
+import { argumentKey } from './records';
 import { inScope, resolveType } from './resolve-type';
-import type { Entity } from './scope';
-import { scalarOf, sizeOf, type Type, withoutReference } from './types';
+import { type Entity, Scope } from './scope';
+import { bindTemplateParameters, mostSpecialised } from './templates';
+import { scalarOf, sizeOf, type TemplateValue, type Type, withoutReference } from './types';
 import { type MemoryPlace, unknownValue, type Value } from './values';
 import { declareVariable, memoryObject } from './variables';
 
-export function globalValue(ctx: Context, entity: Entity & { kind: 'global' }, node: Node): Value {
+type Global = Entity & { kind: 'global' };
+
+/** The value of a variable at namespace or class scope, each instance of a template having its own. */
+export function globalValue(ctx: Context, entity: Global, node: Node): Value {
   const { declaration } = entity;
-  const known = ctx.globals.get(declaration);
+  const known = ctx.globals.get(entity);
   if (known) return known;
   // a constant that refers to itself must not be followed for ever
   ctx.globals.set(
-    declaration,
+    entity,
     unknownValue({ kind: 'unknown', reason: declaration.name ?? '' }, `${declaration.name} refers to itself`),
   );
   const value = inScope(ctx, entity.scope, () => makeGlobal(ctx, entity, node));
-  ctx.globals.set(declaration, value);
+  ctx.globals.set(entity, value);
   return value;
 }
+
+/** The variable that a variable template means with these arguments: the template itself or a specialisation. */
+export function variableInstance(ctx: Context, template: Global, args: readonly TemplateValue[]): Global {
+  const parameters = template.declaration.templateParameters ?? [];
+  const key = args.map(argumentKey).join(', ');
+  let instances = ctx.variables.get(template);
+  if (!instances) ctx.variables.set(template, (instances = new Map()));
+  let instance = instances.get(key);
+  if (!instance) {
+    const scope = new Scope(template.scope, template.declaration.name ?? '');
+    const complete = bindTemplateParameters(ctx, scope, parameters, args);
+    const special = mostSpecialised(ctx, template.specialisations ?? [], patternOf, complete, template.scope);
+    for (const [name, value] of special?.bound ?? []) scope.define(name, { kind: 'template', value });
+    instance = { kind: 'global', declaration: special?.declaration ?? template.declaration, scope };
+    instances.set(key, instance);
+  }
+  return instance;
+}
+
+const patternOf = (declaration: VariableDeclaration) => declaration.templateArguments ?? [];
 
 function makeGlobal(ctx: Context, entity: Entity & { kind: 'global' }, node: Node): Value {
   const { declaration } = entity;

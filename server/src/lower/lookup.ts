@@ -1,8 +1,9 @@
 /** Name lookup: from the innermost scope outwards, through namespaces, records with their bases, and using-directives. */
-import type { NamePart, QualifiedName } from '../parse/ast';
+import type { Expression, NamePart, QualifiedName } from '../parse/ast';
+import { unevaluatedType } from './casts';
 import type { Context } from './context';
 import { recordOf } from './records';
-import { resolveNamedType } from './resolve-type';
+import { inScope, resolveNamedType } from './resolve-type';
 import { type Entity, Scope } from './scope';
 import type { Type } from './types';
 
@@ -74,6 +75,7 @@ function namespaceOf(ctx: Context, scope: Scope, name: QualifiedName): Scope | u
 
 /** Finds `a::b<T>::c`; template arguments of the last part are left to the caller. */
 export function lookupQualified(ctx: Context, from: Scope, name: QualifiedName): Entity | undefined {
+  if (name.scopeOf) return lookupInType(ctx, from, name, name.scopeOf);
   if (name.parts.length === 1 && !name.global) return lookupName(ctx, from, name.parts[0].name);
   const found = findQualified(ctx, name.global ? ctx.unit.scope : from, name, from);
   // the user's files may open a library's namespace too
@@ -88,6 +90,14 @@ function findQualified(ctx: Context, start: Scope, name: QualifiedName, from: Sc
   }
   if (!scope) return undefined;
   return lookupIn(ctx, scope, name.parts[name.parts.length - 1].name, new Set());
+}
+
+/** `decltype(x)::a` */
+function lookupInType(ctx: Context, from: Scope, name: QualifiedName, scopeOf: Expression): Entity | undefined {
+  const type = inScope(ctx, from, () => unevaluatedType(ctx, scopeOf));
+  let scope = scopeOfType(type);
+  for (const part of name.parts.slice(0, -1)) scope = scope && enter(ctx, scope, part, from, false);
+  return scope && lookupIn(ctx, scope, name.parts[name.parts.length - 1].name, new Set());
 }
 
 /** The scope that `part::` names. */

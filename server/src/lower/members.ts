@@ -3,6 +3,7 @@ import type * as ast from '../parse/ast';
 import type { Context } from './context';
 import { expression } from './expressions';
 import { globalValue } from './globals';
+import { lookupIn } from './lookup';
 import { memberAlignment, reasonOf, rvalue } from './places';
 import { dereference } from './pointers';
 import { findField, findMethods, recordOf } from './records';
@@ -43,7 +44,7 @@ export function memberOf(ctx: Context, object: Value, name: string, node: ast.No
   const found = record && findField(record, name);
   if (!found) {
     if (record?.scope) {
-      const entity = record.scope.own(name);
+      const entity = lookupIn(ctx, record.scope, name, new Set());
       if (
         entity?.kind === 'global' &&
         (entity.declaration.specifiers.isStatic || entity.declaration.specifiers.isConstexpr)

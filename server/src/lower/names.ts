@@ -4,7 +4,7 @@ import { builtinVariable } from './builtins/variables';
 import { constantOf } from './constants';
 import type { Context } from './context';
 import { number } from './expressions';
-import { globalValue } from './globals';
+import { globalValue, variableInstance } from './globals';
 import { lookupQualified } from './lookup';
 import { memberOf } from './members';
 import { addressOf } from './places';
@@ -86,6 +86,12 @@ function memberOrGlobal(
 ): Value {
   const record = entity.scope.recordType;
   const s = entity.declaration.specifiers;
+  if (entity.specialisations)
+    return globalValue(
+      ctx,
+      variableInstance(ctx, entity, evaluateArguments(ctx, part.templateArguments ?? [], ctx.scope)),
+      node,
+    );
   if (record && !s.isStatic && !s.isConstexpr && !entity.declaration.scope) {
     const self = implicitThis(ctx, entity.scope);
     if (self)

@@ -1,5 +1,6 @@
 /** Overload resolution: which function a call means. */
 import type * as ast from '../parse/ast';
+import { pathToBase } from './bases';
 import type { Context } from './context';
 import { evaluateArguments, resolveType } from './resolve-type';
 import { Scope } from './scope';
@@ -106,6 +107,10 @@ function conversionCost(from: Type, to: Type): number | undefined {
   if (sa && sb) {
     if (isFloat(sa) === isFloat(sb)) return isSigned(sa) === isSigned(sb) ? 2 : 3;
     return 6;
+  }
+  if (a.kind === 'record' && b.kind === 'record') {
+    const path = pathToBase(a.record, b.record);
+    if (path) return 4 + path.length;
   }
   if (b.kind === 'record' && (sa || a.kind === 'record')) return b.record.methods.size > 0 ? 20 : undefined;
   if (a.kind === 'record' && sb) return 25;

@@ -109,7 +109,7 @@ export function writeStorage(ctx: Context, storage: Storage, value: Value, node:
       const whole =
         value.kind === 'place' && value.type.kind === 'array'
           ? readElements(ctx, value, node)
-          : rvalue(ctx, value, node);
+          : convertValue(ctx, rvalue(ctx, value, node), storage.type, node);
       storage.elements.forEach((element, i) => {
         const part = whole.kind === 'aggregate' ? whole.elements[i] : undefined;
         writeStorage(ctx, element, part ?? unknownValue(element.type, reasonOf(whole)), node);

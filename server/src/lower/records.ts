@@ -5,7 +5,7 @@ import type { Context } from './context';
 
 import { inScope, isSpecialisation, resolveType } from './resolve-type';
 import { declareAll, outOfClass, outOfClassVariables, Scope } from './scope';
-import { bindTemplateParameters, matchArguments } from './templates';
+import { bindTemplateParameters, mostSpecialised } from './templates';
 import {
   alignOf,
   type Field,
@@ -27,7 +27,7 @@ export function recordOf(type: Type): RecordInfo | undefined {
 export function argumentKey(value: TemplateValue): string {
   switch (value.kind) {
     case 'type':
-      return typeKey(value.type);
+      return `${value.type.isConst ? 'const ' : ''}${value.type.isVolatile ? 'volatile ' : ''}${typeKey(value.type)}`;
     case 'number':
       return String(value.value);
     case 'pack':
@@ -47,23 +47,43 @@ export function instantiateRecord(
   args: readonly TemplateValue[] | undefined,
   declarations: readonly RecordDeclaration[] = [primary],
 ): Type {
-  const name = primary.name?.parts[primary.name.parts.length - 1].name ?? `(unnamed ${primary.key})`;
-  if (primary.templateParameters && !args) {
-    const own = injectedName(ctx, primary);
-    if (own) return own;
-  }
-  const label = args ? `${name}<${args.map(argumentKey).join(', ')}>` : name;
-  const key = `${primary.first}:${label}:${scopeKey(scope)}`;
-  const known = ctx.records.get(key);
+  const given = keyOf(primary, scope, args);
+  const known = ctx.records.get(given);
   if (known) return known;
   if (ctx.templateDepth > ctx.budget.templateDepth || ctx.records.size > 4000)
-    return unknownType(`templates nested too deeply at ${label}`);
+    return unknownType(`templates nested too deeply at ${labelOf(primary, args)}`);
   ctx.templateDepth++;
   try {
-    return buildRecord(ctx, primary, scope, args, declarations, label, key);
+    // an instance is the same whether its defaults are written or not
+    const complete = args && completeArguments(ctx, primary, scope, args);
+    const key = keyOf(primary, scope, complete);
+    const type = ctx.records.get(key) ?? buildRecord(ctx, primary, scope, complete, declarations, key);
+    if (type.kind === 'record') ctx.records.set(given, type);
+    return type;
   } finally {
     ctx.templateDepth--;
   }
+}
+
+function labelOf(primary: RecordDeclaration, args: readonly TemplateValue[] | undefined): string {
+  const name = primary.name?.parts[primary.name.parts.length - 1].name ?? `(unnamed ${primary.key})`;
+  return args ? `${name}<${args.map(argumentKey).join(', ')}>` : name;
+}
+
+function keyOf(primary: RecordDeclaration, scope: Scope, args: readonly TemplateValue[] | undefined): string {
+  return `${primary.first}:${labelOf(primary, args)}:${scopeKey(scope)}`;
+}
+
+/** Arguments with the defaults behind them; packs are spread. */
+function completeArguments(
+  ctx: Context,
+  primary: RecordDeclaration,
+  scope: Scope,
+  args: readonly TemplateValue[],
+): readonly TemplateValue[] {
+  if (!primary.templateParameters) return args;
+  const complete = bindTemplateParameters(ctx, new Scope(scope, 'arguments'), primary.templateParameters, args);
+  return complete.flatMap((a) => (a.kind === 'pack' ? a.elements : [a]));
 }
 
 let scopeCount = 0;
@@ -75,8 +95,8 @@ function scopeKey(scope: Scope): number {
 }
 
 /** Inside a class template its own name means the current instance. */
-function injectedName(ctx: Context, primary: RecordDeclaration): Type | undefined {
-  for (let s: Scope | undefined = ctx.scope; s; s = s.parent) {
+export function injectedName(from: Scope, primary: RecordDeclaration): Type | undefined {
+  for (let s: Scope | undefined = from; s; s = s.parent) {
     if (s.recordType?.kind === 'record' && s.recordType.record.template === primary) return s.recordType;
   }
   return undefined;
@@ -88,14 +108,13 @@ function buildRecord(
   scope: Scope,
   args: readonly TemplateValue[] | undefined,
   declarations: readonly RecordDeclaration[],
-  label: string,
   key: string,
 ): Type {
+  const label = labelOf(primary, args);
   const inner = new Scope(scope, label);
   let declaration = primary;
   if (args && primary.templateParameters) {
-    const complete = bindTemplateParameters(ctx, new Scope(scope, label), primary.templateParameters, args);
-    declaration = chooseSpecialisation(ctx, declarations, scope, complete, inner) ?? primary;
+    declaration = chooseSpecialisation(ctx, declarations, scope, args, inner) ?? primary;
     if (declaration === primary) bindTemplateParameters(ctx, inner, primary.templateParameters, args);
   }
   if (!declaration.members) {
@@ -108,7 +127,13 @@ function buildRecord(
   };
   ctx.records.set(key, type);
   inner.recordType = type;
-  declareAll(inner, declaration.members);
+  // inside of the class its name is the type, not its constructors
+  const own = primary.name?.parts.at(-1)?.name;
+  const isConstructor = (d: Declaration) => d.kind === 'function' && d.name.parts.at(-1)?.name === own;
+  declareAll(
+    inner,
+    declaration.members.filter((d) => !isConstructor(d)),
+  );
   const layout = layOut(ctx, declaration, inner);
   Object.assign(type.record, layout, { methods: methodsOf(declaration.members) });
   attachOutOfClass(scope, primary, inner);
@@ -145,17 +170,14 @@ function chooseSpecialisation(
   args: readonly TemplateValue[],
   inner: Scope,
 ): RecordDeclaration | undefined {
-  let best: { declaration: RecordDeclaration; bound: Map<string, TemplateValue> } | undefined;
-  for (const declaration of declarations) {
-    if (!isSpecialisation(declaration) || !declaration.members) continue;
-    const pattern = declaration.name?.parts[declaration.name.parts.length - 1].templateArguments ?? [];
-    const bound = matchArguments(ctx, pattern, args, declaration.templateParameters ?? [], scope);
-    if (bound && (!best || bound.size < best.bound.size)) best = { declaration, bound };
-  }
+  const special = declarations.filter((d) => isSpecialisation(d) && d.members);
+  const best = mostSpecialised(ctx, special, patternOf, args, scope);
   if (!best) return undefined;
   for (const [name, value] of best.bound) inner.define(name, { kind: 'template', value });
   return best.declaration;
 }
+
+const patternOf = (d: RecordDeclaration) => d.name?.parts[d.name.parts.length - 1].templateArguments ?? [];
 
 function methodsOf(members: readonly Declaration[]): Map<string, FunctionDeclaration[]> {
   const methods = new Map<string, FunctionDeclaration[]>();

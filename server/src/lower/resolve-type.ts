@@ -1,11 +1,12 @@
 /** From syntactic types to semantic ones: lookup, template substitution, array sizes. */
 import type { Expression, NamePart, QualifiedName, TemplateArgument, TypeNode } from '../parse/ast';
 import { builtinTemplateType } from './builtin-types';
+import { unevaluatedType } from './casts';
 import { constantOf } from './constants';
 import { type Context, step } from './context';
 import { expression } from './expressions';
 import { lookupQualified } from './lookup';
-import { instantiateRecord } from './records';
+import { injectedName, instantiateRecord } from './records';
 import type { Entity, Scope } from './scope';
 import { Scope as NewScope } from './scope';
 import { bindTemplateParameters } from './templates';
@@ -36,7 +37,7 @@ function resolveUnqualified(ctx: Context, node: TypeNode, scope: Scope): Type {
     case 'auto':
       return unknownType('auto');
     case 'decltype':
-      return inScope(ctx, scope, () => withoutReference(expression(ctx, node.expression).type));
+      return inScope(ctx, scope, () => withoutReference(unevaluatedType(ctx, node.expression)));
     case 'pointer':
       return { kind: 'pointer', to: resolveType(ctx, node.to, scope), isRestrict: node.restrict };
     case 'reference': {
@@ -91,10 +92,14 @@ export function resolveNamedType(ctx: Context, from: Scope, entity: Entity, part
     case 'type':
       return entity.type;
     case 'template':
+      if (entity.value.kind === 'name' && entity.value.entity && part.templateArguments)
+        return resolveNamedType(ctx, from, entity.value.entity as Entity, part);
       return entity.value.kind === 'type' ? entity.value.type : undefined;
     case 'record': {
       const primary = entity.declarations.find((d) => d.members && !isSpecialisation(d)) ?? entity.declarations[0];
       const args = part.templateArguments ? evaluateArguments(ctx, part.templateArguments, from) : undefined;
+      const own = primary.templateParameters && !args ? injectedName(from, primary) : undefined;
+      if (own) return own;
       return instantiateRecord(ctx, primary, entity.scope, args, entity.declarations);
     }
     case 'alias':

@@ -15,7 +15,13 @@ import type { Value } from './values';
 export type Entity =
   | { readonly kind: 'functions'; readonly declarations: FunctionDeclaration[]; readonly scope: Scope }
   /** A variable at namespace or class scope. */
-  | { readonly kind: 'global'; readonly declaration: VariableDeclaration; readonly scope: Scope }
+  | {
+      readonly kind: 'global';
+      readonly declaration: VariableDeclaration;
+      readonly scope: Scope;
+      /** of a variable template */
+      readonly specialisations?: VariableDeclaration[];
+    }
   /** A local variable, parameter, capture: already lowered. */
   | { readonly kind: 'value'; readonly value: Value }
   | { readonly kind: 'type'; readonly type: Type }
@@ -86,8 +92,7 @@ function declare(scope: Scope, declaration: Declaration): void {
       declareFunction(scope, declaration);
       break;
     case 'variable':
-      if (declaration.scope) declareStaticMember(scope, declaration);
-      else if (declaration.name) scope.define(declaration.name, { kind: 'global', declaration, scope });
+      declareVariable(scope, declaration);
       declareInPlaceTypes(scope, declaration);
       break;
     case 'record':
@@ -153,6 +158,18 @@ export function outOfClassVariables(scope: Scope): VariableDeclaration[] {
   let list = staticMembers.get(scope);
   if (!list) staticMembers.set(scope, (list = []));
   return list;
+}
+
+function declareVariable(scope: Scope, declaration: VariableDeclaration): void {
+  const { name } = declaration;
+  if (declaration.scope) declareStaticMember(scope, declaration);
+  else if (declaration.templateArguments && name) {
+    const primary = scope.own(name);
+    if (primary?.kind === 'global') primary.specialisations?.push(declaration);
+  } else if (name) {
+    const specialisations = declaration.templateParameters ? [] : undefined;
+    scope.define(name, { kind: 'global', declaration, scope, specialisations });
+  }
 }
 
 function declareStaticMember(scope: Scope, declaration: VariableDeclaration): void {

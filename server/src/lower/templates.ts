@@ -6,7 +6,7 @@ import { lookupQualified } from './lookup';
 import { argumentKey } from './records';
 import { evaluateArguments, inScope, resolveType } from './resolve-type';
 import type { Entity, Scope } from './scope';
-import { type TemplateValue, type Type, typeKey, types, unqualified, withoutReference } from './types';
+import { type RecordInfo, type TemplateValue, type Type, typeKey, types, unqualified, withoutReference } from './types';
 
 /** Defines the parameters in `scope` from the given arguments and the defaults; returns the complete list. */
 export function bindTemplateParameters(
@@ -204,8 +204,25 @@ function nameOfArgument(argument: TemplateArgument): string | undefined {
   return undefined;
 }
 
+/** The declaration whose pattern fits the arguments with the fewest parameters of its own, and what these are then. */
+export function mostSpecialised<D extends { readonly templateParameters?: readonly TemplateParameter[] }>(
+  ctx: Context,
+  declarations: readonly D[],
+  patternOf: (declaration: D) => readonly TemplateArgument[],
+  args: readonly TemplateValue[],
+  scope: Scope,
+): { declaration: D; bound: Map<string, TemplateValue> } | undefined {
+  let best: { declaration: D; bound: Map<string, TemplateValue> } | undefined;
+  const flat = args.flatMap((a) => (a.kind === 'pack' ? a.elements : [a]));
+  for (const declaration of declarations) {
+    const bound = matchArguments(ctx, patternOf(declaration), flat, declaration.templateParameters ?? [], scope);
+    if (bound && (!best || bound.size < best.bound.size)) best = { declaration, bound };
+  }
+  return best;
+}
+
 /** Matches a partial specialisation's arguments against actual ones; the bindings of its parameters, or undefined. */
-export function matchArguments(
+function matchArguments(
   ctx: Context,
   pattern: readonly TemplateArgument[],
   args: readonly TemplateValue[],
@@ -213,29 +230,52 @@ export function matchArguments(
   scope: Scope,
 ): Map<string, TemplateValue> | undefined {
   const state: Deduction = { names: new Set(parameters.flatMap((p) => (p.name ? [p.name] : []))), found: new Map() };
-  for (const [i, p] of pattern.entries()) {
-    const actual = args[i];
-    if (!actual) return p.pack ? state.found : undefined;
-    if (!matchOne(ctx, p, actual, state, scope, args.slice(i))) return undefined;
-  }
-  return state.found;
+  return matchList(ctx, pattern, args, state, scope) ? state.found : undefined;
 }
 
-function matchOne(
+/** Arguments behind the pattern's are the template's defaults. */
+function matchList(
   ctx: Context,
-  p: TemplateArgument,
-  actual: TemplateValue,
+  pattern: readonly TemplateArgument[],
+  args: readonly TemplateValue[],
   state: Deduction,
   scope: Scope,
-  rest: readonly TemplateValue[],
 ): boolean {
-  const name = nameOfArgument(p);
-  if (name && state.names.has(name)) {
-    const known = state.found.get(name);
-    if (known) return argumentKey(known) === argumentKey(actual);
-    state.found.set(name, p.pack ? { kind: 'pack', elements: rest } : actual);
-    return true;
+  for (const [i, p] of pattern.entries()) {
+    if (p.pack) return matchPack(ctx, p, args.slice(i), state, scope);
+    if (!args[i] || !matchOne(ctx, p, args[i], state, scope)) return false;
   }
+  return pattern.length > 0 || args.length === 0;
+}
+
+/** `T...`, `Pair<I, T>...`: each parameter of the pattern becomes a pack. */
+function matchPack(
+  ctx: Context,
+  p: TemplateArgument,
+  args: readonly TemplateValue[],
+  state: Deduction,
+  scope: Scope,
+): boolean {
+  const plain = nameOfArgument(p);
+  const packs = new Map<string, TemplateValue[]>(plain && state.names.has(plain) ? [[plain, []]] : []);
+  for (const actual of args) {
+    const inner: Deduction = { names: state.names, found: new Map() };
+    if (!matchOne(ctx, p, actual, inner, scope)) return false;
+    for (const [name, value] of inner.found) packs.set(name, [...(packs.get(name) ?? []), value]);
+  }
+  return [...packs].every(([name, elements]) => bindOnce(state, name, { kind: 'pack', elements }));
+}
+
+/** Binds a parameter, or says whether it was bound to the same before. */
+function bindOnce(state: Deduction, name: string, value: TemplateValue): boolean {
+  const known = state.found.get(name);
+  if (!known) state.found.set(name, value);
+  return !known || argumentKey(known) === argumentKey(value);
+}
+
+function matchOne(ctx: Context, p: TemplateArgument, actual: TemplateValue, state: Deduction, scope: Scope): boolean {
+  const name = nameOfArgument(p);
+  if (name && state.names.has(name)) return bindOnce(state, name, actual);
   if (p.type && actual.kind === 'type') return matchType(ctx, p.type, actual.type, state, scope);
   if (p.expression && actual.kind === 'number') {
     const node = p.expression;
@@ -245,22 +285,50 @@ function matchOne(
 }
 
 function matchType(ctx: Context, node: TypeNode, type: Type, state: Deduction, scope: Scope): boolean {
-  if (node.kind === 'named' && node.name.parts.length === 1) {
-    const part = node.name.parts[0];
-    if (state.names.has(part.name) && !part.templateArguments) {
-      if (node.isConst && !type.isConst) return false;
-      setOnce(state, part.name, { kind: 'type', type: node.isConst ? unqualified(type) : type });
-      return true;
+  if (node.kind === 'named') {
+    const part = node.name.parts[node.name.parts.length - 1];
+    const isParameter = node.name.parts.length === 1 && state.names.has(part.name);
+    if (isParameter && !part.templateArguments) {
+      if ((node.isConst && !type.isConst) || (node.isVolatile && !type.isVolatile)) return false;
+      const isConst = node.isConst ? undefined : type.isConst;
+      const isVolatile = node.isVolatile ? undefined : type.isVolatile;
+      return bindOnce(state, part.name, { kind: 'type', type: { ...type, isConst, isVolatile } });
     }
     if (part.templateArguments && type.kind === 'record' && type.record.templateArguments) {
-      if (!type.record.name.startsWith(`${part.name}<`)) return false;
-      deduceList(ctx, part.templateArguments, type.record.templateArguments, state, scope);
-      return true;
+      const { record } = type;
+      const template = templateOf(record);
+      if (!isParameter) {
+        const entity = lookupQualified(ctx, scope, node.name);
+        const pattern = entity?.kind === 'record' ? entity.declarations : undefined;
+        if (record.template && pattern ? !pattern.includes(record.template) : template?.name !== part.name)
+          return false;
+      } else if (!template || !bindOnce(state, part.name, template)) return false;
+      return matchList(ctx, part.templateArguments, record.templateArguments ?? [], state, scope);
     }
   }
   if (node.kind === 'pointer') return type.kind === 'pointer' && matchType(ctx, node.to, type.to, state, scope);
-  if (node.kind === 'array') return type.kind === 'array' && matchType(ctx, node.of, type.of, state, scope);
+  if (node.kind === 'array') return type.kind === 'array' && matchArray(ctx, node, type, state, scope);
   if (node.kind === 'reference') return type.kind === 'reference' && matchType(ctx, node.to, type.to, state, scope);
   const plain = resolveType(ctx, node, scope);
   return typeKey(plain) === typeKey(type) && Boolean(plain.isConst) === Boolean(type.isConst);
+}
+
+/** `T[N]` binds both. */
+function matchArray(
+  ctx: Context,
+  node: TypeNode & { kind: 'array' },
+  type: Type & { kind: 'array' },
+  state: Deduction,
+  scope: Scope,
+): boolean {
+  const size = node.size?.kind === 'name' ? node.size.name.parts[0].name : undefined;
+  if (size !== undefined && type.count !== undefined && state.names.has(size))
+    if (!bindOnce(state, size, { kind: 'number', value: type.count, type: types.ulong })) return false;
+  return matchType(ctx, node.of, type.of, state, scope);
+}
+
+/** The template a record is an instance of, as the argument of a template template parameter. */
+function templateOf(record: RecordInfo): (TemplateValue & { kind: 'name' }) | undefined {
+  const name = record.template?.name?.parts.at(-1)?.name;
+  return name === undefined ? undefined : { kind: 'name', name, entity: record.scope?.parent?.own(name) };
 }

@@ -1,11 +1,12 @@
 /** Declarations of variables inside functions, and objects in memory. */
 import type { Expression, Node, Parameter, VariableDeclaration } from '../parse/ast';
+import { baseOf } from './bases';
 import { construct, initialiseFromList } from './construct';
 import { type Context, placeOf, skip } from './context';
 import { convertValue } from './conversions';
 import { expression } from './expressions';
 import { assign, countParts, rvalue, writeStorage } from './places';
-import { declaredAlignment } from './records';
+import { declaredAlignment, recordOf } from './records';
 import { resolveType } from './resolve-type';
 import type { Scope } from './scope';
 import { alignOf, scalarOf, sizeOf, type Type, typeKey, withoutReference } from './types';
@@ -280,7 +281,8 @@ export function bindParameter(
   node: Node,
 ): void {
   if (type.kind === 'reference') {
-    scope.define(name, { kind: 'value', value: argument });
+    const record = recordOf(type);
+    scope.define(name, { kind: 'value', value: (record && baseOf(argument, record)) ?? argument });
     return;
   }
   const value = rvalue(ctx, argument, node);

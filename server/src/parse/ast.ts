@@ -463,6 +463,8 @@ export interface VariableDeclaration extends Node {
   readonly type: TypeNode;
   readonly specifiers: Specifiers;
   readonly templateParameters?: readonly TemplateParameter[];
+  /** of a specialisation of a variable template */
+  readonly templateArguments?: readonly TemplateArgument[];
   readonly initializer?: VariableInitializer;
   readonly bitWidth?: Expression;
   /** `auto [a, b] = …` */

@@ -56,6 +56,7 @@ function parseVariable(
     type: functionTypeOf(p, declarator),
     specifiers: mergeSpecifiers(head.set, declarator),
     templateParameters,
+    templateArguments: qualified ? undefined : declarator.name?.parts[0].templateArguments,
     initializer,
     bitWidth,
     bindings,

@@ -1,0 +1,45 @@
+/** The part of an object that is one of its base classes. */
+import { memberAlignment } from './places';
+import { recordOf } from './records';
+import type { Field, RecordInfo } from './types';
+import type { Value } from './values';
+
+const MAX_DEPTH = 64;
+
+/** The way from a record to one of its bases: [] to itself, undefined when it is no base. */
+export function pathToBase(record: RecordInfo, base: RecordInfo, depth = 0): readonly Field[] | undefined {
+  if (record === base) return [];
+  if (depth > MAX_DEPTH) return undefined;
+  for (const field of record.fields) {
+    const inner = field.isBase && recordOf(field.type);
+    const path = inner && pathToBase(inner, base, depth + 1);
+    if (path) return [field, ...path];
+  }
+  return undefined;
+}
+
+/** The base's part of a value or place; undefined when it has no such base. */
+export function baseOf(value: Value, base: RecordInfo): Value | undefined {
+  const record = recordOf(value.type);
+  const path = record && pathToBase(record, base);
+  if (!path) return undefined;
+  let part: Value | undefined = value;
+  for (const field of path) part = part && subobject(part, field);
+  return part;
+}
+
+/** The part of an object that a field is. */
+export function subobject(object: Value, field: Field): Value | undefined {
+  const record = recordOf(object.type);
+  const index = record?.fields.indexOf(field) ?? -1;
+  if (object.kind === 'aggregate') return object.elements[index];
+  if (object.kind !== 'place' || !record) return undefined;
+  const { place } = object;
+  const type = { ...field.type, isConst: field.type.isConst || object.type.isConst };
+  if (place.kind === 'memory') {
+    const aligned = memberAlignment(place, record, field.offset);
+    return { kind: 'place', type, place: { ...place, offset: place.offset + field.offset, bits: field.bits, aligned } };
+  }
+  const storage = place.storage.kind === 'aggregate' ? place.storage.elements[index] : undefined;
+  return storage && { kind: 'place', type, place: { kind: 'storage', storage } };
+}

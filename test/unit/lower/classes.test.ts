@@ -1,0 +1,85 @@
+/** Classes and class templates in kernels: construction, members, bases. */
+import { equals, index } from './check-index';
+
+describe('constructors', () => {
+  const view = `
+struct View {
+  int step, first;
+  __device__ View(int s, int f) : step(s), first(f) {}
+  __device__ int at(int i) const { return first + i * step; }
+};`;
+
+  it('initialise members by their lists', () => {
+    index('View v(2, 0);', 'v.at(threadIdx.x)', 2, view);
+    index('View v{4, 0};', 'v.at(threadIdx.x)', 4, view);
+    index('', 'View(3, 0).at(threadIdx.x)', 3, view);
+    index('auto v = View(5, 0);', 'v.at(threadIdx.x)', 5, view);
+  });
+
+  it('may compute from other members, in the order of the members', () => {
+    const pair = 'struct P { int a, b; __device__ P(int x) : a{x + 1}, b(a * 2) {} };';
+    equals('P p(2);', 'p.b', 6, pair);
+  });
+
+  it('pass arguments to bases and to other constructors', () => {
+    const derived = `
+struct Base { int step; __device__ Base(int s) : step(s) {} };
+struct Twice : Base { int extra; __device__ Twice(int s) : Base(2 * s), extra(1) {} __device__ Twice() : Twice(3) {} };`;
+    equals('Twice t(2);', 't.step + t.extra', 5, derived);
+    equals('Twice t;', 't.step + t.extra', 7, derived);
+  });
+
+  it('convert numbers to records', () => {
+    const wrap = 'struct W { int v; __device__ W(int x) : v(x) {} }; __device__ int of(W w) { return w.v; }';
+    equals('', 'of(3)', 3, wrap);
+    equals('W w = 2;', 'w.v', 2, wrap);
+  });
+
+  it('keep default member initialisers that the list does not replace', () => {
+    equals('S s(2);', 's.a + s.b', 5, 'struct S { int a = 1, b = 3; __device__ S(int x) : a(x) {} };');
+  });
+
+  it('of templates too', () => {
+    const box = `
+template <class T> struct Box { T v; __device__ Box(T x) : v(x) {} };
+template <class B> struct Outer : B { __device__ Outer(int x) : B(x) {} };`;
+    equals('Box<int> b(4);', 'b.v', 4, box);
+    equals('Outer<Box<int>> b(4);', 'b.v', 4, box);
+  });
+});
+
+describe('members of class templates', () => {
+  it('static constants belong to their instance', () => {
+    const size = 'template <int N> struct Size { static constexpr int value = N; };';
+    equals('', 'Size<1>::value + Size<4>::value', 5, size);
+    index('int a = Size<2>::value; int b = Size<3>::value;', 'threadIdx.x * (b - a)', 1, size);
+  });
+
+  it('are reached through objects', () => {
+    equals('Size<3> s;', 's.value', 3, 'template <int N> struct Size { static constexpr int value = N; };');
+    equals('D d;', 'd.value', 3, 'struct B { static constexpr int value = 3; }; struct D : B {};');
+    equals(
+      'auto s = Size<3>{};',
+      'decltype(s)::value',
+      3,
+      'template <int N> struct Size { static constexpr int value = N; };',
+    );
+  });
+
+  it('const and plain arguments make different instances', () => {
+    const pick = `
+template <class T> struct Pick { static constexpr int v = 2; };
+template <class T> struct Pick<const T> { static constexpr int v = 5; };`;
+    equals('int a = Pick<float>::v;', 'a + Pick<const float>::v', 7, pick);
+  });
+
+  it('variable templates and their specialisations', () => {
+    equals('', 'width<int> + width<double>', 6, 'template <class T> constexpr int width = sizeof(T) / 2;');
+    equals(
+      '',
+      'rank<int> + rank<float>',
+      4,
+      'template <class T> constexpr int rank = 1; template <> constexpr int rank<float> = 3;',
+    );
+  });
+});
