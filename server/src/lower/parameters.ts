@@ -82,6 +82,7 @@ function pointee(
     // all that the compiler may rely on: the type's own alignment, not the allocation's
     alignment: alignOf(type.to),
     isDynamic: false,
+    isRestrict: type.isRestrict,
     register,
     dimensions: [],
     elementBytes: sizeOf(type.to) ?? 4,

@@ -68,8 +68,11 @@ function keyOf(program: Program, i: Instruction): string | undefined {
   if (program.registers[i.dst].role !== 'temporary' || !readsOf(i).every(isStable)) return undefined;
   const fn = 'fn' in i ? i.fn : '';
   const from = 'from' in i ? (i.from ?? '') : '';
-  return `${i.op}:${fn}:${i.type}:${from}:${program.registers[i.dst].type}:${readsOf(i).join(',')}`;
+  const operands = i.op === 'binary' && commutative.has(i.fn) ? [...readsOf(i)].sort((a, b) => a - b) : readsOf(i);
+  return `${i.op}:${fn}:${i.type}:${from}:${program.registers[i.dst].type}:${operands.join(',')}`;
 }
+
+const commutative: ReadonlySet<string> = new Set(['add', 'mul', 'and', 'or', 'xor', 'min', 'max']);
 
 function withCondition(terminator: Terminator, now: (r: Register) => Register): Terminator {
   return terminator.kind === 'branch' ? { ...terminator, condition: now(terminator.condition) } : terminator;

@@ -7,7 +7,7 @@
 import { type ControlFlow, controlFlow, dominates, type Loop } from '../program/control-flow';
 import { readsOf, writesOf } from '../program/operands';
 import type { AccessSite, Instruction, Program, Register, SourcePlace, Terminator } from '../program/program';
-import { isReadOnly, mayTouch } from './reuse-loads';
+import { changesAtBarrier, isReadOnly, mayTouch } from './reuse-loads';
 
 interface Work extends Program {
   readonly blocks: { readonly instructions: Instruction[]; readonly terminator: Terminator }[];
@@ -118,5 +118,8 @@ const isTemporary = (program: Program, register: Register): boolean => program.r
 function mayHoistLoad(program: Program, site: AccessSite, facts: LoopFacts): boolean {
   if (site.isVolatile) return false;
   if (isReadOnly(site, program)) return true;
-  return !facts.hasBarrier && facts.stores.every((store) => !mayTouch(program, site, store));
+  return (
+    !(facts.hasBarrier && changesAtBarrier(program, site)) &&
+    facts.stores.every((store) => !mayTouch(program, site, store))
+  );
 }

@@ -9,13 +9,18 @@ import { dropDeadCode } from './dead-code';
 import { hoistCommonLoads } from './hoist-common';
 import { hoistInvariants } from './hoist-invariants';
 import { convertBranches } from './if-conversion';
+import { inferObjects } from './infer-objects';
 import { mergeNeighbours } from './merge-neighbours';
 import { narrowVectors } from './narrow-vectors';
+import { promoteMemory } from './promote-memory';
+import { propagateCopies } from './propagate-copies';
 import { reuseLoads } from './reuse-loads';
 import { threadJumps } from './thread-jumps';
 
 const passes: readonly ((program: Program) => Program)[] = [
+  propagateCopies,
   dropDeadCode,
+  inferObjects,
   reuseLoads,
   dropDeadCode,
   hoistCommonLoads,
@@ -24,6 +29,7 @@ const passes: readonly ((program: Program) => Program)[] = [
   reuseLoads,
   hoistInvariants,
   shareExpressions,
+  promoteMemory,
   reuseLoads,
   shareExpressions,
   reuseLoads,

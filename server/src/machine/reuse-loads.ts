@@ -2,7 +2,8 @@
  * Loads that the compiler does not repeat: the same address read again without a store in between that might change it, a
  * value that was just stored, and read-only data (`const __restrict__`, __ldg, __constant__) across anything.
  * Evidence: NVVM's early CSE and GVN on kernels compiled with nvcc 13.0; barriers count as writes to all memory but
- * read-only data. A store of the value that is there already is dropped too: `Body b = p[i]; b.x += 1; p[i] = b` writes only
+ * read-only data and what a `__restrict__` parameter points to (PTX: a[i] = n; __syncthreads(); b[i] = a[i] does not load), and
+ * stores through a `__restrict__` parameter change nothing that is read through another pointer. A store of the value that is there already is dropped too: `Body b = p[i]; b.x += 1; p[i] = b` writes only
  * what changed (H200: nbody.cu:78 stores six of seven members).
  */
 import { type ControlFlow, controlFlow } from '../program/control-flow';
@@ -79,7 +80,10 @@ function kill(program: Program, table: Table, i: Instruction): void {
   else if (i.op === 'atomic') invalidate(program, table, program.accesses[i.access]);
   else if (i.op === 'asyncCopy') invalidate(program, table, program.accesses[i.storeAccess]);
   else if (i.op === 'matrix' && i.direction === 'store') invalidate(program, table, program.accesses[i.access]);
-  else if (i.op === 'barrier') for (const [key, a] of table) if (!a.readOnly) table.delete(key);
+  else if (i.op === 'barrier') {
+    for (const [key, a] of table)
+      if (!a.readOnly && changesAtBarrier(program, program.accesses[a.access])) table.delete(key);
+  }
 }
 
 function keyOf(address: Register, offset: number, type: ScalarType, count: number): string {
@@ -152,13 +156,22 @@ function invalidate(program: Program, table: Table, store: AccessSite, range?: R
   }
 }
 
-/** Whether two accesses may meet: not in different spaces, not in different declared arrays. */
+/**
+ * Whether two accesses may meet: not in different spaces, not in different declared arrays, not through a pointer that is
+ * `__restrict__` and another one. Pointers that are not may point to the same buffer, a declared array among them.
+ */
 export function mayTouch(program: Program, a: AccessSite, b: AccessSite): boolean {
   const space = (s: AccessSite) => (s.object === undefined ? s.space : program.objects[s.object].space);
   const sa = space(a);
   const sb = space(b);
   if (sa !== 'generic' && sb !== 'generic' && sa !== sb) return false;
   if (a.object === undefined || b.object === undefined || a.object === b.object) return true;
-  // two pointer parameters may point to the same buffer; two declared arrays never overlap
-  return program.objects[a.object].bytes === undefined && program.objects[b.object].bytes === undefined;
+  const [first, second] = [program.objects[a.object], program.objects[b.object]];
+  if (first.isRestrict || second.isRestrict) return false;
+  return first.bytes === undefined || second.bytes === undefined;
+}
+
+/** Whether a barrier may change what is read: others have written it meanwhile, but not behind a `__restrict__` pointer. */
+export function changesAtBarrier(program: Program, site: AccessSite): boolean {
+  return site.object === undefined || !program.objects[site.object].isRestrict;
 }

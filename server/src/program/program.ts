@@ -342,6 +342,8 @@ export interface MemoryObject {
   readonly elementBytes: number;
   readonly elementType: string;
   readonly place: SourcePlace;
+  /** A parameter that is `__restrict__`: what it points to is reached through no other pointer. */
+  readonly isRestrict?: boolean;
   /** Known contents: element values in order (constant tables). */
   readonly contents?: { readonly type: ScalarType; readonly values: readonly number[] };
 }

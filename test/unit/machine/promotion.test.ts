@@ -1,0 +1,115 @@
+import { checkLines } from './check-lines';
+
+describe('places that a loop keeps in a register', () => {
+  it('a sum in memory is read once and written every pass, since b may be a', () => {
+    checkLines(`k(float *a, const float *b, int n) {
+  int i = threadIdx.x;
+  for (int j = 0; j < n - 2; ++j)
+    a[i] += b[j * 32 + i]; //= global load 9 x 4 bytes, global store 8 x 4 bytes
+}`);
+  });
+
+  it('and once where nothing else can see it', () => {
+    checkLines(`k(float *__restrict__ a, const float *__restrict__ b, int n) {
+  int i = threadIdx.x;
+  for (int j = 0; j < n - 1; ++j) {
+    float x = b[j * 32 + i]; //= global load 9 x 4 bytes
+    a[i] += x;               //= global load 1 x 4 bytes, global store 1 x 4 bytes
+  }
+}`);
+  });
+
+  it('a sum in shared memory starts from what was just stored', () => {
+    checkLines(`k(const float *b, float *out, int n) {
+  __shared__ float s[32];
+  int i = threadIdx.x;
+  s[i] = 0;              //= shared store 1 x 4 bytes
+  for (int j = i; j < n * 32; j += 32)
+    s[i] += b[j];        //= global load 10 x 4 bytes, shared store 1 x 4 bytes
+  __syncthreads();
+  out[i] = s[i ^ 1];
+}`);
+  });
+
+  it('behind the loop the value is known', () => {
+    checkLines(`k(float *a, const float *b, int n) {
+  int i = threadIdx.x;
+  a[i] = 0;
+  for (int j = 0; j < n - 2; ++j)
+    a[i] += b[j]; //= global load 8 x 4 bytes, global store 8 x 4 bytes
+  a[i] *= 2; //= global store 1 x 4 bytes
+}`);
+  });
+
+  it('a barrier lets the others see it', () => {
+    checkLines(`k(float *a, int n) {
+  __shared__ float s[32];
+  int i = threadIdx.x;
+  s[i] = a[i];
+  for (int j = 0; j < n; ++j) {
+    s[i] += j; //= shared load 10 x 4 bytes, shared store 10 x 4 bytes
+    __syncthreads();
+  }
+  a[i] = s[i];
+}`);
+  });
+
+  it('a guarded store stays in the loop', () => {
+    checkLines(`k(const float *b, float *out, int n) {
+  __shared__ float s[32];
+  int i = threadIdx.x;
+  s[i] = 0;
+  for (int j = 0; j < n; ++j) {
+    if (j < n - 5 + i / 32)
+      s[i] = s[i] + b[j * 32 + i]; //= global load 5 x 4 bytes, shared store 5 x 4 bytes
+  }
+  out[i] = s[i];
+}`);
+  });
+
+  it('and is read there too when nothing was known of it before', () => {
+    checkLines(`k(const float *b, float *out, int n) {
+  __shared__ float s[32];
+  int i = threadIdx.x;
+  for (int j = 0; j < n; ++j) {
+    if (j < n - 5 + i / 32)
+      s[i] = s[i] + b[j * 32 + i]; //= global load 5 x 4 bytes, shared load 5 x 4 bytes, shared store 5 x 4 bytes
+  }
+  out[i] = s[i];
+}`);
+  });
+});
+
+describe('pointers that are __restrict__', () => {
+  it('what they read is not changed by other stores or barriers', () => {
+    checkLines(`k(float *__restrict__ a, float *b) {
+  int i = threadIdx.x;
+  b[i] = a[i];           //= global load 1 x 4 bytes, global store 1 x 4 bytes
+  __syncthreads();
+  b[i + 32] = a[i] + 1;  //= global store 1 x 4 bytes
+}`);
+  });
+
+  it('others may be the same buffer', () => {
+    checkLines(`k(const float *a, float *b) {
+  int i = threadIdx.x;
+  b[i] = a[i];           //= global load 1 x 4 bytes, global store 1 x 4 bytes
+  b[i + 32] = a[i] + 1;  //= global load 1 x 4 bytes, global store 1 x 4 bytes
+}`);
+  });
+});
+
+describe('pointers that move', () => {
+  it('stay in the array they come from', () => {
+    checkLines(
+      `k(const int *at, int n) {
+  extern __shared__ int s[];
+  int *p = s;
+  for (int r = 0; r < n; ++r) {
+    p[at[r]] = threadIdx.x; //= global load 10 x 4 bytes, shared store 10 x 4 bytes
+    p += 32;
+  }
+}`,
+    );
+  });
+});
