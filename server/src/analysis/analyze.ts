@@ -314,7 +314,9 @@ function kernelResult(
   });
   const { options } = unit.request;
   const compiled = unit.compiled?.isCurrent(kernel.name, fingerprint) ? unit.compiled : undefined;
-  const key = `${kernel.name}#${fingerprint.key}#${compiled?.compilation.id ?? ''}#${options.computeCapability}#${JSON.stringify([...options.assume])}#${plans.map(planKey).join(';')}`;
+  const keyFor = (compilation: string): string =>
+    `${kernel.name}#${fingerprint.key}#${compilation}#${options.computeCapability}#${JSON.stringify([...options.assume])}#${plans.map(planKey).join(';')}`;
+  const key = keyFor(compiled?.compilation.id ?? '');
   const known = results.get(key);
   if (known) {
     results.delete(key);
@@ -322,27 +324,32 @@ function kernelResult(
     results.set(key, moved);
     unit.effort.kernel(plans.length);
     unit.effort.charge(known.cost);
-    for (const program of new Set(known.launches.map((l) => l.program))) unit.effort.chargeProgram(program);
+    for (const program of new Set(known.launches.map((l) => l.source))) unit.effort.chargeProgram(program);
     noteDropped(unit, kernel, plans.length - known.launches.length);
     return moved;
   }
   const programs = new Map<string, InstancePrograms>();
   const effort = unit.effort.kernel(plans.length);
-  const programsOf = (plan: PlannedLaunch): InstancePrograms | undefined => {
+  // The source tier has mostly answered before the compiler: its programs are at hand then.
+  const earlier = compiled && results.get(keyFor(''));
+  const sources = earlier && shifted(earlier, fingerprint, plans).launches;
+  const programsOf = (plan: PlannedLaunch, index: number): InstancePrograms | undefined => {
     const templateArguments = instanceArguments(unit, kernel, plan).values;
     const instance = templateArguments.map(argumentKey).join(',');
     const made = programs.get(instance);
     if (made || (programs.size > 0 && unit.effort.isLoweringSpent)) return made;
     const { declaration, scope } = kernel;
-    const lowered = lowerKernel(unit.context, { declaration, scope, templateArguments }, unit.effort.lowering());
-    const source = machineProgram(lowered);
+    const instanceOf = { declaration, scope, templateArguments };
+    const source =
+      sources?.find((l) => l.index === index)?.source ??
+      machineProgram(lowerKernel(unit.context, instanceOf, unit.effort.lowering()));
     const fresh = instancePrograms(unit, kernel, { compiled, fingerprint, source, templateArguments, plan, model });
-    unit.effort.chargeProgram(fresh.program);
+    unit.effort.chargeProgram(source);
     programs.set(instance, fresh);
     return fresh;
   };
   const launches = plans.flatMap((plan, index) => {
-    const made = programsOf(plan);
+    const made = programsOf(plan, index);
     if (!made) return [];
     const simulation = simulateLaunch(made.program, plan, model, {
       assume: options.assume,
