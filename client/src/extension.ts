@@ -4,9 +4,12 @@ import type { LanguageClient } from 'vscode-languageclient/node';
 import {
   type AnalysedParams,
   analysedNotification,
+  type CompilerParams,
+  compilerNotification,
   type StatusParams,
   simulateCommand,
   statusNotification,
+  trustedNotification,
 } from '../../server/src/lsp/protocol';
 import { selectComputeCapability } from './capability-picker';
 import { createClient } from './language-client';
@@ -27,6 +30,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       statusBar.analysed(params);
       void panel.analysed(params.uri);
     }),
+    server.onNotification(compilerNotification, (params: CompilerParams) => statusBar.compiler(params)),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => void server.sendNotification(trustedNotification)),
     server.onNotification(statusNotification, (params: StatusParams) => statusBar.status(params)),
     vscode.commands.registerCommand('warplens.selectComputeCapability', () => selectComputeCapability(server)),
     vscode.commands.registerCommand(simulateCommand, (uri?: unknown, kernel?: unknown) => simulate(panel, uri, kernel)),

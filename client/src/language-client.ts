@@ -14,7 +14,10 @@ export const isCuda = (document: vscode.TextDocument): boolean => vscode.languag
 
 export function createClient(context: vscode.ExtensionContext): LanguageClient {
   const module = vscode.Uri.joinPath(context.extensionUri, 'dist', 'server.js').fsPath;
-  const initializationOptions: InitializationOptions = { settings: vscode.workspace.getConfiguration('warplens') };
+  const initializationOptions: InitializationOptions = {
+    settings: vscode.workspace.getConfiguration('warplens'),
+    isTrusted: vscode.workspace.isTrusted,
+  };
   const watchers = ['**/*.{cu,cuh,h,hh,hpp,hxx,inl,inc}', '**/compile_commands.json'].map((pattern) =>
     vscode.workspace.createFileSystemWatcher(pattern),
   );

@@ -1,6 +1,6 @@
 /** The status bar item: the capability analysed for; a click opens the picker. */
 import * as vscode from 'vscode';
-import type { AnalysedParams, StatusParams } from '../../server/src/lsp/protocol';
+import type { AnalysedParams, CompilerParams, StatusParams } from '../../server/src/lsp/protocol';
 import { isCuda } from './language-client';
 
 export class StatusBar implements vscode.Disposable {
@@ -12,6 +12,8 @@ export class StatusBar implements vscode.Disposable {
   private readonly listeners: vscode.Disposable[];
   /** By URI, as the server used it. */
   private readonly capabilities = new Map<string, string>();
+  /** By URI: how it stands with the compiler. */
+  private readonly compilers = new Map<string, CompilerParams>();
   private problem: string | undefined;
 
   constructor() {
@@ -19,7 +21,7 @@ export class StatusBar implements vscode.Disposable {
     this.item.command = 'warplens.selectComputeCapability';
     this.listeners = [
       vscode.window.onDidChangeActiveTextEditor(() => this.update()),
-      vscode.workspace.onDidCloseTextDocument(({ uri }) => this.capabilities.delete(uri.toString())),
+      vscode.workspace.onDidCloseTextDocument(({ uri }) => this.forget(uri.toString())),
       vscode.workspace.onDidChangeConfiguration((event) => {
         if (!event.affectsConfiguration('warplens')) return;
         this.capabilities.clear();
@@ -34,6 +36,11 @@ export class StatusBar implements vscode.Disposable {
     this.update();
   }
 
+  compiler(params: CompilerParams): void {
+    this.compilers.set(params.uri, params);
+    this.update();
+  }
+
   status({ state, message }: StatusParams): void {
     this.problem = state === 'problem' ? message : undefined;
     this.update();
@@ -42,6 +49,11 @@ export class StatusBar implements vscode.Disposable {
   dispose(): void {
     this.item.dispose();
     for (const listener of this.listeners) listener.dispose();
+  }
+
+  private forget(uri: string): void {
+    this.capabilities.delete(uri);
+    this.compilers.delete(uri);
   }
 
   private update(): void {
@@ -55,7 +67,18 @@ export class StatusBar implements vscode.Disposable {
     const icon = this.problem === undefined ? '$(circuit-board)' : '$(warning)';
     this.item.text = settings.get('enable', true) ? `${icon} CC ${capability}` : '$(circle-slash) Warplens off';
     this.item.accessibilityInformation = { label: `Warplens, compute capability ${capability}` };
-    this.item.tooltip = this.problem ?? `Warplens analyses for compute capability ${capability}. Select another.`;
+    const compiler = compilerText(this.compilers.get(document.uri.toString()));
+    const about = this.problem ?? `Warplens analyses for compute capability ${capability}. Select another.`;
+    this.item.tooltip = compiler === undefined ? about : `${about}\n\n${compiler}`;
     this.item.show();
   }
+}
+
+/** One line for the tooltip; the icon stays as it is, for a file that does not compile is a file being written. */
+function compilerText(params: CompilerParams | undefined): string | undefined {
+  if (params === undefined || params.state === 'none') return undefined;
+  const { state, message } = params;
+  if (state === 'compiling') return 'nvcc is compiling the file.';
+  if (state === 'failed') return `nvcc: ${message ?? 'failed'}`;
+  return message === undefined ? 'Figures rest on what nvcc made of the saved file.' : `nvcc: ${message}`;
 }

@@ -15,6 +15,7 @@ export interface ServerOptions {
   readonly program: string;
   readonly folder: string;
   readonly settings?: unknown;
+  readonly isTrusted?: boolean;
   /** Capabilities of the client, as the protocol has them. */
   readonly capabilities?: object;
 }
@@ -48,7 +49,7 @@ export class LanguageServer {
       rootUri: uri,
       workspaceFolders: [{ uri, name: 'test' }],
       capabilities: options.capabilities ?? {},
-      initializationOptions: { settings: options.settings },
+      initializationOptions: { settings: options.settings, isTrusted: options.isTrusted },
     });
     await connection.sendNotification('initialized', {});
     return { server, initialized };
@@ -66,6 +67,10 @@ export class LanguageServer {
       contentChanges: [range === undefined ? { text } : { range, text }],
     };
     return this.connection.sendNotification('textDocument/didChange', params);
+  }
+
+  save(uri: string): Promise<void> {
+    return this.connection.sendNotification('textDocument/didSave', { textDocument: { uri } });
   }
 
   close(uri: string): Promise<void> {

@@ -20,9 +20,6 @@ import { type PlannedLaunch, planLaunches, type Triple } from './launch-plan';
 import type { AnalysisRequest } from './request';
 import { type Simulation, simulateLaunch } from './simulate';
 
-/** Whether a path names PTX. */
-export const isPtxFile = (path: string): boolean => /\.ptx$/i.test(path);
-
 /**
  * The report of a PTX text. Launch shapes come from the request, `.reqntid` or `.maxntid`; parameters have no names, so
  * `parameter 3` is the third one's. Never throws: what is not understood is in the notes.

@@ -1,9 +1,9 @@
 /** What nvcc makes of the sources: PTX, registers, spills, shared memory. */
 import * as path from 'node:path';
-import { isPtxFile } from '../analysis/analyze-ptx';
 import type { AnalysisOptions, Compilation } from '../analysis/request';
 import { compileKernels } from '../compiler/compile';
 import { findNvcc } from '../compiler/find-nvcc';
+import { isPtxFile } from '../ptx/names';
 import { UnitReader, type Workspace } from '../workspace/units';
 import type { Source } from './sources';
 

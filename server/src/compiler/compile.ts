@@ -3,6 +3,7 @@
 import * as fs from 'node:fs/promises';
 import * as os from 'node:os';
 import * as path from 'node:path';
+import { isPtxFile } from '../ptx/names';
 import { architectureOf, capabilityOf, nearestArchitecture, supportedArchitectures } from './architecture';
 import { demangleAll } from './demangle';
 import { firstError } from './errors';
@@ -89,12 +90,12 @@ export async function compileKernels(request: CompileRequest): Promise<KernelsRe
     const compiled = await compile(request, folder, 'out.cubin', (arch) => [
       '-cubin',
       `-arch=sm_${arch}`,
-      ...(isPtx(request.file) ? [] : ['-lineinfo', '--keep', '--keep-dir', folder]),
+      ...(isPtxFile(request.file) ? [] : ['-lineinfo', '--keep', '--keep-dir', folder]),
       '-Xptxas',
       '-v',
     ]);
     if ('error' in compiled && compiled.isCancelled) return plain(compiled);
-    const read: { readonly ptx?: string; readonly error?: string } = isPtx(request.file)
+    const read: { readonly ptx?: string; readonly error?: string } = isPtxFile(request.file)
       ? {}
       : await readPtx(folder, request, compiled);
     if ('error' in compiled) {
@@ -116,8 +117,6 @@ async function resourcesOf(
   const names = await demangleAll(mangled, { nvcc, folder, signal });
   return resources.map((each) => ({ ...each, name: names.get(each.mangled) ?? each.mangled }));
 }
-
-const isPtx = (file: string): boolean => /\.ptx$/i.test(file);
 
 interface Compiled {
   readonly result: ProgramResult;

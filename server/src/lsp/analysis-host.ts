@@ -1,6 +1,7 @@
 /** The server's side of the analysis worker: starts it, stops a job, and replaces a worker that hangs or dies. */
 import { Worker } from 'node:worker_threads';
 import type { FileReport } from '../report/report';
+import type { CompilerAnswer } from './compiler-service';
 import type { AnalysisJob, FromWorker, ToWorker, WorkerSetup } from './worker-messages';
 
 export type Outcome =
@@ -38,6 +39,7 @@ interface Running {
 export class AnalysisHost {
   private readonly stop = new Int32Array(new SharedArrayBuffer(4));
   private readonly documents = new Map<string, string>();
+  private readonly compiled = new Map<string, CompilerAnswer>();
   private worker: Worker | undefined;
   private running: Running | undefined;
   private jobs = 0;
@@ -51,6 +53,13 @@ export class AnalysisHost {
     if (text === undefined) this.documents.delete(path);
     else this.documents.set(path, text);
     this.post({ kind: 'document', path, text });
+  }
+
+  /** Tells the worker what the compiler made of a document (undefined: nothing any more). */
+  setCompiled(path: string, answer: CompilerAnswer | undefined): void {
+    if (answer === undefined) this.compiled.delete(path);
+    else this.compiled.set(path, answer);
+    this.post({ kind: 'compiled', path, answer });
   }
 
   /** Runs one job; there must be none running. Never rejects. */
@@ -107,7 +116,11 @@ export class AnalysisHost {
   }
 
   private start(): Worker {
-    const setup: WorkerSetup = { stop: this.stop.buffer as SharedArrayBuffer, open: this.documents };
+    const setup: WorkerSetup = {
+      stop: this.stop.buffer as SharedArrayBuffer,
+      open: this.documents,
+      compiled: this.compiled,
+    };
     const worker = new Worker(this.options.program, {
       workerData: setup,
       // none of the server's own flags: a debugger's port can be opened once only

@@ -4,7 +4,15 @@ import { lensTitle } from './code-lens';
 import { DiagnosticsPublisher, diagnosticsOf } from './diagnostics';
 import type { Analysed } from './documents';
 import { kernelsOf } from './kernels';
-import { type AnalysedParams, analysedNotification, type StatusParams, statusNotification } from './protocol';
+import {
+  type AnalysedParams,
+  analysedNotification,
+  type CompilerParams,
+  type CompilerState,
+  compilerNotification,
+  type StatusParams,
+  statusNotification,
+} from './protocol';
 
 export class Announcements {
   private readonly publisher: DiagnosticsPublisher;
@@ -41,6 +49,11 @@ export class Announcements {
     this.publisher.remove(uri);
     this.refreshLenses(uri, '');
     this.lenses.delete(uri);
+  }
+
+  compiler(uri: string, state: CompilerState, message?: string): void {
+    const params: CompilerParams = { uri, state, message };
+    void this.connection.sendNotification(compilerNotification, params);
   }
 
   /** @param problem one line, or undefined when all is well again */

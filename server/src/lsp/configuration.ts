@@ -15,6 +15,8 @@ export class Configuration {
   /** Absolute paths of the workspace folders. */
   folders: readonly string[] = [];
   canRefreshLenses = false;
+  /** Programs may be started. */
+  isTrusted = false;
   private canAsk = false;
   private canRegister = false;
   private canChangeFolders = false;
@@ -33,7 +35,9 @@ export class Configuration {
     this.canRegister = workspace?.didChangeConfiguration?.dynamicRegistration === true;
     this.canRefreshLenses = workspace?.codeLens?.refreshSupport === true;
     this.canChangeFolders = workspace?.workspaceFolders === true;
-    this.pushed = (initializationOptions as InitializationOptions | undefined)?.settings;
+    const given = initializationOptions as InitializationOptions | undefined;
+    this.pushed = given?.settings;
+    this.isTrusted = given?.isTrusted === true;
     const roots = workspaceFolders?.map(({ uri }) => uri) ?? (rootUri ? [rootUri] : []);
     this.folders = roots.filter(isFile).map(pathOfUri);
   }

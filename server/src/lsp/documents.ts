@@ -2,6 +2,7 @@
 import type { TextDocument } from 'vscode-languageserver-textdocument';
 import type { FileReport } from '../report/report';
 import { AnalysisHost, type Outcome } from './analysis-host';
+import type { CompilerAnswer } from './compiler-service';
 import { withLastGood } from './last-good';
 import { pathOfUri } from './positions';
 import { Schedule } from './schedule';
@@ -69,11 +70,28 @@ export class Documents {
     this.options.dropped(uri);
   }
 
+  /** The compiler has answered for a document, or its answer is void. */
+  compiled(uri: string, answer: CompilerAnswer | undefined): void {
+    this.host.setCompiled(pathOfUri(uri), answer);
+    if (this.open.has(uri)) this.schedule.request(uri, 0);
+  }
+
+  /** Documents that include a file. */
+  including(path: string): string[] {
+    return [...this.latest.values()].filter(({ headers }) => headers.includes(path)).map(({ uri }) => uri);
+  }
+
+  uris(): string[] {
+    return [...this.open.keys()];
+  }
+
+  textOf(uri: string): string | undefined {
+    return this.open.get(uri)?.getText();
+  }
+
   /** A file has changed (on disk, or in its editor): what includes it is analysed again. */
   headerChanged(path: string): void {
-    for (const { uri, headers } of this.latest.values()) {
-      if (headers.includes(path)) this.schedule.request(uri, 150);
-    }
+    for (const uri of this.including(path)) this.schedule.request(uri, 150);
   }
 
   /** Settings or the workspace have changed. */

@@ -57,6 +57,22 @@ export interface StatusParams {
   readonly message?: string;
 }
 
+/** Notification from the server: how it stands with the compiler for a document. */
+export const compilerNotification = 'warplens/compiler';
+
+/** none: not installed, switched off, not trusted, or nothing to compile. */
+export type CompilerState = 'none' | 'compiling' | 'compiled' | 'failed';
+
+export interface CompilerParams {
+  readonly uri: string;
+  readonly state: CompilerState;
+  /** One line: why it failed, or what was done otherwise than asked. */
+  readonly message?: string;
+}
+
+/** Notification from the client: the workspace is trusted now. */
+export const trustedNotification = 'warplens/trusted';
+
 /** Command of the client that a code lens runs, with these arguments. */
 export const simulateCommand = 'warplens.simulateKernel';
 export type SimulateArguments = readonly [uri: string, kernel: string];
@@ -65,4 +81,6 @@ export type SimulateArguments = readonly [uri: string, kernel: string];
 export interface InitializationOptions {
   /** The `warplens` section, used where the client cannot be asked for its configuration. */
   readonly settings?: unknown;
+  /** Whether programs (the compiler) may be started; they are not where nobody says so. */
+  readonly isTrusted?: boolean;
 }

@@ -3,9 +3,11 @@ import * as path from 'node:path';
 import { type Connection, type InitializeResult, TextDocumentSyncKind, TextDocuments } from 'vscode-languageserver';
 import { TextDocument } from 'vscode-languageserver-textdocument';
 import { Announcements } from './announcements';
+import { CompilerService } from './compiler-service';
 import { Configuration } from './configuration';
 import { Documents } from './documents';
 import { pathOfUri, uriOfPath } from './positions';
+import { trustedNotification } from './protocol';
 import { answerRequests } from './requests';
 
 declare const WARPLENS_VERSION: string;
@@ -14,7 +16,7 @@ const abilities: InitializeResult = {
   serverInfo: { name: 'warplens', version: WARPLENS_VERSION },
   capabilities: {
     positionEncoding: 'utf-16',
-    textDocumentSync: TextDocumentSyncKind.Incremental,
+    textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental, save: true },
     hoverProvider: true,
     codeLensProvider: {},
     codeActionProvider: { codeActionKinds: ['quickfix'] },
@@ -45,25 +47,59 @@ export function startServer(connection: Connection, workerProgram = path.join(__
     },
   });
 
+  const compiler = new CompilerService({
+    settingsFor: (uri) => configuration.settingsFor(uri),
+    folders: () => configuration.folders,
+    isTrusted: () => configuration.isTrusted,
+    textOf: (uri) => documents.textOf(uri),
+    compiled: (uri, answer) => documents.compiled(uri, answer),
+    status: (uri, state, message) => announcements.compiler(uri, state, message),
+    log,
+  });
+  const compileAll = (): void => {
+    for (const uri of documents.uris()) compiler.saved(uri);
+  };
+  const changeAll = (): void => {
+    documents.analyseAll();
+    compileAll();
+  };
+
   connection.onInitialize((params) => {
     configuration.initialize(params);
     return abilities;
   });
-  connection.onInitialized(() => configuration.listen(() => documents.analyseAll()));
+  connection.onInitialized(() => configuration.listen(changeAll));
   connection.onDidChangeConfiguration(({ settings }) => {
     configuration.update(settings);
-    documents.analyseAll();
+    changeAll();
+  });
+  connection.onNotification(trustedNotification, () => {
+    configuration.isTrusted = true;
+    compileAll();
   });
   connection.onDidChangeWatchedFiles(({ changes }) => {
-    if (changes.some(({ uri }) => uri.endsWith('/compile_commands.json'))) documents.analyseAll();
-    else for (const { uri } of changes) documents.headerChanged(pathOfUri(uri));
+    if (changes.some(({ uri }) => uri.endsWith('/compile_commands.json'))) changeAll();
+    else for (const { uri } of changes) headerSaved(pathOfUri(uri));
   });
-  texts.onDidChangeContent(({ document }) => documents.changed(document));
+  const headerSaved = (file: string): void => {
+    for (const uri of documents.including(file)) compiler.saved(uri);
+    documents.headerChanged(file);
+  };
+  texts.onDidOpen(({ document: { uri } }) => compiler.saved(uri));
+  texts.onDidSave(({ document: { uri } }) => compiler.saved(uri));
+  texts.onDidChangeContent(({ document }) => {
+    documents.changed(document);
+    void compiler.edited(document.uri);
+  });
   texts.onDidClose(({ document: { uri } }) => {
     configuration.forget(uri);
+    compiler.forget(uri);
     documents.closed(uri);
   });
   answerRequests({ connection, configuration, documents, uriOf, log });
-  connection.onShutdown(() => documents.dispose());
+  connection.onShutdown(() => {
+    compiler.dispose();
+    return documents.dispose();
+  });
   texts.listen(connection);
 }

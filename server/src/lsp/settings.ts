@@ -13,6 +13,12 @@ export interface Settings {
   /** As written: absolute, or relative to the workspace folder. */
   readonly includePaths: readonly string[];
   readonly compileCommands: string | undefined;
+  /** 'auto', 'off', or the path of nvcc or of a toolkit. */
+  readonly compiler: string;
+  /** For the compiler, behind those of the build. */
+  readonly compilerFlags: readonly string[];
+  /** Compile the editor's text in pauses of the typing, not only what is saved. */
+  readonly compileUnsaved: boolean;
   /** One line for each setting that makes no sense; its default is used. */
   readonly problems: readonly string[];
 }
@@ -80,6 +86,9 @@ export function readSettings(section: unknown): Settings {
     },
     includePaths: strings('includePaths'),
     compileCommands: text('compileCommands'),
+    compiler: text('compiler') ?? 'auto',
+    compilerFlags: strings('compilerFlags'),
+    compileUnsaved: given.compileUnsaved === true,
     problems,
   };
 }

@@ -2,6 +2,7 @@
 import type { AnalysisOptions } from '../analysis/request';
 import type { FileReport } from '../report/report';
 import type { Workspace } from '../workspace/units';
+import type { CompilerAnswer } from './compiler-service';
 
 /** Handed to the worker when it starts. */
 export interface WorkerSetup {
@@ -9,6 +10,8 @@ export interface WorkerSetup {
   readonly stop: SharedArrayBuffer;
   /** Open documents by path. */
   readonly open: ReadonlyMap<string, string>;
+  /** What the compiler made of them, by path. */
+  readonly compiled: ReadonlyMap<string, CompilerAnswer>;
 }
 
 export interface AnalysisJob {
@@ -21,7 +24,9 @@ export interface AnalysisJob {
 export type ToWorker =
   | { readonly kind: 'analyze'; readonly id: number; readonly job: AnalysisJob }
   /** A document's latest text, for files that include it; undefined when it was closed. */
-  | { readonly kind: 'document'; readonly path: string; readonly text: string | undefined };
+  | { readonly kind: 'document'; readonly path: string; readonly text: string | undefined }
+  /** What the compiler made of a document; undefined when there is nothing any more. */
+  | { readonly kind: 'compiled'; readonly path: string; readonly answer: CompilerAnswer | undefined };
 
 export type FromWorker =
   | {

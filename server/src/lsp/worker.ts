@@ -1,22 +1,39 @@
 /** The analysis worker: one file at a time, off the server's message loop. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { createAnalyzer } from '../analysis/analyze';
+import type { Compilation } from '../analysis/request';
 import { UnitReader } from '../workspace/units';
 import type { AnalysisJob, FromWorker, ToWorker, WorkerSetup } from './worker-messages';
 
 const setup = workerData as WorkerSetup;
 const stop = new Int32Array(setup.stop);
 const open = new Map(setup.open);
+const compiled = new Map(setup.compiled);
 const analyzer = createAnalyzer();
 const send = (message: FromWorker): void => parentPort?.postMessage(message);
 const units = new UnitReader(open, (line) => send({ kind: 'log', line }));
+/** Headers as a compiler sees them: on disk. */
+const saved = new UnitReader(new Map(), () => {});
 
-function analyze(id: number, { path, text, options, workspace }: AnalysisJob): void {
+/** The compiler's answer for a document, if it is for this capability. */
+function compilationOf({ path, options, workspace }: AnalysisJob): Compilation | undefined {
+  const answer = compiled.get(path);
+  if (answer?.computeCapability !== options.computeCapability) return undefined;
+  const { compilation } = answer;
+  return { ...compilation, include: saved.request(path, compilation.text, options, workspace).include };
+}
+
+function analyze(id: number, job: AnalysisJob): void {
+  const { path, text, options, workspace } = job;
   const started = performance.now();
   const headers = new Set<string>();
   try {
     const request = units.request(path, text, options, workspace, (file) => headers.add(file));
-    const report = analyzer.analyze({ ...request, cancelled: () => Atomics.load(stop, 0) === id });
+    const report = analyzer.analyze({
+      ...request,
+      compilation: compilationOf(job),
+      cancelled: () => Atomics.load(stop, 0) === id,
+    });
     send({ kind: 'report', id, report, headers: [...headers], milliseconds: performance.now() - started });
   } catch (error) {
     const reason =
@@ -27,6 +44,9 @@ function analyze(id: number, { path, text, options, workspace }: AnalysisJob): v
 
 parentPort?.on('message', (message: ToWorker) => {
   if (message.kind === 'analyze') analyze(message.id, message.job);
-  else if (message.text === undefined) open.delete(message.path);
+  else if (message.kind === 'compiled') {
+    if (message.answer === undefined) compiled.delete(message.path);
+    else compiled.set(message.path, message.answer);
+  } else if (message.text === undefined) open.delete(message.path);
   else open.set(message.path, message.text);
 });

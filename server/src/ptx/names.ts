@@ -1,4 +1,7 @@
-/** Names of variables as the source writes them: the part that matters of a mangled name (Itanium C++ ABI). */
+/** Names of files and of variables as the source writes them: the part that matters of a mangled name (Itanium C++ ABI). */
+
+/** Whether a path names PTX. */
+export const isPtxFile = (path: string): boolean => /\.ptx$/i.test(path);
 
 /**
  * The last source name in a mangled one: `tile` of `_ZZ9transposePfE4tile`, `table` of `_ZN3app5tableE`. Names that are
