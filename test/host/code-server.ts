@@ -221,6 +221,8 @@ export function chromiumProgram(): string {
 
 /** Nothing opens, asks, updates or saves by itself. */
 const quietSettings = {
+  // whether nvcc is installed is no matter for a test; those about it bring their own
+  'warplens.compiler': 'off',
   'workbench.startupEditor': 'none',
   'workbench.tips.enabled': false,
   'workbench.enableExperiments': false,
