@@ -1,5 +1,6 @@
 /** Counts memory accesses through the memory model. */
 
+import { copyCost } from '../hardware/async-copy';
 import { type AccessShape, emptyCounts, type MemoryModel } from '../hardware/memory-model';
 import { type AccessSite, addressWindows, type MemorySpace, spaceOfAddress } from '../program/program';
 import { ACCESS_FIELDS, type AccessNotes, field, spaceNumber, spaces } from './counters';
@@ -126,6 +127,28 @@ export class AccessCounter {
     }
   }
 
+  /** The shared half of an asynchronous copy: what it costs follows from both addresses. */
+  countCopy(plan: AccessPlan, sources: LaneValue<Lanes64>, targets: LaneValue<Lanes64>, frame: Frame): void {
+    const { mask } = frame;
+    const reason = targets.unknown !== KNOWN ? targets.reason : sources.reason;
+    if (targets.unknown !== KNOWN || sources.unknown !== KNOWN) {
+      this.countUnknown(plan, mask.warps, mask.count, reason, frame);
+      return;
+    }
+    const from = vectorOf(sources);
+    const to = vectorOf(targets);
+    for (let first = frame.lo; first < frame.hi; first += WARP) {
+      const active = mask.perWarp[first / WARP];
+      if (active === 0) continue;
+      const space = spaceNumber.shared;
+      this.tally.model.count(plan.shapes[space], to, mask.lanes, first, WARP, counts);
+      const { wavefronts, boundBy } = copyCost(plan.bytes, from, to, mask.lanes, first, WARP);
+      counts.idealWavefronts = Math.min(wavefronts, Math.ceil((active * plan.bytes) / BANK_ROW));
+      counts.wavefronts = wavefronts;
+      this.add(plan, space, to, mask.lanes, first, active, 1, frame, boundBy === 'source' ? from : undefined);
+    }
+  }
+
   private addressesOf(value: LaneValue<Lanes64>, offset: number, frame: Frame): Float64Array {
     const from = vectorOf(value);
     if (offset === 0) return from;
@@ -227,6 +250,7 @@ export class AccessCounter {
     active: number,
     times: number,
     frame: Frame,
+    sources?: Float64Array,
   ): void {
     const { counters, firstAccess } = this.tally;
     const at = firstAccess + ACCESS_FIELDS * (plan.access * spaces.length + space);
@@ -244,7 +268,7 @@ export class AccessCounter {
     const ideal = countsSectors[space] ? counts.idealSectors : counts.idealWavefronts;
     if (cost > notes.worstExcess * ideal) {
       notes.worstExcess = cost / ideal;
-      notes.witness = witness(this.tally.block, plan, space, addresses, lanes, first);
+      notes.witness = witness(this.tally.block, plan, space, addresses, lanes, first, sources);
     }
   }
 
@@ -261,6 +285,9 @@ export class AccessCounter {
     return fresh;
   }
 }
+
+/** Bytes that the 32 banks serve at once. */
+const BANK_ROW = 128;
 
 /** Rows of banks, lines and segments of all capabilities repeat in this many bytes at most. */
 const LARGEST_GEOMETRY = 256;
@@ -321,14 +348,15 @@ function witness(
   addresses: Float64Array,
   lanes: Uint8Array,
   first: number,
+  sources?: Float64Array,
 ): Witness {
-  const shown = Array.from({ length: WARP }, (_, i) =>
-    lanes[first + i] !== 0 ? addresses[first + i] - origins[space] : Number.NaN,
-  );
+  const inLanes = (from: Float64Array, origin: number) =>
+    Array.from({ length: WARP }, (_, i) => (lanes[first + i] !== 0 ? from[first + i] - origin : Number.NaN));
   return {
     block,
     firstThread: first,
-    addresses: shown,
+    addresses: inLanes(addresses, origins[space]),
+    sources: sources && inLanes(sources, 0),
     bytes: plan.bytes,
     wavefronts: counts.wavefronts,
     idealWavefronts: counts.idealWavefronts,

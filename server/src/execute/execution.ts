@@ -54,6 +54,8 @@ export interface Witness {
   readonly firstThread: number;
   /** 32 byte addresses (relative to the object's window for shared), NaN: lane inactive. */
   readonly addresses: readonly number[];
+  /** Of an asynchronous copy whose cost comes from where it reads: those addresses in global memory. */
+  readonly sources?: readonly number[];
   readonly bytes: number;
   readonly wavefronts: number;
   readonly idealWavefronts: number;

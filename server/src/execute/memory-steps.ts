@@ -265,7 +265,7 @@ export function asyncCopyStep(
   const reason = memory.reasons.number(`depends on loaded data: ${load.site.expression}`);
   return (frame) => {
     counter.count(load, source, 0, frame);
-    counter.count(store, destination, 0, frame);
+    counter.countCopy(store, source, destination, frame);
     if (memory.shared) overwriteBytes(memory, store, destination, load.bytes, reason, frame);
   };
 }

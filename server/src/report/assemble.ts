@@ -131,6 +131,7 @@ function witnessOf(witness: Witness, simulation: Simulation): AccessWitness {
     block: witness.block,
     thread: [t % block[0], Math.floor(t / block[0]) % block[1], Math.floor(t / (block[0] * block[1]))],
     addresses: witness.addresses.map((a) => (Number.isNaN(a) ? null : a)),
+    sources: witness.sources?.map((a) => (Number.isNaN(a) ? null : a)),
     bytes: witness.bytes,
     wavefronts: witness.wavefronts,
     idealWavefronts: witness.idealWavefronts,

@@ -38,6 +38,8 @@ export interface AccessWitness {
   readonly thread: readonly [number, number, number];
   /** byte address per lane, null where inactive; shared: offset from the array's start, global: from the allocation's */
   readonly addresses: readonly (number | null)[];
+  /** of an asynchronous copy whose conflict comes from where it reads: byte addresses in global memory, per lane */
+  readonly sources?: readonly (number | null)[];
   readonly bytes: number;
   readonly wavefronts: number;
   readonly idealWavefronts: number;

@@ -32,6 +32,8 @@ export const sharedBankConflict: Rule = {
 
 function findingFor(context: RuleContext, worst: WorstAccess): Finding {
   const certain = isCertain(worst, THRESHOLD);
+  const sources = worst.access.witness?.sources;
+  if (sources) return copyFinding(context, worst, sources, certain);
   const fix = certain ? padFix(context, worst) : undefined;
   const mend = fix ? ` ${fix.title.replace(/^Pad \w+ to/, 'Pad to')}.` : adviceFor(context, worst);
   return accessFinding(context, worst, {
@@ -39,6 +41,31 @@ function findingFor(context: RuleContext, worst: WorstAccess): Finding {
     severity: certain ? 'warning' : 'information',
     message: `${headline(worst)}: ${witnessText(context, worst)}.${mend}${conditionText(worst, THRESHOLD)}`,
     fixes: fix ? [fix] : [],
+  });
+}
+
+/** An asynchronous copy that reads from places which share their position in the lines of 128 bytes. */
+function copyFinding(
+  context: RuleContext,
+  worst: WorstAccess,
+  sources: readonly (number | null)[],
+  certain: boolean,
+): Finding {
+  const byPlace = new Map<number, number[]>();
+  sources.forEach((address, lane) => {
+    if (address === null) return;
+    const place = address % 128;
+    byPlace.set(place, [...(byPlace.get(place) ?? []), lane]);
+  });
+  const [place, lanes] = [...byPlace].reduce((a, b) => (b[1].length > a[1].length ? b : a));
+  const ways = figure(worst.excess);
+  return accessFinding(context, worst, {
+    rule: 'shared-bank-conflict',
+    severity: certain ? 'warning' : 'information',
+    message:
+      `${ways} times the wavefronts of an asynchronous copy: lanes ${laneList(lanes)} read at byte ${place} of their lines of 128 bytes. ` +
+      `Let neighbouring lanes copy neighbouring elements.${conditionText(worst, THRESHOLD)}`,
+    fixes: [],
   });
 }
 
