@@ -154,6 +154,7 @@ class GridRun {
     let first: Float64Array | undefined;
     let agree = true;
     let samples = 0;
+    let weights = 0;
     // Next to inner blocks that differ among themselves, those at the border do too.
     if (isBorder && inner === undefined && this.executeAll(blocks, runBlock)) return undefined;
     let most = blocks.most;
@@ -163,20 +164,22 @@ class GridRun {
       const isWithin = this.blocks < this.budget.blocks && this.incomplete === undefined;
       if (!isWithin && samples > 0) break;
       const counters = samples === 0 && probe ? probe : runBlock(blocks.sample(samples));
+      const weight = blocks.weight(samples);
       samples++;
-      for (let i = 0; i < sum.length; i++) sum[i] += counters[i];
+      weights += weight;
+      for (let i = 0; i < sum.length; i++) sum[i] += weight * counters[i];
       if (first === undefined) first = counters.slice();
       else if (agree && !areEqual(first, counters)) {
         agree = false;
         if (samples < blocks.size && this.executeAll(blocks, runBlock)) return undefined;
-        most = Math.min(blocks.size, Math.max(most, this.affordable()));
+        most = wholeCycles(Math.min(blocks.size, Math.max(most, this.affordable())), blocks.cycle);
       }
     }
     if (first === undefined) return undefined;
     const isLikeInner = inner !== undefined && areEqual(first, inner);
     if (samples < blocks.size && (!agree || (samples < blocks.least && !isLikeInner))) this.isUniform = false;
     if (agree) this.addScaled(first, blocks.size);
-    else for (let i = 0; i < sum.length; i++) this.totals[i] += (sum[i] * blocks.size) / samples;
+    else for (let i = 0; i < sum.length; i++) this.totals[i] += (sum[i] * blocks.size) / weights;
     return agree ? first : undefined;
   }
 
@@ -261,6 +264,11 @@ class GridRun {
       };
     });
   }
+}
+
+/** Averages are right over whole cycles of samples only. */
+function wholeCycles(samples: number, cycle: number): number {
+  return samples < cycle ? samples : samples - (samples % cycle);
 }
 
 function areEqual(a: Float64Array, b: Float64Array): boolean {

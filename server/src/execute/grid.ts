@@ -10,13 +10,16 @@ export interface BlockClass {
   readonly most: number;
   /** The blocks in order, 0 … size - 1. */
   readonly at: (n: number) => BlockIndex;
-  /** The n-th sample, n < size; up to `most` samples differ. */
+  /** The n-th sample. Every `cycle` samples come in all combinations of remainders modulo 8 along the axes. */
   readonly sample: (n: number) => BlockIndex;
+  readonly cycle: number;
+  /** How many blocks the n-th sample stands for, in relation to the others. */
+  readonly weight: (n: number) => number;
 }
 
 /** Grids up to this size are executed as a whole. */
 export const SMALL_GRID = 8;
-/** Samples of the inner blocks: enough that every remainder modulo 8 of the linear index comes up. */
+/** Samples of the inner blocks: enough that every remainder modulo 8 along an axis comes up. */
 const INNER_LEAST = 5;
 const INNER_MOST = 24;
 /** One is enough where it counts what the inner blocks do. */
@@ -58,7 +61,7 @@ export function blockClasses(grid: BlockIndex): BlockClass[] {
           least: Math.min(size, isInner ? INNER_LEAST : BORDER_LEAST),
           most: Math.min(size, isInner ? INNER_MOST : BORDER_MOST),
           at,
-          sample: (n) => at(spread(n, size)),
+          ...samplesOf([x, y, z]),
         });
       }
     }
@@ -71,21 +74,39 @@ export function allBlocks(grid: BlockIndex): BlockClass {
   const [width, height, depth] = grid;
   const size = width * height * depth;
   const at = (n: number): BlockIndex => [n % width, Math.floor(n / width) % height, Math.floor(n / (width * height))];
-  return { size, least: size, most: size, at, sample: at };
+  return { size, least: size, most: size, at, sample: at, cycle: size, weight: () => 1 };
 }
 
-const GOLDEN = (Math.sqrt(5) - 1) / 2;
+/** Addresses repeat in 32 bytes, 8 words: with the block index modulo 8, whatever the step from block to block. */
+const PERIOD = 8;
 /** 0 … 7 in an order in which neighbours are far apart. */
 const REMAINDERS = [0, 5, 2, 7, 4, 1, 6, 3];
+/** Independent irrational steps for the axes: low discrepancy along each, and of all together. */
+const STEPS = [0.6180339887498949, 0.7548776662466927, 0.5698402909980532];
 
 /**
- * The n-th of `size` numbers in an order of low discrepancy, without repetition for n below the number of samples
- * used: the golden-section sequence over groups of eight, each remainder modulo 8 in turn. All of them in order where
- * there are few.
+ * Samples of a box of blocks. What blocks count is mostly periodic in the remainders of their indices modulo 8 (alignment) and
+ * otherwise slowly varying: each cycle goes through all remainders, the places within a remainder are spread evenly.
  */
-export function spread(n: number, size: number): number {
-  if (size <= INNER_MOST) return n;
-  const groups = Math.floor(size / 8);
-  const group = Math.floor((((n + 1) * GOLDEN) % 1) * groups);
-  return group * 8 + REMAINDERS[n % 8];
+function samplesOf(spans: readonly [Span, Span, Span]): Pick<BlockClass, 'sample' | 'cycle' | 'weight'> {
+  const radix = spans.map((span) => Math.min(PERIOD, span.count));
+  const remainders = (n: number): number[] => {
+    const x = n % radix[0];
+    const y = (Math.floor(n / radix[0]) + x) % radix[1];
+    const z = (Math.floor(n / (radix[0] * radix[1])) + x + y) % radix[2];
+    return [x, y, z].map((digit, axis) => (radix[axis] === PERIOD ? REMAINDERS[digit] : digit));
+  };
+  // positions with a remainder: those of a span of 11 are 0 … 10, so 0, 1 and 2 come twice
+  const inRemainder = (axis: number, remainder: number) => Math.ceil((spans[axis].count - remainder) / radix[axis]);
+  return {
+    cycle: radix[0] * radix[1] * radix[2],
+    sample: (n) => {
+      const [x, y, z] = remainders(n).map((remainder, axis) => {
+        const turn = Math.floor((((n + 1) * STEPS[axis]) % 1) * inRemainder(axis, remainder));
+        return spans[axis].first + turn * radix[axis] + remainder;
+      });
+      return [x, y, z];
+    },
+    weight: (n) => remainders(n).reduce((product, remainder, axis) => product * inRemainder(axis, remainder), 1),
+  };
 }

@@ -137,10 +137,10 @@ export function assignExpression(ctx: Context, node: ast.AssignExpression): Valu
 
 /**
  * The store of a record that is assigned over several lines stands on the line of the value, as nvcc has it (H200:
- * sgemm_ladder.cu:93, wmma_gemm.cu:40); that of a scalar on its own line.
+ * sgemm_ladder.cu:93, wmma_gemm.cu:40); that of a scalar, of what a function returns (`= make_float4(…)`) and of a list on its own.
  */
 function recordTarget(ctx: Context, place: Value, node: ast.AssignExpression): Value {
-  if (place.kind !== 'place' || place.place.kind !== 'memory') return place;
+  if (place.kind !== 'place' || place.place.kind !== 'memory' || node.right.kind === 'call') return place;
   const { tokens } = ctx.unit;
   for (let token = node.left.last + 1; token <= node.right.first; token++)
     if (tokens.flags[token] & TokenFlag.lineStart) return { ...place, place: { ...place.place, node: node.right } };

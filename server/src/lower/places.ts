@@ -7,6 +7,7 @@ import { convertRegister, convertValue } from './conversions';
 import {
   alignOf,
   type Field,
+  holderOf,
   isSigned,
   type RecordInfo,
   scalarOf,
@@ -110,7 +111,10 @@ export function writeStorage(ctx: Context, storage: Storage, value: Value, node:
         value.kind === 'place' && value.type.kind === 'array'
           ? readElements(ctx, value, node)
           : convertValue(ctx, rvalue(ctx, value, node), storage.type, node);
+      const { type } = storage;
+      const holder = type.kind === 'record' && type.record.isUnion ? holderOf(type.record) : undefined;
       storage.elements.forEach((element, i) => {
+        if (holder !== undefined && i !== holder) return;
         const part = whole.kind === 'aggregate' ? whole.elements[i] : undefined;
         writeStorage(ctx, element, part ?? unknownValue(element.type, reasonOf(whole)), node);
       });
@@ -192,10 +196,15 @@ function readRecord(ctx: Context, place: MemoryPlace, type: Type & { kind: 'reco
     };
   }
   if (countParts(type) > MAX_PARTS) return unknownValue(type, `${record.name} is too large to follow`);
+  const holder = record.isUnion ? holderOf(record) : undefined;
   return {
     kind: 'aggregate',
     type,
-    elements: record.fields.map((f) => readMemory(ctx, memberPlace(place, record, f), f.type)),
+    elements: record.fields.map((f, i) =>
+      holder === undefined || i === holder
+        ? readMemory(ctx, memberPlace(place, record, f), f.type)
+        : unknownValue(f.type, 'another member of a union that was copied'),
+    ),
   };
 }
 
@@ -286,7 +295,9 @@ function writeRecord(
     emitStore(ctx, naturalAlignment(place, type), scalar, values);
     return;
   }
+  const holder = record.isUnion ? holderOf(record) : undefined;
   record.fields.forEach((f, i) => {
+    if (holder !== undefined && i !== holder) return;
     const part = parts?.[i] ?? unknownValue(f.type, reasonOf(value));
     writeMemory(ctx, memberPlace(place, record, f), f.type, part, node);
   });

@@ -327,3 +327,20 @@ export function arithmeticType(a: Type, b: Type): Type {
 export function describeType(type: Type): string {
   return `${type.isConst ? 'const ' : ''}${typeKey(type)}`;
 }
+
+/** The member that holds the bits of a union in registers: the largest, of those the one of fewest parts; others are views of it. */
+export function holderOf(record: RecordInfo): number {
+  const parts = (type: Type): number =>
+    type.kind === 'record'
+      ? type.record.fields.reduce((n, f) => n + parts(f.type), 0)
+      : type.kind === 'array'
+        ? (type.count ?? 0) * parts(type.of)
+        : 1;
+  let best = 0;
+  record.fields.forEach((field, i) => {
+    const bytes = sizeOf(field.type) ?? 0;
+    const most = sizeOf(record.fields[best].type) ?? 0;
+    if (bytes > most || (bytes === most && parts(field.type) < parts(record.fields[best].type))) best = i;
+  });
+  return best;
+}

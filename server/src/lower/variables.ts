@@ -9,8 +9,19 @@ import { assign, countParts, rvalue, writeStorage } from './places';
 import { declaredAlignment, recordOf } from './records';
 import { resolveType } from './resolve-type';
 import type { Scope } from './scope';
-import { alignOf, scalarOf, sizeOf, type Type, typeKey, withoutReference } from './types';
+import {
+  alignOf,
+  type Field,
+  holderOf,
+  type RecordType,
+  scalarOf,
+  sizeOf,
+  type Type,
+  typeKey,
+  withoutReference,
+} from './types';
 import { type LocalDeclaration, type MemoryPlace, type Storage, unknownValue, type Value } from './values';
+import { viewOf } from './views';
 
 /** Scalars that one local array may have and still be kept in registers (255 registers a thread at the most). */
 const MAX_REGISTER_PARTS = 512;
@@ -20,6 +31,7 @@ export function allocateStorage(ctx: Context, type: Type, name: string, owner?: 
   const scalar = scalarOf(type);
   if (scalar) return { kind: 'scalar', type, register: ctx.builder.variable(scalar, name) };
   if (type.kind === 'record') {
+    if (type.record.isUnion && type.record.fields.length > 1) return allocateUnion(ctx, type, name, owner);
     return {
       kind: 'aggregate',
       type,
@@ -34,6 +46,17 @@ export function allocateStorage(ctx: Context, type: Type, name: string, owner?: 
     return { kind: 'aggregate', type, elements, owner };
   }
   return { kind: 'fixed', type, cell: { value: unknownValue(type, `${name} is not initialised`) } };
+}
+
+/** One member has registers, the others are views of them. */
+function allocateUnion(ctx: Context, type: RecordType, name: string, owner?: LocalDeclaration): Storage {
+  const { fields } = type.record;
+  const holder = holderOf(type.record);
+  const allocate = (field: Field) => allocateStorage(ctx, field.type, `${name}.${field.name}`, owner);
+  const held = allocate(fields[holder]);
+  const target = { elements: [held], index: 0, elementType: fields[holder].type };
+  const elements = fields.map((field, i) => (i === holder ? held : (viewOf(target, field.type, 0) ?? allocate(field))));
+  return { kind: 'aggregate', type, owner, elements };
 }
 
 export function declareVariable(ctx: Context, declaration: VariableDeclaration): void {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { execute } from '../../../server/src/execute/execute';
 import type { Execution } from '../../../server/src/execute/execution';
-import { blockClasses, spread } from '../../../server/src/execute/grid';
+import { blockClasses } from '../../../server/src/execute/grid';
 import { type Launch, launchOf, plainModel, run, sound } from './run';
 
 const copy = (index: string) => `
@@ -46,13 +46,39 @@ describe('grids', () => {
     );
   });
 
-  it('samples stay inside, come in all remainders modulo 8, and differ', () => {
+  it('samples stay inside, and a cycle of them comes in all remainders modulo 8 along every axis', () => {
+    const side = fc.integer({ min: 3, max: 100_000 });
     fc.assert(
-      fc.property(fc.integer({ min: 25, max: 2 ** 31 }), (size) => {
-        const samples = Array.from({ length: 8 }, (_, n) => spread(n, size));
-        assert.ok(samples.every((sample) => sample >= 0 && sample < size));
-        assert.equal(new Set(samples.map((sample) => sample % 8)).size, 8);
+      fc.property(side, side, (x, y) => {
+        const [inner] = blockClasses([x, y, 1]);
+        const samples = Array.from({ length: inner.cycle }, (_, n) => inner.sample(n));
+        assert.ok(samples.every(([bx, by]) => bx >= 1 && bx < x - 1 && by >= 1 && by < y - 1));
+        const remainders = new Set(samples.map(([bx, by]) => `${bx % 8} ${by % 8}`));
+        assert.equal(remainders.size, Math.min(8, x - 2) * Math.min(8, y - 2));
       }),
+    );
+  });
+
+  it('averages what repeats with the block index modulo 8 exactly', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 3, max: 200 }),
+        fc.integer({ min: 3, max: 200 }),
+        fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 64, maxLength: 64 }),
+        (x, y, table) => {
+          const [inner] = blockClasses([x, y, 1]);
+          const cost = ([bx, by]: readonly [number, number, number]) => table[(bx % 8) + 8 * (by % 8)];
+          let sum = 0;
+          let weights = 0;
+          for (let n = 0; n < inner.cycle; n++) {
+            sum += inner.weight(n) * cost(inner.sample(n));
+            weights += inner.weight(n);
+          }
+          let whole = 0;
+          for (let n = 0; n < inner.size; n++) whole += cost(inner.at(n));
+          assert.ok(Math.abs((sum * inner.size) / weights - whole) < 1e-6 * (1 + whole));
+        },
+      ),
     );
   });
 

@@ -1,0 +1,61 @@
+/** Unions in registers: what is written through one member is read through another. */
+import { check } from '../analysis/check-accesses';
+
+describe('unions', () => {
+  it('need what was loaded into another member', () => {
+    check(`
+union Pack { uint4 raw; short2 pairs[4]; };
+__global__ void sum(const uint4 *in, float *out) {
+  Pack x;
+  x.raw = in[threadIdx.x];
+  //      ^^^^^^^^^^^^^^^ global load 16 bytes exact
+  float s = 0;
+  for (int k = 0; k < 4; k++) s += x.pairs[k].x;
+  out[threadIdx.x] = s;
+}
+int main() { uint4 *p; float *r; sum<<<1, 32>>>(p, r); }
+`);
+  });
+
+  it('are one access when copied', () => {
+    check(`
+union Pack { uint4 raw; short2 pairs[4]; };
+__global__ void copy(const Pack *in, Pack *out) {
+  if (true) out[threadIdx.x] = in[threadIdx.x];
+  //                           ^^^^^^^^^^^^^^^ global load 16 bytes x1
+  //        ^^^^^^^^^^^^^^^^ global store 16 bytes x1
+}
+int main() { Pack *p, *r; copy<<<1, 32>>>(p, r); }
+`);
+  });
+
+  it('keep numbers of one size', () => {
+    check(`
+union Bits { float f; int i; };
+__global__ void k(float *out) {
+  Bits b;
+  b.i = threadIdx.x * 8;
+  if (true) out[b.i] = 1;
+  //        ^^^^^^^^ global store 32/4 sectors
+}
+int main() { float *r; k<<<1, 32>>>(r); }
+`);
+  });
+});
+
+describe('the line of a store of a record', () => {
+  it('is that of the value where it is copied, and the statement’s own where a function gives it', () => {
+    check(`
+__global__ void k(float4 *out, const float4 *in) {
+  if (true) out[threadIdx.x] =
+  //        ^^^^^^^^^^^^^^^^ global store 16 bytes
+    make_float4(1, 2, 3, 4);
+  out[threadIdx.x + 32] =
+    in[threadIdx.x];
+//  ^^^^^^^^^^^^^^^ global store 16 bytes
+//  ^^^^^^^^^^^^^^^ global load 16 bytes
+}
+int main() { float4 *p, *r; k<<<1, 32>>>(p, r); }
+`);
+  });
+});
