@@ -1,7 +1,16 @@
 /** The panel's page: a kernel's report as headings, lists and tables. Text is set as text, never as HTML. */
+
+import { type CurveChart, curveCharts } from '../../../server/src/report/curve-chart';
 import { dimensions, grouped, percent } from '../../../server/src/report/figures';
 import type { AccessReport, KernelReport, LaunchReport } from '../../../server/src/report/report';
-import { assumptionsText, estimateText, launchSummary, originText } from '../../../server/src/report/wording';
+import {
+  assumptionsText,
+  estimateText,
+  launchSummary,
+  originText,
+  registersText,
+  stepNames,
+} from '../../../server/src/report/wording';
 import type { FromPanel, ToPanel } from './messages';
 
 declare function acquireVsCodeApi(): { postMessage(message: FromPanel): void };
@@ -100,13 +109,51 @@ function occupancyList(launch: LaunchReport): HTMLElement {
       'Occupancy',
       `${percent(occupancy.theoretical)}: ${occupancy.blocksPerSm} blocks, ${occupancy.warpsPerSm} warps${limits}`,
     );
-    const origin = occupancy.registersOrigin === 'estimate' ? ' (estimated)' : '';
-    fact('Registers', `${occupancy.registersPerThread} a thread${origin}`);
+    fact('Registers', registersText(occupancy));
     fact('Shared memory', `${grouped(occupancy.staticSharedBytes + launch.dynamicSharedBytes)} bytes a block`);
   }
   if (launch.estimate !== null) fact('Time', estimateText(launch.estimate));
   if (launch.incomplete !== undefined) fact('Incomplete', launch.incomplete);
   return list;
+}
+
+const svgNamespace = 'http://www.w3.org/2000/svg';
+
+function shape(tag: string, attributes: Readonly<Record<string, string | number>>, text = ''): SVGElement {
+  const made = document.createElementNS(svgNamespace, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, `${value}`);
+  made.textContent = text;
+  return made;
+}
+
+/** Resident warps against one resource, with the launch marked. */
+function curve({ plot, marker, width, height, ...chart }: CurveChart): SVGElement {
+  const picture = shape('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': chart.description });
+  picture.append(
+    shape('text', { x: plot.left, y: 14, class: 'title' }, chart.title),
+    shape('text', { x: plot.right, y: 14, 'text-anchor': 'end', class: 'value' }, marker.text),
+    ...chart.levels.flatMap(({ y, text }) => [
+      shape('line', { x1: plot.left, y1: y, x2: plot.right, y2: y, class: 'grid' }),
+      shape('text', { x: plot.left - 5, y: y + 3.5, 'text-anchor': 'end' }, text),
+    ]),
+    ...chart.ticks.map(({ x, text }, index) => {
+      const anchor = index === 0 ? 'start' : index === chart.ticks.length - 1 ? 'end' : 'middle';
+      return shape('text', { x, y: plot.bottom + 15, 'text-anchor': anchor }, text);
+    }),
+    shape('polyline', { points: chart.points, class: 'curve' }),
+    shape('line', { x1: marker.x, y1: plot.top, x2: marker.x, y2: plot.bottom, class: 'here' }),
+    shape('circle', { cx: marker.x, cy: marker.y, r: 4, class: 'here' }),
+  );
+  return picture;
+}
+
+/** Curves of occupancy and the next steps; nothing where the report has none. */
+function occupancyPart(launch: LaunchReport): Child[] {
+  const charts = curveCharts(launch);
+  if (charts.length === 0) return [];
+  const steps = launch.occupancy?.steps ?? [];
+  const list = element('ul', 'steps', ...steps.map(({ effect, text }) => element('li', '', stepNames[effect] + text)));
+  return [element('div', 'charts', ...charts.map(curve)), ...(steps.length > 0 ? [list] : [])];
 }
 
 function launchSection(
@@ -121,6 +168,7 @@ function launchSection(
     '',
     element('h2', '', title + launchSummary(launch).join(' · ')),
     occupancyList(launch),
+    ...occupancyPart(launch),
     launch.accesses.length > 0 ? accessTable(launch, files) : element('p', '', 'No memory access was found.'),
   );
 }

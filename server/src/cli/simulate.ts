@@ -1,14 +1,15 @@
 /** `warplens simulate`: everything about one kernel. */
 import { analyzeSources } from './analysis';
-import type { Output } from './check';
+import { lineReader, type Output } from './check';
 import { compileSources } from './compiled';
 import { painter } from './excerpt';
 import { formatSimulation } from './format-simulation';
+import { simulationPage } from './html/page';
 import { analysisOptions, type SharedOptions, workspaceOf } from './options';
 import { exitStatus, UsageProblem } from './problem';
 import { loadSource } from './sources';
 
-export const simulateFormats = ['text', 'json'] as const;
+export const simulateFormats = ['text', 'json', 'html'] as const;
 
 export interface SimulateOptions extends SharedOptions {
   readonly kernel: string;
@@ -35,7 +36,9 @@ export async function simulate(file: string, options: SimulateOptions, output: O
   }
   if (options.format === 'json')
     output.write(`${JSON.stringify(reports.length === 1 ? reports[0] : reports, null, 2)}\n`);
-  else {
+  else if (options.format === 'html') {
+    output.write(simulationPage(reports, options.kernel, { linesOf: lineReader([source]) }));
+  } else {
     const paint = painter(output.hasColour);
     for (const { files, computeCapability } of reports) {
       for (const { kernels } of files) output.write(formatSimulation(kernels, computeCapability, paint));

@@ -24,33 +24,42 @@ export interface BankLoad {
   readonly lanes: readonly number[];
   /** Byte addresses of the distinct words wanted from it, ascending. */
   readonly words: readonly number[];
+  /** Lanes that want each of these words. */
+  readonly lanesOfWords: readonly (readonly number[])[];
 }
 
 export interface SharedExplanation {
   readonly lanes: readonly LaneOnBank[];
   /** Requests one after the other that the access is cut into, after merging. */
   readonly requests: number;
+  /** Every bank that is wanted, in every request. */
+  readonly loads: readonly BankLoad[];
   /** The bank that takes longest in one request (atomics: the one with most lanes); undefined without active lanes. */
   readonly worst: BankLoad | undefined;
 }
 
 function collectBanks(lanes: readonly LaneOnBank[], wordBytes: number, totalBanks: number): BankLoad[] {
-  const loads = new Map<number, { lanes: number[]; words: Set<number> }>();
+  const loads = new Map<number, { lanes: number[]; words: Map<number, number[]> }>();
   for (const { lane, address, bank, banks, request } of lanes) {
     for (let index = 0; index < banks; index++) {
       const key = request * totalBanks + ((bank + index) % totalBanks);
-      const load = loads.get(key) ?? { lanes: [], words: new Set<number>() };
+      const load = loads.get(key) ?? { lanes: [], words: new Map<number, number[]>() };
       load.lanes.push(lane);
-      load.words.add(Math.floor(address / wordBytes + index) * wordBytes);
+      const word = Math.floor(address / wordBytes + index) * wordBytes;
+      load.words.set(word, [...(load.words.get(word) ?? []), lane]);
       loads.set(key, load);
     }
   }
-  return [...loads].map(([key, load]) => ({
-    bank: key % totalBanks,
-    request: Math.floor(key / totalBanks),
-    lanes: load.lanes,
-    words: [...load.words].sort((left, right) => left - right),
-  }));
+  return [...loads].map(([key, load]) => {
+    const words = [...load.words].sort(([left], [right]) => left - right);
+    return {
+      bank: key % totalBanks,
+      request: Math.floor(key / totalBanks),
+      lanes: load.lanes,
+      words: words.map(([word]) => word),
+      lanesOfWords: words.map(([, lanes]) => lanes),
+    };
+  });
 }
 
 /**
@@ -81,10 +90,11 @@ export function explainShared(
   const rows = (load: BankLoad) => new Set(load.words.map((word) => Math.floor(word / rowBytes))).size;
   const weight = (load: BankLoad) => (shape.operation === 'atomic' ? load.lanes.length : rows(load));
   let worst: BankLoad | undefined;
-  for (const load of collectBanks(placed, rules.interleaveBytes, rules.banks)) {
+  const loads = collectBanks(placed, rules.interleaveBytes, rules.banks);
+  for (const load of loads) {
     if (worst === undefined || weight(load) > weight(worst)) worst = load;
   }
-  return { lanes: placed, requests: Math.ceil(lanes / step), worst };
+  return { lanes: placed, requests: Math.ceil(lanes / step), loads, worst };
 }
 
 export interface GlobalExplanation {

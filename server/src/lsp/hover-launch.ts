@@ -3,27 +3,8 @@ import type { Capability } from '../hardware/capabilities';
 import { warpsToHide } from '../hardware/latency-hiding';
 import { dimensions, grouped, percent } from '../report/figures';
 import type { KernelReport, LaunchReport, OccupancyReport } from '../report/report';
-import { assumptionsText, estimateText, launchSummary, originText, tierText } from '../report/wording';
+import { assumptionsText, estimateText, launchSummary, originText, registersText, tierText } from '../report/wording';
 import { boundsName } from './hover-bounds';
-
-const registerOrigins: Readonly<Record<OccupancyReport['registersOrigin'], string>> = {
-  compiler: 'by the compiler',
-  option: 'from the settings',
-  'launch-bounds': 'bound by __launch_bounds__',
-  estimate: 'estimated',
-};
-
-function spillText(compiled: OccupancyReport['compiled']): string {
-  const bytes = compiled === undefined ? 0 : compiled.spillStoreBytes + compiled.spillLoadBytes;
-  return bytes > 0 ? `, ${grouped(bytes)} bytes of spills` : '';
-}
-
-function registersText({ registersPerThread, registersOrigin, registersRange, compiled }: OccupancyReport): string {
-  const range = registersRange === undefined ? '' : `, ${registersRange[0]} to ${registersRange[1]}`;
-  const approximate = registersRange === undefined ? '' : '≈ ';
-  const saved = compiled?.isStale === true ? ', as of last save' : '';
-  return `${approximate}${registersPerThread} registers a thread (${registerOrigins[registersOrigin]}${range}${saved}${spillText(compiled)})`;
-}
 
 function occupancyLines(occupancy: OccupancyReport, launch: LaunchReport, capability: Capability): string[] {
   const lines: string[] = [];

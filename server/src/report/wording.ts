@@ -1,7 +1,16 @@
 /** Phrases that editor, panel and command line share. */
 import type { TimeBound, TimeEstimate } from '../hardware/timing';
 import { conflictText, grouped, memoryFigures, percent } from './figures';
-import type { FileReport, Finding, Fix, KernelReport, LaunchOrigin, LaunchReport, StepReport } from './report';
+import type {
+  FileReport,
+  Finding,
+  Fix,
+  KernelReport,
+  LaunchOrigin,
+  LaunchReport,
+  OccupancyReport,
+  StepReport,
+} from './report';
 
 const origins: Readonly<Record<LaunchOrigin, string>> = {
   'launch-site': 'launched',
@@ -58,6 +67,38 @@ const bounds: Readonly<Record<TimeBound, string>> = {
 export function estimateText({ microseconds, device, boundBy }: TimeEstimate): string {
   return `about ${microseconds} µs on ${device} with cold caches, ${bounds[boundBy]}`;
 }
+
+const registerOrigins: Readonly<Record<OccupancyReport['registersOrigin'], string>> = {
+  compiler: 'by the compiler',
+  option: 'from the settings',
+  'launch-bounds': 'bound by __launch_bounds__',
+  estimate: 'estimated',
+};
+
+function spillText(compiled: OccupancyReport['compiled']): string {
+  const bytes = compiled === undefined ? 0 : compiled.spillStoreBytes + compiled.spillLoadBytes;
+  return bytes > 0 ? `, ${grouped(bytes)} bytes of spills` : '';
+}
+
+/** `≈ 32 registers a thread (estimated, 24 to 43)` */
+export function registersText({
+  registersPerThread,
+  registersOrigin,
+  registersRange,
+  compiled,
+}: OccupancyReport): string {
+  const range = registersRange === undefined ? '' : `, ${registersRange[0]} to ${registersRange[1]}`;
+  const approximate = registersRange === undefined ? '' : '≈ ';
+  const saved = compiled?.isStale === true ? ', as of last save' : '';
+  return `${approximate}${registersPerThread} registers a thread (${registerOrigins[registersOrigin]}${range}${saved}${spillText(compiled)})`;
+}
+
+/** What stands before a step's text. */
+export const stepNames: Readonly<Record<StepReport['effect'], string>> = {
+  gain: 'More warps: ',
+  free: 'Room: ',
+  loss: 'Fewer warps: ',
+};
 
 /** A step is near where this share of the resource makes the difference. */
 const NEAR = 0.15;
