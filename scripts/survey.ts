@@ -172,8 +172,17 @@ function filesOf(folder: string): { files: string[]; launched: Set<string> } {
   for (const text of texts.values())
     for (const [, name] of text.matchAll(/^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]/gm))
       included.add(path.basename(name));
-  const cuda = [...texts].filter(([file, text]) => cudaFile.test(file) && /__global__|<<</.test(text)).map(([f]) => f);
   const isRoot = (file: string) => /\.cu$/i.test(file) && !included.has(path.basename(file));
+  const own = (text: string) => /__global__|<<</.test(text);
+  const names = new Set(
+    [...texts].filter(([file, text]) => cudaFile.test(file) && own(text)).map(([f]) => path.basename(f)),
+  );
+  // a root may have all its kernels from files it includes
+  const brings = (text: string) =>
+    [...text.matchAll(/^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]/gm)].some(([, n]) => names.has(path.basename(n)));
+  const cuda = [...texts]
+    .filter(([file, text]) => cudaFile.test(file) && (own(text) || (isRoot(file) && brings(text))))
+    .map(([f]) => f);
   const launched = new Set<string>();
   for (const text of texts.values()) collectLaunched(text, launched);
   return { files: [...cuda.filter(isRoot), ...cuda.filter((f) => !isRoot(f))], launched };

@@ -16,7 +16,7 @@ import { accessReports, branchReports } from '../report/assemble';
 import { timeEstimate } from '../report/estimate';
 import { occupancyReport } from '../report/occupancy';
 import { locationOf } from '../report/positions';
-import type { FileReport, Finding, KernelReport, LaunchReport, Location } from '../report/report';
+import type { AccessReport, FileReport, Finding, KernelReport, LaunchReport, Location } from '../report/report';
 import { findingsOf } from '../rules/findings';
 import { suppressed } from '../rules/suppression';
 import { analyzePtx } from './analyze-ptx';
@@ -32,7 +32,7 @@ import { type Launch, matchLaunches } from './launches';
 import { type ParsedUnit, parseUnit } from './parsed-unit';
 import type { AnalysisRequest } from './request';
 import { simulateLaunch } from './simulate';
-import { argumentsWithoutLaunch, type InstanceArguments } from './template-arguments';
+import { argumentsWithoutLaunch, type InstanceArguments, withAssumedTypes } from './template-arguments';
 
 /** Keeps results by content between calls: after an edit only what it touches is lowered and executed again. */
 export interface Analyzer {
@@ -413,8 +413,15 @@ function noteDropped(unit: Unit, { declaration, name }: FoundKernel, count: numb
 
 /** The launch's arguments; for a template that nobody launches those of an annotation, an instantiation, or assumed ones. */
 function instanceArguments(unit: Unit, kernel: FoundKernel, plan: PlannedLaunch): InstanceArguments {
-  if (plan.launch) return { values: plan.launch.templateArguments, assumed: [] };
+  if (plan.launch) return withAssumedTypes(kernel, plan.launch.templateArguments);
   return argumentsWithoutLaunch(unit.context, unit.tree, kernel, unit.annotations.get(kernel));
+}
+
+/** Figures of an instance whose types were assumed are no surer than that. */
+function restingOn(assumed: readonly string[], accesses: readonly AccessReport[]): readonly AccessReport[] {
+  if (assumed.length === 0) return accesses;
+  const reason = `rests on assumed ${assumed.join(', ')}`;
+  return accesses.map((a) => (a.certainty === 'exact' ? { ...a, certainty: 'assumed', reason } : a));
 }
 
 function remember<T>(kept: Map<string, T>, key: string, value: T, most: number): void {
@@ -468,7 +475,7 @@ function launchReport(
     assumptions: sample.assumptions,
     occupancy,
     launchBounds: bounds && { ...bounds, location: boundsPlace && unit.locate(boundsPlace.first, boundsPlace.last) },
-    accesses: accessReports(simulation, unit.locate),
+    accesses: restingOn(assumed, accessReports(simulation, unit.locate)),
     branches: branchReports(simulation, unit.locate),
     warpInstructions: sample.execution.blockExecutions.reduce(
       (sum, n, i) => sum + n * simulation.program.blocks[i].instructions.length,

@@ -9,6 +9,7 @@ import type { Assumption } from '../report/report';
 import type { KernelEffort } from './effort';
 import type { PlannedLaunch, Triple } from './launch-plan';
 import { assumedGrid, resolveInputs, SAMPLES } from './sampling';
+import { withSymbolTables } from './symbols';
 
 /** The execution for one set of values. */
 export interface Sample {
@@ -75,7 +76,7 @@ function runSample(
     inputs: resolved.values,
   };
   const budget = { ...options.effort.budget(sample === 0), cancelled: options.cancelled };
-  const execution = execute(program, shape, model, budget);
+  const execution = execute(withSymbolTables(program, plan.symbols), shape, model, budget);
   options.effort.charge(execution.simulatedWarpInstructions);
   const assumptions = [...plan.assumptions, ...resolved.assumptions];
   if (!plan.grid) assumptions.push({ name: 'gridDim.x', value: grid[0], origin: 'assumed' });

@@ -21,6 +21,20 @@ export function specialisedArguments(unit: UnitContext, kernel: FoundKernel): re
   return evaluateArguments(createContext(unit, kernel.name, new Set()), own, kernel.scope);
 }
 
+/** A launch within a template that nobody instantiates leaves types open: they are assumed, as without a launch. */
+export function withAssumedTypes(kernel: FoundKernel, values: readonly TemplateValue[]): InstanceArguments {
+  const assumed: string[] = [];
+  const parameters = kernel.declaration.templateParameters ?? [];
+  const complete = values.map((value, i): TemplateValue => {
+    const parameter = parameters[i];
+    const isOpen = value.kind === 'unknown' || (value.kind === 'type' && value.type.kind === 'unknown');
+    if (!isOpen || parameter?.kind !== 'type' || parameter.pack) return value;
+    assumed.push(`${parameter.name ?? 'T'} = float`);
+    return { kind: 'type', type: types.float };
+  });
+  return { values: complete, assumed };
+}
+
 /** Arguments for a template kernel that no launch instantiates. */
 export function argumentsWithoutLaunch(
   unit: UnitContext,

@@ -4,6 +4,7 @@ import { ProgramBuilder } from '../program/builder';
 import type { Register, SourcePlace } from '../program/program';
 import { KnownValues } from './known-values';
 import type { Entity, Scope } from './scope';
+import type { ConstantSymbol } from './symbols';
 import type { TemplateValue, Type } from './types';
 import type { FlatRows, LocalDeclaration, RegisterTarget, Storage, Value } from './values';
 
@@ -34,6 +35,8 @@ export interface LoweringBudget {
   readonly callDepth: number;
   readonly templateDepth: number;
   readonly unrolledIterations: number;
+  /** Of a kernel that is too large as the compiler writes it out: short loops only, other local arrays become unknown. */
+  readonly keepsLoops?: boolean;
   /** Expressions and types looked at: bounds what is evaluated without emitting anything. */
   readonly steps: number;
 }
@@ -78,6 +81,8 @@ export interface Context {
   readonly globals: Map<Entity, Value>;
   /** Instances of variable templates, by template and arguments. */
   readonly variables: Map<Entity, Map<string, Entity & { kind: 'global' }>>;
+  /** Constants that the host sets, by the register of their address. */
+  readonly symbols: Map<Register, ConstantSymbol>;
   readonly sharedObjects: Map<object, number>;
   readonly records: Map<string, Type>;
   readonly notes: Set<string>;
@@ -88,6 +93,8 @@ export interface Context {
   readonly arrayOf: Map<Storage, RegisterTarget>;
   /** Rows of arrays in registers, as their elements follow in memory. */
   readonly flatRows: Map<readonly Storage[], FlatRows>;
+  /** What stands for an element of a local array after an index that is not known. */
+  readonly openElements: WeakMap<Storage, Storage>;
 }
 
 export function createContext(
@@ -124,6 +131,7 @@ export function createContext(
     sites: new Map(),
     globals: new Map(),
     variables: new Map(),
+    symbols: new Map(),
     sharedObjects: new Map(),
     records: new Map(),
     notes: new Set(),
@@ -131,6 +139,7 @@ export function createContext(
     steps: 0,
     arrayOf: new Map(),
     flatRows: new Map(),
+    openElements: new WeakMap(),
   };
 }
 

@@ -18,6 +18,7 @@ import { expandPack } from './packs';
 import { rvalue } from './places';
 import { indexExpression } from './pointers';
 import { scalarOf, type Type, types } from './types';
+import { useValues } from './unknown-calls';
 import { unknownValue, type Value } from './values';
 
 const MAX_DEPTH = 400;
@@ -86,7 +87,11 @@ function lowerExpression(ctx: Context, node: ast.Expression): Value {
         elements: expandPack(ctx, node.operand) ?? [expression(ctx, node.operand)],
       };
     case 'launch':
-      skip(ctx, node, 'launch from device code is not followed');
+      // the grid it starts is another kernel's matter; here only its arguments are computed
+      useValues(
+        ctx,
+        [...node.configuration, ...node.arguments].map((a) => rvalue(ctx, expression(ctx, a), a)),
+      );
       return { kind: 'void', type: types.void };
     case 'throw':
       return { kind: 'void', type: types.void };

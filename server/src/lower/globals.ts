@@ -9,6 +9,7 @@ import { rvalue } from './places';
 import { argumentKey } from './records';
 import { inScope, resolveType } from './resolve-type';
 import { type Entity, Scope } from './scope';
+import { declareSymbol } from './symbols';
 import { bindTemplateParameters, mostSpecialised } from './templates';
 import { scalarOf, sizeOf, type TemplateValue, type Type, withoutReference } from './types';
 import { type MemoryPlace, unknownValue, type Value } from './values';
@@ -106,9 +107,11 @@ function deviceObject(
   const contents = isCounter ? undefined : contentsOf(ctx, declaration, type, node);
   const object = memoryObject(ctx, declaration, name, type, space);
   if (contents) ctx.builder.objects[object] = { ...ctx.builder.objects[object], contents };
+  const address = ctx.builder.objects[object].register;
+  if (space === 'constant' && type.kind !== 'array' && !contents) declareSymbol(ctx, address, name, type, declaration);
   const place: MemoryPlace = {
     kind: 'memory',
-    address: ctx.builder.objects[object].register,
+    address,
     offset: 0,
     node,
     object,

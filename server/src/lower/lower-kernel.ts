@@ -37,10 +37,26 @@ export function lowerKernel(
   kernel: KernelInstance,
   budget: LoweringBudget = defaultBudget,
 ): Program {
+  const whole = lowerTries(unit, kernel, budget);
+  if (!whole.isCut) return whole.program;
+  // written out it is too large: with its loops it may fit
+  const looped = lowerTries(unit, kernel, { ...budget, keepsLoops: true });
+  return looped.isCut ? whole.program : looped.program;
+}
+
+interface Lowered {
+  readonly program: Program;
+  /** A local array must live in memory: another try is due. */
+  readonly demanded: boolean;
+  /** The instructions of the budget did not suffice. */
+  readonly isCut: boolean;
+}
+
+function lowerTries(unit: UnitContext, kernel: KernelInstance, budget: LoweringBudget): Lowered {
   const inMemory = new Set<string>();
-  let program = lowerOnce(unit, kernel, inMemory, budget);
-  for (let i = 1; i < MAX_TRIES && program.demanded; i++) program = lowerOnce(unit, kernel, inMemory, budget);
-  return program.program;
+  let lowered = lowerOnce(unit, kernel, inMemory, budget);
+  for (let i = 1; i < MAX_TRIES && lowered.demanded; i++) lowered = lowerOnce(unit, kernel, inMemory, budget);
+  return lowered;
 }
 
 /** A pack takes the place of as many arguments of the launch as it has elements. */
@@ -52,12 +68,7 @@ function parameterValue(ctx: Context, parameter: Parameter, index: number, scope
   return { kind: 'pack', type: { kind: 'void' }, elements };
 }
 
-function lowerOnce(
-  unit: UnitContext,
-  kernel: KernelInstance,
-  inMemory: Set<string>,
-  budget: LoweringBudget,
-): { program: Program; demanded: boolean } {
+function lowerOnce(unit: UnitContext, kernel: KernelInstance, inMemory: Set<string>, budget: LoweringBudget): Lowered {
   const { declaration } = kernel;
   const name = declaration.name.parts.at(-1)?.name ?? 'kernel';
   const ctx = createContext(unit, name, inMemory, budget);
@@ -76,5 +87,5 @@ function lowerOnce(
       place: placeOf(ctx, declaration),
       reason: `the kernel is too large: only its first ${budget.instructions} instructions are simulated`,
     });
-  return { program: ctx.builder.finish(), demanded: ctx.demanded };
+  return { program: ctx.builder.finish(), demanded: ctx.demanded, isCut: ctx.builder.overBudget };
 }

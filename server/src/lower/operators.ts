@@ -5,11 +5,12 @@ import { TokenFlag } from '../preprocess/token';
 import type { BinaryOp, CompareOp, ScalarType } from '../program/program';
 import { vectorOperator } from './builtins/vectors';
 import { callExpression } from './calls';
-import { type Context, demandMemory, placeOf, skip } from './context';
+import { type Context, placeOf, skip } from './context';
 import { convertRegister, convertValue, toPredicate } from './conversions';
 import { expression, number } from './expressions';
 import { KnownValues } from './known-values';
 import { lookupName } from './lookup';
+import { openElement } from './open-elements';
 import { addressOf, assign, reasonOf, rvalue, writeRegister } from './places';
 import { dereference, elementAt } from './pointers';
 import { findMethods, recordOf } from './records';
@@ -266,7 +267,8 @@ function offsetPointer(
   if (pointer.kind === 'placePointer') {
     const i = index.kind === 'scalar' ? ctx.builder.constantValue(index.register) : undefined;
     if (i === undefined) {
-      if (pointer.target.owner) demandMemory(ctx, pointer.target.owner);
+      const open = openElement(ctx, pointer.target, node);
+      if (open) return { ...pointer, target: { elements: [open], index: 0, elementType: pointer.target.elementType } };
       return unknownValue(type, 'offset into a local array that is not constant');
     }
     const target: RegisterTarget = { ...pointer.target, index: pointer.target.index + i };

@@ -76,11 +76,20 @@ function rate(
   }
   for (const [i, parameter] of declaration.parameters.entries()) {
     if (parameter.pack || !argumentTypes[i]) continue;
-    const step = conversionCost(argumentTypes[i], parameterType(resolveType(ctx, parameter.type, bound)));
+    const to = parameterType(resolveType(ctx, parameter.type, bound));
+    const step = isNullPointer(ctx, args[i], to) ? 1 : conversionCost(argumentTypes[i], to);
     if (step === undefined) return undefined;
     cost += step;
   }
   return { chosen: { declaration, scope, templateArguments }, cost };
+}
+
+/** `nullptr`, `NULL` or 0 for a pointer */
+function isNullPointer(ctx: Context, value: Value, to: Type): boolean {
+  if (unqualified(to).kind !== 'pointer' || value.kind !== 'scalar') return false;
+  const isLiteral =
+    value.type.kind === 'pointer' ? value.type.to.kind === 'void' : !isFloat(scalarOf(value.type) ?? 'f32');
+  return isLiteral && ctx.builder.constantValue(value.register) === 0;
 }
 
 function sameArgument(a: TemplateValue, b: TemplateValue | undefined): boolean {

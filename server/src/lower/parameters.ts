@@ -1,5 +1,6 @@
 /** Kernel parameters: every scalar leaf is an input; pointers get an object for what they point to. */
-import type { Parameter } from '../parse/ast';
+import type { Node, Parameter } from '../parse/ast';
+import type { InputSource } from '../program/program';
 import { type Context, placeOf } from './context';
 import { writeStorage } from './places';
 import { Scope } from './scope';
@@ -10,7 +11,8 @@ import { allocateStorage } from './variables';
 /** A variable that starts with the launch's value. */
 export function parameterObject(ctx: Context, parameter: Parameter, index: number, type: Type): Value {
   const name = parameter.name ?? `argument ${index + 1}`;
-  const value = inputValue(ctx, parameter, index, parameterType(type), [name]);
+  const origin: Origin = { node: parameter, source: (path) => ({ kind: 'parameter', parameter: index, path }) };
+  const value = inputValue(ctx, origin, parameterType(type), [name]);
   const plain = value.type;
   const storage: Storage =
     value.kind === 'scalar' || value.kind === 'aggregate'
@@ -20,11 +22,21 @@ export function parameterObject(ctx: Context, parameter: Parameter, index: numbe
   return { kind: 'place', type: plain, place: { kind: 'storage', storage } };
 }
 
-function inputValue(ctx: Context, parameter: Parameter, index: number, type: Type, path: readonly string[]): Value {
+/** Where the leaves of an object come from, by the names and indices that lead to them. */
+export interface Origin {
+  readonly node: Node;
+  readonly source: (path: readonly string[]) => InputSource;
+}
+
+/** Elements of one array that are inputs of their own. */
+const MAX_ELEMENTS = 256;
+
+/** The value of an object that the launch presets: every scalar leaf an input, every pointer with an object behind it. */
+export function inputValue(ctx: Context, origin: Origin, type: Type, path: readonly string[]): Value {
   const scalar = scalarOf(type);
   if (scalar) {
-    const register = ctx.builder.input(scalar, { kind: 'parameter', parameter: index, path }, path.join('.'));
-    if (type.kind === 'pointer') pointee(ctx, parameter, type, register, path);
+    const register = ctx.builder.input(scalar, origin.source(path), path.join('.'));
+    if (type.kind === 'pointer') pointee(ctx, origin, type, register, path);
     return { kind: 'scalar', type, register };
   }
   if (type.kind === 'record') {
@@ -32,21 +44,19 @@ function inputValue(ctx: Context, parameter: Parameter, index: number, type: Typ
       kind: 'aggregate',
       type,
       elements: type.record.fields.map((f) =>
-        inputValue(ctx, parameter, index, f.type, f.isBase || f.isAnonymous ? path : [...path, f.name]),
+        inputValue(ctx, origin, f.type, f.isBase || f.isAnonymous ? path : [...path, f.name]),
       ),
     };
   }
   if (type.kind === 'array') {
-    const count = Math.min(type.count ?? 0, 256);
+    const count = Math.min(type.count ?? 0, MAX_ELEMENTS);
     return {
       kind: 'aggregate',
       type: { ...type, count },
-      elements: Array.from({ length: count }, (_, i) =>
-        inputValue(ctx, parameter, index, type.of, [...path, String(i)]),
-      ),
+      elements: Array.from({ length: count }, (_, i) => inputValue(ctx, origin, type.of, [...path, String(i)])),
     };
   }
-  if (type.kind === 'lambda') return lambdaValue(ctx, parameter, index, type, path);
+  if (type.kind === 'lambda') return lambdaValue(ctx, origin, type, path);
   return unknownValue(
     type,
     type.kind === 'unknown'
@@ -56,22 +66,16 @@ function inputValue(ctx: Context, parameter: Parameter, index: number, type: Typ
 }
 
 /** A lambda of the host: what it captured are inputs, everything else it names stands at namespace scope. */
-function lambdaValue(
-  ctx: Context,
-  parameter: Parameter,
-  index: number,
-  type: Type & { kind: 'lambda' },
-  path: readonly string[],
-): Value {
+function lambdaValue(ctx: Context, origin: Origin, type: Type & { kind: 'lambda' }, path: readonly string[]): Value {
   const scope = new Scope(ctx.unit.scope, 'captures');
   for (const [name, captured] of type.captures ?? [])
-    scope.define(name, { kind: 'value', value: inputValue(ctx, parameter, index, captured, [...path, name]) });
+    scope.define(name, { kind: 'value', value: inputValue(ctx, origin, captured, [...path, name]) });
   return { kind: 'lambda', type, lambda: type.lambda, scope };
 }
 
 function pointee(
   ctx: Context,
-  parameter: Parameter,
+  origin: Origin,
   type: Type & { kind: 'pointer' },
   register: number,
   path: readonly string[],
@@ -87,6 +91,6 @@ function pointee(
     dimensions: [],
     elementBytes: sizeOf(type.to) ?? 4,
     elementType: typeKey(type.to),
-    place: placeOf(ctx, parameter),
+    place: placeOf(ctx, origin.node),
   });
 }

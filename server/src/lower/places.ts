@@ -2,8 +2,9 @@
 import type { Node } from '../parse/ast';
 import { type Alignment, bytesOf, type Register, type ScalarType } from '../program/program';
 import { accessSite } from './access-sites';
-import { type Context, demandMemory, skip } from './context';
+import { type Context, skip } from './context';
 import { convertRegister, convertValue } from './conversions';
+import { symbolValue } from './symbols';
 import {
   alignOf,
   type Field,
@@ -52,7 +53,8 @@ export function addressOf(ctx: Context, place: MemoryPlace): Register {
 
 // ---- registers ----
 
-export function readStorage(ctx: Context, storage: Storage): Value {
+export function readStorage(ctx: Context, declared: Storage): Value {
+  const storage = ctx.openElements.get(declared) ?? declared;
   switch (storage.kind) {
     case 'scalar':
       return { kind: 'scalar', type: storage.type, register: readRegister(ctx, storage.register) };
@@ -85,7 +87,8 @@ export function writeRegister(ctx: Context, variable: Register, value: Register)
 }
 
 /** Assigns storage from a value of (nearly) its type; what does not fit becomes unknown. */
-export function writeStorage(ctx: Context, storage: Storage, value: Value, node: Node): void {
+export function writeStorage(ctx: Context, declared: Storage, value: Value, node: Node): void {
+  const storage = ctx.openElements.get(declared) ?? declared;
   switch (storage.kind) {
     case 'fixed':
       storage.cell.value = value;
@@ -146,6 +149,8 @@ const machineType = (scalar: ScalarType): ScalarType => (scalar === 'pred' ? 'u8
 
 export function readMemory(ctx: Context, place: MemoryPlace, type: Type): Value {
   const scalar = scalarOf(type);
+  const preset = scalar || (type.kind === 'record' && type.record.isVector) ? symbolValue(ctx, place, type) : undefined;
+  if (preset) return preset;
   if (scalar) return { kind: 'scalar', type: unqualified(type), register: loadScalar(ctx, place, scalar) };
   if (type.kind === 'record') return readRecord(ctx, place, type);
   if (type.kind === 'array') return readElements(ctx, { kind: 'place', type, place }, place.node);
@@ -308,11 +313,6 @@ function writeRecord(
 /** The element of a register array that a constant index selects; undefined when it is out of range. */
 export function elementOf(target: RegisterTarget, index: number): Storage | undefined {
   return target.elements[target.index + index];
-}
-
-/** An index that is not constant: the array must be in memory, so that the hardware can address it. */
-export function demandForIndex(ctx: Context, target: RegisterTarget): void {
-  if (target.owner) demandMemory(ctx, target.owner);
 }
 
 export const unsignedOf = (type: Type): boolean => {

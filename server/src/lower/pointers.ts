@@ -1,8 +1,9 @@
 /** Dereference, subscripts and arrays, in memory and in registers. */
 import type * as ast from '../parse/ast';
 import { callExpression } from './calls';
-import { type Context, demandMemory } from './context';
+import type { Context } from './context';
 import { expression } from './expressions';
+import { openElement } from './open-elements';
 import { reasonOf, rvalue } from './places';
 import { findMethods, recordOf } from './records';
 import { qualified, sizeOf, type Type, typeKey, unqualified, withoutReference } from './types';
@@ -90,7 +91,7 @@ function arrayElement(ctx: Context, place: Place, type: Type & { kind: 'array' }
   const of = qualified(type.of, type.isConst === true, type.isVolatile === true);
   if (place.kind === 'storage') {
     if (place.storage.kind !== 'aggregate') return unknownValue(of, 'array without elements');
-    return registerElement(ctx, wholeArray(ctx, place.storage, of), index, of);
+    return registerElement(ctx, wholeArray(ctx, place.storage, of), index, of, node);
   }
   const scaled = scaledIndex(ctx, index, of);
   if (scaled === undefined) return unknownValue(of, reasonOf(index));
@@ -126,7 +127,7 @@ export function elementAt(ctx: Context, pointer: Value, index: Value, node: ast.
   if (pointer.kind === 'placePointer') {
     const i = constantIndex(ctx, index);
     if (i !== undefined) return dereferenceRegisters(ctx, pointer, i);
-    return registerElement(ctx, pointer.target, index, pointer.target.elementType);
+    return registerElement(ctx, pointer.target, index, pointer.target.elementType, node);
   }
   const type = pointer.type.kind === 'pointer' ? pointer.type : undefined;
   if (!type)
@@ -147,14 +148,15 @@ function constantIndex(ctx: Context, index: Value): number | undefined {
   return index.kind === 'scalar' ? ctx.builder.constantValue(index.register) : undefined;
 }
 
-function registerElement(ctx: Context, target: RegisterTarget, index: Value, of: Type): Value {
+function registerElement(ctx: Context, target: RegisterTarget, index: Value, of: Type, node: ast.Node): Value {
   const i = constantIndex(ctx, index);
   const element = i === undefined ? undefined : target.elements[target.index + i];
   if (element && i !== undefined) {
     ctx.arrayOf.set(element, { ...target, index: target.index + i });
     return { kind: 'place', type: of, place: { kind: 'storage', storage: element } };
   }
-  if (i === undefined && target.owner) demandMemory(ctx, target.owner);
+  const open = i === undefined ? openElement(ctx, target, node) : undefined;
+  if (open) return { kind: 'place', type: of, place: { kind: 'storage', storage: open } };
   return unknownValue(of, i === undefined ? 'index of a local array that is not constant' : 'index outside the array');
 }
 

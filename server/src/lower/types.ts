@@ -142,6 +142,13 @@ export const namedTypes: ReadonlyMap<string, Type> = new Map<string, Type>([
   ['nv_bfloat16', types.bfloat16],
   ['__nv_fp8_e4m3', types.uchar],
   ['__nv_fp8_e5m2', types.uchar],
+  ['__nv_fp8_e8m0', types.uchar],
+  ['__nv_fp8_storage_t', types.uchar],
+  ['__nv_fp8x2_storage_t', types.ushort],
+  ['__nv_fp8x2_e4m3', types.ushort],
+  ['__nv_fp8x2_e5m2', types.ushort],
+  ['__nv_fp8x4_e4m3', types.uint],
+  ['__nv_fp8x4_e5m2', types.uint],
   ['cudaTextureObject_t', types.ulonglong],
   ['cudaSurfaceObject_t', types.ulonglong],
 ]);

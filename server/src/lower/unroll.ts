@@ -10,6 +10,8 @@ export type UnrollDecision =
 
 /** Source tokens of the unrolled body up to which nvcc 13 writes a loop out without being asked. */
 const FULL_UNROLL_TOKENS = 4000;
+/** The same in kernels that are too large when written out. */
+const KEPT_LOOP_TOKENS = 200;
 
 export function unrollDecision(ctx: Context, node: ast.ForStatement, trips: number | undefined): UnrollDecision {
   const pragma = node.unroll;
@@ -18,6 +20,7 @@ export function unrollDecision(ctx: Context, node: ast.ForStatement, trips: numb
   if (trips === undefined) return { kind: 'none' };
   if (trips === 0) return { kind: 'full', trips };
   const tokens = weightOf(ctx, node.body) * trips;
+  if (ctx.budget.keepsLoops) return tokens <= KEPT_LOOP_TOKENS ? { kind: 'full', trips } : { kind: 'none' };
   const forced = pragma === 'full' || (factor !== undefined && factor >= trips);
   if (trips <= ctx.budget.unrolledIterations && (forced || (factor === undefined && tokens <= FULL_UNROLL_TOKENS)))
     return { kind: 'full', trips };

@@ -45,6 +45,11 @@ describe('analyzer memory', () => {
       `${source}\n__global__ void third(float* p) {\n  float s = 0;\n${pragma}\n  for (int i = 0; i < 8; i++) s += p[8 * threadIdx.x + i];\n  p[threadIdx.x] = s;\n}`;
     check(loop('#pragma unroll'), loop('#pragma unroll 1'), loop('#pragma unroll 2'), loop(''));
   });
+  it('another value of a constant that the host sets', () => {
+    const set = (value: number) =>
+      `__constant__ int pitch;\n${source.replace('threadIdx.x * N', 'threadIdx.x * N * pitch').replace('int n = 64;', `int n = 64; int p = ${value}; cudaMemcpyToSymbol(pitch, &p, 4);`)}`;
+    check(set(2), set(4), set(2));
+  });
   it('a half-typed kernel and back', () =>
     check(source, source.replace('out[threadIdx.x * N] = 1;', 'for (int i = 0; i <'), source));
   it('an annotation', () =>

@@ -6,7 +6,7 @@ import { store } from '../operators';
 import { rvalue } from '../places';
 import type { Type } from '../types';
 import { scalarOf, types, withoutReference } from '../types';
-import { unknownCall, useValues } from '../unknown-calls';
+import { invalidate, unknownCall, useValues } from '../unknown-calls';
 import { unknownValue, type Value } from '../values';
 import { asyncFunctions } from './async-copy';
 import { atomicFunctions } from './atomics';
@@ -17,7 +17,7 @@ import { laneFunctions } from './lanes';
 import { libraryFunctions } from './library-functions';
 import { mathFunction } from './math';
 import { memoryFunctions } from './memory-functions';
-import { opaqueFunction } from './opaque';
+import { opaqueFunction, unknownOf } from './opaque';
 import { makeVector } from './vectors';
 
 export interface BuiltinCall {
@@ -56,7 +56,6 @@ const ignored: readonly string[] = [
   '__builtin_unreachable',
   'abort',
   'exit',
-  'cudaDeviceSynchronize',
   '__builtin_prefetch',
   'prefetch',
   'fprintf',
@@ -68,6 +67,38 @@ const ignored: readonly string[] = [
   'launch_dependent_grids',
   'wait_on_dependent_grids',
 ];
+
+/** The runtime's functions on the device (dynamic parallelism, conditional graphs): they answer a status, and touch no memory of the kernel. */
+const runtimeFunctions: readonly string[] = [
+  'cudaDeviceSynchronize',
+  'cudaGetLastError',
+  'cudaPeekAtLastError',
+  'cudaGetErrorString',
+  'cudaGetErrorName',
+  'cudaGetDevice',
+  'cudaGetDeviceCount',
+  'cudaDeviceGetAttribute',
+  'cudaStreamCreateWithFlags',
+  'cudaStreamDestroy',
+  'cudaStreamWaitEvent',
+  'cudaEventCreateWithFlags',
+  'cudaEventRecord',
+  'cudaEventDestroy',
+  'cudaMalloc',
+  'cudaFree',
+  'cudaMemcpyAsync',
+  'cudaMemcpy2DAsync',
+  'cudaMemsetAsync',
+  'cudaGraphSetConditional',
+  'cudaGraphLaunch',
+  'cudaGetCurrentGraphExec',
+];
+
+const runtime: BuiltinFunction = (call) => {
+  const reason = `result of ${call.name}`;
+  invalidate(call.ctx, call.args, reason);
+  return unknownOf(call, types.int, reason);
+};
 
 const barrier =
   (scope: 'block' | 'warp' | 'grid'): BuiltinFunction =>
@@ -106,6 +137,7 @@ const notKnown =
 
 const functions: ReadonlyMap<string, BuiltinFunction> = new Map<string, BuiltinFunction>([
   ...ignored.map((n): [string, BuiltinFunction] => [n, nothing]),
+  ...runtimeFunctions.map((n): [string, BuiltinFunction] => [n, runtime]),
   ['__syncthreads', barrier('block')],
   ['__syncwarp', barrier('warp')],
   ['__syncthreads_count', countingBarrier],

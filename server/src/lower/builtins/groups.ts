@@ -10,6 +10,7 @@ import { useValues } from '../unknown-calls';
 import { unknownValue, type Value } from '../values';
 import type { BuiltinCall, BuiltinFunction } from './functions';
 import { shuffle, vote } from './lanes';
+import { unknownOf } from './opaque';
 import { builtinVariable } from './variables';
 
 type Scalar = Value & { kind: 'scalar' };
@@ -140,7 +141,33 @@ const syncFunction: BuiltinFunction = (call) => {
   return group ? sync(call, group) : voidValue;
 };
 
+/** `cg::thread_rank(block)` for `block.thread_rank()` */
+const asFunction =
+  (method: GroupMethod): BuiltinFunction =>
+  (call) => {
+    const group = call.args[0] && groupOf(call.args[0].type);
+    return group ? method(call, group) : unknownValue(types.uint, `${call.name} of a group that is not known`);
+  };
+
+/** A group whose members depend on data. */
+const dataGroup: BuiltinFunction = (call) => {
+  useValues(call.ctx, call.args[1] ? [call.value(1)] : []);
+  return empty(groupType('coalesced'));
+};
+
+const scanOverGroup: BuiltinFunction = (call) => {
+  const value = call.value(1);
+  useValues(call.ctx, [value]);
+  return unknownOf(call, value.type, 'scan over a group');
+};
+
 export const groupFunctions: Record<string, BuiltinFunction> = {
+  thread_rank: asFunction(threadRank),
+  group_size: asFunction(groupSize),
+  binary_partition: dataGroup,
+  labeled_partition: dataGroup,
+  inclusive_scan: scanOverGroup,
+  exclusive_scan: scanOverGroup,
   this_thread_block: () => empty(groupType('block')),
   this_grid: () => empty(groupType('grid')),
   coalesced_threads: () => empty(groupType('coalesced')),

@@ -69,6 +69,16 @@ const exchanges = ['StripedToBlocked', 'BlockedToStriped', 'WarpStripedToBlocked
 
 export const cub = `
 namespace cub {
+template <size_t N> struct __bits { using type = unsigned char; };
+template <> struct __bits<2> { using type = unsigned short; };
+template <> struct __bits<4> { using type = unsigned int; };
+template <> struct __bits<8> { using type = unsigned long long; };
+template <class T> struct Traits {
+  using UnsignedBits = typename __bits<sizeof(T)>::type;
+  static UnsignedBits TwiddleIn(UnsignedBits x) { return __warplens_unknown<UnsignedBits>(x); }
+  static UnsignedBits TwiddleOut(UnsignedBits x) { return __warplens_unknown<UnsignedBits>(x); }
+};
+template <class T> struct NumericTraits : Traits<T> {};
 enum BlockReduceAlgorithm { BLOCK_REDUCE_RAKING_COMMUTATIVE_ONLY, BLOCK_REDUCE_RAKING, BLOCK_REDUCE_WARP_REDUCTIONS };
 enum BlockScanAlgorithm { BLOCK_SCAN_RAKING, BLOCK_SCAN_RAKING_MEMOIZE, BLOCK_SCAN_WARP_SCANS };
 ${algorithms('BlockLoad')}

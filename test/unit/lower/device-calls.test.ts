@@ -1,0 +1,119 @@
+/** Calls on the device that are no arithmetic: overloads with null pointers, the runtime, launches from kernels, groups as arguments. */
+import assert from 'node:assert/strict';
+import { analyse, check } from '../analysis/check-accesses';
+
+/** Nothing may be skipped; expectations as in check-accesses. */
+function understood(source: string): void {
+  for (const kernel of check(source).kernels) assert.deepEqual(kernel.skipped, [], kernel.name);
+}
+
+describe('calls on the device', () => {
+  it('a null pointer fits every pointer', () => {
+    understood(`
+__device__ void put(int* p, const int* mask, int i) { if (mask == nullptr || mask[i]) p[i] = 1; }
+// warplens: block=32 grid=1
+__global__ void k(int* out) {
+  put(out, nullptr, threadIdx.x);
+  put(out, NULL, threadIdx.x * 2);
+  out[threadIdx.x * 8] = 1;
+//^^^^^^^^^^^^^^^^^^^^ global store 32/4 sectors
+}`);
+  });
+
+  it('the runtime’s functions touch no memory of the kernel', () => {
+    understood(`
+__global__ void child(int* p) { p[threadIdx.x] = 1; }
+// warplens: block=32 grid=1
+__global__ void parent(int* out, int* size) {
+  cudaStream_t s;
+  cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
+  int n = size[threadIdx.x];
+//        ^^^^^^^^^^^^^^^^^ global load 4/4 sectors
+  child<<<1, n, 0, s>>>(out);
+  if (cudaGetLastError() != cudaSuccess) printf("%s", cudaGetErrorString(cudaPeekAtLastError()));
+  cudaStreamDestroy(s);
+}`);
+  });
+
+  it('groups as arguments, and groups that depend on data', () => {
+    understood(`
+namespace cg = cooperative_groups;
+// warplens: block=64 grid=1
+__global__ void k(int* out, int* key) {
+  cg::thread_block block = cg::this_thread_block();
+  auto tile = cg::tiled_partition<32>(block);
+  auto same = cg::labeled_partition(tile, key[threadIdx.x]);
+  if (cg::thread_rank(same) == 0) atomicAdd(&out[0], same.size());
+  int sum = cg::inclusive_scan(tile, key[0]);
+  out[cg::thread_rank(block) * 2] = same.shfl(sum, 0);
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store 8/4 sectors
+}`);
+  });
+
+  it('a launch in a template that nobody instantiates: the type is assumed', () => {
+    const report = check(`
+template <typename T> __global__ void k(T* out) {
+  out[threadIdx.x] = 1;
+//^^^^^^^^^^^^^^^^ global store 4 bytes assumed
+}
+template <typename T> void run(T* p) { k<T><<<1, 32>>>(p); }`);
+    assert.deepEqual(report.kernels[0].launches[0].assumedTemplateArguments, ['T = float']);
+  });
+
+  it('kernel parameters that are packs', () => {
+    understood(`
+template <float (*op)(float, float), typename... P>
+__global__ void k(float* out, const float* first, P... rest) {
+  float r = first[threadIdx.x];
+  if constexpr (sizeof...(P) > 0) r = (..., (r = op(r, rest[threadIdx.x])));
+//                                                     ^^^^^^^^^^^^^^^^^ global load 4/4 sectors x2
+  out[threadIdx.x] = r;
+}
+__device__ float add(float a, float b) { return a + b; }
+int main() {
+  float *o, *a, *b, *c;
+  cudaMalloc(&o, 128); cudaMalloc(&a, 128); cudaMalloc(&b, 128); cudaMalloc(&c, 128);
+  k<add><<<1, 32>>>(o, a, b, c);
+}`);
+  });
+
+  it('inner braces of lists may be left out', () => {
+    understood(`
+struct Row { int a[2]; int b; };
+// warplens: block=32 grid=1
+__global__ void k(int* out) {
+  Row r = {1, 2, 3};
+  int m[2][2] = {0, 1, 2, 4};
+  out[threadIdx.x * (r.a[1] + r.b + m[1][0] - 3)] = 1;
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store 16/4 sectors
+}`);
+  });
+});
+
+describe('a kernel that is too large when its loops are written out', () => {
+  const large = (inner: string) => `
+// warplens: block=128 grid=1
+__global__ void k(const float* in, float* out, int n) {
+  __shared__ float tile[128];
+  tile[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  float sum[4] = {0, 0, 0, 0};
+  #pragma unroll
+  for (int i = 0; i < 500; i++) {
+    #pragma unroll
+    for (int j = 0; j < 100; j++) {
+      sum[(i + j) % 4] += tile[(threadIdx.x * 2 + i * 128 + j * 4) % 128] * in[i] + expf(in[j]) / (1.0f + j);
+      ${inner}
+    }
+  }
+  out[threadIdx.x] = sum[0] + sum[3];
+}`;
+
+  it('is simulated with its loops', () => {
+    const [kernel] = analyse(large('')).kernels;
+    assert.deepEqual(kernel.skipped, []);
+    const shared = kernel.launches[0].accesses.find((a) => a.space === 'shared' && a.operation === 'load');
+    assert.equal(shared && shared.wavefronts / shared.idealWavefronts, 2);
+    assert.ok(kernel.launches[0].accesses.every((a) => a.space !== 'local'));
+  });
+});
