@@ -3,11 +3,11 @@ import * as vscode from 'vscode';
 import { LanguageClient, TransportKind } from 'vscode-languageclient/node';
 import type { InitializationOptions } from '../../server/src/lsp/protocol';
 
-/** CUDA files, also where another extension gives them a language id of its own. */
+/** CUDA and PTX files, also where another extension gives them a language id of its own. */
 export const cudaDocuments: readonly vscode.DocumentFilter[] = [
   { language: 'cuda-cpp' },
   { language: 'cuda' },
-  { pattern: '**/*.{cu,cuh}' },
+  { pattern: '**/*.{cu,cuh,ptx}' },
 ];
 
 export const isCuda = (document: vscode.TextDocument): boolean => vscode.languages.match(cudaDocuments, document) > 0;

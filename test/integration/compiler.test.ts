@@ -5,7 +5,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { fakeNvcc, runsOf } from '../host/fake-nvcc';
-import { create, hoverText, placeOf, replace, until } from './editor';
+import { create, findings, hoverText, placeOf, replace, until } from './editor';
 
 const set = (name: string, value: unknown) =>
   vscode.workspace.getConfiguration('warplens').update(name, value, vscode.ConfigurationTarget.Workspace);
@@ -55,6 +55,19 @@ describe('with a compiler', () => {
     assert.equal(runsOf(folder).length, before, 'nothing is compiled before the save');
     assert.ok(await document.save());
     await says(fromCompiler);
+  });
+
+  it('a PTX file has its findings at its own lines', async () => {
+    await set('block', [32, 32]);
+    const ptx = (await create('alone.ptx', fs.readFileSync(path.join(compiled, 'several.ptx'), 'utf8'))).document;
+    const [conflict] = await until(
+      'conflicts',
+      () => findings(ptx).filter(({ message }) => message.startsWith('32-way')),
+      (list) => list.length > 0,
+    );
+    assert.match(ptx.lineAt(conflict.range.start.line).text, /(?:ld|st)\.shared/);
+    await set('block', undefined);
+    editor = await vscode.window.showTextDocument(document);
   });
 
   it('one that fails leaves the source’s answer', async () => {
