@@ -1,6 +1,7 @@
 /** launch-exceeds-limits: the launch asks for more than the hardware of the chosen capability has, and fails. */
 import type { LaunchFailure } from '../hardware/occupancy';
 import type { Finding, LaunchReport } from '../report/report';
+import { launchBoundsFix } from './launch-bounds-fix';
 import { type Rule, type RuleContext, shapeText } from './rule';
 
 const reasons: Partial<Record<LaunchFailure['resource'], (f: LaunchFailure) => string>> = {
@@ -100,6 +101,7 @@ function mayOptIn({ tokens, report }: RuleContext): boolean {
 const HANDS_OVER = new Set(['(', ',', '&', '=', 'return']);
 
 function findingFor(context: RuleContext, launch: LaunchReport, text: string): Finding {
+  const fix = bounds(launch).includes(text) ? launchBoundsFix(context, launch) : undefined;
   const at = launch.location ?? context.report.nameRange;
   return {
     file: at.file,
@@ -111,7 +113,7 @@ function findingFor(context: RuleContext, launch: LaunchReport, text: string): F
     severity: launch.origin === 'launch-site' ? 'error' : 'information',
     message: `This launch of ${context.report.name} (${shapeText(launch)}) fails on capability ${context.capability.cc}: ${text}.`,
     kernel: context.report.name,
-    fixes: [],
+    fixes: fix ? [fix] : [],
     related: [{ ...context.report.nameRange, message: `${context.report.name} is defined here` }],
   };
 }
