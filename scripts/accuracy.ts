@@ -95,15 +95,28 @@ async function ptxOf(nvcc: string, file: string, text: string): Promise<string |
 
 const same = (a: readonly number[], b: readonly number[]): boolean => a.every((x, i) => x === b[i]);
 
+/** Whether a demangled name has these template arguments: `void scale<(int)4, Rows>(…)`. */
+function isInstance(demangled: string, args: readonly string[]): boolean {
+  const plain = (text: string) =>
+    text
+      .replace(/\((?:int|bool|unsigned int|[a-z ]+)\)|\s/g, '')
+      .replace(/\bfalse\b/g, '0')
+      .replace(/\btrue\b/g, '1');
+  return args.length > 0 && plain(demangled).includes(`<${args.map(plain).join(',')}>`);
+}
+
 /** The launches reported for a kernel, each recorded launch matched to one of the same shape (in order where there are several). */
 function matchLaunch(report: FileReport, recorded: RecordedLaunch, used: Set<LaunchReport>): LaunchReport | undefined {
-  const launches = report.kernels.filter((k) => k.name === recorded.function).flatMap((k) => k.launches);
+  const kernels = report.kernels.filter((k) => k.name === recorded.function);
+  // of several instances the one whose arguments the profiler names
+  const all = kernels.flatMap((k) => k.launches);
+  const named = all.filter((l) => isInstance(recorded.kernel, l.templateArguments));
+  const launches = named.length > 0 ? named : all;
   const shape = (l: LaunchReport) => same(l.grid, recorded.grid) && same(l.block, recorded.block);
-  const found =
-    launches.find((l) => shape(l) && !used.has(l)) ??
-    launches.find(shape) ??
-    launches.find((l) => same(l.block, recorded.block)) ??
-    launches[0];
+  const alike = launches.filter(shape);
+  // a launch in a loop is reported for its first and last rounds: go round
+  if (alike.every((l) => used.has(l))) for (const l of alike) used.delete(l);
+  const found = alike.find((l) => !used.has(l)) ?? launches.find((l) => same(l.block, recorded.block)) ?? launches[0];
   if (found) used.add(found);
   return found;
 }

@@ -137,6 +137,7 @@ function launchReport(
   return {
     line: 0,
     origin: plan.origin,
+    templateArguments: demangled?.templateArguments ?? [],
     grid: shape.grid,
     block: shape.block,
     dynamicSharedBytes: plan.dynamicSharedBytes,

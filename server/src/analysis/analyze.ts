@@ -466,6 +466,7 @@ function launchReport(
         templateArguments: values.map(argumentKey),
       });
   return {
+    templateArguments: values.map(argumentKey),
     line: location?.line ?? 0,
     location,
     origin: plan.origin,

@@ -4,6 +4,7 @@ import { analyzeSources } from './analysis';
 import { compileSources } from './compiled';
 import { painter } from './excerpt';
 import { formatGithub } from './format-github';
+import { formatJson } from './format-json';
 import { formatSarif } from './format-sarif';
 import { formatText } from './format-text';
 import { analysisOptions, type SharedOptions, workspaceOf } from './options';
@@ -70,5 +71,5 @@ function render(reports: CheckReport[], { format }: CheckOptions, output: Output
   if (format === 'sarif') return formatSarif(reports);
   if (format === 'github') return formatGithub(reports);
   if (format === 'text') return formatText(reports, { paint: painter(output.hasColour), linesOf: lineReader(sources) });
-  return `${JSON.stringify(reports.length === 1 ? reports[0] : reports, null, 2)}\n`;
+  return formatJson(reports);
 }

@@ -3,6 +3,7 @@ import { analyzeSources } from './analysis';
 import { lineReader, type Output } from './check';
 import { compileSources } from './compiled';
 import { painter } from './excerpt';
+import { formatJson } from './format-json';
 import { formatSimulation } from './format-simulation';
 import { simulationPage } from './html/page';
 import { analysisOptions, type SharedOptions, workspaceOf } from './options';
@@ -34,8 +35,7 @@ export async function simulate(file: string, options: SimulateOptions, output: O
     const others = names.length > 0 ? `its kernels are ${names.join(', ')}` : 'it has no kernels';
     throw new UsageProblem(`${file}: no kernel ${options.kernel}; ${others}`);
   }
-  if (options.format === 'json')
-    output.write(`${JSON.stringify(reports.length === 1 ? reports[0] : reports, null, 2)}\n`);
+  if (options.format === 'json') output.write(formatJson(reports));
   else if (options.format === 'html') {
     output.write(simulationPage(reports, options.kernel, { linesOf: lineReader([source]) }));
   } else {

@@ -2,11 +2,21 @@
  * Loop-invariant code moves in front of the loop, loads too where nothing in the loop can change what they read. Evidence:
  * LICM of NVVM on kernels compiled with nvcc 13.0; on an H200 nbody.cu:59 reads p[i] once, not once a round. A load that moved
  * stands on the line of the loop's head (H200: nbody.cu:59, lennard_jones.cu:39, merging_neighbours.cu:85): the compiler
- * drops its position, and the line before it in the code, that of the head, goes on.
+ * drops its position, and the line before it in the code, that of the head, goes on. Loads that are invariant only once an
+ * inner loop is written out (points[i].c[j] under loops over k and j) move later, by the elimination of redundant loads, and keep
+ * their line (H200: kmeans_assign.cu:58).
  */
 import { type ControlFlow, controlFlow, dominates, type Loop } from '../program/control-flow';
 import { readsOf, writesOf } from '../program/operands';
-import type { AccessSite, Instruction, Program, Register, SourcePlace, Terminator } from '../program/program';
+import type {
+  AccessSite,
+  Instruction,
+  LoadInstruction,
+  Program,
+  Register,
+  SourcePlace,
+  Terminator,
+} from '../program/program';
 import { changesAtBarrier, isReadOnly, mayTouch } from './reuse-loads';
 
 interface Work extends Program {
@@ -64,6 +74,7 @@ function hoistFrom(program: Work, flow: ControlFlow, loop: Loop): void {
   const { blocks } = program;
   const head = headOf(program, loop);
   const moved = new Map<number, number>();
+  const loads = new Map<number, LoadInstruction[]>();
   const outside = flow.predecessors[loop.header].filter((p) => !loop.contains[p]);
   if (outside.length !== 1) return;
   const before = outside[0];
@@ -79,11 +90,17 @@ function hoistFrom(program: Work, flow: ControlFlow, loop: Loop): void {
         kept.push(i);
         continue;
       }
-      blocks[before].instructions.push(i.op === 'load' ? { ...i, access: atHead(program, i.access, head, moved) } : i);
+      blocks[before].instructions.push(i);
+      if (i.op === 'load') loads.set(i.access, [...(loads.get(i.access) ?? []), i]);
       for (const r of writesOf(i)) facts.written[r] = 0;
     }
     blocks[index].instructions.splice(0, blocks[index].instructions.length, ...kept);
   }
+  // several loads of one access: the copies of an inner loop
+  const single = new Set([...loads.values()].filter((copies) => copies.length === 1).map(([load]) => load));
+  blocks[before].instructions.forEach((i, at, list) => {
+    if (i.op === 'load' && single.has(i)) list[at] = { ...i, access: atHead(program, i.access, head, moved) };
+  });
 }
 
 function atHead(program: Work, access: number, head: SourcePlace | undefined, moved: Map<number, number>): number {

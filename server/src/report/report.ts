@@ -140,6 +140,8 @@ export interface WavesReport {
 export type Tier = 'source' | 'ptx';
 
 export interface LaunchReport {
+  /** Of the kernel instance that is launched. */
+  readonly templateArguments: readonly string[];
   /** Line of the launch site (or annotation), 0 when there is none. */
   readonly line: number;
   readonly location?: Location;

@@ -30,6 +30,9 @@ describe('warplens', () => {
       'side.cu': `#include "side.h"\n${conflicting.replace('[32][32]', '[32][SIDE]')}`,
       'include/side.h': '#ifndef SIDE\n#define SIDE 33\n#endif\n',
       'empty/readme.md': '',
+      'node_modules/instances.cu': `template <int STEP> __global__ void copy(float *p) { p[threadIdx.x * STEP] = 0; }
+int main() { float *p; copy<1><<<1, 32>>>(p); copy<8><<<1, 32>>>(p); copy<1><<<1, 64>>>(p); }
+`,
     }));
   });
   after(() => remove());
@@ -117,6 +120,19 @@ case "$1" in *several.cu) cp "${path.join(compiled, 'several.ptx')}" "$keep/seve
       assert.deepEqual([rule, severity, line, kernel], ['shared-bank-conflict', 'warning', 6, 'columns']);
       assert.deepEqual(fixes[0].after, { wavefronts: 32, idealWavefronts: 32 });
     });
+    it('tells the instances of a kernel apart', () => {
+      const { kernels } = json('--compiler', 'off', 'node_modules/instances.cu').files[0];
+      const shown = kernels.map(({ name, templateArguments, launches }) => [
+        name,
+        ...templateArguments,
+        launches.length,
+      ]);
+      assert.deepEqual(shown, [
+        ['copy', '1', 2],
+        ['copy', '8', 1],
+      ]);
+    });
+
     it('searches folders, and tells every capability apart', () => {
       assert.deepEqual(
         json('.').files.map(({ path: file }) => file),
