@@ -85,11 +85,12 @@ function runSample(
 
 /** For every access the assumed values that its address or its execution rests on. */
 function assumedNames(program: Program, plan: PlannedLaunch, sampled: ReadonlyMap<number, number>): string[][] {
-  const depends = dependencies(program);
   const assumedBlock = plan.assumptions.some(
     (a) => a.name.startsWith('blockDim') && (a.origin === 'assumed' || a.origin === 'launch-bounds'),
   );
   const tickets = ticketAccesses(program);
+  if (sampled.size === 0 && !assumedBlock && plan.grid !== undefined) return program.accesses.map(() => []);
+  const depends = dependencies(program);
   return program.accesses.map((_, access) => {
     const names = new Set<string>();
     for (const inputs of [depends.address[access], depends.execution[access]]) {

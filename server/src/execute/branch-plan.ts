@@ -1,7 +1,6 @@
 /** What is known of each branch before execution. */
 
 import { type ControlFlow, EXIT, reachableWithout } from '../program/control-flow';
-import { hasBit } from '../program/liveness';
 import { addressesOf } from '../program/operands';
 import type { Program, Register } from '../program/program';
 import type { Reconvergence } from '../program/reconvergence';
@@ -47,7 +46,25 @@ export function branchPlan(
   };
 }
 
+/** The plan of a branch, made when it is first asked for and remembered as long as the program is. */
 export function unknownBranchPlan(analysis: Analysis, block: number, plan: BranchPlan): UnknownBranchPlan {
+  let known = analysis.unknownBranches.get(block);
+  if (!known) analysis.unknownBranches.set(block, (known = makePlan(analysis, block, plan)));
+  return known;
+}
+
+/** Variables assigned in a loop that are looked at behind it, remembered as the plans are. */
+export function variablesOfLoop(analysis: Analysis, loop: number): readonly Register[] {
+  let known = analysis.loopVariables.get(loop);
+  if (!known) {
+    const { contains } = analysis.flow.loops[loop];
+    const blocks = analysis.flow.order.filter((b) => contains[b] === 1);
+    analysis.loopVariables.set(loop, (known = assignedIn(analysis, blocks, [analysis.points.loopEnd[loop]])));
+  }
+  return known;
+}
+
+function makePlan(analysis: Analysis, block: number, plan: BranchPlan): UnknownBranchPlan {
   const { points } = analysis;
   const { terminator } = analysis.program.blocks[block];
   const { successors } = analysis.flow;
@@ -74,22 +91,23 @@ export function unknownBranchPlan(analysis: Analysis, block: number, plan: Branc
 }
 
 /** The variables assigned in any of the blocks whose values are looked at from any of the places on. */
-export function assignedIn(analysis: Analysis, blocks: readonly number[], places: readonly number[]): Register[] {
+function assignedIn(analysis: Analysis, blocks: readonly number[], places: readonly number[]): Register[] {
   const { live } = analysis;
-  const assigned = union(live.assigned, blocks);
-  const looked = union(live.liveIn, places);
-  return live.registers.filter((_, bit) => hasBit(assigned, bit) && hasBit(looked, bit));
-}
-
-/** Word by word: plans of large kernels join thousands of blocks. */
-function union(sets: readonly Int32Array[], blocks: readonly number[]): Int32Array {
-  const all = new Int32Array(sets[0]?.length ?? 0);
-  for (const block of blocks) {
-    if (block === EXIT) continue;
-    const set = sets[block];
-    for (let word = 0; word < all.length; word++) all[word] |= set[word];
+  const looked = new Int32Array(live.words);
+  for (const place of places) {
+    if (place === EXIT) continue;
+    for (let word = 0; word < looked.length; word++) looked[word] |= live.liveIn[place][word];
   }
-  return all;
+  // Plans of large kernels join thousands of blocks with thousands of variables, few of which are looked at.
+  const registers: Register[] = [];
+  for (let word = 0; word < looked.length; word++) {
+    if (looked[word] === 0) continue;
+    let assigned = 0;
+    for (const block of blocks) if (block !== EXIT) assigned |= live.assigned[block][word];
+    for (let bits = assigned & looked[word]; bits !== 0; bits &= bits - 1)
+      registers.push(live.registers[word * 32 + (31 - Math.clz32(bits & -bits))]);
+  }
+  return registers;
 }
 
 function hasAccess(analysis: Analysis, block: number): boolean {

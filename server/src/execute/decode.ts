@@ -15,7 +15,7 @@ import {
 import { type Reconvergence, reconvergence } from '../program/reconvergence';
 import { type Slice, sliceForCounters } from '../program/slice';
 import { type AccessCounter, accessPlan } from './access';
-import { type BranchPlan, branchPlan } from './branch-plan';
+import { type BranchPlan, branchPlan, type UnknownBranchPlan } from './branch-plan';
 import { conversion } from './conversion';
 import { laneStep } from './lane-operations';
 import {
@@ -51,6 +51,9 @@ export interface Analysis {
   readonly points: Reconvergence;
   /** By block: what is known of its branch. */
   readonly branches: readonly (BranchPlan | undefined)[];
+  /** By block and by loop: what was asked for so far. */
+  readonly unknownBranches: Map<number, UnknownBranchPlan>;
+  readonly loopVariables: Map<number, readonly Register[]>;
 }
 
 const analyses = new WeakMap<Program, Analysis>();
@@ -64,7 +67,16 @@ export function analyse(program: Program): Analysis {
   const live = liveness(program, flow, slice.kept);
   const points = reconvergence(program, flow);
   const branches = program.blocks.map((_, block) => branchPlan(program, flow, points, block));
-  const analysis = { program, flow, slice, live, points, branches };
+  const analysis: Analysis = {
+    program,
+    flow,
+    slice,
+    live,
+    points,
+    branches,
+    unknownBranches: new Map(),
+    loopVariables: new Map(),
+  };
   analyses.set(program, analysis);
   return analysis;
 }

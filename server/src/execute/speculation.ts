@@ -5,7 +5,7 @@
  */
 
 import type { Register } from '../program/program';
-import { assignedIn, type BranchPlan, type UnknownBranchPlan, unknownBranchPlan } from './branch-plan';
+import { type BranchPlan, type UnknownBranchPlan, unknownBranchPlan, variablesOfLoop } from './branch-plan';
 import type { Machine, Targets } from './machine';
 import type { Mask } from './mask';
 import type { Entry } from './stack';
@@ -31,8 +31,6 @@ interface Saved {
 }
 
 export class UnknownBranches {
-  private readonly plans = new Map<number, UnknownBranchPlan>();
-
   constructor(private readonly machine: Machine) {}
 
   take(
@@ -72,7 +70,7 @@ export class UnknownBranches {
     ifFalse: Mask,
     unknown: Mask,
   ): void {
-    const details = this.planOf(block, plan);
+    const details = unknownBranchPlan(this.machine.decoder.analysis, block, plan);
     const { reasons } = this.machine.decoder;
     // of conditions within conditions the innermost is told
     const why = reasons.text(cause).replace(/^(?:condition|number of iterations) /, '');
@@ -232,10 +230,7 @@ export class UnknownBranches {
   /** Remembers the variables of a loop before the first pass that may not take place, to be compared after the loop. */
   private observe(loop: number, innermost: number, unknown: Mask, reason: number): void {
     const { machine } = this;
-    const { analysis } = machine.decoder;
-    const blocks = analysis.flow.order.filter((b) => analysis.flow.loops[loop].contains[b] === 1);
-    const assigned = assignedIn(analysis, blocks, [analysis.points.loopEnd[loop]]);
-    const before = this.save(assigned);
+    const before = this.save(variablesOfLoop(machine.decoder.analysis, loop));
     const lanes = machine.stack.masks.copyOf(unknown);
     machine.loops[innermost].unknownExits = lanes;
     const { guard } = machine.loops[loop];
@@ -247,14 +242,6 @@ export class UnknownBranches {
         forgetDifferences(machine.decoder.values[register], value, lanes, reason);
       }
     };
-  }
-
-  private planOf(block: number, plan: BranchPlan): UnknownBranchPlan {
-    const known = this.plans.get(block);
-    if (known) return known;
-    const fresh = unknownBranchPlan(this.machine.decoder.analysis, block, plan);
-    this.plans.set(block, fresh);
-    return fresh;
   }
 
   /** Copies of variables. */

@@ -3,73 +3,86 @@
  * it): addresses hoisted from two loops are then the same register, and so are the loads from them one.
  */
 import { type ControlFlow, controlFlow } from '../program/control-flow';
-import { readsOf } from '../program/operands';
+import { ExpressionTable, operationKey } from '../program/expression-table';
+import { readsInto } from '../program/operands';
 import type { Block, Instruction, Program, Register, Terminator } from '../program/program';
-
-/** Dominators looked through for an equal computation. */
-const FARTHEST = 64;
 
 export function shareExpressions(program: Program): Program {
   const flow = controlFlow(program);
-  const renamed = new Map<Register, Register>();
-  const now = (r: Register): Register => renamed.get(r) ?? r;
-  const tables = new Map<number, Map<string, Register>>();
+  const renamed = new Int32Array(program.registers.length).fill(-1);
+  const now = (r: Register): Register => (renamed[r] < 0 ? r : renamed[r]);
+  const known = new ExpressionTable();
   const blocks: Block[] = [...program.blocks];
-  for (const index of flow.order) {
-    const table = new Map<string, Register>();
-    tables.set(index, table);
+  const share = (index: number): void => {
     const instructions: Instruction[] = [];
     for (const original of program.blocks[index].instructions) {
       const i = withOperands(original, now);
-      const key = keyOf(program, i);
-      const known = key === undefined ? undefined : lookUp(flow, tables, index, key);
-      if (known !== undefined && 'dst' in i && typeof i.dst === 'number') renamed.set(i.dst, known);
-      else {
-        if (key !== undefined && 'dst' in i && typeof i.dst === 'number') table.set(key, i.dst);
-        instructions.push(i);
-      }
+      const found = isShareable(program, i) ? findOrAdd(program, known, i) : -1;
+      if (found >= 0 && 'dst' in i && typeof i.dst === 'number') renamed[i.dst] = found;
+      else instructions.push(i);
     }
     blocks[index] = { instructions, terminator: withCondition(program.blocks[index].terminator, now) };
+  };
+  // down the tree of dominators: at every block the table holds what the blocks above it compute
+  const children = dominated(flow);
+  const path: { readonly block: number; next: number }[] = [];
+  const open = (block: number): void => {
+    known.enter();
+    share(block);
+    path.push({ block, next: 0 });
+  };
+  if (flow.order.length > 0) open(flow.order[0]);
+  for (let top = path.at(-1); top !== undefined; top = path.at(-1)) {
+    const inner = children[top.block];
+    if (top.next < inner.length) open(inner[top.next++]);
+    else {
+      known.leave();
+      path.pop();
+    }
   }
   return { ...program, blocks };
 }
 
-function lookUp(
-  flow: ControlFlow,
-  tables: ReadonlyMap<number, ReadonlyMap<string, Register>>,
-  block: number,
-  key: string,
-): Register | undefined {
-  let at = block;
-  for (let step = 0; at >= 0 && step < FARTHEST; step++) {
-    const known = tables.get(at)?.get(key);
-    if (known !== undefined) return known;
-    at = flow.dominator[at];
-  }
-  return undefined;
+/** By block: the blocks whose immediate dominator it is. */
+function dominated(flow: ControlFlow): number[][] {
+  const children: number[][] = flow.successors.map(() => []);
+  for (const block of flow.order) if (flow.dominator[block] >= 0) children[flow.dominator[block]].push(block);
+  return children;
 }
 
-/** Of computations whose operands never change and whose result is a temporary. */
-function keyOf(program: Program, i: Instruction): string | undefined {
-  const isStable = (r: Register) => program.registers[r].role !== 'variable';
+type Shareable = Extract<Instruction, { op: 'unary' | 'convert' | 'binary' | 'compare' | 'select' | 'fma' }>;
+
+/** Computations whose operands never change and whose result is a temporary. */
+function isShareable(program: Program, i: Instruction): i is Shareable {
+  const { registers } = program;
+  const isStable = (r: Register) => registers[r].role !== 'variable';
   switch (i.op) {
     case 'unary':
-      if (i.fn === 'mov' && program.registers[i.a].role === 'variable') return undefined;
-      break;
     case 'convert':
+      return isStable(i.a) && registers[i.dst].role === 'temporary';
     case 'binary':
     case 'compare':
+      return isStable(i.a) && isStable(i.b) && registers[i.dst].role === 'temporary';
     case 'select':
+      return isStable(i.p) && isStable(i.a) && isStable(i.b) && registers[i.dst].role === 'temporary';
     case 'fma':
-      break;
+      return isStable(i.a) && isStable(i.b) && isStable(i.c) && registers[i.dst].role === 'temporary';
     default:
-      return undefined;
+      return false;
   }
-  if (program.registers[i.dst].role !== 'temporary' || !readsOf(i).every(isStable)) return undefined;
-  const fn = 'fn' in i ? i.fn : '';
-  const from = 'from' in i ? (i.from ?? '') : '';
-  const operands = i.op === 'binary' && commutative.has(i.fn) ? [...readsOf(i)].sort((a, b) => a - b) : readsOf(i);
-  return `${i.op}:${fn}:${i.type}:${from}:${program.registers[i.dst].type}:${operands.join(',')}`;
+}
+
+/** The register that holds the same already, or -1: then it is known from here on. */
+function findOrAdd(program: Program, known: ExpressionTable, i: Shareable): Register {
+  const operation = operationKey(i.op, 'fn' in i ? i.fn : '', i.type, 'from' in i ? i.from : undefined);
+  let first = i.op === 'select' ? i.p : i.a;
+  let second = i.op === 'select' ? i.a : 'b' in i ? i.b : -1;
+  if (i.op === 'binary' && first > second && commutative.has(i.fn)) [first, second] = [second, first];
+  const third = i.op === 'select' ? i.b : i.op === 'fma' ? i.c : -1;
+  const found = known.find(operation, first, second, third);
+  if (found < 0) known.add(operation, first, second, third, i.dst);
+  else if (program.registers[found].type !== program.registers[i.dst].type) return -1;
+  return found;
 }
 
 const commutative: ReadonlySet<string> = new Set(['add', 'mul', 'and', 'or', 'xor', 'min', 'max']);
@@ -78,9 +91,14 @@ function withCondition(terminator: Terminator, now: (r: Register) => Register): 
   return terminator.kind === 'branch' ? { ...terminator, condition: now(terminator.condition) } : terminator;
 }
 
+const reads: Register[] = [];
+
 /** The instruction with its operands replaced. */
 export function withOperands(i: Instruction, now: (r: Register) => Register): Instruction {
-  if (readsOf(i).every((r) => now(r) === r)) return i;
+  const count = readsInto(i, reads);
+  let changes = false;
+  for (let k = 0; k < count && !changes; k++) changes = now(reads[k]) !== reads[k];
+  if (!changes) return i;
   switch (i.op) {
     case 'unary':
     case 'convert':

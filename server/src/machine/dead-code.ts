@@ -3,37 +3,44 @@
  * compiler does the same, so a load of a struct of which one member is used counts as a load of that member.
  * Volatile loads stay.
  */
-import { readsOf, writesOf } from '../program/operands';
+import { Definitions } from '../program/definitions';
+import { readsInto } from '../program/operands';
 import type { Block, Instruction, Program, Register } from '../program/program';
 
 export function dropDeadCode(program: Program): Program {
   const needed = neededRegisters(program);
-  const blocks = program.blocks.map(
-    (block): Block => ({
-      ...block,
-      instructions: withoutOverwritten(
-        program,
-        block.instructions.filter((i) => isNeeded(program, i, needed)).map((i) => unusedResult(i, needed)),
-      ),
-    }),
-  );
+  const overwritten = new Int32Array(program.registers.length);
+  const blocks = program.blocks.map((block, index): Block => {
+    const instructions: Instruction[] = [];
+    for (const i of block.instructions) if (isNeeded(program, i, needed)) instructions.push(unusedResult(i, needed));
+    return { ...block, instructions: withoutOverwritten(program, instructions, overwritten, index + 1) };
+  });
   return { ...program, blocks };
 }
 
-/** Drops moves to a variable that the same block assigns again before anything reads it. */
-function withoutOverwritten(program: Program, instructions: Instruction[]): Instruction[] {
-  const overwritten = new Set<Register>();
-  const kept: Instruction[] = [];
+/**
+ * Drops moves to a variable that the same block assigns again before anything reads it.
+ * @param overwritten by register: the number of the block in which what it holds is not read any more
+ */
+function withoutOverwritten(
+  program: Program,
+  instructions: Instruction[],
+  overwritten: Int32Array,
+  block: number,
+): Instruction[] {
+  const reads: Register[] = [];
+  let kept = instructions.length;
   for (let k = instructions.length - 1; k >= 0; k--) {
     const i = instructions[k];
     if (i.op === 'unary' && i.fn === 'mov' && program.registers[i.dst].role === 'variable') {
-      if (overwritten.has(i.dst)) continue;
-      overwritten.add(i.dst);
+      if (overwritten[i.dst] === block) continue;
+      overwritten[i.dst] = block;
     }
-    for (const r of readsOf(i)) overwritten.delete(r);
-    kept.push(i);
+    const count = readsInto(i, reads);
+    for (let r = 0; r < count; r++) overwritten[reads[r]] = 0;
+    instructions[--kept] = i;
   }
-  return kept.reverse();
+  return kept === 0 ? instructions : instructions.slice(kept);
 }
 
 /** An atomic whose result nobody reads is a reduction. */
@@ -62,16 +69,21 @@ function isNeeded(program: Program, i: Instruction, needed: Uint8Array): boolean
 /** By register: 1 when some store, atomic, branch or other root depends on it. */
 export function neededRegisters(program: Program): Uint8Array {
   const needed = new Uint8Array(program.registers.length);
-  const definitions: Instruction[][] = program.registers.map(() => []);
+  const definitions = new Definitions(program);
   const queue: Register[] = [];
-  const want = (register: Register | undefined) => {
-    if (register === undefined || needed[register]) return;
-    needed[register] = 1;
-    queue.push(register);
+  const reads: Register[] = [];
+  const want = (i: Instruction) => {
+    const count = readsInto(i, reads);
+    for (let k = 0; k < count; k++) {
+      const register = reads[k];
+      if (needed[register] !== 0) continue;
+      needed[register] = 1;
+      queue.push(register);
+    }
   };
   for (const block of program.blocks) {
     for (const i of block.instructions) {
-      for (const dst of writesOf(i)) definitions[dst].push(i);
+      definitions.add(i);
       const isRoot =
         i.op === 'store' ||
         i.op === 'atomic' ||
@@ -79,13 +91,16 @@ export function neededRegisters(program: Program): Uint8Array {
         i.op === 'matrix' ||
         i.op === 'work' ||
         (i.op === 'load' && program.accesses[i.access].isVolatile);
-      if (isRoot) for (const r of readsOf(i)) want(r);
+      if (isRoot) want(i);
     }
-    if (block.terminator.kind === 'branch') want(block.terminator.condition);
+    const { terminator } = block;
+    if (terminator.kind === 'branch' && needed[terminator.condition] === 0) {
+      needed[terminator.condition] = 1;
+      queue.push(terminator.condition);
+    }
   }
-  while (queue.length > 0) {
-    const register = queue.pop() as Register;
-    for (const i of definitions[register]) for (const r of readsOf(i)) want(r);
-  }
+  for (let register = queue.pop(); register !== undefined; register = queue.pop())
+    for (let entry = definitions.last(register); entry >= 0; entry = definitions.before(entry))
+      want(definitions.at(entry));
   return needed;
 }

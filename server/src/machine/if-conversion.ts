@@ -10,15 +10,33 @@ import { withOperands } from './common-expressions';
 /** Instructions that one side may have; longer ones stay branches. */
 const LONGEST_SIDE = 40;
 
+/** Instructions of a block, in pieces: blocks that follow each other are joined without copying. */
+interface Piece {
+  readonly instructions: Instruction[];
+  /** Made here, so that it may grow. */
+  readonly isOwn: boolean;
+  next: Piece | undefined;
+}
+
+interface OpenBlock {
+  first: Piece;
+  last: Piece;
+  count: number;
+  terminator: Terminator;
+}
+
 interface Graph {
   readonly program: Program;
   readonly registers: RegisterInfo[];
-  readonly blocks: { instructions: Instruction[]; terminator: Terminator }[];
+  readonly blocks: readonly OpenBlock[];
   readonly predecessors: number[];
 }
 
 export function convertBranches(program: Program): Program {
-  const blocks = program.blocks.map((b) => ({ instructions: [...b.instructions], terminator: b.terminator }));
+  const blocks = program.blocks.map((b): OpenBlock => {
+    const piece: Piece = { instructions: b.instructions as Instruction[], isOwn: false, next: undefined };
+    return { first: piece, last: piece, count: b.instructions.length, terminator: b.terminator };
+  });
   const graph: Graph = { program, registers: [...program.registers], blocks, predecessors: countPredecessors(blocks) };
   for (let changed = true, rounds = 0; changed && rounds < 200; rounds++) {
     changed = false;
@@ -27,7 +45,28 @@ export function convertBranches(program: Program): Program {
       while (joinNext(graph, block) || convert(graph, block)) changed = true;
     }
   }
-  return { ...program, blocks: blocks as readonly Block[], registers: graph.registers };
+  const written = blocks.map((b): Block => ({ instructions: instructionsOf(b), terminator: b.terminator }));
+  return { ...program, blocks: written, registers: graph.registers };
+}
+
+function instructionsOf({ first }: OpenBlock): readonly Instruction[] {
+  if (first.next === undefined) return first.instructions;
+  const all: Instruction[] = [];
+  for (let piece: Piece | undefined = first; piece; piece = piece.next) for (const i of piece.instructions) all.push(i);
+  return all;
+}
+
+function append(block: OpenBlock, ...instructions: readonly Instruction[]): void {
+  if (!block.last.isOwn) block.last = block.last.next = { instructions: [], isOwn: true, next: undefined };
+  block.last.instructions.push(...instructions);
+  block.count += instructions.length;
+}
+
+/** Nothing leads to the block any more. */
+function empty(block: OpenBlock): void {
+  block.first = block.last = { instructions: [], isOwn: true, next: undefined };
+  block.count = 0;
+  block.terminator = { kind: 'exit' };
 }
 
 const targetsOf = (t: Terminator): number[] =>
@@ -53,10 +92,11 @@ function joinNext(graph: Graph, index: number): boolean {
   if (terminator.kind !== 'jump' || terminator.target === index || terminator.target === 0) return false;
   if (graph.predecessors[terminator.target] !== 1) return false;
   const next = graph.blocks[terminator.target];
-  block.instructions.push(...next.instructions);
+  block.last.next = next.first;
+  block.last = next.last;
+  block.count += next.count;
   block.terminator = next.terminator;
-  next.instructions = [];
-  next.terminator = { kind: 'exit' };
+  empty(next);
   graph.predecessors[terminator.target] = 0;
   return true;
 }
@@ -85,10 +125,10 @@ function convert(graph: Graph, index: number): boolean {
 
 /** Where a side goes on, when it only computes and nothing else leads to it. */
 function sideOf(graph: Graph, side: number): number | undefined {
-  const { instructions, terminator } = graph.blocks[side];
-  if (graph.predecessors[side] !== 1 || terminator.kind !== 'jump' || instructions.length > LONGEST_SIDE)
-    return undefined;
-  return instructions.every(isPure) ? terminator.target : undefined;
+  const block = graph.blocks[side];
+  const { terminator } = block;
+  if (graph.predecessors[side] !== 1 || terminator.kind !== 'jump' || block.count > LONGEST_SIDE) return undefined;
+  return instructionsOf(block).every(isPure) ? terminator.target : undefined;
 }
 
 function isPure(i: Instruction): boolean {
@@ -110,20 +150,20 @@ function isPure(i: Instruction): boolean {
 function select(graph: Graph, index: number, side: number, condition: Register, whenTrue: boolean): void {
   const block = graph.blocks[index];
   const renamed = new Map<Register, Register>();
-  for (const i of graph.blocks[side].instructions) block.instructions.push(rename(graph, i, renamed));
+  for (const i of instructionsOf(graph.blocks[side])) append(block, rename(graph, i, renamed));
   for (const [variable, value] of renamed) {
     const type = graph.registers[variable].type;
     const old = temporary(graph, type);
     const merged = temporary(graph, type);
     const [a, b] = whenTrue ? [value, old] : [old, value];
-    block.instructions.push(
+    append(
+      block,
       { op: 'unary', fn: 'mov', type, dst: old, a: variable },
       { op: 'select', type, dst: merged, p: condition, a, b },
       { op: 'unary', fn: 'mov', type, dst: variable, a: merged },
     );
   }
-  graph.blocks[side].instructions = [];
-  graph.blocks[side].terminator = { kind: 'exit' };
+  empty(graph.blocks[side]);
   graph.predecessors[side] = 0;
 }
 

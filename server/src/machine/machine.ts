@@ -2,6 +2,7 @@
  * What the compiler changes between the source and the machine code, as far as it changes what the profiler counts.
  * One pass a file, in this order; each says on what evidence it rests.
  */
+import { keepFlow } from '../program/control-flow';
 import type { Program } from '../program/program';
 import { aggregateAtomics } from './aggregate-atomics';
 import { shareExpressions } from './common-expressions';
@@ -17,7 +18,9 @@ import { propagateCopies } from './propagate-copies';
 import { reuseLoads } from './reuse-loads';
 import { threadJumps } from './thread-jumps';
 
-const passes: readonly ((program: Program) => Program)[] = [
+type Pass = (program: Program) => Program;
+
+const passes: readonly Pass[] = [
   propagateCopies,
   dropDeadCode,
   inferObjects,
@@ -40,6 +43,13 @@ const passes: readonly ((program: Program) => Program)[] = [
   aggregateAtomics,
 ];
 
+/** Passes after which blocks lead to other blocks than before. */
+const changesFlow: ReadonlySet<Pass> = new Set([convertBranches, threadJumps]);
+
 export function machineProgram(program: Program): Program {
-  return passes.reduce((p, pass) => pass(p), program);
+  return passes.reduce((before, pass) => {
+    const after = pass(before);
+    if (!changesFlow.has(pass)) keepFlow(before, after);
+    return after;
+  }, program);
 }

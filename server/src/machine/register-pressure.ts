@@ -1,6 +1,7 @@
 /** The most registers that live at once: as the source orders the work, and with the loads as early as they may be. */
 import { type ControlFlow, controlFlow } from '../program/control-flow';
-import { readsOf, writesOf } from '../program/operands';
+import { setBit } from '../program/liveness';
+import { readsInto, readsOf, writesOf } from '../program/operands';
 import type { Instruction, Program, Register } from '../program/program';
 import { type RegisterValues, registerValues } from './register-values';
 
@@ -23,20 +24,22 @@ const UNROLLED_BODY = 120;
 export function registerPressure(program: Program): Pressure {
   const values = registerValues(program);
   const flow = controlFlow(program);
-  const liveIn = liveness(program, flow, values);
+  const sets = liveness(program, flow, values);
+  const live = new Int32Array(program.registers.length);
+  let set = 0;
   const extra = inFlight(program, flow, values);
   let least = 0;
   let eager = 0;
   for (const block of flow.order) {
-    const out = liveOut(flow, block, liveIn);
-    const plain = pressureOf(program.blocks[block].instructions, out, values);
+    const out = liveOut(flow, block, sets);
+    const plain = pressureOf(program.blocks[block].instructions, out, values, live, ++set);
     least = Math.max(least, plain);
     eager = Math.max(eager, plain, plain + extra[block]);
   }
   for (const region of regions(program, flow)) {
     const last = region[region.length - 1];
     const instructions = region.flatMap((block) => program.blocks[block].instructions);
-    const early = pressureOf(loadsFirst(program, instructions), liveOut(flow, last, liveIn), values);
+    const early = pressureOf(loadsFirst(program, instructions), liveOut(flow, last, sets), values, live, ++set);
     eager = Math.max(eager, early, early + extra[last]);
   }
   return { least, eager: Math.min(eager, least + MOST_IN_FLIGHT) };
@@ -65,58 +68,111 @@ function regions(program: Program, flow: ControlFlow): number[][] {
   return found;
 }
 
-function liveOut(flow: ControlFlow, block: number, liveIn: readonly ReadonlySet<Register>[]): Set<Register> {
-  const live = new Set<Register>();
-  for (const next of flow.successors[block]) for (const r of liveIn[next]) live.add(r);
+/** Registers that live across blocks: by block, the set at its start as bits. */
+interface LiveSets {
+  /** By bit: the register. */
+  readonly registers: readonly Register[];
+  readonly liveIn: readonly Int32Array[];
+}
+
+function liveOut(flow: ControlFlow, block: number, { registers, liveIn }: LiveSets): Register[] {
+  const live: Register[] = [];
+  for (let word = 0; word * 32 < registers.length; word++) {
+    let bits = 0;
+    for (const next of flow.successors[block]) bits |= liveIn[next][word];
+    for (; bits !== 0; bits &= bits - 1) live.push(registers[word * 32 + (31 - Math.clz32(bits & -bits))]);
+  }
   return live;
 }
 
 const ROUNDS = 12;
 
-function liveness(program: Program, flow: ControlFlow, values: RegisterValues): Set<Register>[] {
-  const liveIn = program.blocks.map(() => new Set<Register>());
+function liveness(program: Program, flow: ControlFlow, values: RegisterValues): LiveSets {
+  const used = flow.order.map((block) => usedFirst(program.blocks[block].instructions, values));
+  const bitOf = new Int32Array(program.registers.length).fill(-1);
+  const registers: Register[] = [];
+  for (const list of used) for (const r of list) if (bitOf[r] < 0) bitOf[r] = registers.push(r) - 1;
+  const words = (registers.length + 31) >> 5;
+  const liveIn = program.blocks.map(() => new Int32Array(words));
+  const killed = flow.order.map((block, k) => {
+    for (const r of used[k]) setBit(liveIn[block], bitOf[r]);
+    const set = new Int32Array(words);
+    for (const i of program.blocks[block].instructions) {
+      if (isFolded(i, values)) continue;
+      for (const r of writesOf(i)) if (bitOf[r] >= 0) setBit(set, bitOf[r]);
+    }
+    return set;
+  });
   for (let changed = true, rounds = 0; changed && rounds < ROUNDS; rounds++) {
     changed = false;
     for (let k = flow.order.length - 1; k >= 0; k--) {
       const block = flow.order[k];
-      const live = liveOut(flow, block, liveIn);
-      const { instructions } = program.blocks[block];
-      for (let i = instructions.length - 1; i >= 0; i--) step(instructions[i], live, values);
-      if (live.size === liveIn[block].size) continue;
-      liveIn[block] = live;
-      changed = true;
+      const set = liveIn[block];
+      for (let word = 0; word < words; word++) {
+        let out = 0;
+        for (const next of flow.successors[block]) out |= liveIn[next][word];
+        const now = set[word] | (out & ~killed[k][word]);
+        if (now === set[word]) continue;
+        set[word] = now;
+        changed = true;
+      }
     }
   }
-  return liveIn;
+  return { registers, liveIn };
 }
 
-/** One instruction backwards. */
-function step(instruction: Instruction, live: Set<Register>, { root }: RegisterValues): void {
-  const writes = writesOf(instruction);
-  if (writes.length > 0 && writes.every((r) => root[r] !== r)) return;
-  for (const r of writes) live.delete(r);
-  for (const r of readsOf(instruction)) if (root[r] >= 0) live.add(root[r]);
+/** Registers a block reads before it writes them. */
+function usedFirst(instructions: readonly Instruction[], values: RegisterValues): Set<Register> {
+  const used = new Set<Register>();
+  const reads: Register[] = [];
+  const { root } = values;
+  for (let k = instructions.length - 1; k >= 0; k--) {
+    const i = instructions[k];
+    if (isFolded(i, values)) continue;
+    for (const r of writesOf(i)) used.delete(r);
+    const count = readsInto(i, reads);
+    for (let n = 0; n < count; n++) if (root[reads[n]] >= 0) used.add(root[reads[n]]);
+  }
+  return used;
 }
 
-function pressureOf(instructions: readonly Instruction[], out: ReadonlySet<Register>, values: RegisterValues): number {
+/** Everything it writes is made again where it is used. */
+function isFolded(i: Instruction, { root }: RegisterValues): boolean {
+  const writes = writesOf(i);
+  return writes.length > 0 && writes.every((r) => root[r] !== r);
+}
+
+/** @param live scratch, by register: the number of the set it is in */
+function pressureOf(
+  instructions: readonly Instruction[],
+  out: readonly Register[],
+  values: RegisterValues,
+  live: Int32Array,
+  set: number,
+): number {
   const { root, weight } = values;
-  const live = new Set(out);
+  const reads: Register[] = [];
   let sum = 0;
-  for (const r of live) sum += weight[r];
+  for (const r of out) {
+    live[r] = set;
+    sum += weight[r];
+  }
   let most = sum;
   for (let k = instructions.length - 1; k >= 0; k--) {
     const i = instructions[k];
-    const writes = writesOf(i);
-    if (writes.length > 0 && writes.every((r) => root[r] !== r)) continue;
+    if (isFolded(i, values)) continue;
     // What nobody reads is written all the same.
-    for (const r of writes) {
-      if (live.delete(r)) sum -= weight[r];
-      else if (root[r] === r) most = Math.max(most, sum + weight[r]);
+    for (const r of writesOf(i)) {
+      if (live[r] === set) {
+        live[r] = 0;
+        sum -= weight[r];
+      } else if (root[r] === r) most = Math.max(most, sum + weight[r]);
     }
-    for (const r of readsOf(i)) {
-      const needed = root[r];
-      if (needed < 0 || live.has(needed)) continue;
-      live.add(needed);
+    const count = readsInto(i, reads);
+    for (let n = 0; n < count; n++) {
+      const needed = root[reads[n]];
+      if (needed < 0 || live[needed] === set) continue;
+      live[needed] = set;
       sum += weight[needed];
     }
     most = Math.max(most, sum + scratch(i));
@@ -211,7 +267,9 @@ function dependences(program: Program, instructions: readonly Instruction[]): nu
         loaders.set(place, []);
       } else {
         if (!site.readOnly) need(writers.get(place));
-        loaders.set(place, [...(loaders.get(place) ?? []), k]);
+        const list = loaders.get(place);
+        if (list) list.push(k);
+        else loaders.set(place, [k]);
       }
     }
     return needs;

@@ -39,8 +39,25 @@ export function successorsOf(block: Block): number[] {
   return end.ifTrue === end.ifFalse ? [end.ifTrue] : [end.ifTrue, end.ifFalse];
 }
 
-/** Dominators, post-dominators and natural loops of a program. Blocks that cannot be reached are in no list. */
+const known = new WeakMap<Program['blocks'], ControlFlow>();
+
+/**
+ * Dominators, post-dominators and natural loops of a program, remembered for its blocks. Blocks that cannot be reached are in
+ * no list.
+ */
 export function controlFlow(program: Program): ControlFlow {
+  let flow = known.get(program.blocks);
+  if (!flow) known.set(program.blocks, (flow = computeFlow(program)));
+  return flow;
+}
+
+/** Says that the blocks of a program lead to each other as those of another do, so that nothing is computed again. */
+export function keepFlow(from: Program, to: Program): void {
+  const flow = known.get(from.blocks);
+  if (flow) known.set(to.blocks, flow);
+}
+
+function computeFlow(program: Program): ControlFlow {
   const successors = program.blocks.map(successorsOf);
   const predecessors = reversed(successors);
   const order = reversePostOrder(successors, 0);
@@ -53,11 +70,17 @@ export function controlFlow(program: Program): ControlFlow {
 /** Blocks reachable from `start` without entering `stop`; `start` itself is included unless it is `stop`. */
 export function reachableWithout(successors: readonly (readonly number[])[], start: number, stop: number): number[] {
   if (start === stop || start === EXIT) return [];
-  const seen = new Set([start]);
-  for (const block of seen) {
-    for (const next of successors[block]) if (next !== stop) seen.add(next);
+  const seen = new Uint8Array(successors.length);
+  const found = [start];
+  seen[start] = 1;
+  for (let at = 0; at < found.length; at++) {
+    for (const next of successors[found[at]]) {
+      if (next === stop || seen[next] !== 0) continue;
+      seen[next] = 1;
+      found.push(next);
+    }
   }
-  return [...seen];
+  return found;
 }
 
 /** Whether `a` dominates `b`. */
@@ -177,9 +200,15 @@ function naturalLoops(
   const loopOf = new Int32Array(count).fill(-1);
   const loopAtHeader = new Int32Array(count).fill(-1);
   const loops: Loop[] = [];
+  const position = new Int32Array(count);
+  order.forEach((block, index) => {
+    position[block] = index;
+  });
   // Headers in reverse post-order: an outer loop comes before the loops inside it.
   for (const header of order) {
-    const latches = predecessors[header].filter((from) => dominates(dominator, header, from));
+    const latches = predecessors[header].filter(
+      (from) => position[from] >= position[header] && dominates(dominator, header, from),
+    );
     if (latches.length === 0) continue;
     const contains = new Uint8Array(count);
     contains[header] = 1;

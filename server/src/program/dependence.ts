@@ -2,8 +2,8 @@
 
 import { type ControlFlow, controlFlow, EXIT } from './control-flow';
 import { accessesOf, addressesOf, readsOf, writesOf } from './operands';
-import type { AccessSite, Program } from './program';
-import { mayAlias } from './slice';
+import type { AccessSite, Instruction, Program } from './program';
+import { mayAlias, type Slice, sliceForCounters } from './slice';
 
 /** By access site (or branch): indices into Program.inputs, and access sites whose loaded data matters. */
 export interface Dependencies {
@@ -33,57 +33,106 @@ function computeDependencies(program: Program): Dependencies {
   const flow = controlFlow(program);
   const tokens = new Tokens(program);
   const controls = controlDependence(program, flow);
-  const ofRegister = program.registers.map(() => tokens.empty());
-  program.inputs.forEach((input, index) => {
-    tokens.add(ofRegister[input.register], index);
-  });
+  const slice = sliceForCounters(program);
   const ofMemory = program.accesses.map(() => tokens.empty());
   const ofControl = program.blocks.map(() => tokens.empty());
+  const ofRegister = registerSets(program, flow, slice, tokens);
+  const facts = { program, tokens, slice, ofRegister, ofMemory };
+  const rules = flow.order.map((block) => rulesOf(facts, slice.kept[block], ofControl[block]));
   for (let changed = true; changed; ) {
     changed = false;
-    for (const block of flow.order) {
+    for (const [k, block] of flow.order.entries()) {
       for (const controller of controls[block]) {
         const { terminator } = program.blocks[controller];
         if (terminator.kind !== 'branch') continue;
         changed = tokens.merge(ofControl[block], ofRegister[terminator.condition]) || changed;
         changed = tokens.merge(ofControl[block], ofControl[controller]) || changed;
       }
-      changed = propagateBlock(program, block, tokens, ofRegister, ofMemory, ofControl[block]) || changed;
+      for (const { into, from } of rules[k]) for (const set of from) changed = tokens.merge(into, set) || changed;
     }
   }
   return collect(program, flow, tokens, ofRegister, ofControl);
 }
 
-/** One pass over a block; tells whether any set grew. */
-function propagateBlock(
-  program: Program,
-  block: number,
-  tokens: Tokens,
-  ofRegister: readonly Int32Array[],
-  ofMemory: readonly Int32Array[],
-  control: Int32Array,
-): boolean {
-  let changed = false;
-  for (const instruction of program.blocks[block].instructions) {
-    for (const register of writesOf(instruction)) {
-      const set = ofRegister[register];
-      for (const read of readsOf(instruction)) changed = tokens.merge(set, ofRegister[read]) || changed;
-      // A value assigned at one place only is used under the same conditions: they decide nothing about it.
-      if (program.registers[register].role === 'variable') changed = tokens.merge(set, control) || changed;
-      for (const access of accessesOf(instruction)) {
-        changed = tokens.addLoad(set, access) || changed;
-        changed = tokens.merge(set, ofMemory[access]) || changed;
+/**
+ * A set for every register that counters depend on. What is computed from one value alone depends on what that does, and
+ * shares its set.
+ */
+function registerSets(program: Program, flow: ControlFlow, slice: Slice, tokens: Tokens): Int32Array[] {
+  const nothing = tokens.empty();
+  const sets: (Int32Array | undefined)[] = program.registers.map((r) => (r.role === 'constant' ? nothing : undefined));
+  program.inputs.forEach((input, index) => {
+    const set = (sets[input.register] ??= tokens.empty());
+    tokens.add(set, index);
+  });
+  for (const block of flow.order) {
+    for (const instruction of slice.kept[block]) {
+      for (const register of writesOf(instruction)) {
+        if (slice.needed[register] === 0 || sets[register] !== undefined) continue;
+        const only = accessesOf(instruction).length === 0 ? onlySource(instruction, sets, nothing) : undefined;
+        sets[register] = program.registers[register].role === 'temporary' && only ? only : tokens.empty();
       }
     }
-    if (instruction.op !== 'store' && instruction.op !== 'atomic') continue;
-    const site = program.accesses[instruction.access];
-    for (const [access, other] of program.accesses.entries()) {
-      if (!readsStored(site, other)) continue;
-      for (const read of readsOf(instruction)) changed = tokens.merge(ofMemory[access], ofRegister[read]) || changed;
-      changed = tokens.merge(ofMemory[access], control) || changed;
-    }
   }
-  return changed;
+  return sets.map((set) => set ?? nothing);
+}
+
+/** The one set that an instruction's operands have, constants apart; undefined where there are several or one is not made yet. */
+function onlySource(
+  instruction: Instruction,
+  sets: readonly (Int32Array | undefined)[],
+  nothing: Int32Array,
+): Int32Array | undefined {
+  let only: Int32Array | undefined;
+  for (const read of readsOf(instruction)) {
+    const set = sets[read];
+    if (set === nothing) continue;
+    if (set === undefined || (only !== undefined && only !== set)) return undefined;
+    only = set;
+  }
+  return only;
+}
+
+/** What a set grows by. */
+interface Rule {
+  readonly into: Int32Array;
+  readonly from: readonly Int32Array[];
+}
+
+interface Facts {
+  readonly program: Program;
+  readonly tokens: Tokens;
+  readonly slice: Slice;
+  readonly ofRegister: readonly Int32Array[];
+  readonly ofMemory: readonly Int32Array[];
+}
+
+/** The rules of a block in order; tokens of loads are put into the sets at once. */
+function rulesOf(facts: Facts, instructions: readonly Instruction[], control: Int32Array): Rule[] {
+  const { program, tokens, slice, ofRegister, ofMemory } = facts;
+  const rules: Rule[] = [];
+  const add = (into: Int32Array, sources: readonly Int32Array[]) => {
+    const from = sources.filter((set) => set !== into);
+    if (from.length > 0) rules.push({ into, from });
+  };
+  for (const instruction of instructions) {
+    const reads = readsOf(instruction).map((read) => ofRegister[read]);
+    for (const register of writesOf(instruction)) {
+      if (slice.needed[register] === 0) continue;
+      const set = ofRegister[register];
+      const accesses = accessesOf(instruction);
+      for (const access of accesses) tokens.addLoad(set, access);
+      // A value assigned at one place only is used under the same conditions: they decide nothing about it.
+      const decides = program.registers[register].role === 'variable' ? [control] : [];
+      add(set, [...reads, ...decides, ...accesses.map((access) => ofMemory[access])]);
+    }
+    if (instruction.op !== 'store' && instruction.op !== 'atomic') continue;
+    if (slice.storesMatter[instruction.access] === 0) continue;
+    const site = program.accesses[instruction.access];
+    for (const [access, other] of program.accesses.entries())
+      if (readsStored(site, other)) add(ofMemory[access], [...reads, control]);
+  }
+  return rules;
 }
 
 /** Whether a load may see what a store wrote, as far as the executor keeps contents. */

@@ -36,6 +36,67 @@ export function readsOf(instruction: Instruction): readonly Register[] {
   }
 }
 
+/**
+ * The same without allocating: writes the registers into the list and tells how many; what the list holds behind them stays.
+ * For passes that look at every instruction.
+ */
+export function readsInto(instruction: Instruction, into: Register[]): number {
+  switch (instruction.op) {
+    case 'unary':
+    case 'convert':
+      into[0] = instruction.a;
+      return 1;
+    case 'binary':
+    case 'compare':
+      into[0] = instruction.a;
+      into[1] = instruction.b;
+      return 2;
+    case 'select':
+      into[0] = instruction.p;
+      into[1] = instruction.a;
+      into[2] = instruction.b;
+      return 3;
+    case 'fma':
+      into[0] = instruction.a;
+      into[1] = instruction.b;
+      into[2] = instruction.c;
+      return 3;
+    case 'load':
+    case 'matrix':
+      into[0] = instruction.address;
+      return 1;
+    default: {
+      const reads = readsOf(instruction);
+      for (let k = 0; k < reads.length; k++) into[k] = reads[k];
+      return reads.length;
+    }
+  }
+}
+
+/** Registers an instruction assigns, without allocating: as readsInto. */
+export function writesInto(instruction: Instruction, into: Register[]): number {
+  switch (instruction.op) {
+    case 'unary':
+    case 'convert':
+    case 'binary':
+    case 'compare':
+    case 'select':
+    case 'fma':
+    case 'lane':
+    case 'unknown':
+      into[0] = instruction.dst;
+      return 1;
+    case 'load':
+      for (let k = 0; k < instruction.dst.length; k++) into[k] = instruction.dst[k];
+      return instruction.dst.length;
+    default: {
+      const writes = writesOf(instruction);
+      for (let k = 0; k < writes.length; k++) into[k] = writes[k];
+      return writes.length;
+    }
+  }
+}
+
 /** Registers an instruction assigns. */
 export function writesOf(instruction: Instruction): readonly Register[] {
   switch (instruction.op) {

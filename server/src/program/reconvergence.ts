@@ -28,17 +28,20 @@ export function reconvergence(program: Program, flow: ControlFlow): Reconvergenc
   });
   // A block that does nothing but return needs no meeting: every lane may return on its own.
   const isBareExit = program.blocks.map((block) => block.terminator.kind === 'exit' && block.instructions.length === 0);
+  const successors = flow.successors.map((targets) => targets.filter((to) => !isBareExit[to]));
   const work = { left: MOST_VISITS };
   const region = (loop: Loop | undefined): Region => ({
     work,
     end: loop ? loop.header : EXIT,
-    next: (block) =>
-      flow.successors[block].filter((to) => !isBareExit[to] && (loop === undefined || loop.contains[to] === 1)),
+    successors,
+    contains: loop?.contains,
   });
   const loopEnd = new Int32Array(flow.loops.length).fill(EXIT);
   for (const loop of flow.loops) {
     const outside = region(loop.parent < 0 ? undefined : flow.loops[loop.parent]);
-    const targets = loop.exitBranches.flatMap((block) => outside.next(block).filter((to) => loop.contains[to] === 0));
+    const targets = loop.exitBranches.flatMap((block) =>
+      nextOf(outside, block).filter((to) => loop.contains[to] === 0),
+    );
     loopEnd[loop.index] = targets.length === 0 ? outside.end : meetingPoint(outside, targets, position, EXIT);
   }
   const point = new Int32Array(program.blocks.length).fill(EXIT);
@@ -50,9 +53,10 @@ export function reconvergence(program: Program, flow: ControlFlow): Reconvergenc
     const proper = flow.postDominator[block];
     const isInside = proper !== EXIT && !isBareExit[proper] && (loop === undefined || loop.contains[proper] === 1);
     const within = region(loop);
-    point[block] = isInside ? proper : meetingPoint(within, within.next(block), position, around[block]);
+    const next = nextOf(within, block);
+    point[block] = isInside ? proper : meetingPoint(within, next, position, around[block]);
     if (work.left <= 0) continue;
-    for (const inside of reach(within, within.next(block), point[block])) {
+    for (const inside of reach(within, next, point[block]).blocks) {
       if (inside !== within.end) around[inside] = point[block];
     }
   }
@@ -63,7 +67,19 @@ export function reconvergence(program: Program, flow: ControlFlow): Reconvergenc
 interface Region {
   readonly end: number;
   readonly work: { left: number };
-  readonly next: (block: number) => readonly number[];
+  readonly successors: readonly (readonly number[])[];
+  /** By block: 1 inside; undefined: everything is. */
+  readonly contains: Uint8Array | undefined;
+}
+
+function nextOf({ successors, contains }: Region, block: number): readonly number[] {
+  return contains ? successors[block].filter((to) => contains[to] === 1) : successors[block];
+}
+
+/** Blocks in the order they were found, and the same as marks. */
+interface Reached {
+  readonly blocks: readonly number[];
+  readonly marks: Uint8Array;
 }
 
 /**
@@ -74,21 +90,20 @@ interface Region {
 function meetingPoint(region: Region, starts: readonly number[], position: Int32Array, outer: number): number {
   if (region.work.left <= 0) return region.end;
   const fromStarts = starts.map((start) => reach(region, [start], undefined));
-  const candidates = [...reach(region, starts, undefined)].filter((block) => block !== region.end);
+  const candidates = reach(region, starts, undefined).blocks.filter((block) => block !== region.end);
   candidates.sort((a, b) => position[a] - position[b]);
   const leadsOn = candidates.includes(outer);
   const rank = (candidate: number, size: number) =>
-    size + (fromStarts.filter((each) => each.has(candidate)).length > 1 ? position.length : 0);
+    size + (fromStarts.filter((each) => each.marks[candidate] === 1).length > 1 ? position.length : 0);
   let best = region.end;
   let highest = -1;
   for (const candidate of candidates.slice(0, MOST_CANDIDATES)) {
     if (region.work.left <= 0) break;
     const from = reach(region, [candidate], undefined);
-    const ranked = rank(candidate, from.size);
-    if (ranked <= highest || (leadsOn && !from.has(outer))) continue;
+    const ranked = rank(candidate, from.blocks.length);
+    if (ranked <= highest || (leadsOn && from.marks[outer] !== 1)) continue;
     const others = reach(region, starts, candidate);
-    from.delete(candidate);
-    if ([...from].some((block) => others.has(block))) continue;
+    if (from.blocks.some((block) => block !== candidate && others.marks[block] === 1)) continue;
     best = candidate;
     highest = ranked;
   }
@@ -96,12 +111,26 @@ function meetingPoint(region: Region, starts: readonly number[], position: Int32
 }
 
 /** Blocks that can be reached from `starts` (these included) without entering `avoided` or passing the end. */
-function reach(region: Region, starts: readonly number[], avoided: number | undefined): Set<number> {
-  const seen = new Set(starts.filter((block) => block !== avoided));
-  for (const block of seen) {
-    if (block === region.end) continue;
-    for (const next of region.next(block)) if (next !== avoided) seen.add(next);
+function reach(
+  { end, work, successors, contains }: Region,
+  starts: readonly number[],
+  avoided: number | undefined,
+): Reached {
+  const marks = new Uint8Array(successors.length);
+  const blocks: number[] = [];
+  for (const start of starts) {
+    if (start === avoided || marks[start] === 1) continue;
+    marks[start] = 1;
+    blocks.push(start);
   }
-  region.work.left -= seen.size;
-  return seen;
+  for (let at = 0; at < blocks.length; at++) {
+    if (blocks[at] === end) continue;
+    for (const next of successors[blocks[at]]) {
+      if (next === avoided || marks[next] === 1 || contains?.[next] === 0) continue;
+      marks[next] = 1;
+      blocks.push(next);
+    }
+  }
+  work.left -= blocks.length;
+  return { blocks, marks };
 }

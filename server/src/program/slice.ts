@@ -1,4 +1,5 @@
-import { addressesOf, readsOf, writesOf } from './operands';
+import { Definitions } from './definitions';
+import { addressesOf, readsInto, writesOf } from './operands';
 import type { AccessSite, Instruction, Program } from './program';
 
 /** What of a program decides addresses and branches; the rest computes data nobody's counters depend on. */
@@ -11,12 +12,24 @@ export interface Slice {
   readonly kept: readonly (readonly Instruction[])[];
 }
 
-/** Backward slice from all addresses and branch conditions, over registers and the contents of shared and local memory. */
+const known = new WeakMap<Program, Slice>();
+
+/**
+ * Backward slice from all addresses and branch conditions, over registers and the contents of shared and local memory.
+ * Remembered as long as the program is.
+ */
 export function sliceForCounters(program: Program): Slice {
+  let slice = known.get(program);
+  if (!slice) known.set(program, (slice = computeSlice(program)));
+  return slice;
+}
+
+function computeSlice(program: Program): Slice {
   const needed = new Uint8Array(program.registers.length);
   const storesMatter = new Uint8Array(program.accesses.length);
-  const definitions: Instruction[][] = program.registers.map(() => []);
+  const definitions = new Definitions(program);
   const storing: Instruction[] = [];
+  const reads: number[] = [];
   const work: number[] = [];
   const need = (register: number) => {
     if (needed[register] === 0) {
@@ -26,7 +39,7 @@ export function sliceForCounters(program: Program): Slice {
   };
   for (const block of program.blocks) {
     for (const instruction of block.instructions) {
-      for (const register of writesOf(instruction)) definitions[register].push(instruction);
+      definitions.add(instruction);
       addressesOf(instruction).forEach(need);
       if (instruction.op === 'store' || instruction.op === 'atomic') storing.push(instruction);
     }
@@ -46,14 +59,16 @@ export function sliceForCounters(program: Program): Slice {
     }
   };
   for (let register = work.pop(); register !== undefined; register = work.pop()) {
-    for (const instruction of definitions[register]) {
+    for (let entry = definitions.last(register); entry >= 0; entry = definitions.before(entry)) {
+      const instruction = definitions.at(entry);
       if (instruction.op === 'load') {
         needContents(instruction.access);
       } else if (instruction.op === 'atomic') {
         needContents(instruction.access);
         valuesStored(instruction).forEach(need);
       } else if (instruction.op !== 'matrix') {
-        readsOf(instruction).forEach(need);
+        const count = readsInto(instruction, reads);
+        for (let k = 0; k < count; k++) need(reads[k]);
       }
     }
   }

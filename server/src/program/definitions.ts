@@ -1,0 +1,34 @@
+import { writesOf } from './operands';
+import type { Instruction, Program, Register } from './program';
+
+/** The instructions that assign each register, as chains in two arrays: most registers have one, and there are many. */
+export class Definitions {
+  private readonly head: Int32Array;
+  private readonly next: number[] = [];
+  private readonly found: Instruction[] = [];
+
+  constructor(program: Program) {
+    this.head = new Int32Array(program.registers.length).fill(-1);
+  }
+
+  /** Notes what an instruction assigns. */
+  add(instruction: Instruction): void {
+    for (const register of writesOf(instruction)) {
+      this.next.push(this.head[register]);
+      this.head[register] = this.found.push(instruction) - 1;
+    }
+  }
+
+  /** The last entry of a register, -1 for none; `before` leads on from there. */
+  last(register: Register): number {
+    return this.head[register];
+  }
+
+  before(entry: number): number {
+    return this.next[entry];
+  }
+
+  at(entry: number): Instruction {
+    return this.found[entry];
+  }
+}
