@@ -132,7 +132,7 @@ function launchReport(
   lines: PtxLines,
 ): LaunchReport {
   const { program } = simulation;
-  const [{ shape, assumptions, execution }] = simulation.samples;
+  const { shape, assumptions, execution } = simulation.reported;
   const demangled = demangle(entry.name);
   return {
     line: 0,
@@ -218,8 +218,8 @@ class PtxLines {
    * The program with lines for tokens and instructions for expressions. What was made from one place of the source and does the
    * same to the same object (copies of an unrolled loop) is one access, at the first of its instructions.
    */
-  placed({ program, samples }: Simulation): Program {
-    const looks = new Map(samples[0].execution.accesses.map((counts) => [counts.access, lookOf(counts)]));
+  placed({ program, reported }: Simulation): Program {
+    const looks = new Map(reported.execution.accesses.map((counts) => [counts.access, lookOf(counts)]));
     const shown = new Map<string, SourcePlace>();
     const site = (each: AccessSite, index: number): AccessSite => {
       const own = this.place(each.place);

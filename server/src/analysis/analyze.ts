@@ -357,7 +357,6 @@ function kernelResult(
       parameterNames: kernel.declaration.parameters.map((p) => p.name),
       effort,
       cancelled: unit.request.cancelled,
-      firstSampleOnly: unit.isTrial,
     });
     return [{ index, plan, simulation, ...made }];
   });
@@ -449,7 +448,7 @@ function launchReport(
   { plan, simulation, source }: KernelResult['launches'][number],
 ): LaunchReport {
   const location = plan.place && unit.locate(plan.place.first, plan.place.last);
-  const sample = simulation.samples[0];
+  const sample = simulation.reported;
   const { values, assumed } = instanceArguments(unit, kernel, plan);
   const bounds = launchBoundsOf(unit.context, kernel, values);
   const boundsPlace = kernel.declaration.specifiers.launchBoundsPlace;

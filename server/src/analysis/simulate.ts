@@ -20,11 +20,38 @@ export interface Sample {
 
 export interface Simulation {
   readonly program: Program;
-  /** First: what is reported. More only where sizes were sampled. */
-  readonly samples: readonly Sample[];
+  /** What is reported. */
+  readonly reported: Sample;
+  readonly checks: CheckSamples;
   /** Names of sampled sizes that the access depends on, by access index; empty: the figure follows from the text. */
   readonly assumedFor: readonly (readonly string[])[];
   readonly gridAssumed: boolean;
+}
+
+/**
+ * Executions for other values of the sizes that nobody gives, to see whether a figure holds under them. Only findings ask for
+ * them, so that most kernels are executed once; they are kept as long as the result is.
+ */
+export class CheckSamples {
+  private made: readonly Sample[] | undefined;
+
+  /** @param make the execution of a sample from 1 on; undefined: there is nothing to be sampled */
+  constructor(private readonly make: ((sample: number, cancelled?: () => boolean) => Sample) | undefined) {}
+
+  /** Whether sizes were sampled. */
+  get exist(): boolean {
+    return this.make !== undefined;
+  }
+
+  /** @param cancelled true ends the executions; what they gave until then is not kept */
+  get(cancelled?: () => boolean): readonly Sample[] {
+    const { make } = this;
+    if (!make) return [];
+    if (this.made) return this.made;
+    const made = SAMPLES.slice(1).map((_, i) => make(i + 1, cancelled));
+    if (!cancelled?.()) this.made = made;
+    return made;
+  }
 }
 
 export interface SimulationOptions {
@@ -32,8 +59,6 @@ export interface SimulationOptions {
   readonly parameterNames: readonly (string | undefined)[];
   readonly effort: KernelEffort;
   readonly cancelled?: () => boolean;
-  /** Only the sample that is reported. */
-  readonly firstSampleOnly?: boolean;
 }
 
 export function simulateLaunch(
@@ -42,18 +67,13 @@ export function simulateLaunch(
   model: MemoryModel,
   options: SimulationOptions,
 ): Simulation {
-  const first = runSample(program, plan, model, options, 0);
+  const first = runSample(program, plan, model, options, 0, options.cancelled);
   const assumedFor = assumedNames(program, plan, first.sampled);
-  const needsSamples =
-    options.firstSampleOnly !== true && first.sampled.size > 0 && assumedFor.some((names) => names.length > 0);
-  const samples = [first.sample];
-  if (needsSamples) {
-    for (let i = 1; i < SAMPLES.length; i++) {
-      if (options.cancelled?.()) break;
-      samples.push(runSample(program, plan, model, options, i).sample);
-    }
-  }
-  return { program, samples, assumedFor, gridAssumed: plan.grid === undefined };
+  const isSampled = first.sampled.size > 0 && assumedFor.some((names) => names.length > 0);
+  const checks = new CheckSamples(
+    isSampled ? (sample, cancelled) => runSample(program, plan, model, options, sample, cancelled).sample : undefined,
+  );
+  return { program, reported: first.sample, checks, assumedFor, gridAssumed: plan.grid === undefined };
 }
 
 function runSample(
@@ -62,6 +82,7 @@ function runSample(
   model: MemoryModel,
   options: SimulationOptions,
   sample: number,
+  cancelled: (() => boolean) | undefined,
 ): { sample: Sample; sampled: ReadonlyMap<number, number> } {
   const resolved = resolveInputs(program, plan, {
     assume: options.assume,
@@ -75,7 +96,7 @@ function runSample(
     dynamicSharedBytes: plan.dynamicSharedBytes,
     inputs: resolved.values,
   };
-  const budget = { ...options.effort.budget(sample === 0), cancelled: options.cancelled };
+  const budget = { ...options.effort.budget(sample === 0), cancelled };
   const execution = execute(withSymbolTables(program, plan.symbols), shape, model, budget);
   options.effort.charge(execution.simulatedWarpInstructions);
   const assumptions = [...plan.assumptions, ...resolved.assumptions];
@@ -89,7 +110,8 @@ function assumedNames(program: Program, plan: PlannedLaunch, sampled: ReadonlyMa
     (a) => a.name.startsWith('blockDim') && (a.origin === 'assumed' || a.origin === 'launch-bounds'),
   );
   const tickets = ticketAccesses(program);
-  if (sampled.size === 0 && !assumedBlock && plan.grid !== undefined) return program.accesses.map(() => []);
+  if (sampled.size === 0 && !assumedBlock && plan.grid !== undefined && tickets.size === 0)
+    return program.accesses.map(() => []);
   const depends = dependencies(program);
   return program.accesses.map((_, access) => {
     const names = new Set<string>();

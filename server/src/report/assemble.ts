@@ -15,9 +15,9 @@ interface Merged {
 
 /** Accesses of the reported sample, one object a source range, space and operation. */
 export function accessReports(simulation: Simulation, locate: Locate): AccessReport[] {
-  const { program, samples, assumedFor } = simulation;
+  const { program, reported, assumedFor } = simulation;
   const merged = new Map<string, Merged>();
-  for (const counts of samples[0].execution.accesses) {
+  for (const counts of reported.execution.accesses) {
     const site = program.accesses[counts.access];
     const location = locate(site.place.first, site.place.last);
     const key = `${location.file}:${location.line}:${location.column}:${location.endLine}:${location.endColumn}:${counts.space}:${site.operation}`;
@@ -63,7 +63,7 @@ function certaintyOf(
   if (counts.unknownRequests > 0) reasons.push(`part of the addresses is not known: ${counts.unknownReason ?? ''}`);
   if (counts.speculative) reasons.push(counts.speculative);
   if (assumed.length > 0) reasons.push(`rests on assumed ${list(assumed, simulation)}`);
-  const incomplete = simulation.samples[0].execution.incomplete;
+  const incomplete = simulation.reported.execution.incomplete;
   if (incomplete) reasons.push(incomplete);
   return reasons.length > 0
     ? { certainty: 'assumed', reason: reasons.join('; ') }
@@ -71,13 +71,13 @@ function certaintyOf(
 }
 
 function list(names: readonly string[], simulation: Simulation): string {
-  const values = new Map(simulation.samples[0].assumptions.map((a) => [a.name, a.value]));
+  const values = new Map(simulation.reported.assumptions.map((a) => [a.name, a.value]));
   return names
     .map((n) =>
       values.has(n)
         ? `${n} = ${values.get(n)}`
         : n === 'blockDim'
-          ? `block ${simulation.samples[0].shape.block.join('×')}`
+          ? `block ${simulation.reported.shape.block.join('×')}`
           : n,
     )
     .join(', ');
@@ -125,7 +125,7 @@ function callsOf(place: SourcePlace, locate: Locate): Location[] | undefined {
 }
 
 function witnessOf(witness: Witness, simulation: Simulation): AccessWitness {
-  const { block } = simulation.samples[0].shape;
+  const { block } = simulation.reported.shape;
   const t = witness.firstThread;
   return {
     block: witness.block,
@@ -141,7 +141,7 @@ function witnessOf(witness: Witness, simulation: Simulation): AccessWitness {
 }
 
 export function branchReports(simulation: Simulation, locate: Locate): BranchReport[] {
-  return simulation.samples[0].execution.branches
+  return simulation.reported.execution.branches
     .filter((b) => b.executed > 0)
     .map((b) => {
       const site = simulation.program.branches[b.branch];

@@ -20,7 +20,7 @@ export interface EstimateInputs {
 export function timeEstimate(inputs: EstimateInputs): TimeEstimate | null {
   const { plan, simulation, blocksPerSm } = inputs;
   const name = deviceFor(inputs);
-  const [sample] = simulation.samples;
+  const sample = simulation.reported;
   if (name === undefined || plan.grid === undefined || !isKnown(sample)) return null;
   const counters = countersOf(inputs, sample.execution);
   return estimateTime({ ...counters, blocksPerSm }, name) ?? null;
@@ -55,7 +55,7 @@ function countersOf({ plan, simulation }: EstimateInputs, execution: Execution):
   const { program } = simulation;
   let counters = known.get(execution);
   if (counters === undefined) {
-    const { grid, block } = simulation.samples[0].shape;
+    const { grid, block } = simulation.reported.shape;
     const blocks = grid[0] * grid[1] * grid[2];
     const warps = blocks * Math.ceil((block[0] * block[1] * block[2]) / 32);
     counters = { blocks, ...memoryCounters(program, plan, execution), ...work(program, execution, warps) };

@@ -76,40 +76,48 @@ export function worstAccesses(
   measure: Measure,
   threshold: number,
 ): WorstAccess[] {
-  const worst = new Map<string, WorstAccess>();
-  const sums: Sums = new Map();
-  const named = new Map<Simulation, ReadonlyMap<string, readonly string[]>>();
-  context.launches.forEach(({ report, simulation }, launchIndex) => {
-    report.accesses.forEach((access) => {
-      if (access.space !== space || access.certainty === 'unknown') return;
+  const worst = new Map<string, Found>();
+  context.launches.forEach(({ report }, launchIndex) => {
+    for (const access of report.accesses) {
+      if (access.space !== space || access.certainty === 'unknown') continue;
       const excess = measure(access);
-      if (excess < threshold) return;
+      if (excess < threshold) continue;
       const key = positionOf(access);
       const known = worst.get(key);
       const launchesHit = (known?.launchesHit ?? 0) + 1;
-      if (known && known.excess >= excess) worst.set(key, { ...known, launchesHit });
-      else {
-        const excesses = excessBySample(context, sums, simulation, access, measure);
-        const certainExcess = Math.min(...excesses);
-        const names = named.get(simulation) ?? assumedByPlace(context, simulation);
-        named.set(simulation, names);
-        const assumed = simulation.samples.length > 1 ? (names.get(placeOf(access)) ?? []) : [];
-        const lineExcess = excessOfLine(sums, report, access, measure);
-        worst.set(key, {
-          access,
-          launch: report,
-          launchIndex,
-          excess,
-          certainExcess,
-          excesses,
-          assumed,
-          lineExcess,
-          launchesHit,
-        });
-      }
-    });
+      const found = known && known.excess >= excess ? known : { access, launch: report, launchIndex, excess };
+      worst.set(key, { ...found, launchesHit });
+    }
   });
-  return [...worst.values()];
+  const sums: Sums = new Map();
+  const named = new Map<Simulation, ReadonlyMap<string, readonly string[]>>();
+  return [...worst.values()].map((found) => checked(context, found, measure, sums, named));
+}
+
+/** An access in the launch in which it is worst, before other sizes were looked at. */
+type Found = Pick<WorstAccess, 'access' | 'launch' | 'launchIndex' | 'excess' | 'launchesHit'>;
+
+/** Other sizes are executed only where the access rests on one. */
+function checked(
+  context: RuleContext,
+  found: Found,
+  measure: Measure,
+  sums: Sums,
+  named: Map<Simulation, ReadonlyMap<string, readonly string[]>>,
+): WorstAccess {
+  const { access, launch, launchIndex } = found;
+  const { simulation } = context.launches[launchIndex];
+  const byPlace = named.get(simulation) ?? assumedByPlace(context, simulation);
+  named.set(simulation, byPlace);
+  const names = simulation.checks.exist ? (byPlace.get(placeOf(access)) ?? []) : [];
+  const excesses = names.length > 0 ? excessBySample(context, sums, simulation, access, measure) : [measure(access)];
+  return {
+    ...found,
+    certainExcess: Math.min(...excesses),
+    excesses,
+    assumed: names.filter((n) => n !== 'blockDim' && n !== 'gridDim'),
+    lineExcess: excessOfLine(sums, launch, access, measure),
+  };
 }
 
 interface Sum {
@@ -167,7 +175,7 @@ function excessBySample(
   measure: Measure,
 ): number[] {
   const excesses = [measure(access)];
-  for (const sample of simulation.samples.slice(1)) {
+  for (const sample of simulation.checks.get(context.request.cancelled)) {
     const byPlace = sumsOf(sums, sample.execution.accesses, (counts) => {
       const site = simulation.program.accesses[counts.access];
       const at = context.locate(site.place.first, site.place.last);
@@ -189,7 +197,7 @@ function assumedByPlace(context: RuleContext, simulation: Simulation): ReadonlyM
     const key = placeOf(context.locate(site.place.first, site.place.last));
     const names = byPlace.get(key) ?? new Set();
     byPlace.set(key, names);
-    for (const n of simulation.assumedFor[index]) if (n !== 'blockDim' && n !== 'gridDim') names.add(n);
+    for (const n of simulation.assumedFor[index]) names.add(n);
   });
   return new Map([...byPlace].map(([key, names]) => [key, [...names]]));
 }
