@@ -15,7 +15,7 @@ import { findMethods, recordOf } from './records';
 import { resolveNamedType, resolveType } from './resolve-type';
 import { Scope } from './scope';
 import { statement } from './statements';
-import { bindTemplateParameters } from './templates';
+import { bindTemplateParameters, deduceArguments } from './templates';
 import { parameterType, type Type, types, unqualified, withoutReference } from './types';
 import { unknownCall } from './unknown-calls';
 import { unknownValue, type Value } from './values';
@@ -237,10 +237,7 @@ function bindParameters(
 ): void {
   for (const [i, parameter] of declaration.parameters.entries()) {
     if (parameter.pack) {
-      const isReference = parameter.type.kind === 'reference';
-      const elements = args.slice(i).map((a) => (isReference ? a : rvalue(ctx, a, node)));
-      if (parameter.name)
-        scope.define(parameter.name, { kind: 'value', value: { kind: 'pack', type: types.void, elements } });
+      bindPack(ctx, scope, parameter, args.slice(i), node);
       break;
     }
     let value = args[i];
@@ -262,6 +259,14 @@ function bindParameters(
       node,
     );
   }
+}
+
+/** The arguments of a parameter pack; references stay what they refer to. */
+function bindPack(ctx: Context, scope: Scope, parameter: ast.Parameter, args: readonly Value[], node: ast.Node): void {
+  const isReference = parameter.type.kind === 'reference';
+  const elements = args.map((a) => (isReference ? a : rvalue(ctx, a, node)));
+  if (parameter.name)
+    scope.define(parameter.name, { kind: 'value', value: { kind: 'pack', type: types.void, elements } });
 }
 
 /** Lowers a body in a frame of its own and gives what it returns. */
@@ -363,8 +368,17 @@ function callLambda(ctx: Context, callee: Value & { kind: 'lambda' }, args: read
       if (capture.initializer)
         scope.define(capture.name, { kind: 'value', value: rvalue(ctx, expression(ctx, capture.initializer), node) });
     }
+    if (lambda.templateParameters) {
+      const argumentTypes = args.map((a) => a.type);
+      const deduced = deduceArguments(ctx, lambda, callee.templateArguments ?? [], argumentTypes, callee.scope);
+      bindTemplateParameters(ctx, scope, lambda.templateParameters, deduced);
+    }
     for (const [i, parameter] of lambda.parameters.entries()) {
       const value = args[i];
+      if (parameter.pack) {
+        bindPack(ctx, scope, parameter, args.slice(i), node);
+        break;
+      }
       if (!parameter.name || !value) continue;
       const type = parameterType(resolveType(ctx, parameter.type, scope));
       const plain: Type = type.kind === 'unknown' ? withoutReference(value.type) : type;

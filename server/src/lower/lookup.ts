@@ -83,13 +83,21 @@ export function lookupQualified(ctx: Context, from: Scope, name: QualifiedName):
 }
 
 function findQualified(ctx: Context, start: Scope, name: QualifiedName, from: Scope): Entity | undefined {
+  const scope = scopeWithin(ctx, start, name, from);
+  return scope && lookupIn(ctx, scope, name.parts[name.parts.length - 1].name, new Set());
+}
+
+/** The scope that all but the last part of a name mean. */
+export function scopeNamed(ctx: Context, from: Scope, name: QualifiedName): Scope | undefined {
+  if (name.scopeOf) return undefined;
+  return scopeWithin(ctx, name.global ? ctx.unit.scope : from, name, from);
+}
+
+function scopeWithin(ctx: Context, start: Scope, name: QualifiedName, from: Scope): Scope | undefined {
   let scope: Scope | undefined = start;
-  for (const [i, part] of name.parts.slice(0, -1).entries()) {
+  for (const [i, part] of name.parts.slice(0, -1).entries())
     scope = scope && enter(ctx, scope, part, from, i === 0 && !name.global);
-    if (!scope) return undefined;
-  }
-  if (!scope) return undefined;
-  return lookupIn(ctx, scope, name.parts[name.parts.length - 1].name, new Set());
+  return scope;
 }
 
 /** `decltype(x)::a` */

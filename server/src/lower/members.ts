@@ -35,6 +35,8 @@ export function memberExpression(ctx: Context, node: ast.MemberExpression): Valu
       self: object,
     };
   }
+  const self = object.type.kind === 'lambda' ? rvalue(ctx, object, node.object) : object;
+  if (self.kind === 'lambda' && part.name === 'operator()') return { ...self, templateArguments };
   return { kind: 'builtin', type: { kind: 'function' }, name: part.name, templateArguments, self: object };
 }
 

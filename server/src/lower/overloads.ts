@@ -2,7 +2,7 @@
 import type * as ast from '../parse/ast';
 import { pathToBase } from './bases';
 import type { Context } from './context';
-import { evaluateArguments, resolveType } from './resolve-type';
+import { evaluateArguments, isFailure, resolveType } from './resolve-type';
 import { Scope } from './scope';
 import { bindTemplateParameters, deduceArguments } from './templates';
 import {
@@ -70,7 +70,8 @@ function rate(
   } else if (declaration.templateParameters) {
     templateArguments = deduceArguments(ctx, declaration, explicit, argumentTypes, scope);
     bound = new Scope(scope, 'overload');
-    bindTemplateParameters(ctx, bound, declaration.templateParameters, templateArguments);
+    const complete = bindTemplateParameters(ctx, bound, declaration.templateParameters, templateArguments);
+    if (cannotBe(ctx, declaration, complete, bound)) return undefined;
     if (templateArguments.some((t) => t.kind === 'unknown')) cost += 200;
     cost += 2;
   }
@@ -90,6 +91,31 @@ function isNullPointer(ctx: Context, value: Value, to: Type): boolean {
   const isLiteral =
     value.type.kind === 'pointer' ? value.type.to.kind === 'void' : !isFloat(scalarOf(value.type) ?? 'f32');
   return isLiteral && ctx.builder.constantValue(value.register) === 0;
+}
+
+/** Substitution that fails rules the function out: `enable_if_t<…>` among its template parameters or as its result. */
+function cannotBe(
+  ctx: Context,
+  declaration: ast.FunctionDeclaration,
+  args: readonly TemplateValue[],
+  bound: Scope,
+): boolean {
+  const parameters = declaration.templateParameters ?? [];
+  const fails = (type: ast.TypeNode | undefined): boolean =>
+    type !== undefined && mayFail(type) && isFailure(resolveType(ctx, type, bound));
+  return (
+    args.some((a) => a.kind === 'type' && isFailure(a.type)) ||
+    parameters.some((p) => p.kind === 'value' && fails(p.type)) ||
+    fails(declaration.result) ||
+    declaration.parameters.some((p) => fails(p.type))
+  );
+}
+
+/** Types of template arguments or of a qualified name. */
+function mayFail(type: ast.TypeNode): boolean {
+  if (type.kind === 'pointer' || type.kind === 'reference') return mayFail(type.to);
+  if (type.kind !== 'named') return false;
+  return type.name.parts.length > 1 || type.name.parts[0].templateArguments !== undefined;
 }
 
 function sameArgument(a: TemplateValue, b: TemplateValue | undefined): boolean {

@@ -52,7 +52,7 @@ function elementsOf(entity: Entity | undefined): readonly Entity[] | undefined {
 const cache = new WeakMap<object, ReadonlySet<string>>();
 
 /** Names spelled in a piece of syntax. */
-function namesIn(node: object): ReadonlySet<string> {
+export function namesIn(node: object): ReadonlySet<string> {
   let names = cache.get(node);
   if (!names) cache.set(node, (names = collect(node, new Set(), 0)));
   return names;

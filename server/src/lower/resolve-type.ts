@@ -5,7 +5,8 @@ import { unevaluatedType } from './casts';
 import { constantOf } from './constants';
 import { type Context, step } from './context';
 import { expression } from './expressions';
-import { lookupQualified } from './lookup';
+import { lookupQualified, scopeNamed } from './lookup';
+import { forEachElement } from './packs';
 import { injectedName, instantiateRecord } from './records';
 import type { Entity, Scope } from './scope';
 import { Scope as NewScope } from './scope';
@@ -79,11 +80,27 @@ function resolveName(ctx: Context, name: QualifiedName, scope: Scope): Type {
   const entity = lookupQualified(ctx, scope, name);
   const found = entity && resolveNamedType(ctx, scope, entity, last);
   if (found) return found;
+  if (name.parts.length > 1 && lacksMember(ctx, scope, name))
+    return { kind: 'unknown', reason: `${writtenName(name)} does not exist`, isFailure: true };
   const known = namedTypes.get(last.name) ?? vectorTypes.get(last.name) ?? builtinTemplateType(ctx, name, scope);
-  return (
-    known ??
-    unknownType(`type ${name.parts.map((p) => p.name).join('::')} is not declared in the files that could be read`)
-  );
+  return known ?? unknownType(`type ${writtenName(name)} is not declared in the files that could be read`);
+}
+
+const writtenName = (name: QualifiedName): string => name.parts.map((p) => p.name).join('::');
+
+/** Whether the record in which the name is looked for is known all through, so that there is no such member. */
+function lacksMember(ctx: Context, from: Scope, name: QualifiedName): boolean {
+  const type = scopeNamed(ctx, from, name)?.recordType;
+  if (type?.kind !== 'record' || !type.record.declaration?.members) return false;
+  const isKnown = (a: TemplateValue): boolean =>
+    a.kind !== 'unknown' && !(a.kind === 'type' && a.type.kind === 'unknown');
+  return (type.record.templateArguments ?? []).every(isKnown);
+}
+
+/** Whether a type names something that does not exist: no template can be meant with it. */
+export function isFailure(type: Type): boolean {
+  if (type.kind === 'pointer' || type.kind === 'reference') return isFailure(type.to);
+  return type.kind === 'unknown' && type.isFailure === true;
 }
 
 /** The type an entity stands for, with the template arguments written behind its name; undefined when it is no type. */
@@ -143,9 +160,14 @@ function plainAlias(ctx: Context, { declaration, scope }: Entity & { kind: 'alia
 export function evaluateArguments(ctx: Context, args: readonly TemplateArgument[], scope: Scope): TemplateValue[] {
   const out: TemplateValue[] = [];
   for (const argument of args) {
-    const value = evaluateArgument(ctx, argument, scope);
-    if (argument.pack && value.kind === 'pack') out.push(...value.elements);
-    else out.push(value);
+    const expanded = argument.pack
+      ? forEachElement(ctx, argument, scope, (s) => evaluateArgument(ctx, argument, s))
+      : undefined;
+    const values = expanded ?? [evaluateArgument(ctx, argument, scope)];
+    for (const value of values) {
+      if (argument.pack && value.kind === 'pack') out.push(...value.elements);
+      else out.push(value);
+    }
   }
   return out;
 }
@@ -158,8 +180,8 @@ function evaluateArgument(ctx: Context, argument: TemplateArgument, scope: Scope
     if (entity?.kind === 'functions' && named)
       return { kind: 'name', name: named.parts[named.parts.length - 1].name, entity };
     const type = resolveType(ctx, argument.type, scope);
-    if (type.kind !== 'unknown' || !argument.expression) {
-      if (type.kind === 'unknown' && named)
+    if (type.kind !== 'unknown' || type.isFailure || !argument.expression) {
+      if (type.kind === 'unknown' && !type.isFailure && named)
         return { kind: 'name', name: named.parts[named.parts.length - 1].name, entity };
       return { kind: 'type', type };
     }
@@ -176,6 +198,7 @@ export function templateValueOf(ctx: Context, value: Value): TemplateValue {
     const number = constantValueOf(ctx, value);
     if (number !== undefined) return { kind: 'number', value: number, type: withoutReference(value.type) };
   }
+  if (value.kind === 'pack') return { kind: 'pack', elements: value.elements.map((e) => templateValueOf(ctx, e)) };
   if (value.kind === 'functions') return { kind: 'name', name: 'function', entity: { kind: 'value', value } };
   return { kind: 'unknown', reason: 'template argument is not constant' };
 }

@@ -1,8 +1,15 @@
 /** Template parameters: binding, defaults, deduction from call arguments, matching of partial specialisations. */
-import type { FunctionDeclaration, TemplateArgument, TemplateParameter, TypeNode } from '../parse/ast';
+import type {
+  FunctionDeclaration,
+  RecordDeclaration,
+  TemplateArgument,
+  TemplateParameter,
+  TypeNode,
+} from '../parse/ast';
 import { constantOf } from './constants';
 import type { Context } from './context';
 import { lookupQualified } from './lookup';
+import { namesIn } from './packs';
 import { argumentKey } from './records';
 import { evaluateArguments, inScope, resolveType } from './resolve-type';
 import type { Entity, Scope } from './scope';
@@ -18,7 +25,12 @@ export function bindTemplateParameters(
   const complete: TemplateValue[] = [];
   for (const [i, parameter] of parameters.entries()) {
     let value: TemplateValue | undefined;
-    if (parameter.pack) value = { kind: 'pack', elements: args.slice(i) };
+    const given = args[i];
+    if (parameter.pack)
+      value =
+        given?.kind === 'pack' || (given?.kind === 'unknown' && given.isPack)
+          ? given
+          : { kind: 'pack', elements: args.slice(i) };
     else value = args[i] ?? defaultOf(ctx, scope, parameter);
     const bound = coerce(
       ctx,
@@ -43,6 +55,9 @@ function coerce(ctx: Context, scope: Scope, parameter: TemplateParameter, value:
   return type.kind === 'scalar' || type.kind === 'enum' ? { ...value, type } : value;
 }
 
+/** A function or lambda. */
+export type Callable = Pick<FunctionDeclaration, 'templateParameters' | 'parameters'>;
+
 /** Deduction state: parameter names and what was found for them. */
 interface Deduction {
   readonly names: ReadonlySet<string>;
@@ -52,7 +67,7 @@ interface Deduction {
 /** Deduces template arguments of a function from the types of call arguments; explicit ones come first. */
 export function deduceArguments(
   ctx: Context,
-  declaration: FunctionDeclaration,
+  declaration: Callable,
   explicit: readonly (TemplateValue | undefined)[],
   argumentTypes: readonly Type[],
   scope: Scope,
@@ -70,15 +85,31 @@ export function deduceArguments(
   const out: TemplateValue[] = [];
   for (const [i, parameter] of parameters.entries()) {
     if (parameter.pack) {
-      const pack = parameter.name ? state.found.get(parameter.name) : undefined;
-      out.push(...(pack?.kind === 'pack' ? pack.elements : explicit.slice(i).filter((e) => e !== undefined)));
-      break;
+      out.push(packOf(declaration, parameter, state, explicit.slice(i)));
+      continue;
     }
     const value = parameter.name ? state.found.get(parameter.name) : undefined;
     if (!value && parameter.default) break; // defaults are evaluated when the parameters are bound
     out.push(value ?? { kind: 'unknown', reason: `template parameter ${parameter.name ?? i} cannot be deduced` });
   }
   return out;
+}
+
+/** A pack that nothing names is empty; one that an argument of an unknown type should have given is not known. */
+function packOf(
+  declaration: Callable,
+  parameter: TemplateParameter,
+  state: Deduction,
+  explicit: readonly (TemplateValue | undefined)[],
+): TemplateValue {
+  const name = parameter.name ?? '';
+  const found = state.found.get(name);
+  if (found) return found;
+  const given = explicit.filter((e) => e !== undefined);
+  const isNamed = given.length === 0 && declaration.parameters.some((p) => namesIn(p.type).has(name));
+  return isNamed
+    ? { kind: 'unknown', reason: `template parameter pack ${name} cannot be deduced`, isPack: true }
+    : { kind: 'pack', elements: given };
 }
 
 function deducePack(ctx: Context, node: TypeNode, args: readonly Type[], state: Deduction, scope: Scope): void {
@@ -152,11 +183,22 @@ function deduceNamed(
     });
     return;
   }
-  if (!part.templateArguments || type.kind !== 'record' || !type.record.templateArguments) return;
+  if (!part.templateArguments || type.kind !== 'record') return;
   const entity = lookupQualified(ctx, scope, node.name);
-  if (entity?.kind === 'record' && type.record.template && !entity.declarations.includes(type.record.template)) return;
-  const actual = entity?.kind === 'alias' ? throughAlias(ctx, entity, type) : type.record.templateArguments;
+  const record = entity?.kind === 'record' ? instanceOf(type.record, entity.declarations, 0) : type.record;
+  const actual = entity?.kind === 'alias' ? throughAlias(ctx, entity, type) : record?.templateArguments;
   if (actual) deduceList(ctx, part.templateArguments, actual, state, scope);
+}
+
+/** The record, or the base of it, that is an instance of a template. */
+function instanceOf(record: RecordInfo, template: readonly RecordDeclaration[], depth: number): RecordInfo | undefined {
+  if (!record.template || template.includes(record.template)) return record;
+  for (const field of depth < 16 ? record.fields : []) {
+    const base =
+      field.isBase && field.type.kind === 'record' ? instanceOf(field.type.record, template, depth + 1) : undefined;
+    if (base) return base;
+  }
+  return undefined;
 }
 
 /** What an alias template was given so that it means the type: `index_sequence<I...>` of `integer_sequence<size_t, 0, 1>`. */

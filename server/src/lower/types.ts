@@ -25,7 +25,8 @@ export type Type = Qualifiers &
         readonly captures?: ReadonlyMap<string, Type>;
       }
     | { readonly kind: 'function' }
-    | { readonly kind: 'unknown'; readonly reason: string }
+    /** isFailure: it names a member that its record does not have */
+    | { readonly kind: 'unknown'; readonly reason: string; readonly isFailure?: boolean }
   );
 
 export type RecordType = Type & { kind: 'record' };
@@ -66,7 +67,8 @@ export type TemplateValue =
   | { readonly kind: 'number'; readonly value: number; readonly type: Type }
   | { readonly kind: 'pack'; readonly elements: readonly TemplateValue[] }
   | { readonly kind: 'name'; readonly name: string; readonly entity?: unknown }
-  | { readonly kind: 'unknown'; readonly reason: string };
+  /** isPack: of a parameter pack, of which not even the length is known */
+  | { readonly kind: 'unknown'; readonly reason: string; readonly isPack?: boolean };
 
 const scalar = (scalar: ScalarType, name: string): Type => ({ kind: 'scalar', scalar, name });
 

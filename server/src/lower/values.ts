@@ -21,7 +21,14 @@ export type Value =
       readonly templateArguments?: readonly TemplateValue[];
       readonly self?: Value;
     }
-  | { readonly kind: 'lambda'; readonly type: Type; readonly lambda: LambdaExpression; readonly scope: Scope }
+  | {
+      readonly kind: 'lambda';
+      readonly type: Type;
+      readonly lambda: LambdaExpression;
+      readonly scope: Scope;
+      /** of `f.template operator()<4>` */
+      readonly templateArguments?: readonly TemplateValue[];
+    }
   /** A function that is built in: math, atomics, shuffles … */
   | {
       readonly kind: 'builtin';
