@@ -3,7 +3,7 @@
 import type * as ast from '../parse/ast';
 import { callBuiltin } from './builtins/functions';
 import { construct, initialiseMembers } from './construct';
-import { type Context, type Frame, forgetSince, placeOf, skip } from './context';
+import { type Context, type Frame, forgetSince, LIBRARY_TOKENS, placeOf, skip } from './context';
 import { convertValue } from './conversions';
 import { expression } from './expressions';
 import { KnownValues } from './known-values';
@@ -149,7 +149,16 @@ function callFunctions(
       `no definition of ${name} fits the call`,
     );
   }
-  return callFunction(ctx, chosen, args, chosen.declaration.specifiers.isStatic ? undefined : callee.self, node);
+  const self = chosen.declaration.specifiers.isStatic ? undefined : callee.self;
+  return callFunction(ctx, chosen, args, self && inPlace(ctx, self, node), node);
+}
+
+/** A temporary object in variables of its own, so that its methods have a `this`. */
+function inPlace(ctx: Context, object: Value, node: ast.Node): Value {
+  if (object.kind !== 'aggregate') return object;
+  const storage = allocateStorage(ctx, object.type, 'temporary');
+  writeStorage(ctx, storage, object, node);
+  return { kind: 'place', type: object.type, place: { kind: 'storage', storage } };
 }
 
 // ---- inlining ----
@@ -189,7 +198,7 @@ export function callFunction(
 
 /** What a returned reference refers to is read and written where the call stands (H200: fdtd_waves.cu:16, lambda_functors.cu:38). */
 function atCall(value: Value, node: ast.Node): Value {
-  if (value.kind !== 'place' || value.place.kind !== 'memory') return value;
+  if (value.kind !== 'place' || value.place.kind !== 'memory' || node.first >= LIBRARY_TOKENS) return value;
   return { ...value, place: { ...value.place, node } };
 }
 

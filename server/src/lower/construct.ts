@@ -1,6 +1,7 @@
 /** Objects made from arguments or lists: zero values, aggregates, constructors. */
 import type { FunctionDeclaration, InitListExpression, Node, QualifiedName } from '../parse/ast';
 import { callArguments, callFunction } from './calls';
+import { deduceClass } from './class-arguments';
 import type { Context } from './context';
 import { convertValue } from './conversions';
 import { expression } from './expressions';
@@ -29,6 +30,8 @@ export function construct(ctx: Context, type: Type, args: readonly Value[], node
     const elements = Array.from({ length: plain.count ?? 0 }, () => construct(ctx, plain.of, [], node, uninitialised));
     return { kind: 'aggregate', type: plain, elements };
   }
+  const deduced = plain.kind === 'unknown' && plain.template ? deduceClass(ctx, plain.template, args) : undefined;
+  if (deduced) return construct(ctx, deduced, args, node, uninitialised);
   if (args.length === 1) return args[0];
   return unknownValue(plain, plain.kind === 'unknown' ? plain.reason : 'value could not be made');
 }
@@ -44,6 +47,14 @@ function constructRecord(
   if (args.length === 1 && recordOf(args[0].type) === record) return rvalue(ctx, args[0], node);
   const constructed = callConstructor(ctx, type, args, node, uninitialised);
   if (constructed) return constructed;
+  const [only] = record.fields;
+  if (record.fields.length === 1 && only.type.kind === 'array' && args.length > 0 && args[0].type.kind !== 'array') {
+    const { of, count } = only.type;
+    const elements = Array.from({ length: count ?? args.length }, (_, i) =>
+      construct(ctx, of, args.slice(i, i + 1), node, false),
+    );
+    return { kind: 'aggregate', type, elements: [{ kind: 'aggregate', type: only.type, elements }] };
+  }
   if (args.length === 1 && record.fields.length > 1) return convertValue(ctx, rvalue(ctx, args[0], node), type, node);
   if (args.length === 0) return defaultMembers(ctx, type, node, uninitialised);
   return {
@@ -172,6 +183,10 @@ export function initialiseFromList(ctx: Context, type: Type, list: InitListExpre
   if (plain.kind === 'array') return fillArray(ctx, plain, { list, next: 0 }, plain.count ?? list.elements.length);
   if (plain.kind === 'record') return recordFromList(ctx, plain, list);
   if (scalarOf(plain)) return fill(ctx, plain, { list, next: 0 });
+  if (plain.kind === 'unknown' && plain.template) {
+    const values = list.elements.map((e) => e.value);
+    return construct(ctx, plain, callArguments(ctx, values), list, false);
+  }
   if (list.elements.length === 1) return expression(ctx, list.elements[0].value);
   return unknownValue(plain, 'initialiser list of a type that is not known');
 }

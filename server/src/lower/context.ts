@@ -148,8 +148,12 @@ export function placeOf(ctx: Context, node: Node): SourcePlace {
   return { first, last, call: ctx.call };
 }
 
-/** The node itself, or the call of the library whose text it is in. */
-export const inUserText = (ctx: Context, node: Node): Node => ctx.libraryCall ?? node;
+/** Number of the first token of the library's text: no unit of the user is as long. */
+export const LIBRARY_TOKENS = 2 ** 30;
+
+/** The node itself, or the user's call by which the library's text that it is in was reached. */
+export const inUserText = (ctx: Context, node: Node): Node =>
+  node.first >= LIBRARY_TOKENS ? (ctx.libraryCall ?? node) : node;
 
 /** Counts one step of work; false when the kernel's budget is spent: nothing more is lowered then. */
 export function step(ctx: Context): boolean {

@@ -8,7 +8,7 @@ import type { Context } from './context';
 import { rvalue } from './places';
 import { recordOf } from './records';
 import { resolveType } from './resolve-type';
-import { isFloat, scalarOf, type Type, typeKey, unqualified, withoutReference } from './types';
+import { isFloat, scalarOf, type Type, typeKey, types, unqualified, withoutReference } from './types';
 import { unknownValue, type Value } from './values';
 
 export function convertRegister(ctx: Context, register: Register, from: ScalarType, to: ScalarType): Register {
@@ -112,9 +112,13 @@ function scalarToRecord(
   return { kind: 'aggregate', type: target, elements };
 }
 
-/** Truth value of a scalar. */
-export function toPredicate(ctx: Context, value: Value): Register {
+/** Truth value of a scalar, or of what a record converts to. */
+export function toPredicate(ctx: Context, value: Value, node: Node): Register {
   if (value.kind === 'scalar') return convertRegister(ctx, value.register, ctx.builder.typeOf(value.register), 'pred');
+  if (value.kind === 'aggregate') {
+    const converted = convertByOperator(ctx, value, types.bool, node);
+    if (converted && converted.kind !== 'aggregate') return toPredicate(ctx, converted, node);
+  }
   if (value.kind === 'placePointer' || value.kind === 'functions' || value.kind === 'lambda')
     return ctx.builder.constant('pred', 1);
   return ctx.builder.unknown('pred', value.kind === 'unknown' ? value.reason : 'condition could not be followed');

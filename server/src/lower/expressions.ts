@@ -157,8 +157,8 @@ function foldStep(ctx: Context, node: ast.FoldExpression, a: Value, b: Value): V
   if (node.operator === ',') return b;
   if (node.operator === '&&' || node.operator === '||') {
     const fn = node.operator === '&&' ? 'and' : 'or';
-    const left = toPredicate(ctx, rvalue(ctx, a, node));
-    const right = toPredicate(ctx, rvalue(ctx, b, node));
+    const left = toPredicate(ctx, rvalue(ctx, a, node), node);
+    const right = toPredicate(ctx, rvalue(ctx, b, node), node);
     return { kind: 'scalar', type: types.bool, register: ctx.builder.binary(fn, 'pred', left, right) };
   }
   const overloaded = userOperator(ctx, `operator${node.operator}`, [a, b], node);

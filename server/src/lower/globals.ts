@@ -42,7 +42,14 @@ export function variableInstance(ctx: Context, template: Global, args: readonly 
   if (!instance) {
     const scope = new Scope(template.scope, template.declaration.name ?? '');
     const complete = bindTemplateParameters(ctx, scope, parameters, args);
-    const special = mostSpecialised(ctx, template.specialisations ?? [], patternOf, complete, template.scope);
+    const special = mostSpecialised(
+      ctx,
+      template.specialisations ?? [],
+      patternOf,
+      parameters,
+      complete,
+      template.scope,
+    );
     for (const [name, value] of special?.bound ?? []) scope.define(name, { kind: 'template', value });
     instance = { kind: 'global', declaration: special?.declaration ?? template.declaration, scope };
     instances.set(key, instance);

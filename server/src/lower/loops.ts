@@ -2,16 +2,15 @@
 
 import type * as ast from '../parse/ast';
 import type { Register } from '../program/program';
-import { type Context, type JumpTarget, placeOf, skip } from './context';
+import { type Context, type JumpTarget, placeOf } from './context';
 import { expression } from './expressions';
 import { forgetAssigned } from './flow';
 import { KnownValues } from './known-values';
-import { readRegister, rvalue, writeRegister } from './places';
+import { readRegister, writeRegister } from './places';
 import { RUNTIME_FACTOR, type RuntimeTrips, runtimeTrips } from './runtime-unroll';
 import { conditionOf, statement, withScope } from './statements';
 import { tripCount } from './trip-count';
 import { unrollDecision } from './unroll';
-import type { Value } from './values';
 
 export function forStatement(ctx: Context, node: ast.ForStatement): void {
   withScope(ctx, 'for', () => {
@@ -211,40 +210,6 @@ function doOnce(ctx: Context, node: ast.DoStatement, blocks: { test: number; exi
 }
 
 const isNever = (node: ast.Expression): boolean => node.kind === 'integer' && node.value === 0n;
-
-/** Range-for over a local array or a braced list, written out. */
-export function rangeForStatement(ctx: Context, node: ast.RangeForStatement): void {
-  const range = expression(ctx, node.range);
-  const elements = elementsOf(range);
-  if (!elements || !node.variable.name) {
-    skip(ctx, node, 'range-for over something that is no local array');
-    return;
-  }
-  const name = node.variable.name;
-  for (const element of elements.slice(0, ctx.budget.unrolledIterations)) {
-    withScope(ctx, 'range-for', () => {
-      ctx.scope.define(name, {
-        kind: 'value',
-        value: node.variable.type.kind === 'reference' ? element : rvalue(ctx, element, node.range),
-      });
-      statement(ctx, node.body);
-    });
-  }
-}
-
-function elementsOf(range: Value): readonly Value[] | undefined {
-  if (range.kind === 'aggregate') return range.elements;
-  if (range.kind !== 'place' || range.type.kind !== 'array') return undefined;
-  const of = range.type.of;
-  const place = range.place;
-  if (place.kind === 'storage') {
-    if (place.storage.kind !== 'aggregate') return undefined;
-    return place.storage.elements.map(
-      (storage): Value => ({ kind: 'place', type: of, place: { kind: 'storage', storage } }),
-    );
-  }
-  return undefined;
-}
 
 const jumpCache = new WeakMap<object, boolean>();
 

@@ -78,6 +78,9 @@ function step(value: Value, field: import('./types').Field, node: ast.Node): Val
       };
     }
     if (place.storage.kind === 'aggregate' && place.storage.elements[index]) {
+      const element = place.storage.elements[index];
+      // a member that is a reference stands for what it was bound to
+      if (field.type.kind === 'reference' && element.kind === 'fixed') return element.cell.value;
       return { kind: 'place', type, place: { kind: 'storage', storage: place.storage.elements[index] } };
     }
     return unknownValue(type, `member ${field.name} of a value that could not be followed`);

@@ -2,7 +2,7 @@
 import type * as ast from '../parse/ast';
 import { builtinVariable } from './builtins/variables';
 import { constantOf } from './constants';
-import type { Context } from './context';
+import { type Context, LIBRARY_TOKENS } from './context';
 import { number } from './expressions';
 import { globalValue, variableInstance } from './globals';
 import { lookupQualified } from './lookup';
@@ -10,7 +10,7 @@ import { memberOf } from './members';
 import { addressOf } from './places';
 import { evaluateArguments, resolveNamedType } from './resolve-type';
 import type { Entity, Scope } from './scope';
-import { isFloat, isSigned, type Type, typeKey, types } from './types';
+import { type Type, types } from './types';
 import { unknownValue, type Value } from './values';
 
 export function nameExpression(ctx: Context, node: ast.NameExpression): Value {
@@ -19,8 +19,6 @@ export function nameExpression(ctx: Context, node: ast.NameExpression): Value {
   if (entity) return entityValue(ctx, entity, part, node);
   const builtin = builtinVariable(ctx, part.name);
   if (builtin) return builtin;
-  const trait = traitValue(ctx, node.name);
-  if (trait) return trait;
   const templateArguments = part.templateArguments
     ? evaluateArguments(ctx, part.templateArguments, ctx.scope)
     : undefined;
@@ -57,9 +55,9 @@ function entityValue(ctx: Context, entity: Entity, part: ast.NamePart, node: ast
   }
 }
 
-/** The expression a user points at becomes the node of a memory place. */
+/** The expression a user points at becomes the node of a memory place; the library's text is none. */
 function at(value: Value, node: ast.Node): Value {
-  return value.kind === 'place' && value.place.kind === 'memory'
+  return value.kind === 'place' && value.place.kind === 'memory' && node.first < LIBRARY_TOKENS
     ? { ...value, place: { ...value.place, node } }
     : value;
 }
@@ -142,36 +140,4 @@ export function thisExpression(ctx: Context): Value {
     return unknownValue(pointer, 'this of a temporary');
   }
   return unknownValue({ kind: 'pointer', to: types.void }, 'this outside a method');
-}
-
-/** Type traits of one argument. */
-const traits: Readonly<Record<string, (type: Type) => boolean>> = {
-  is_integral: (t) => t.kind === 'scalar' && !isFloat(t.scalar),
-  is_floating_point: (t) => t.kind === 'scalar' && (t.scalar === 'f32' || t.scalar === 'f64'),
-  is_arithmetic: (t) => t.kind === 'scalar' && t.scalar !== 'f16' && t.scalar !== 'bf16',
-  is_signed: (t) => t.kind === 'scalar' && (isSigned(t.scalar) || t.scalar === 'f32' || t.scalar === 'f64'),
-  is_unsigned: (t) => t.kind === 'scalar' && !isSigned(t.scalar) && !isFloat(t.scalar),
-  is_void: (t) => t.kind === 'void',
-  is_enum: (t) => t.kind === 'enum',
-  is_const: (t) => Boolean(t.isConst),
-};
-
-/** `std::is_same_v<A, B>` and the like. */
-function traitValue(ctx: Context, name: ast.QualifiedName): Value | undefined {
-  const direct = name.parts[name.parts.length - 1];
-  const part = direct.name === 'value' ? name.parts[name.parts.length - 2] : direct;
-  const trait = part?.name.replace(/_v$/, '');
-  if (!part?.templateArguments || trait === undefined) return undefined;
-  const holds = (value: boolean): Value => number(ctx, types.bool, value ? 1 : 0);
-  if (Object.hasOwn(traits, trait)) {
-    const [argument] = evaluateArguments(ctx, part.templateArguments, ctx.scope);
-    return argument?.kind === 'type' && argument.type.kind !== 'unknown'
-      ? holds(traits[trait](argument.type))
-      : undefined;
-  }
-  if (trait !== 'is_same') return undefined;
-  const [a, b] = evaluateArguments(ctx, part.templateArguments, ctx.scope);
-  if (a?.kind !== 'type' || b?.kind !== 'type' || a.type.kind === 'unknown' || b.type.kind === 'unknown')
-    return undefined;
-  return holds(typeKey(a.type) === typeKey(b.type) && Boolean(a.type.isConst) === Boolean(b.type.isConst));
 }

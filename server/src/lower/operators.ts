@@ -63,7 +63,11 @@ function simpleUnary(ctx: Context, node: ast.UnaryExpression): Value {
   if (overloaded) return overloaded;
   const value = rvalue(ctx, operand, node.operand);
   if (node.operator === '!')
-    return { kind: 'scalar', type: types.bool, register: ctx.builder.unary('lognot', 'pred', toPredicate(ctx, value)) };
+    return {
+      kind: 'scalar',
+      type: types.bool,
+      register: ctx.builder.unary('lognot', 'pred', toPredicate(ctx, value, node)),
+    };
   if (value.kind === 'lambda' && node.operator === '+') return value;
   if (value.kind === 'aggregate') {
     const elements = value.elements.map((e) => (e.kind === 'scalar' ? negate(ctx, e, node.operator) : e));
@@ -243,12 +247,33 @@ function pointerArithmetic(ctx: Context, operator: string, a: Value, b: Value, n
     if (!type) return undefined;
     return offsetPointer(ctx, pointer, type, operator === '-' ? negateIndex(ctx, index) : index, node);
   }
+  const known = registerPointers(ctx, operator, a, b);
+  if (known) return known;
   if (operator === '-' && pa && pb && a.kind === 'scalar' && b.kind === 'scalar') {
     const bytes = ctx.builder.binary('sub', 'i64', a.register, b.register);
     const size = ctx.builder.constant('i64', sizeOf(pa.to) ?? 1);
     return { kind: 'scalar', type: types.long, register: ctx.builder.binary('div', 'i64', bytes, size) };
   }
   return undefined;
+}
+
+/** Two pointers into one array of registers: their difference and order are known. */
+function registerPointers(ctx: Context, operator: string, a: Value, b: Value): Value | undefined {
+  if (a.kind !== 'placePointer' || b.kind !== 'placePointer' || a.target.elements !== b.target.elements)
+    return undefined;
+  const distance = a.target.index - b.target.index;
+  if (operator === '-') return number(ctx, types.long, distance);
+  const order = comparison[operator];
+  if (!order) return undefined;
+  const holds = {
+    eq: distance === 0,
+    ne: distance !== 0,
+    lt: distance < 0,
+    le: distance <= 0,
+    gt: distance > 0,
+    ge: distance >= 0,
+  };
+  return number(ctx, types.bool, holds[order] ? 1 : 0);
 }
 
 function negateIndex(ctx: Context, index: Value): Value {
@@ -358,13 +383,13 @@ export function isSimple(node: ast.Expression, budget = 24): boolean {
 
 function logical(ctx: Context, node: ast.BinaryExpression): Value {
   const b = ctx.builder;
-  const left = toPredicate(ctx, rvalue(ctx, expression(ctx, node.left), node.left));
+  const left = toPredicate(ctx, rvalue(ctx, expression(ctx, node.left), node.left), node.left);
   const constant = b.constantValue(left);
   const isAnd = node.operator === '&&';
   if (constant !== undefined && Boolean(constant) !== isAnd)
     return { kind: 'scalar', type: types.bool, register: left };
   if (constant !== undefined || isSimple(node.right)) {
-    const right = toPredicate(ctx, rvalue(ctx, expression(ctx, node.right), node.right));
+    const right = toPredicate(ctx, rvalue(ctx, expression(ctx, node.right), node.right), node.right);
     return { kind: 'scalar', type: types.bool, register: b.binary(isAnd ? 'and' : 'or', 'pred', left, right) };
   }
   const result = b.variable('pred');
@@ -375,7 +400,7 @@ function logical(ctx: Context, node: ast.BinaryExpression): Value {
   const known = ctx.known.fork();
   b.use(more);
   b.enterRegion();
-  writeRegister(ctx, result, toPredicate(ctx, rvalue(ctx, expression(ctx, node.right), node.right)));
+  writeRegister(ctx, result, toPredicate(ctx, rvalue(ctx, expression(ctx, node.right), node.right), node.right));
   b.jump(join);
   b.leaveRegion();
   ctx.known = KnownValues.merged([known, ctx.known]);
@@ -390,7 +415,7 @@ function readResult(ctx: Context, variable: number): number {
 }
 
 export function conditionalExpression(ctx: Context, node: ast.ConditionalExpression): Value {
-  const condition = toPredicate(ctx, rvalue(ctx, expression(ctx, node.condition), node.condition));
+  const condition = toPredicate(ctx, rvalue(ctx, expression(ctx, node.condition), node.condition), node.condition);
   const constant = ctx.builder.constantValue(condition);
   if (constant !== undefined) return expression(ctx, constant ? node.then : node.else);
   if (isSimple(node.then) && isSimple(node.else)) {

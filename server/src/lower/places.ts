@@ -126,6 +126,26 @@ export function writeStorage(ctx: Context, declared: Storage, value: Value, node
   }
 }
 
+/** The elements of an array, each a place of its own; undefined when it is none. */
+export function arrayElements(array: Value): readonly Value[] | undefined {
+  if (array.kind === 'aggregate') return array.elements;
+  const { type } = array;
+  if (array.kind !== 'place' || type.kind !== 'array') return undefined;
+  const { place } = array;
+  if (place.kind === 'memory') {
+    const size = sizeOf(type.of) ?? 1;
+    const count = Math.min(type.count ?? 0, MAX_PARTS);
+    return Array.from(
+      { length: count },
+      (_, i): Value => ({ kind: 'place', type: type.of, place: elementPlace(place, i * size) }),
+    );
+  }
+  if (place.storage.kind !== 'aggregate') return undefined;
+  return place.storage.elements.map(
+    (storage): Value => ({ kind: 'place', type: type.of, place: { kind: 'storage', storage } }),
+  );
+}
+
 /** All elements of an array place, without decay. */
 function readElements(ctx: Context, value: Value & { kind: 'place' }, node: Node): Value {
   if (value.place.kind === 'storage') return readStorage(ctx, value.place.storage);

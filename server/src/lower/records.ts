@@ -1,8 +1,9 @@
 /** Records: instantiation of class templates, layout by the Itanium rules that nvcc follows on its hosts. */
-import type { Declaration, FunctionDeclaration, RecordDeclaration, VariableDeclaration } from '../parse/ast';
+import type { Declaration, FunctionDeclaration, RecordDeclaration, TypeNode, VariableDeclaration } from '../parse/ast';
 import { constantOf } from './constants';
 import type { Context } from './context';
 
+import { expandTypes } from './packs';
 import { inScope, isSpecialisation, resolveType } from './resolve-type';
 import { declareAll, outOfClass, outOfClassVariables, Scope } from './scope';
 import { bindTemplateParameters, mostSpecialised } from './templates';
@@ -114,7 +115,7 @@ function buildRecord(
   const inner = new Scope(scope, label);
   let declaration = primary;
   if (args && primary.templateParameters) {
-    declaration = chooseSpecialisation(ctx, declarations, scope, args, inner) ?? primary;
+    declaration = chooseSpecialisation(ctx, primary, declarations, scope, args, inner) ?? primary;
     if (declaration === primary) bindTemplateParameters(ctx, inner, primary.templateParameters, args);
   }
   if (!declaration.members) {
@@ -165,13 +166,14 @@ function emptyRecord(
 /** Picks the most specific specialisation that matches; binds its parameters in `inner`. */
 function chooseSpecialisation(
   ctx: Context,
+  primary: RecordDeclaration,
   declarations: readonly RecordDeclaration[],
   scope: Scope,
   args: readonly TemplateValue[],
   inner: Scope,
 ): RecordDeclaration | undefined {
   const special = declarations.filter((d) => isSpecialisation(d) && d.members);
-  const best = mostSpecialised(ctx, special, patternOf, args, scope);
+  const best = mostSpecialised(ctx, special, patternOf, primary.templateParameters ?? [], args, scope);
   if (!best) return undefined;
   for (const [name, value] of best.bound) inner.define(name, { kind: 'template', value });
   return best.declaration;
@@ -244,8 +246,7 @@ function layOut(
     cursor.size = Math.max(cursor.size, cursor.offset);
     cursor.unit = undefined;
   };
-  for (const base of declaration.bases) {
-    const type = resolveType(ctx, base.type, scope);
+  for (const type of declaration.bases.flatMap((base) => baseTypes(ctx, base.type, scope))) {
     if (type.kind === 'record') place(`(base ${type.record.name})`, type, { isBase: true });
   }
   // the scope's record must already show the bases while member types are resolved
@@ -259,6 +260,11 @@ function layOut(
   const wanted = alignmentOf(ctx, declaration, scope);
   const alignment = Math.max(cursor.alignment, wanted);
   return { fields, bytes: Math.max(1, Math.ceil(cursor.size / alignment) * alignment), alignment };
+}
+
+function baseTypes(ctx: Context, base: TypeNode, scope: Scope): readonly Type[] {
+  if (base.kind === 'packExpansion') return expandTypes(ctx, base.of, scope) ?? [];
+  return [resolveType(ctx, base, scope)];
 }
 
 function resolveAnonymous(ctx: Context, member: RecordDeclaration, scope: Scope): Type {

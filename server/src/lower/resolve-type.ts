@@ -80,7 +80,7 @@ function resolveName(ctx: Context, name: QualifiedName, scope: Scope): Type {
   const entity = lookupQualified(ctx, scope, name);
   const found = entity && resolveNamedType(ctx, scope, entity, last);
   if (found) return found;
-  if (name.parts.length > 1 && lacksMember(ctx, scope, name))
+  if (!entity && name.parts.length > 1 && lacksMember(ctx, scope, name))
     return { kind: 'unknown', reason: `${writtenName(name)} does not exist`, isFailure: true };
   const known = namedTypes.get(last.name) ?? vectorTypes.get(last.name) ?? builtinTemplateType(ctx, name, scope);
   return known ?? unknownType(`type ${writtenName(name)} is not declared in the files that could be read`);
@@ -114,9 +114,15 @@ export function resolveNamedType(ctx: Context, from: Scope, entity: Entity, part
       return entity.value.kind === 'type' ? entity.value.type : undefined;
     case 'record': {
       const primary = entity.declarations.find((d) => d.members && !isSpecialisation(d)) ?? entity.declarations[0];
-      const args = part.templateArguments ? evaluateArguments(ctx, part.templateArguments, from) : undefined;
-      const own = primary.templateParameters && !args ? injectedName(from, primary) : undefined;
-      if (own) return own;
+      const { templateParameters } = primary;
+      let args = part.templateArguments ? evaluateArguments(ctx, part.templateArguments, from) : undefined;
+      if (templateParameters && !args) {
+        const own = injectedName(from, primary);
+        if (own) return own;
+        if (!templateParameters.every((p) => p.default))
+          return { kind: 'unknown', reason: `template arguments of ${part.name} are not written`, template: entity };
+        args = [];
+      }
       return instantiateRecord(ctx, primary, entity.scope, args, entity.declarations);
     }
     case 'alias':

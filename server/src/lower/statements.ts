@@ -8,9 +8,10 @@ import { toPredicate } from './conversions';
 import { expression } from './expressions';
 import { forgetAssigned } from './flow';
 import { KnownValues } from './known-values';
-import { doStatement, forStatement, rangeForStatement, whileStatement } from './loops';
+import { doStatement, forStatement, whileStatement } from './loops';
 import { scalarBinary } from './operators';
 import { rvalue } from './places';
+import { rangeForStatement } from './range-for';
 import { declareAll, Scope } from './scope';
 import { types } from './types';
 import type { Value } from './values';
@@ -132,12 +133,12 @@ function localDeclarations(ctx: Context, declarations: readonly ast.Declaration[
 
 /** The truth of a condition, which may declare a variable. */
 export function conditionOf(ctx: Context, node: ast.Expression | ast.VariableDeclaration): number {
-  if (node.kind !== 'variable') return toPredicate(ctx, rvalue(ctx, expression(ctx, node), node));
+  if (node.kind !== 'variable') return toPredicate(ctx, rvalue(ctx, expression(ctx, node), node), node);
   declareVariable(ctx, node);
   const entity = node.name ? ctx.scope.own(node.name) : undefined;
   const value: Value =
     entity?.kind === 'value' ? entity.value : { kind: 'unknown', type: types.bool, reason: 'condition' };
-  return toPredicate(ctx, rvalue(ctx, value, node));
+  return toPredicate(ctx, rvalue(ctx, value, node), node);
 }
 
 function ifStatement(ctx: Context, node: ast.IfStatement): void {

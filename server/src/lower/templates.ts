@@ -12,7 +12,7 @@ import { lookupQualified } from './lookup';
 import { namesIn } from './packs';
 import { argumentKey } from './records';
 import { evaluateArguments, inScope, resolveType } from './resolve-type';
-import type { Entity, Scope } from './scope';
+import { type Entity, Scope } from './scope';
 import { type RecordInfo, type TemplateValue, type Type, typeKey, types, unqualified, withoutReference } from './types';
 
 /** Defines the parameters in `scope` from the given arguments and the defaults; returns the complete list. */
@@ -62,6 +62,8 @@ export type Callable = Pick<FunctionDeclaration, 'templateParameters' | 'paramet
 interface Deduction {
   readonly names: ReadonlySet<string>;
   readonly found: Map<string, TemplateValue>;
+  /** What can only be compared when the parameters are known: `void_t<typename T::type>`, `N * 2`. */
+  readonly later?: ((bound: Scope) => boolean)[];
 }
 
 /** Deduces template arguments of a function from the types of call arguments; explicit ones come first. */
@@ -79,8 +81,9 @@ export function deduceArguments(
     if (p.name && given && !p.pack) state.found.set(p.name, given);
   });
   declaration.parameters.forEach((parameter, i) => {
-    if (parameter.pack) deducePack(ctx, parameter.type, argumentTypes.slice(i), state, scope);
-    else if (argumentTypes[i]) deduce(ctx, parameter.type, argumentTypes[i], state, scope);
+    const given = argumentTypes.slice(i).map((type) => passedType(parameter.type, type));
+    if (parameter.pack) deducePack(ctx, parameter.type, given, state, scope);
+    else if (given.length > 0) deduce(ctx, parameter.type, given[0], state, scope);
   });
   const out: TemplateValue[] = [];
   for (const [i, parameter] of parameters.entries()) {
@@ -93,6 +96,12 @@ export function deduceArguments(
     out.push(value ?? { kind: 'unknown', reason: `template parameter ${parameter.name ?? i} cannot be deduced` });
   }
   return out;
+}
+
+/** What is passed by value loses its const. */
+function passedType(node: TypeNode, type: Type): Type {
+  const of = node.kind === 'packExpansion' ? node.of : node;
+  return of.kind === 'reference' ? type : unqualified(withoutReference(type));
 }
 
 /** A pack that nothing names is empty; one that an argument of an unknown type should have given is not known. */
@@ -239,7 +248,7 @@ function nameOfArgument(argument: TemplateArgument): string | undefined {
     argument.type.name.parts.length === 1 &&
     !argument.type.name.parts[0].templateArguments
   ) {
-    return argument.type.isConst ? undefined : argument.type.name.parts[0].name;
+    return argument.type.isConst || argument.type.isVolatile ? undefined : argument.type.name.parts[0].name;
   }
   if (argument.expression?.kind === 'name' && argument.expression.name.parts.length === 1)
     return argument.expression.name.parts[0].name;
@@ -251,16 +260,27 @@ export function mostSpecialised<D extends { readonly templateParameters?: readon
   ctx: Context,
   declarations: readonly D[],
   patternOf: (declaration: D) => readonly TemplateArgument[],
+  primary: readonly TemplateParameter[],
   args: readonly TemplateValue[],
   scope: Scope,
 ): { declaration: D; bound: Map<string, TemplateValue> } | undefined {
   let best: { declaration: D; bound: Map<string, TemplateValue> } | undefined;
   const flat = args.flatMap((a) => (a.kind === 'pack' ? a.elements : [a]));
   for (const declaration of declarations) {
-    const bound = matchArguments(ctx, patternOf(declaration), flat, declaration.templateParameters ?? [], scope);
+    const pattern = patternWithDefaults(patternOf(declaration), primary);
+    const bound = matchArguments(ctx, pattern, flat, declaration.templateParameters ?? [], scope);
     if (bound && (!best || bound.size < best.bound.size)) best = { declaration, bound };
   }
   return best;
+}
+
+/** What a pattern leaves out are the defaults of the template. */
+function patternWithDefaults(
+  pattern: readonly TemplateArgument[],
+  primary: readonly TemplateParameter[],
+): readonly TemplateArgument[] {
+  const defaults = primary.slice(pattern.length).flatMap((p) => (p.default ? [p.default] : []));
+  return defaults.length > 0 ? [...pattern, ...defaults] : pattern;
 }
 
 /** Matches a partial specialisation's arguments against actual ones; the bindings of its parameters, or undefined. */
@@ -271,11 +291,15 @@ function matchArguments(
   parameters: readonly TemplateParameter[],
   scope: Scope,
 ): Map<string, TemplateValue> | undefined {
-  const state: Deduction = { names: new Set(parameters.flatMap((p) => (p.name ? [p.name] : []))), found: new Map() };
-  return matchList(ctx, pattern, args, state, scope) ? state.found : undefined;
+  const names = new Set(parameters.flatMap((p) => (p.name ? [p.name] : [])));
+  const later: ((bound: Scope) => boolean)[] = [];
+  const state: Deduction = { names, found: new Map(), later };
+  if (!matchList(ctx, pattern, args, state, scope)) return undefined;
+  const bound = new Scope(scope, 'match');
+  for (const [name, value] of state.found) bound.define(name, { kind: 'template', value });
+  return later.every((holds) => holds(bound)) ? state.found : undefined;
 }
 
-/** Arguments behind the pattern's are the template's defaults. */
 function matchList(
   ctx: Context,
   pattern: readonly TemplateArgument[],
@@ -287,7 +311,7 @@ function matchList(
     if (p.pack) return matchPack(ctx, p, args.slice(i), state, scope);
     if (!args[i] || !matchOne(ctx, p, args[i], state, scope)) return false;
   }
-  return pattern.length > 0 || args.length === 0;
+  return pattern.length === args.length;
 }
 
 /** `T...`, `Pair<I, T>...`: each parameter of the pattern becomes a pack. */
@@ -301,7 +325,7 @@ function matchPack(
   const plain = nameOfArgument(p);
   const packs = new Map<string, TemplateValue[]>(plain && state.names.has(plain) ? [[plain, []]] : []);
   for (const actual of args) {
-    const inner: Deduction = { names: state.names, found: new Map() };
+    const inner: Deduction = { names: state.names, found: new Map(), later: state.later };
     if (!matchOne(ctx, p, actual, inner, scope)) return false;
     for (const [name, value] of inner.found) packs.set(name, [...(packs.get(name) ?? []), value]);
   }
@@ -321,7 +345,8 @@ function matchOne(ctx: Context, p: TemplateArgument, actual: TemplateValue, stat
   if (p.type && actual.kind === 'type') return matchType(ctx, p.type, actual.type, state, scope);
   if (p.expression && actual.kind === 'number') {
     const node = p.expression;
-    return inScope(ctx, scope, () => constantOf(ctx, node)) === actual.value;
+    const holds = (at: Scope) => inScope(ctx, at, () => constantOf(ctx, node)) === actual.value;
+    return whenKnown(state, node, scope, holds);
   }
   return false;
 }
@@ -345,14 +370,25 @@ function matchType(ctx: Context, node: TypeNode, type: Type, state: Deduction, s
         if (record.template && pattern ? !pattern.includes(record.template) : template?.name !== part.name)
           return false;
       } else if (!template || !bindOnce(state, part.name, template)) return false;
-      return matchList(ctx, part.templateArguments, record.templateArguments ?? [], state, scope);
+      const pattern = patternWithDefaults(part.templateArguments, record.template?.templateParameters ?? []);
+      return matchList(ctx, pattern, record.templateArguments ?? [], state, scope);
     }
   }
   if (node.kind === 'pointer') return type.kind === 'pointer' && matchType(ctx, node.to, type.to, state, scope);
   if (node.kind === 'array') return type.kind === 'array' && matchArray(ctx, node, type, state, scope);
   if (node.kind === 'reference') return type.kind === 'reference' && matchType(ctx, node.to, type.to, state, scope);
-  const plain = resolveType(ctx, node, scope);
-  return typeKey(plain) === typeKey(type) && Boolean(plain.isConst) === Boolean(type.isConst);
+  return whenKnown(state, node, scope, (at) => {
+    const plain = resolveType(ctx, node, at);
+    return typeKey(plain) === typeKey(type) && Boolean(plain.isConst) === Boolean(type.isConst);
+  });
+}
+
+/** Compares now, or once the parameters that the syntax names are bound. */
+function whenKnown(state: Deduction, node: object, scope: Scope, holds: (at: Scope) => boolean): boolean {
+  const names = namesIn(node);
+  if (!state.later || ![...state.names].some((n) => names.has(n))) return holds(scope);
+  state.later.push(holds);
+  return true;
 }
 
 /** `T[N]` binds both. */

@@ -1,7 +1,7 @@
 /** Semantic types: what the syntactic ones mean after lookup and template substitution, with sizes and layouts (LP64). */
 import type { FunctionDeclaration, LambdaExpression, RecordDeclaration } from '../parse/ast';
 import { bytesOf, type ScalarType } from '../program/program';
-import type { Scope } from './scope';
+import type { Entity, Scope } from './scope';
 
 export interface Qualifiers {
   readonly isConst?: boolean;
@@ -25,8 +25,13 @@ export type Type = Qualifiers &
         readonly captures?: ReadonlyMap<string, Type>;
       }
     | { readonly kind: 'function' }
-    /** isFailure: it names a member that its record does not have */
-    | { readonly kind: 'unknown'; readonly reason: string; readonly isFailure?: boolean }
+    /** isFailure: it names a member that its record does not have; template: a class template without its arguments */
+    | {
+        readonly kind: 'unknown';
+        readonly reason: string;
+        readonly isFailure?: boolean;
+        readonly template?: Entity & { kind: 'record' };
+      }
   );
 
 export type RecordType = Type & { kind: 'record' };

@@ -1,6 +1,8 @@
 /** Declarations of variables inside functions, and objects in memory. */
-import type { Expression, Node, Parameter, VariableDeclaration } from '../parse/ast';
+import type { Expression, Node, Parameter, VariableDeclaration, VariableInitializer } from '../parse/ast';
 import { baseOf } from './bases';
+import { declareBindings } from './bindings';
+import { callArguments } from './calls';
 import { construct, initialiseFromList } from './construct';
 import { type Context, placeOf, skip } from './context';
 import { convertValue } from './conversions';
@@ -28,7 +30,7 @@ const MAX_REGISTER_PARTS = 512;
 
 /** Registers for a variable of the type; undefined when the type has no such form. */
 export function allocateStorage(ctx: Context, type: Type, name: string, owner?: LocalDeclaration): Storage {
-  const scalar = scalarOf(type);
+  const scalar = type.kind === 'reference' ? undefined : scalarOf(type);
   if (scalar) return { kind: 'scalar', type, register: ctx.builder.variable(scalar, name) };
   if (type.kind === 'record') {
     if (type.record.isUnion && type.record.fields.length > 1) return allocateUnion(ctx, type, name, owner);
@@ -62,7 +64,7 @@ function allocateUnion(ctx: Context, type: RecordType, name: string, owner?: Loc
 export function declareVariable(ctx: Context, declaration: VariableDeclaration): void {
   const s = declaration.specifiers;
   if (s.isShared) declareShared(ctx, declaration);
-  else if (declaration.bindings) declareBindings(ctx, declaration);
+  else if (declaration.bindings) declareBindings(ctx, declaration, declaration.bindings);
   else if (declaration.name) declareLocal(ctx, declaration, declaration.name);
 }
 
@@ -81,6 +83,13 @@ function declareLocal(ctx: Context, declaration: VariableDeclaration, name: stri
     const value = expression(ctx, first);
     defineAuto(ctx, declaration, name, type, value, first);
     return;
+  }
+  if (type.kind === 'unknown' && type.template && init) {
+    const value = initialValue(ctx, type, init, declaration);
+    if (value.kind !== 'unknown') {
+      defineAuto(ctx, declaration, name, type, value, declaration);
+      return;
+    }
   }
   if (type.kind === 'reference') {
     defineReference(ctx, name, type, init?.form === 'braces' ? undefined : first);
@@ -104,7 +113,7 @@ function defineAuto(
   name: string,
   type: Type,
   value: Value,
-  node: Expression,
+  node: Node,
 ): void {
   if (type.kind === 'reference' && value.kind === 'place') {
     ctx.scope.define(name, { kind: 'value', value });
@@ -166,21 +175,18 @@ function define(scope: Scope, name: string, home: Home): void {
 
 function initialise(ctx: Context, home: Home, type: Type, declaration: VariableDeclaration): void {
   const init = declaration.initializer;
-  let value: Value;
-  if (!init) {
-    if (home.kind === 'memory') return;
-    value = construct(ctx, type, [], declaration, true);
-  } else if (init.form === 'assign') {
-    value = init.value.kind === 'initList' ? initialiseFromList(ctx, type, init.value) : expression(ctx, init.value);
-  } else if (init.form === 'braces') value = initialiseFromList(ctx, type, init.list);
-  else {
-    const args = init.arguments.map((a) => expression(ctx, a));
-    value = construct(ctx, type, args, declaration, false);
-  }
+  if (!init && home.kind === 'memory') return;
+  const value = init ? initialValue(ctx, type, init, declaration) : construct(ctx, type, [], declaration, true);
   if (home.kind === 'memory') assign(ctx, home.place, type, value, declaration);
   else if (home.storage.kind === 'scalar' && type.kind === 'pointer')
     initialisePointer(ctx, home.storage, value, declaration);
   else writeStorage(ctx, home.storage, value, declaration);
+}
+
+function initialValue(ctx: Context, type: Type, init: VariableInitializer, node: Node): Value {
+  if (init.form === 'braces') return initialiseFromList(ctx, type, init.list);
+  if (init.form === 'call') return construct(ctx, type, callArguments(ctx, init.arguments), node, false);
+  return init.value.kind === 'initList' ? initialiseFromList(ctx, type, init.value) : expression(ctx, init.value);
 }
 
 /** A pointer to registers has no number: the variable stands for the target itself. */
@@ -211,24 +217,6 @@ function completeArray(type: Type, declaration: VariableDeclaration): Type {
   if (list?.kind === 'initList') return { ...type, count: list.elements.length };
   if (list?.kind === 'string') return { ...type, count: list.value.length + 1 };
   return type;
-}
-
-function declareBindings(ctx: Context, declaration: VariableDeclaration): void {
-  const init = declaration.initializer;
-  const node = init?.form === 'assign' ? init.value : undefined;
-  const value = node ? rvalue(ctx, expression(ctx, node), node) : undefined;
-  declaration.bindings?.forEach((name, i) => {
-    const part = value?.kind === 'aggregate' ? value.elements[i] : undefined;
-    ctx.scope.define(name, {
-      kind: 'value',
-      value:
-        part ??
-        unknownValue(
-          { kind: 'unknown', reason: 'structured binding' },
-          'structured binding of a value that could not be followed',
-        ),
-    });
-  });
 }
 
 // ---- shared and other memory ----

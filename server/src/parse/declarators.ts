@@ -98,7 +98,8 @@ export function parseDeclarator(p: Parser, base: TypeNode, place: DeclaratorPlac
   skipAttributes(p, specifiers);
   const result = emptyDeclarator(pointers.type, specifiers);
   result.restrict = pointers.restrict;
-  if (p.at('...')) {
+  // the dots behind a template argument are the argument's
+  if (p.at('...') && place !== 'abstract') {
     result.pack = true;
     p.next();
   }

@@ -92,8 +92,12 @@ function parseBases(p: Parser, scope: Scope): RecordDeclaration['bases'] {
     const before = p.pos;
     const { type } = parseSpecifiers(p, 'type');
     if (!type || p.pos === before) break;
-    p.eat('...');
-    bases.push({ type, isVirtual });
+    const { first, last } = type;
+    const isPack = p.eat('...');
+    bases.push({
+      type: isPack ? { kind: 'packExpansion', of: type, isConst: false, isVolatile: false, first, last } : type,
+      isVirtual,
+    });
     openBase(p, scope, type);
     if (!p.eat(',')) break;
   }

@@ -18,6 +18,7 @@ import { libraryFunctions } from './library-functions';
 import { mathFunction } from './math';
 import { memoryFunctions } from './memory-functions';
 import { opaqueFunction, unknownOf } from './opaque';
+import { typeQuestions } from './type-questions';
 import { makeVector } from './vectors';
 
 export interface BuiltinCall {
@@ -160,6 +161,7 @@ const functions: ReadonlyMap<string, BuiltinFunction> = new Map<string, BuiltinF
   ...Object.entries(asyncFunctions),
   ...Object.entries(fragmentFunctions),
   ...Object.entries(libraryFunctions),
+  ...Object.entries(typeQuestions),
 ]);
 
 /** Calls a function that the files read do not define. */

@@ -102,9 +102,9 @@ const methods: Record<string, GroupMethod> = {
   shfl_up: shuffleMethod('shuffleUp'),
   shfl_down: shuffleMethod('shuffleDown'),
   shfl_xor: shuffleMethod('shuffleXor'),
-  ballot: (call) => vote(call.ctx, 'ballot', call.value(0)),
-  any: (call) => vote(call.ctx, 'any', call.value(0)),
-  all: (call) => vote(call.ctx, 'all', call.value(0)),
+  ballot: (call) => vote(call.ctx, 'ballot', call.value(0), call.node),
+  any: (call) => vote(call.ctx, 'any', call.value(0), call.node),
+  all: (call) => vote(call.ctx, 'all', call.value(0), call.node),
 };
 
 export function groupMethod(call: BuiltinCall, self: Value): Value | undefined {

@@ -1,4 +1,5 @@
 /** Shuffles, votes, matches and reductions across a warp. */
+import type { Node } from '../../parse/ast';
 import type { LaneInstruction } from '../../program/program';
 import type { Context } from '../context';
 import { convertRegister, convertValue, toPredicate } from '../conversions';
@@ -57,8 +58,8 @@ const shuffleFunction =
       call.node,
     );
 
-export function vote(ctx: Context, fn: 'ballot' | 'any' | 'all', value: Value): Value {
-  const a = toPredicate(ctx, value);
+export function vote(ctx: Context, fn: 'ballot' | 'any' | 'all', value: Value, node: Node): Value {
+  const a = toPredicate(ctx, value, node);
   const dst = ctx.builder.register(fn === 'ballot' ? 'u32' : 'pred', 'temporary');
   ctx.builder.emit({ op: 'lane', fn, type: fn === 'ballot' ? 'u32' : 'pred', dst, a });
   if (fn === 'ballot') return { kind: 'scalar', type: types.uint, register: dst };
@@ -68,7 +69,7 @@ export function vote(ctx: Context, fn: 'ballot' | 'any' | 'all', value: Value): 
 const voteFunction =
   (fn: 'ballot' | 'any' | 'all', argument: number): BuiltinFunction =>
   (call) =>
-    vote(call.ctx, fn, call.value(argument));
+    vote(call.ctx, fn, call.value(argument), call.node);
 
 const reduction =
   (fn: LaneFn): BuiltinFunction =>

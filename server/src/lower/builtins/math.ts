@@ -190,9 +190,14 @@ function special(call: BuiltinCall): Value | undefined {
 }
 
 function minMax(call: BuiltinCall, fn: BinaryOp): Value {
+  const list = call.value(0);
+  if (call.args.length === 1 && list.kind === 'aggregate' && list.elements.length > 0)
+    return list.elements.reduce((a, b) => lesserOrGreater(call, fn, a, b));
+  return lesserOrGreater(call, fn, list, call.value(1));
+}
+
+function lesserOrGreater(call: BuiltinCall, fn: BinaryOp, a: Value, b: Value): Value {
   const { ctx, node } = call;
-  const a = call.value(0);
-  const b = call.value(1);
   if (a.kind !== 'scalar' || b.kind !== 'scalar')
     return unknownValue(
       a.type,

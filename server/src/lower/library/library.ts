@@ -7,6 +7,7 @@ import type { Declaration } from '../../parse/ast';
 import { parse } from '../../parse/parse';
 import { preprocess } from '../../preprocess/preprocess';
 import type { TokenStream } from '../../preprocess/token';
+import { LIBRARY_TOKENS } from '../context';
 import { declareAll, Scope } from '../scope';
 import { complex } from './complex';
 import { cub } from './cub';
@@ -22,11 +23,7 @@ interface Part {
 }
 
 const parts: readonly Part[] = [
-  {
-    text: standard,
-    wanted:
-      /^(?:numeric_limits|array|pair|make_pair|plus|minus|multiplies|divides|modulus|bit_(?:and|x?or)|(?:not_)?equal_to|less(?:_equal)?|greater(?:_equal)?|logical_(?:and|or)|integral_constant|bool_constant|true_type|false_type|(?:make_)?in(?:teger|dex)_sequence|conditional|enable_if(?:_t)?|remove_(?:const|cv|reference|pointer)|is_pointer(?:_v)?|type_identity|make_unsigned(?:_t)?|underlying_type_t)$/,
-  },
+  { text: standard, wanted: /^(?:std|thrust)$/ },
   { text: random, wanted: /^(?:curand|skipahead)/ },
   { text: complex, wanted: /^(?:make_)?(?:cu(?:Float|Double)?Complex|cuC|cufft)/ },
   { text: cub, wanted: /^cub$/ },
@@ -63,9 +60,21 @@ function declarationsOf(part: Part): readonly Declaration[] {
       defines: new Map(),
       include: () => undefined,
     });
-    parsed.set(part, (declarations = parse(tokens, pragmas).declarations));
+    declarations = parse(tokens, pragmas).declarations;
+    moveToLibrary(declarations, new Set());
+    parsed.set(part, declarations);
   }
   return declarations;
+}
+
+/** The library's nodes get token numbers that no unit of the user has: places are told by them. */
+function moveToLibrary(value: unknown, seen: Set<unknown>): void {
+  if (typeof value !== 'object' || value === null || seen.has(value)) return;
+  seen.add(value);
+  const node = value as { first?: unknown; last?: unknown };
+  if (typeof node.first === 'number') node.first += LIBRARY_TOKENS;
+  if (typeof node.last === 'number') node.last += LIBRARY_TOKENS;
+  for (const child of Object.values(value)) moveToLibrary(child, seen);
 }
 
 /** Whether a scope lies in the library and not in the user's unit. */

@@ -1,0 +1,73 @@
+/** Functions and function objects of the standard library. */
+const operators: Readonly<Record<string, string>> = {
+  plus: '+',
+  minus: '-',
+  multiplies: '*',
+  divides: '/',
+  modulus: '%',
+  bit_and: '&',
+  bit_or: '|',
+  bit_xor: '^',
+};
+const comparisons: Readonly<Record<string, string>> = {
+  equal_to: '==',
+  not_equal_to: '!=',
+  less: '<',
+  greater: '>',
+  less_equal: '<=',
+  greater_equal: '>=',
+  logical_and: '&&',
+  logical_or: '||',
+};
+
+const functor = (name: string, result: string, expression: string): string => `
+template <class T = void> struct ${name} { constexpr ${result} operator()(const T& a, const T& b) const { return ${expression}; } };
+template <> struct ${name}<void> { template <class A, class B> constexpr auto operator()(const A& a, const B& b) const { return ${expression}; } };`;
+
+const unaryFunctor = (name: string, result: string, expression: string): string => `
+template <class T = void> struct ${name} { constexpr ${result} operator()(const T& a) const { return ${expression}; } };
+template <> struct ${name}<void> { template <class A> constexpr auto operator()(const A& a) const { return ${expression}; } };`;
+
+export const functors = `
+${Object.entries(operators)
+  .map(([name, op]) => functor(name, 'T', `a ${op} b`))
+  .join('')}
+${Object.entries(comparisons)
+  .map(([name, op]) => functor(name, 'bool', `a ${op} b`))
+  .join('')}
+${unaryFunctor('negate', 'T', '-a')}
+${unaryFunctor('bit_not', 'T', '~a')}
+${unaryFunctor('logical_not', 'bool', '!a')}
+struct identity { template <class T> constexpr T&& operator()(T&& x) const { return x; } };
+template <class F, class... A> constexpr auto invoke(F&& f, A&&... a) { return f(a...); }
+`;
+
+/** Of libcu++ and Thrust. */
+export const extrema = `
+${functor('maximum', 'T', 'a < b ? b : a')}
+${functor('minimum', 'T', 'b < a ? b : a')}
+`;
+
+/** Over pointers; by index, so that those into registers stay known. */
+export const algorithms = `
+template <class T> constexpr void swap(T& a, T& b) { T t = a; a = b; b = t; }
+template <class T, class U = T> constexpr T exchange(T& x, U&& y) { T old = x; x = y; return old; }
+template <class To, class From> constexpr To bit_cast(const From& x) { From bits = x; return *reinterpret_cast<To*>(&bits); }
+template <class T> constexpr T clamp(const T& x, const T& low, const T& high) { return x < low ? low : high < x ? high : x; }
+template <class I, class N, class T> constexpr I fill_n(I first, N n, const T& x) { for (N i = 0; i < n; ++i) first[i] = x; return first + n; }
+template <class I, class T> constexpr void fill(I first, I last, const T& x) { fill_n(first, last - first, x); }
+template <class I, class N, class O> constexpr O copy_n(I first, N n, O to) { for (N i = 0; i < n; ++i) to[i] = first[i]; return to + n; }
+template <class I, class O> constexpr O copy(I first, I last, O to) { return copy_n(first, last - first, to); }
+template <class I, class F> constexpr F for_each(I first, I last, F f) { for (ptrdiff_t i = 0; i < last - first; ++i) f(first[i]); return f; }
+template <class I, class O, class F> constexpr O transform(I first, I last, O to, F f) { for (ptrdiff_t i = 0; i < last - first; ++i) to[i] = f(first[i]); return to + (last - first); }
+template <class I, class T> constexpr T accumulate(I first, I last, T sum) { for (ptrdiff_t i = 0; i < last - first; ++i) sum = sum + first[i]; return sum; }
+template <class I, class T, class F> constexpr T accumulate(I first, I last, T sum, F f) { for (ptrdiff_t i = 0; i < last - first; ++i) sum = f(sum, first[i]); return sum; }
+template <class I, class J, class T> constexpr T inner_product(I first, I last, J other, T sum) { for (ptrdiff_t i = 0; i < last - first; ++i) sum = sum + first[i] * other[i]; return sum; }
+template <class I, class T> constexpr void iota(I first, I last, T x) { for (ptrdiff_t i = 0; i < last - first; ++i) first[i] = x + i; }
+template <class T> constexpr int popcount(T x) { if constexpr (sizeof(T) == 8) return __popcll(x); else return __popc(x); }
+template <class T> constexpr int countl_zero(T x) { if constexpr (sizeof(T) == 8) return __clzll(x); else return __clz(x) - (32 - 8 * (int)sizeof(T)); }
+template <class T> constexpr int bit_width(T x) { return 8 * sizeof(T) - countl_zero(x); }
+template <class T> constexpr bool has_single_bit(T x) { return x != 0 && (x & (x - 1)) == 0; }
+template <class T> constexpr T bit_ceil(T x) { return x <= 1 ? T(1) : T(T(1) << bit_width(T(x - 1))); }
+template <class T> constexpr T bit_floor(T x) { return x == 0 ? T(0) : T(T(1) << (bit_width(x) - 1)); }
+`;
