@@ -264,15 +264,18 @@ export class Machine {
     state.guard = guard;
   }
 
-  /** Lanes leave a loop: they are taken from all entries of the loop and go on to where the loop's lanes meet. */
-  leave(loop: number, block: number, target: number, lanes: Mask): void {
+  /**
+   * Lanes leave a loop: they are taken from all entries of the loop and go on to where the loop's lanes meet.
+   * @param all also from the other sides of branches with unknown conditions, which might go round for ever
+   */
+  leave(loop: number, block: number, target: number, lanes: Mask, all = false): void {
     const { stack } = this;
     const { guard } = this.loops[loop];
     if (!guard) return;
     // The mask given may be that of an entry, which removing changes.
     const leaving = stack.masks.copyOf(lanes);
     const gone = stack.masks.copyOf(lanes);
-    stack.removeAbove(stack.indexOf(guard), gone, guard);
+    stack.removeAbove(stack.indexOf(guard), gone, guard, all);
     stack.masks.give(gone);
     const end = this.decoder.analysis.points.loopEnd[loop];
     if (target !== end) stack.push(target, block, end, leaving);

@@ -184,12 +184,12 @@ export class UnknownBranches {
     top.pc = stay;
     if (leaving.count === 0) return;
     if (!tried || !mustLeave) {
-      machine.leave(loop, block, target, leaving);
+      machine.leave(loop, block, target, leaving, mustLeave);
       return;
     }
     // The leaving side was executed for the lanes that are unknown: now they only go.
     const gone = machine.stack.masks.copyOf(unknown);
-    if (guard) machine.stack.removeAbove(machine.stack.indexOf(guard), gone, guard);
+    if (guard) machine.stack.removeAbove(machine.stack.indexOf(guard), gone, guard, true);
     machine.stack.masks.give(gone);
     leaving.subtract(unknown);
     if (leaving.count > 0) machine.leave(loop, block, target, leaving);

@@ -91,14 +91,15 @@ export class Stack {
   /**
    * Takes lanes out of all entries above `bottom`, down to where they also execute another side.
    * @param to where they wait from now on; undefined when they have returned
+   * @param all out of the other sides as well: they are not to go on in a loop
    */
-  removeAbove(bottom: number, gone: Mask, to?: Entry): void {
+  removeAbove(bottom: number, gone: Mask, to?: Entry, all = false): void {
     for (let i = this.entries.length - 1; i > bottom && gone.count > 0; i--) {
       const entry = this.entries[i];
       entry.mask.subtract(gone);
       if (!entry.both) continue;
       if (to) this.noteLeaving(entry, entry.both, gone, to);
-      gone.subtract(entry.both);
+      if (!all) gone.subtract(entry.both);
     }
   }
 

@@ -54,13 +54,19 @@ export function reconvergence(program: Program, flow: ControlFlow): Reconvergenc
     const isInside = proper !== EXIT && !isBareExit[proper] && (loop === undefined || loop.contains[proper] === 1);
     const within = region(loop);
     const next = nextOf(within, block);
-    point[block] = isInside ? proper : meetingPoint(within, next, position, around[block]);
+    const isMeeting = isInside && !(loop && goesRound(within, next, proper));
+    point[block] = isMeeting ? proper : meetingPoint(within, next, position, around[block]);
     if (work.left <= 0) continue;
     for (const inside of reach(within, next, point[block]).blocks) {
       if (inside !== within.end) around[inside] = point[block];
     }
   }
   return { point, loopEnd };
+}
+
+/** Whether a way leads from a branch to the next pass of its loop before it comes to where, in the end, all lanes must go. */
+function goesRound(region: Region, next: readonly number[], proper: number): boolean {
+  return proper !== region.end && reach(region, next, proper).marks[region.end] === 1;
 }
 
 /** Part of the graph: edges that leave it are dropped, `end` is where it starts anew (or EXIT). */

@@ -57,7 +57,8 @@ function certaintyOf(
   simulation: Simulation,
 ): { certainty: Certainty; reason: string | null } {
   const { counts } = m;
-  if (counts.unknownRequests > 0 && counts.unknownRequests >= counts.requests)
+  // What little is known is no sample of the rest: the first step of a search is not like the others.
+  if (counts.unknownRequests > 0 && 2 * counts.unknownRequests >= counts.requests)
     return { certainty: 'unknown', reason: counts.unknownReason ?? 'the address is not known' };
   const reasons: string[] = [];
   if (counts.unknownRequests > 0) reasons.push(`part of the addresses is not known: ${counts.unknownReason ?? ''}`);
