@@ -3,8 +3,10 @@
  * compiler writes four iterations in one, and the one to three left over apart. Evidence (nvcc 13.0, sm_90, machine code of 13
  * kernels; H200: volume_3d.cu:30, branches.cu:54, text of rankSort in bitonic_sort.cu:87):
  *
- * - the step is a constant; with `i += blockDim.x` the loop stays as it is;
- * - one way out: no break, return or barrier, no loop inside, no call that is not inlined;
+ * - the step is a constant; with `i += blockDim.x` the loop stays as it is, and so it does with `i += warp.size()`, which becomes
+ *   a constant too late (PTX of two softmax kernels with tiles of 32);
+ * - one way out: no break, return or barrier, no loop inside, no call that is not inlined; sine, cosine and tangent
+ *   of full precision have a loop in them (PTX: expf, logf, sqrtf, tanhf and divisions are no trouble);
  * - a loop that starts at a constant runs the rest behind the four (neighbouring loads of the four then merge), any other
  *   before them: lanes with different counts are then at different places of the array in the same instruction.
  */
@@ -55,6 +57,7 @@ function nameOf(node: ast.Expression | undefined): string | undefined {
 function stepOf(ctx: Context, node: ast.Expression): number | undefined {
   if (node.kind === 'unary') return node.operator.includes('++') ? 1 : node.operator.includes('--') ? -1 : undefined;
   if (node.kind !== 'assign' || (node.operator !== '+=' && node.operator !== '-=')) return undefined;
+  if (node.right.kind === 'call' && node.right.callee.kind === 'member') return undefined;
   const by = constantOf(ctx, node.right);
   return by === undefined || by <= 0 ? undefined : node.operator === '+=' ? by : -by;
 }
@@ -89,6 +92,8 @@ function countTrips(
 }
 
 const barriers = new Set(['__syncthreads', '__syncwarp', 'sync', 'wait', '__trap']);
+/** Their reduction of large arguments is a loop. */
+const loops = /^(sin|cos|tan|sincos)f?$/;
 
 /** Nothing that keeps the compiler from writing the body several times. */
 function isPlainBody(value: unknown, depth: number): boolean {
@@ -110,7 +115,8 @@ function isPlainBody(value: unknown, depth: number): boolean {
       return false;
     case 'call': {
       const callee = node.callee.kind === 'name' ? node.callee.name.parts.at(-1)?.name : undefined;
-      if (!callee || barriers.has(callee) || /^(__shfl|atomic|__ballot|__any|__all)/.test(callee)) return false;
+      if (!callee || barriers.has(callee) || loops.test(callee) || /^(__shfl|atomic|__ballot|__any|__all)/.test(callee))
+        return false;
       break;
     }
     default:

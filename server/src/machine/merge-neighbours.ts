@@ -12,6 +12,9 @@
  *   by one, each goes through inline assembly.
  * - Loads move up to the first of them, stores down to the last. A shared store between two shared loads keeps them apart, even
  *   one to another array, and so does a shared load between stores; accesses of other spaces do not.
+ * - What the type (float4 &v: v.x, v.y …) or __align__ of the array promises to be aligned is merged by NVVM already, which knows that
+ *   different arrays and different members do not overlap: `a.x += b.x; a.y += b.y; a.z += b.z; a.w += b.w` of float4s in memory
+ *   is two loads and a store (PTX of nvcc 13.0: sums of float4 in a reduction, through pointers without __restrict__ too).
  * - A merged load bears the line of the first of its parts (H200: scan_blocks.cu:57, fft_stages.cu:26), a merged store that of
  *   the last (scan_blocks.cu:34).
  */
@@ -70,7 +73,9 @@ function mergeBlock(work: Work, instructions: readonly Instruction[]): readonly 
     if (site.space === 'shared')
       close(
         ([first]) =>
-          first.instruction.op !== instruction.op && program.accesses[first.instruction.access].space === 'shared',
+          first.instruction.op !== instruction.op &&
+          program.accesses[first.instruction.access].space === 'shared' &&
+          promisedAlignment(program, first.instruction) < 8,
       );
     if (site.isVolatile || program.registers[instruction.address].role === 'variable') return;
     const key = `${instruction.op}:${instruction.address}:${site.readOnly ?? false}`;
@@ -122,7 +127,7 @@ function mergeGroup(
     const starts = new Set([...byOffset.keys()].map((offset) => offset - modulo(offset + base.remainder, width)));
     for (const start of [...starts].sort((a, b) => a - b)) {
       const run = within(byOffset, start, width).filter((c) => !replaced.has(c.index));
-      if (!isMergeable(run, start, width, small) || !mayMove(work.program, instructions, run)) continue;
+      if (!isMergeable(run, start, width, small) || !mayMove(work, instructions, run, width)) continue;
       apply(work, run, start, width, replaced);
     }
   }
@@ -148,7 +153,7 @@ function mergeVectors(
       for (const { start, width } of windowsOf(set, size, base, set === copied)) {
         const run = set.filter((c) => c.instruction.offset >= start && c.instruction.offset + size <= start + width);
         const isWider = run.length > 1 || (set === copied && width > size);
-        if (isWider && mayMove(work.program, instructions, run)) apply(work, run, start, width, replaced);
+        if (isWider && mayMove(work, instructions, run, width)) apply(work, run, start, width, replaced);
       }
     }
   }
@@ -195,13 +200,23 @@ function isMergeable(run: readonly Candidate[], start: number, width: number, sm
   return covered === width || (run[0].instruction.op === 'load' && width === 16 && covered === 12);
 }
 
+/** What the type of an access or the declaration of its array says of its alignment: bytes. */
+function promisedAlignment(program: Program, i: Access): number {
+  const { object } = program.accesses[i.access];
+  const declared = object === undefined ? 1 : program.objects[object].alignment;
+  return Math.max(i.aligned?.modulus ?? 1, program.objects[object ?? -1]?.space === 'shared' ? declared : 1);
+}
+
 /** Nothing between the first and the last of them may touch the same memory. */
-function mayMove(program: Program, instructions: readonly Instruction[], run: readonly Candidate[]): boolean {
+function mayMove(work: Work, instructions: readonly Instruction[], run: readonly Candidate[], width: number): boolean {
+  const { program } = work;
   const indices = run.map((c) => c.index);
   const members = new Set(indices);
   const isLoad = run[0].instruction.op === 'load';
   const site = program.accesses[run[0].instruction.access];
   if (isLoad && site.readOnly) return true;
+  // NVVM merges what types promise to be aligned, and knows what overlaps; the rest is left to ptxas, which does not look
+  const isTyped = run.every((c) => promisedAlignment(program, c.instruction) >= width);
   for (let k = Math.min(...indices) + 1; k < Math.max(...indices); k++) {
     if (members.has(k)) continue;
     const other = instructions[k];
@@ -210,15 +225,30 @@ function mayMove(program: Program, instructions: readonly Instruction[], run: re
     const crosses = other.op === 'store' || (other.op === 'load' && !isLoad);
     if (!crosses) continue;
     const otherSite = program.accesses[other.access];
-    if (site.space === 'shared' && otherSite.space === 'shared') return false;
-    if (mayTouch(program, site, otherSite) && !disjoint(other, run)) return false;
+    if (!isTyped && site.space === 'shared' && otherSite.space === 'shared') return false;
+    // loads move up past it, stores down
+    const passing = run.filter((c) => (isLoad ? c.index > k : c.index < k));
+    const isApart = disjoint(other, passing) || (isTyped && areOtherMembers(other, passing));
+    if (mayTouch(program, site, otherSite) && !isApart) return false;
   }
   return true;
 }
 
+/** Other members of the same kind of vector: .x of one never overlaps .y of another. */
+function areOtherMembers(other: Access, run: readonly Candidate[]): boolean {
+  const { aligned } = other;
+  const bytes = bytesOf[other.type] * countOf(other);
+  if (!aligned) return false;
+  return run.every(({ instruction, bytes: size }) => {
+    const own = instruction.aligned;
+    if (own?.modulus !== aligned.modulus) return false;
+    return aligned.remainder + bytes <= own.remainder || own.remainder + size <= aligned.remainder;
+  });
+}
+
 /** Same base, other bytes. */
 function disjoint(other: Access, run: readonly Candidate[]): boolean {
-  if (other.address !== run[0].instruction.address) return false;
+  if (run.some((c) => c.instruction.address !== other.address)) return false;
   const size = bytesOf[other.type] * countOf(other);
   return run.every(
     (c) => other.offset + size <= c.instruction.offset || other.offset >= c.instruction.offset + c.bytes,

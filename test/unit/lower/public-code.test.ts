@@ -185,6 +185,18 @@ __global__ void k(double in[][64], double out[][64]) {
   });
 });
 
+describe('arguments that are null pointers', () => {
+  it('fit any pointer', () => {
+    check(`
+template <typename T> __device__ void fill(T* out, int* mask, int* more) {
+  out[threadIdx.x] = 1;
+//^^^^^^^^^^^^^^^^ global store 4/4 sectors
+}
+__global__ void k(float* out) { fill(out, nullptr, NULL); }
+int main() { float* f; cudaMalloc(&f, 4096); k<<<1, 32>>>(f); }`);
+  });
+});
+
 describe('kernels with specialisations', () => {
   it('a launch runs the one for its template arguments', () => {
     check(`
@@ -225,6 +237,23 @@ __global__ void k(int* keys, int* counts, int wanted) {
     if (keys[i] == wanted) return;
   counts[threadIdx.x] = 0;
 //^^^^^^^^^^^^^^^^^^^ global store 4/4 sectors
+}`);
+  });
+});
+
+describe('bits that memcpy moves between local variables', () => {
+  it('need what they were loaded from', () => {
+    check(`
+#include <cuda_fp16.h>
+struct alignas(16) Pack {
+  explicit __device__ Pack(int4 bits) { memcpy(&part, &bits, sizeof(bits)); }
+  half part[8];
+};
+// warplens: block=32 grid=1
+__global__ void k(const int4* in, float* out) {
+  Pack pack{__ldcs(in + threadIdx.x)};
+//          ^^^^^^^^^^^^^^^^^^^^^^^^ global load 16/4 sectors 4 bytes
+  out[threadIdx.x] = __half2float(pack.part[3]);
 }`);
   });
 });

@@ -1,9 +1,11 @@
 /** Loads and stores that are written as functions: __ldg and its kin, __stcs, memcpy of small objects. */
 
+import { readStorage, writeStorage } from '../places';
 import { dereference } from '../pointers';
 import { sharedPointer, toSharedOffset } from '../shared-window';
-import { types } from '../types';
+import { typeKey, types, unqualified } from '../types';
 import { unknownValue, type Value } from '../values';
+import { viewOf } from '../views';
 import type { BuiltinCall, BuiltinFunction } from './functions';
 
 function load(call: BuiltinCall, readOnly: boolean): Value {
@@ -24,13 +26,21 @@ const store: BuiltinFunction = (call) => {
   return { kind: 'void', type: types.void };
 };
 
-/** `memcpy(&x, &y, sizeof x)`: an assignment where both types agree. */
+/** `memcpy(&x, &y, sizeof x)`: an assignment; of local variables of different types, of the bits. */
 const copy: BuiltinFunction = (call) => {
   const target = call.value(0);
   const source = call.value(1);
   const to = dereference(call.ctx, target, call.node);
   const from = dereference(call.ctx, source, call.node);
-  if (to.kind === 'place' && from.kind === 'place' && to.type.kind !== 'void') call.assign(to, call.read(from));
+  if (to.kind !== 'place' || from.kind !== 'place' || to.type.kind === 'void') return target;
+  const isOther = typeKey(unqualified(to.type)) !== typeKey(unqualified(from.type));
+  const bits =
+    isOther && target.kind === 'placePointer' && source.kind === 'placePointer'
+      ? viewOf(source.target, to.type, 0)
+      : undefined;
+  if (bits && to.place.kind === 'storage')
+    writeStorage(call.ctx, to.place.storage, readStorage(call.ctx, bits), call.node);
+  else call.assign(to, call.read(from));
   return target;
 };
 
