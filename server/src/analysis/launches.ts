@@ -4,7 +4,7 @@ import type { HostTemplateArgument, HostTriple, HostValue } from '../launch/host
 import { createContext, type UnitContext } from '../lower/context';
 import { lookupName } from '../lower/lookup';
 import { argumentKey } from '../lower/records';
-import { inScope, resolveNamedType, resolveType } from '../lower/resolve-type';
+import { functionInstance, inScope, resolveNamedType, resolveType } from '../lower/resolve-type';
 import type { Scope } from '../lower/scope';
 import { deduceArguments } from '../lower/templates';
 import { namedTypes, type TemplateValue, type Type, types, unknownType, vectorTypes } from '../lower/types';
@@ -124,7 +124,16 @@ function templateValue(ctx: Scratch, scope: Scope, argument: HostTemplateArgumen
   const { value } = argument;
   if (value.kind === 'number')
     return { kind: 'number', value: value.value, type: namedTypes.get(value.type ?? 'int') ?? types.int };
-  if (value.kind === 'function') return { kind: 'name', name: value.name, entity: lookupName(ctx, scope, value.name) };
+  if (value.kind === 'function') {
+    const entity = lookupName(ctx, scope, value.name.split('::').at(-1) ?? value.name);
+    return value.templateArguments && entity?.kind === 'functions'
+      ? functionInstance(
+          entity,
+          value.name,
+          value.templateArguments.map((a) => templateValue(ctx, scope, a)),
+        )
+      : { kind: 'name', name: value.name, entity };
+  }
   return { kind: 'unknown', reason: value.kind === 'unknown' ? value.reason : 'template argument' };
 }
 

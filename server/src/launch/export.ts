@@ -157,6 +157,13 @@ export function launchKey(values: readonly HostValue[]): string {
   return values.map(valueKey).join('|');
 }
 
+const argumentKey = (argument: HostTemplateArgument): string =>
+  argument.kind === 'value' ? valueKey(argument.value) : JSON.stringify(argument.type, withoutPlaces);
+
+/** Of syntax what it says, and not where. */
+const withoutPlaces = (name: string, value: unknown): unknown =>
+  name === 'first' || name === 'last' ? undefined : typeof value === 'bigint' ? String(value) : value;
+
 function valueKey(value: HostValue): string {
   switch (value.kind) {
     case 'number':
@@ -168,7 +175,7 @@ function valueKey(value: HostValue): string {
     case 'array':
       return `[${value.elements.map(valueKey).join(',')}]`;
     case 'function':
-      return value.name;
+      return `${value.name}<${(value.templateArguments ?? []).map(argumentKey).join(',')}>`;
     case 'lambda':
       return `\\${value.expression.first}{${[...value.captures.values()].map((inner) => (inner.kind === 'lambda' ? '\\' : valueKey(inner))).join(',')}}`;
     case 'string':

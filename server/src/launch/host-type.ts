@@ -198,7 +198,10 @@ export function argumentName(argument: BoundArgument): string {
   if (argument.kind === 'pack') return argument.elements.map(argumentName).join(', ');
   const value = argument.value;
   if (value.kind === 'number') return String(value.value);
-  if (value.kind === 'function') return value.name;
+  if (value.kind === 'function')
+    return value.templateArguments
+      ? `${value.name}<${value.templateArguments.map(argumentName).join(', ')}>`
+      : value.name;
   if (value.kind === 'unknown') return value.name ?? '?';
   return value.kind;
 }

@@ -295,6 +295,7 @@ export function inlineBody(
     result,
     storage: undefined,
     value: undefined,
+    returned: false,
     known: [],
     jumps: [],
     labels: new Map(),
@@ -337,13 +338,28 @@ export function returnValue(ctx: Context, node: ast.ReturnStatement): void {
     frame.value = value ?? frame.value;
     return;
   }
+  if (frame.returned && !ctx.builder.reachable) return;
+  if (ctx.builder.reachable && !frame.returned) {
+    frame.returned = true;
+    frame.storage = undefined;
+    frame.value = undefined;
+  }
   if (value && (value.kind === 'scalar' || value.kind === 'aggregate')) {
     frame.storage ??= allocateStorage(ctx, unqualified(value.type), 'result');
     writeStorage(ctx, frame.storage, value, node);
-  } else if (value && frame.value === undefined) frame.value = value;
+  } else if (value) frame.value = oneOf(frame.value, value);
   if (ctx.builder.reachable) frame.known.push(ctx.known.fork());
   ctx.builder.jump(frame.exitBlock);
 }
+
+/** Of values without registers only one can be returned; which of several functions it is at run time is not followed. */
+function oneOf(before: Value | undefined, value: Value): Value {
+  const isOther = before?.kind === 'functions' && (value.kind !== 'functions' || !sameFunctions(before, value));
+  return isOther ? unknownValue(before.type, 'which of several functions is returned is not known') : (before ?? value);
+}
+
+const sameFunctions = (a: Value & { kind: 'functions' }, b: Value & { kind: 'functions' }): boolean =>
+  a.declarations[0] === b.declarations[0] && a.templateArguments === b.templateArguments;
 
 const earlyReturns = new WeakMap<object, boolean>();
 

@@ -24,6 +24,8 @@ export interface Frame {
   /** Where return values go when there is more than one return; a single one at the end is passed on directly. */
   storage: Storage | undefined;
   value: Value | undefined;
+  /** A return was met that can be reached: what others give does not count. */
+  returned: boolean;
   readonly known: KnownValues[];
   /** Enclosing jump targets, innermost last. */
   readonly jumps: JumpTarget[];
@@ -113,6 +115,7 @@ export function createContext(
       result: { kind: 'void' },
       storage: undefined,
       value: undefined,
+      returned: false,
       known: [],
       jumps: [],
       labels: new Map(),

@@ -38,7 +38,7 @@ export function lowerKernel(
   budget: LoweringBudget = defaultBudget,
 ): Program {
   const whole = lowerTries(unit, kernel, budget);
-  if (!whole.isCut) return whole.program;
+  if (!whole.isCut || whole.isSpent) return whole.program;
   // written out it is too large: with its loops it may fit
   const looped = lowerTries(unit, kernel, { ...budget, keepsLoops: true });
   return looped.isCut ? whole.program : looped.program;
@@ -48,8 +48,9 @@ interface Lowered {
   readonly program: Program;
   /** A local array must live in memory: another try is due. */
   readonly demanded: boolean;
-  /** The instructions of the budget did not suffice. */
+  /** The instructions of the budget did not suffice, or (isSpent) the steps did not, which has other causes than long loops. */
   readonly isCut: boolean;
+  readonly isSpent: boolean;
 }
 
 function lowerTries(unit: UnitContext, kernel: KernelInstance, budget: LoweringBudget): Lowered {
@@ -87,5 +88,10 @@ function lowerOnce(unit: UnitContext, kernel: KernelInstance, inMemory: Set<stri
       place: placeOf(ctx, declaration),
       reason: `the kernel is too large: only its first ${budget.instructions} instructions are simulated`,
     });
-  return { program: ctx.builder.finish(), demanded: ctx.demanded, isCut: ctx.builder.overBudget };
+  return {
+    program: ctx.builder.finish(),
+    demanded: ctx.demanded,
+    isCut: ctx.builder.overBudget,
+    isSpent: ctx.steps > budget.steps,
+  };
 }

@@ -13,12 +13,16 @@ import type { Entity, Scope } from './scope';
 import { type Type, types } from './types';
 import { unknownValue, type Value } from './values';
 
+const functionNames: ReadonlySet<string> = new Set(['__func__', '__FUNCTION__', '__PRETTY_FUNCTION__']);
+const stringType: Type = { kind: 'pointer', to: { ...types.char, isConst: true } };
+
 export function nameExpression(ctx: Context, node: ast.NameExpression): Value {
   const entity = lookupQualified(ctx, ctx.scope, node.name);
   const part = node.name.parts[node.name.parts.length - 1];
   if (entity) return entityValue(ctx, entity, part, node);
   const builtin = builtinVariable(ctx, part.name);
   if (builtin) return builtin;
+  if (functionNames.has(part.name)) return unknownValue(stringType, 'a string');
   const templateArguments = part.templateArguments
     ? evaluateArguments(ctx, part.templateArguments, ctx.scope)
     : undefined;

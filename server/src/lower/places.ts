@@ -91,7 +91,11 @@ export function writeStorage(ctx: Context, declared: Storage, value: Value, node
   const storage = ctx.openElements.get(declared) ?? declared;
   switch (storage.kind) {
     case 'fixed':
-      storage.cell.value = value;
+      // which of several functions it is at a place in the program is not followed
+      storage.cell.value =
+        storage.cell.value.kind === 'functions' && value !== storage.cell.value
+          ? unknownValue(storage.type, 'a function pointer that is assigned more than once')
+          : value;
       break;
     case 'view': {
       const converted = convertValue(ctx, rvalue(ctx, value, node), storage.type, node);

@@ -7,7 +7,7 @@ import { type Context, step } from './context';
 import { expression } from './expressions';
 import { lookupQualified, scopeNamed } from './lookup';
 import { forEachElement } from './packs';
-import { injectedName, instantiateRecord } from './records';
+import { argumentKey, injectedName, instantiateRecord } from './records';
 import type { Entity, Scope } from './scope';
 import { Scope as NewScope } from './scope';
 import { bindTemplateParameters } from './templates';
@@ -184,7 +184,7 @@ function evaluateArgument(ctx: Context, argument: TemplateArgument, scope: Scope
     const entity = named ? lookupQualified(ctx, scope, named) : undefined;
     if (entity?.kind === 'template' && entity.value.kind !== 'type') return entity.value;
     if (entity?.kind === 'functions' && named)
-      return { kind: 'name', name: named.parts[named.parts.length - 1].name, entity };
+      return functionArgument(ctx, entity, named.parts[named.parts.length - 1], scope);
     const type = resolveType(ctx, argument.type, scope);
     if (type.kind !== 'unknown' || type.isFailure || !argument.expression) {
       if (type.kind === 'unknown' && !type.isFailure && named)
@@ -199,13 +199,44 @@ function evaluateArgument(ctx: Context, argument: TemplateArgument, scope: Scope
   return { kind: 'unknown', reason: 'template argument not understood' };
 }
 
+/** A function as template argument; of a function template the instance that its own arguments name. */
+function functionArgument(
+  ctx: Context,
+  entity: Entity & { kind: 'functions' },
+  { name, templateArguments }: NamePart,
+  scope: Scope,
+): TemplateValue {
+  return templateArguments
+    ? functionInstance(entity, name, evaluateArguments(ctx, templateArguments, scope))
+    : { kind: 'name', name, entity };
+}
+
+/** `name<args>` of a function template. */
+export function functionInstance(
+  entity: Entity & { kind: 'functions' },
+  name: string,
+  templateArguments: readonly TemplateValue[],
+): TemplateValue {
+  const { declarations, scope } = entity;
+  const value: Value = { kind: 'functions', type: { kind: 'function' }, declarations, scope, templateArguments };
+  return {
+    kind: 'name',
+    name: `${name}<${templateArguments.map(argumentKey).join(', ')}>`,
+    entity: { kind: 'value', value },
+  };
+}
+
 export function templateValueOf(ctx: Context, value: Value): TemplateValue {
   if (value.kind === 'scalar' || value.kind === 'place') {
     const number = constantValueOf(ctx, value);
     if (number !== undefined) return { kind: 'number', value: number, type: withoutReference(value.type) };
   }
   if (value.kind === 'pack') return { kind: 'pack', elements: value.elements.map((e) => templateValueOf(ctx, e)) };
-  if (value.kind === 'functions') return { kind: 'name', name: 'function', entity: { kind: 'value', value } };
+  if (value.kind === 'functions') {
+    const name = value.declarations[0]?.name.parts.at(-1)?.name ?? 'function';
+    const args = value.templateArguments?.map(argumentKey).join(', ');
+    return { kind: 'name', name: args === undefined ? name : `${name}<${args}>`, entity: { kind: 'value', value } };
+  }
   return { kind: 'unknown', reason: 'template argument is not constant' };
 }
 

@@ -3,6 +3,7 @@
 import type * as ast from '../parse/ast';
 import { asmStatement } from './builtins/inline-ptx';
 import { returnValue } from './calls';
+import { constantOf } from './constants';
 import { type Context, forgetSince, type JumpTarget, placeOf, skip } from './context';
 import { toPredicate } from './conversions';
 import { expression } from './expressions';
@@ -215,7 +216,10 @@ function switchStatement(ctx: Context, node: ast.SwitchStatement): void {
       skip(ctx, node, value?.kind === 'unknown' ? value.reason : 'switch over a value that could not be followed');
       return;
     }
-    lowerSections(ctx, node, value, sectionsOf(node.body));
+    const sections = sectionsOf(node.body);
+    const chosen = chosenSection(ctx, value, sections);
+    if (chosen === undefined) lowerSections(ctx, node, value, sections);
+    else lowerFrom(ctx, sections, chosen);
   });
 }
 
@@ -229,6 +233,53 @@ function sectionsOf(body: ast.Statement): SwitchSection[] {
     } else if (last) last.body.push(s);
   }
   return sections;
+}
+
+/** The section that a constant goes to; the number of sections where it goes to none, undefined where that is not known. */
+function chosenSection(
+  ctx: Context,
+  value: Value & { kind: 'scalar' },
+  sections: readonly SwitchSection[],
+): number | undefined {
+  const wanted = ctx.builder.constantValue(value.register);
+  if (wanted === undefined) return undefined;
+  let fallback = sections.length;
+  for (const [i, section] of sections.entries()) {
+    for (const label of section.labels) {
+      if (!label.value) fallback = i;
+      else {
+        const number = constantOf(ctx, label.value);
+        if (number === undefined) return undefined;
+        if (number === wanted) return i;
+      }
+    }
+  }
+  return fallback;
+}
+
+/** The sections from one on, as far as they fall into each other. */
+function lowerFrom(ctx: Context, sections: readonly SwitchSection[], first: number): void {
+  const b = ctx.builder;
+  const join = b.newBlock();
+  const target: JumpTarget = { breakBlock: join, continueBlock: undefined, onBreak: [], onContinue: [] };
+  ctx.frame.jumps.push(target);
+  b.enterRegion();
+  for (const section of sections.slice(first)) {
+    if (!b.reachable) break;
+    withScope(ctx, 'case', () => {
+      for (const s of section.body) statement(ctx, s);
+    });
+  }
+  b.leaveRegion();
+  if (b.reachable) {
+    target.onBreak.push(ctx.known.fork());
+    b.jump(join);
+  }
+  ctx.frame.jumps.pop();
+  // where every way returned nothing follows
+  if (target.onBreak.length === 0) return;
+  b.use(join);
+  ctx.known = KnownValues.merged(target.onBreak);
 }
 
 /** A chain of comparisons, then the sections, each falling into the next. */

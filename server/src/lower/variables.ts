@@ -95,10 +95,24 @@ function declareLocal(ctx: Context, declaration: VariableDeclaration, name: stri
     defineReference(ctx, name, type, init?.form === 'braces' ? undefined : first);
     return;
   }
+  if (type.kind === 'pointer' && type.to.kind === 'function' && first) {
+    defineFunctionPointer(ctx, name, type, rvalue(ctx, expression(ctx, first), first), first);
+    return;
+  }
   type = completeArray(type, declaration);
   const storage = storageFor(ctx, declaration, name, type);
   define(ctx.scope, name, storage);
   initialise(ctx, storage, type, declaration);
+}
+
+/** Functions have no number while lowering: the variable holds which one it is. */
+function defineFunctionPointer(ctx: Context, name: string, type: Type, value: Value, node: Expression): void {
+  const storage: Storage =
+    value.kind === 'scalar'
+      ? allocateStorage(ctx, type, name)
+      : { kind: 'fixed', type, cell: { value: unknownValue(type, `${name} is not initialised`) } };
+  writeStorage(ctx, storage, value, node);
+  define(ctx.scope, name, { kind: 'registers', storage });
 }
 
 function hasAuto(declaration: VariableDeclaration): boolean {

@@ -90,6 +90,67 @@ __global__ void k(int* out) {
   });
 });
 
+describe('functions as values', () => {
+  const copy = `
+typedef void (*Copy)(const char*, char*);
+template <int N> __device__ void copy(const char* a, char* b) {
+  *(float*)b = *(const float*)(a + N * threadIdx.x);
+//             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global load 8/4 sectors
+}`;
+
+  it('a template argument may be an instance of a function template, also inside of another', () => {
+    understood(`${copy}
+template <Copy f> __global__ void k(const char* a, char* b) { f(a, b + 4 * threadIdx.x); }
+int main() { char *a, *b; cudaMalloc(&a, 999); cudaMalloc(&b, 999); k<copy<8>><<<1, 32>>>(a, b); }`);
+    understood(`${copy}
+template <Copy f, int N> __device__ void behind(const char* a, char* b) { f(a + N, b); }
+template <Copy f> __global__ void k(const char* a, char* b) { f(a, b + 4 * threadIdx.x); }
+int main() { char *a, *b; cudaMalloc(&a, 999); cudaMalloc(&b, 999); k<behind<copy<8>, 4>><<<1, 32>>>(a, b); }`);
+  });
+
+  it('a constant may be the function that a switch chooses', () => {
+    understood(`
+enum Kind { one, two };
+typedef int (*Index)(int);
+__device__ int index1(int i) { return i; }
+__device__ int index2(int i) { return 2 * i; }
+constexpr __device__ Index get(Kind kind) {
+  switch (kind) { case one: return index1; case two: return index2; default: return nullptr; }
+}
+template <Kind kind> __global__ void k(int* out) {
+  constexpr Index index = get(kind);
+  out[index(threadIdx.x)] = 1;
+//^^^^^^^^^^^^^^^^^^^^^^^ global store 8/4 sectors
+}
+void run(int* out) { k<two><<<1, 32>>>(out); }`);
+  });
+
+  it('one that changes is not followed', () => {
+    const report = analyse(`
+typedef int (*Index)(int);
+__device__ int index1(int i) { return i; }
+__device__ int index2(int i) { return 2 * i; }
+__global__ void k(int* out, int n) { Index f = index1; if (n > 2) f = index2; out[f(threadIdx.x)] = 1; }
+void run(int* out, int n) { k<<<1, 32>>>(out, n); }`);
+    assert.equal(report.kernels[0].skipped.length, 1);
+    assert.equal(report.kernels[0].launches[0].accesses[0].certainty, 'unknown');
+  });
+
+  it('a function that calls itself with a constant ends', () => {
+    understood(`
+constexpr __device__ int warps(int kind, int n) {
+  if (kind == 0) switch (n) { case 1: return 4; default: return 2; }
+  return warps(0, n) * 2;
+}
+__global__ void k(int* out) {
+  constexpr int w = warps(1, 1);
+  out[threadIdx.x * w] = 1;
+//^^^^^^^^^^^^^^^^^^^^ global store 32/4 sectors
+}
+void run(int* out) { k<<<1, 32>>>(out); }`);
+  });
+});
+
 describe('a kernel that is too large when its loops are written out', () => {
   const large = (inner: string) => `
 // warplens: block=128 grid=1
@@ -99,9 +160,9 @@ __global__ void k(const float* in, float* out, int n) {
   __syncthreads();
   float sum[4] = {0, 0, 0, 0};
   #pragma unroll
-  for (int i = 0; i < 500; i++) {
+  for (int i = 0; i < 250; i++) {
     #pragma unroll
-    for (int j = 0; j < 100; j++) {
+    for (int j = 0; j < 80; j++) {
       sum[(i + j) % 4] += tile[(threadIdx.x * 2 + i * 128 + j * 4) % 128] * in[i] + expf(in[j]) / (1.0f + j);
       ${inner}
     }
