@@ -30,7 +30,7 @@ import { LaunchCache } from './launch-cache';
 import { type PlannedLaunch, planLaunches } from './launch-plan';
 import { type Launch, matchLaunches } from './launches';
 import { type ParsedUnit, parseUnit } from './parsed-unit';
-import type { AnalysisRequest } from './request';
+import type { AnalysisRequest, CompiledKernel } from './request';
 import { simulateLaunch } from './simulate';
 import { argumentsWithoutLaunch, type InstanceArguments, withAssumedTypes } from './template-arguments';
 
@@ -268,7 +268,8 @@ function analyzeKernel(
     return { report };
   }
   const result = kernelResult(unit, kernel, results, model);
-  const launches = result.launches.map((l) => launchReport(unit, kernel, l));
+  const resources = unit.compiled?.resources(kernel.name, result.fingerprint);
+  const launches = result.launches.map((l) => launchReport(unit, kernel, l, resources));
   const first = result.launches[0];
   return {
     report: {
@@ -446,13 +447,13 @@ function launchReport(
   unit: Unit,
   kernel: FoundKernel,
   { plan, simulation, source }: KernelResult['launches'][number],
+  resources: readonly CompiledKernel[] | undefined,
 ): LaunchReport {
   const location = plan.place && unit.locate(plan.place.first, plan.place.last);
   const sample = simulation.reported;
   const { values, assumed } = instanceArguments(unit, kernel, plan);
   const bounds = launchBoundsOf(unit.context, kernel, values);
   const boundsPlace = kernel.declaration.specifiers.launchBoundsPlace;
-  const resources = unit.compiled?.resources(kernel.name, unit.fingerprints.of(kernel.declaration));
   const occupancy = unit.isTrial
     ? null
     : occupancyReport({

@@ -102,8 +102,10 @@ export function programFromPtx(module: PtxModule, request: InstanceRequest): Pro
   if (entry.isCut) return { reason: 'its PTX is cut off' };
   if ((entry.body?.length ?? 0) > MOST_ITEMS) return { reason: 'its PTX is too long' };
   const lowered = lowerPtx(module, entry.name, { parameterNames, isUserFile });
-  const nowhere = lowered.accesses.length === 0 ? lowered.skipped[0] : undefined;
-  if (nowhere) return { reason: nowhere.reason };
+  // What PTX says in one instruction (a fragment of a shape that was never measured) the source may say in plain accesses.
+  const missed = lowered.skipped.find((each) => each.isAccess) ?? lowered.skipped[0];
+  const isLess = missed && (lowered.accesses.length === 0 || (missed.isAccess && source.skipped.length === 0));
+  if (isLess) return { reason: missed.reason };
   const bound = assembledProgram(bindParameters(lowered, source));
   const looksOf = (program: Program) => siteLooks(program, request);
   return placedInSource(bound, { ...view, source, looksOf });

@@ -36,7 +36,7 @@ export class ProgramBuilder {
   readonly objects: MemoryObject[] = [];
   readonly accesses: AccessSite[] = [];
   readonly branches: BranchSite[] = [];
-  readonly skipped: { place: SourcePlace; reason: string }[] = [];
+  readonly skipped: { place: SourcePlace; reason: string; isAccess?: true }[] = [];
   private readonly blocks: OpenBlock[] = [];
   private current = 0;
   /** Pure expressions seen whose regions dominate this place. */

@@ -381,7 +381,12 @@ export interface Program {
   readonly accesses: readonly AccessSite[];
   readonly branches: readonly BranchSite[];
   /** Constructs that were not understood: nothing else is affected but the values that depend on them. */
-  readonly skipped: readonly { readonly place: SourcePlace; readonly reason: string }[];
+  readonly skipped: readonly {
+    readonly place: SourcePlace;
+    readonly reason: string;
+    /** An access that is not counted. */
+    readonly isAccess?: true;
+  }[];
 }
 
 /**

@@ -48,6 +48,11 @@ export class Context {
     this.builder.skipped.push({ place: this.place, reason });
   }
 
+  /** An access that is left out: figures of the kernel lack it. */
+  skipAccess(reason: string): void {
+    this.builder.skipped.push({ place: this.place, reason, isAccess: true });
+  }
+
   constant(type: ScalarType, value: bigint | number): Register {
     if (type === 'pred') return this.builder.constant('pred', Number(value) !== 0 ? 1 : 0);
     if (isFloat(type)) return this.builder.constant(type, Number(value));

@@ -25,7 +25,7 @@ function rows(ctx: Context, memory: Memory, instruction: FlatInstruction, direct
   const isLoad = direction === 'load';
   const address = operands[isLoad ? 1 : 0];
   if (opcode.parts.includes('b8') || /m16n16|m8n16|m16n8/.test(opcode.text)) {
-    ctx.skip(`${opcode.text}: matrices of 8-bit elements are not counted`);
+    ctx.skipAccess(`${opcode.text}: matrices of 8-bit elements are not counted`);
     if (isLoad) ctx.writeUnknown(operands[0], `${opcode.text} is not computed`);
     return;
   }
@@ -57,7 +57,7 @@ function wmma(ctx: Context, memory: Memory, instruction: FlatInstruction): void 
   const isHalf = (type === 'f16' || type === 'bf16') && (parts[2] === 'a' || parts[2] === 'b');
   const isFloat = type === 'f32' && (parts[2] === 'c' || parts[2] === 'd') && parts.includes('row');
   if (!parts.includes('m16n16k16') || (!isHalf && !isFloat)) {
-    ctx.skip(`${opcode.text}: which lane reads what is not known for this shape`);
+    ctx.skipAccess(`${opcode.text}: which lane reads what is not known for this shape`);
     return;
   }
   const space = spaceOf(parts);

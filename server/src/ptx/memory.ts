@@ -166,7 +166,8 @@ export function memoryHandlers(memory: Memory): Readonly<Record<string, Handler>
     const { opcode, operands } = instruction;
     const { parts } = opcode;
     if (parts[1] !== 'async' || parts.includes('bulk') || parts.includes('mbarrier')) {
-      if (parts.includes('bulk') && !/group/.test(opcode.text)) ctx.skip(`${opcode.text}: bulk copies are not counted`);
+      if (parts.includes('bulk') && !/group/.test(opcode.text))
+        ctx.skipAccess(`${opcode.text}: bulk copies are not counted`);
       return;
     }
     const size = operands[2]?.kind === 'integer' ? Number(operands[2].value) : 0;
@@ -207,7 +208,7 @@ function atomic(ctx: Context, memory: Memory, instruction: FlatInstruction, hasR
   const [address, first, second] = hasResult ? operands.slice(1) : operands;
   if (fn === undefined || opcode.parts.includes('async')) {
     ctx.writeUnknown(dst, `${opcode.text} is not computed`);
-    ctx.skip(`${opcode.text} is not counted`);
+    ctx.skipAccess(`${opcode.text} is not counted`);
     return;
   }
   const name = typeOf(opcode.parts) ?? 'b32';

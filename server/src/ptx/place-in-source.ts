@@ -117,7 +117,7 @@ class SiteMatcher {
           !taken.has(each.site) &&
           each.site.operation === site.operation &&
           isSameSpace(each.site.space, site.space) &&
-          this.isSameObject(each.site, site),
+          (site.object === undefined || this.isSameObject(each.site, site)),
       );
     if (missed.length === 0) return undefined;
     const { ptx, source } = this.looks();

@@ -122,7 +122,7 @@ const tensor: Handler = (ctx, { opcode, operands }) => {
 
 /** Accesses that are not counted: said so, and their results unknown. */
 const named: Handler = (ctx, { opcode, operands }) => {
-  ctx.skip(`${opcode.text} is not counted`);
+  ctx.skipAccess(`${opcode.text} is not counted`);
   ctx.writeUnknown(operands[0], `${opcode.text} is not computed`);
 };
 
@@ -152,7 +152,7 @@ export const warp: Readonly<Record<string, Handler>> = {
   mma: tensor,
   wgmma: (ctx, instruction) => {
     if (instruction.opcode.parts[1] !== 'mma_async') return;
-    ctx.skip(`${instruction.opcode.text}: its reads of shared memory are not counted`);
+    ctx.skipAccess(`${instruction.opcode.text}: its reads of shared memory are not counted`);
     tensor(ctx, instruction);
   },
   tcgen05: named,

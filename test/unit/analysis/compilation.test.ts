@@ -133,6 +133,11 @@ describe('PTX that is no use', () => {
   };
   it('empty', check(''));
   it('a text of another kind', check('int main() { return 0; }\n'.repeat(100)));
+  it('with an access that it does not count, where the source counts it', () => {
+    const unusual = ptx.replaceAll('ld.shared.f32 ', 'wmma.load.c.sync.aligned.row.m8n8k4.f64 ');
+    const reason = 'source: wmma.load.c.sync.aligned.row.m8n8k4.f64: which lane reads what is not known for this shape';
+    assert.deepEqual(originsOf(ofPtx(unusual)), { columns: reason, halves: 'ptx', rows: reason });
+  });
   it('of other kernels', check(ptx.replaceAll('entry _Z', 'entry _Y')));
   it('cut off behind the head', check(ptx.slice(0, 600)));
   it('cut off anywhere: an answer all the same', () => {
