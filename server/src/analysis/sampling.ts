@@ -20,7 +20,7 @@ export interface ResolvedInputs {
 export interface ResolveContext {
   readonly assume: ReadonlyMap<string, number>;
   readonly parameterNames: readonly (string | undefined)[];
-  /** 0 … SAMPLES.length - 1 */
+  /** 0 … SAMPLES.length - 1, or LARGE_SAMPLE */
   readonly sample: number;
 }
 
@@ -116,16 +116,29 @@ function isInteger(program: Program, input: Input): boolean {
 /** The inner size of a product and a number of channels: loops run over them, and they are seldom as large as an image. */
 const inner = /^[KC]$/;
 const INNER = [64, 96, 31] as const;
+/** Where something begins: as often on a boundary as not. */
+const places = /^(offset|off|start|begin|base)$/i;
+const PLACES = [32, 96, 3] as const;
 /** Names that mean something small; everything else is taken for a size. */
 const smallLetters = /^(k|r|c|ch|idx?)$/;
 const small =
-  /^(radius|halo|offset|off|shift|iter|iters|iterations|steps?|level|stage|dim|dims|channels?|batch|heads?|num_heads|order|pass|bit|start|begin|base|mode|flag|index|seed|lda_pad|pad|padding|dilation|type|is_.*|use_.*|has_.*)$/i;
+  /^(radius|halo|shift|iter|iters|iterations|steps?|level|stage|dim|dims|channels?|batch|heads?|num_heads|order|pass|bit|mode|flag|index|seed|lda_pad|pad|padding|dilation|type|is_.*|use_.*|has_.*)$/i;
 
 function sampleValue(name: string, sample: number): number {
   const last = name.split('.').at(-1) ?? name;
   if (inner.test(last)) return INNER[sample] ?? INNER[0];
-  if (small.test(last) || smallLetters.test(last)) return [2, 3, 1][sample] ?? 2;
-  return SAMPLES[sample];
+  if (places.test(last)) return PLACES[sample] ?? PLACES[0];
+  if (isSmallName(last)) return [2, 3, 1, 64][sample] ?? 2;
+  return SAMPLES[sample] ?? SAMPLES[0];
+}
+
+/** Index of a further sample: the first again, with 64 for what is taken to be small. */
+export const LARGE_SAMPLE = 3;
+
+/** Whether a name is taken for something small, of which nobody says that it is. */
+export function isSmallName(name: string): boolean {
+  const last = name.split('.').at(-1) ?? name;
+  return small.test(last) || smallLetters.test(last);
 }
 
 /** A grid for a kernel whose launch does not say: enough blocks to cover the sampled size on every axis the block has. */

@@ -4,11 +4,12 @@ import type { Execution, LaunchShape } from '../execute/execution';
 import { ticketAccesses } from '../execute/tickets';
 import type { MemoryModel } from '../hardware/memory-model';
 import { dependencies } from '../program/dependence';
+import { readsOf } from '../program/operands';
 import type { Program } from '../program/program';
 import type { Assumption } from '../report/report';
 import type { KernelEffort } from './effort';
 import type { PlannedLaunch, Triple } from './launch-plan';
-import { assumedGrid, resolveInputs, SAMPLES } from './sampling';
+import { assumedGrid, isSmallName, LARGE_SAMPLE, resolveInputs, SAMPLES } from './sampling';
 import { withSymbolTables } from './symbols';
 
 /** The execution for one set of values. */
@@ -28,28 +29,34 @@ export interface Simulation {
   readonly gridAssumed: boolean;
 }
 
+type MakeSample = (cancelled?: () => boolean) => Sample;
+
 /**
- * Executions for other values of the sizes that nobody gives, to see whether a figure holds under them. Only findings ask for
+ * What else is tried. 'sizes': other values of the sizes that nobody gives. 'large': larger values for what is taken to be small
+ * by its name. 'shapes': other shapes of a block that nobody gives.
+ */
+export type CheckKind = 'sizes' | 'large' | 'shapes';
+
+/**
+ * Executions for other values of what nobody gives, to see whether a figure holds under them. Only findings ask for
  * them, so that most kernels are executed once; they are kept as long as the result is.
  */
 export class CheckSamples {
-  private made: readonly Sample[] | undefined;
+  private readonly made = new Map<CheckKind, readonly Sample[]>();
 
-  /** @param make the execution of a sample from 1 on; undefined: there is nothing to be sampled */
-  constructor(private readonly make: ((sample: number, cancelled?: () => boolean) => Sample) | undefined) {}
+  constructor(private readonly makers: Readonly<Record<CheckKind, readonly MakeSample[]>>) {}
 
-  /** Whether sizes were sampled. */
-  get exist(): boolean {
-    return this.make !== undefined;
+  /** Whether there is something of the kind to be tried. */
+  has(kind: CheckKind): boolean {
+    return this.makers[kind].length > 0;
   }
 
   /** @param cancelled true ends the executions; what they gave until then is not kept */
-  get(cancelled?: () => boolean): readonly Sample[] {
-    const { make } = this;
-    if (!make) return [];
-    if (this.made) return this.made;
-    const made = SAMPLES.slice(1).map((_, i) => make(i + 1, cancelled));
-    if (!cancelled?.()) this.made = made;
+  get(kind: CheckKind, cancelled?: () => boolean): readonly Sample[] {
+    const known = this.made.get(kind);
+    if (known) return known;
+    const made = this.makers[kind].map((make) => make(cancelled));
+    if (!cancelled?.()) this.made.set(kind, made);
     return made;
   }
 }
@@ -70,10 +77,44 @@ export function simulateLaunch(
   const first = runSample(program, plan, model, options, 0, options.cancelled);
   const assumedFor = assumedNames(program, plan, first.sampled);
   const isSampled = first.sampled.size > 0 && assumedFor.some((names) => names.length > 0);
-  const checks = new CheckSamples(
-    isSampled ? (sample, cancelled) => runSample(program, plan, model, options, sample, cancelled).sample : undefined,
-  );
+  const make =
+    (sample: number, block = plan.block): MakeSample =>
+    (cancelled) =>
+      runSample(program, { ...plan, block }, model, options, sample, cancelled, false).sample;
+  const hasSmall = isSampled && [...first.sampled.keys()].some((input) => isSmallName(program.inputs[input].name));
+  const checks = new CheckSamples({
+    sizes: isSampled ? SAMPLES.slice(1).map((_, i) => make(i + 1)) : [],
+    large: hasSmall ? [make(LARGE_SAMPLE)] : [],
+    shapes: otherShapes(program, plan).map((block) => make(0, block)),
+  });
   return { program, reported: first.sample, checks, assumedFor, gridAssumed: plan.grid === undefined };
+}
+
+/** Shapes that people give a block when its lanes have more than one index. */
+const SHAPES: readonly Triple[] = [
+  [32, 8, 1],
+  [16, 16, 1],
+];
+
+/** Other shapes to try where nobody says what the block is, and the kernel looks at its second or third index. */
+function otherShapes(program: Program, plan: PlannedLaunch): Triple[] {
+  const isAssumed = plan.assumptions.some(
+    ({ name, origin }) => name.startsWith('blockDim') && (origin === 'assumed' || origin === 'launch-bounds'),
+  );
+  if (!isAssumed || !readsSecondIndex(program)) return [];
+  const known = plan.launch?.block.map((value) => (value.kind === 'number' ? value.value : undefined)) ?? [];
+  const fits = (shape: Triple) => known.every((value, axis) => value === undefined || value === shape[axis]);
+  return SHAPES.filter((shape) => fits(shape) && shape.some((size, axis) => size !== plan.block[axis]));
+}
+
+function readsSecondIndex({ inputs, blocks }: Program): boolean {
+  const registers = new Set(
+    inputs.flatMap(({ source, register }) => (source.kind === 'threadIdx' && source.axis > 0 ? register : [])),
+  );
+  return (
+    registers.size > 0 &&
+    blocks.some(({ instructions }) => instructions.some((i) => readsOf(i).some((r) => registers.has(r))))
+  );
 }
 
 function runSample(
@@ -83,6 +124,7 @@ function runSample(
   options: SimulationOptions,
   sample: number,
   cancelled: (() => boolean) | undefined,
+  isReported = true,
 ): { sample: Sample; sampled: ReadonlyMap<number, number> } {
   const resolved = resolveInputs(program, plan, {
     assume: options.assume,
@@ -96,7 +138,7 @@ function runSample(
     dynamicSharedBytes: plan.dynamicSharedBytes,
     inputs: resolved.values,
   };
-  const budget = { ...options.effort.budget(sample === 0), cancelled };
+  const budget = { ...options.effort.budget(isReported), cancelled };
   const execution = execute(withSymbolTables(program, plan.symbols), shape, model, budget);
   options.effort.charge(execution.simulatedWarpInstructions);
   const assumptions = [...plan.assumptions, ...resolved.assumptions];

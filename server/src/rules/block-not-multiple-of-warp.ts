@@ -32,7 +32,7 @@ function findingFor(context: RuleContext, launch: LaunchReport, index: number, w
     endColumn: at.endColumn,
     rule: 'block-not-multiple-of-warp',
     severity: share >= WARN_FROM ? 'warning' : 'information',
-    message: `A block of ${threads} threads takes ${warps} ${warps === 1 ? 'warp' : 'warps'}; ${idle} lanes of the last one stay idle (${percent(share * 100)} % of all). Use a multiple of 32, ${warps * 32} here.`,
+    message: `A block of ${threads === 1 ? '1 thread' : `${threads} threads`} takes ${warps} ${warps === 1 ? 'warp' : 'warps'}; ${idle} lanes of the last one stay idle (${percent(share * 100)} % of all). Use a multiple of 32, ${warps * 32} here.`,
     kernel: context.report.name,
     fixes: fix ? [fix] : [],
     related: [{ ...context.report.nameRange, message: `${context.report.name} is defined here` }],

@@ -53,7 +53,7 @@ function runTimeIndexed(context: RuleContext, program: Program): ReadonlyMap<str
     for (const r of seen) {
       if (given.has(r)) return 'certain';
       const made = makers.get(r) ?? [];
-      if (made.length > 1) isCounted = true;
+      if (made.length > 1 && !isUnrollable(program, r, made)) isCounted = true;
       for (const i of made) {
         if (i.op === 'load' || i.op === 'atomic' || i.op === 'lane') return 'certain';
         for (const operand of readsOf(i)) seen.add(operand);
@@ -71,6 +71,30 @@ function runTimeIndexed(context: RuleContext, program: Program): ReadonlyMap<str
     }
   });
   return places;
+}
+
+/**
+ * A counter from a constant by constant steps to a constant: the compiler unrolls such a loop where an array depends on it,
+ * though it was too long for us.
+ */
+function isUnrollable(program: Program, counter: Register, makers: readonly Instruction[]): boolean {
+  // a beginning and a step
+  if (makers.length !== 2) return false;
+  const steps = new Set([counter]);
+  const isConstant = (r: Register) => program.registers[r].role === 'constant';
+  for (const i of makers) {
+    // the step may be made in a register of its own
+    if (i.op === 'unary' && i.fn === 'mov' && !isConstant(i.a)) steps.add(i.a);
+    else if (!readsOf(i).every((r) => r === counter || isConstant(r))) return false;
+  }
+  // its value is read into temporaries
+  for (const { instructions } of program.blocks)
+    for (const i of instructions) if (i.op === 'unary' && i.fn === 'mov' && i.a === counter) steps.add(i.dst);
+  return program.blocks.some(({ instructions }) =>
+    instructions.some(
+      (i) => i.op === 'compare' && ((steps.has(i.a) && isConstant(i.b)) || (steps.has(i.b) && isConstant(i.a))),
+    ),
+  );
 }
 
 function findingFor(

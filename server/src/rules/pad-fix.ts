@@ -9,9 +9,12 @@ import { type RuleContext, sharedExcess, type TriedPadding, type WorstAccess } f
 /** Tried in this order; behind them the pitches at which rows of 16 and of 8 lanes fall side by side into the 32 banks. */
 const PADS = [1, 2, 4, 8, 16];
 
+/** A padding larger than that has to be at most half a row: nobody doubles an array for it. */
+const SMALL = 8;
+
 function padsFor(pitch: number): number[] {
   const sideBySide = [16, 8].map((lanes) => (((lanes - pitch) % 32) + 32) % 32);
-  return [...new Set([...PADS, ...sideBySide])].filter((pad) => pad > 0);
+  return [...new Set([...PADS, ...sideBySide])].filter((pad) => pad > 0 && pad <= Math.max(SMALL, pitch / 2));
 }
 
 interface Dimension {

@@ -1,7 +1,8 @@
 /** What a rule sees, and what it gives. One rule a file. */
 import type { PlannedLaunch } from '../analysis/launch-plan';
 import type { AnalysisRequest } from '../analysis/request';
-import type { Simulation } from '../analysis/simulate';
+import { isSmallName } from '../analysis/sampling';
+import type { CheckKind, Simulation } from '../analysis/simulate';
 import type { Capability } from '../hardware/capabilities';
 import type { TokenStream } from '../preprocess/token';
 import type { Program } from '../program/program';
@@ -48,6 +49,10 @@ export interface WorstAccess {
   readonly certainExcess: number;
   /** the excess under every sample of sizes that nobody gives, NaN where its run ended before */
   readonly excesses: readonly number[];
+  /** the excess with other shapes of a block that nobody gives */
+  readonly shapeExcesses: readonly number[];
+  /** the excess with larger values for what is taken to be small; undefined without such */
+  readonly largeExcess: number | undefined;
   /** names of these sizes */
   readonly assumed: readonly string[];
   /** excess of everything of the same space and operation on the line, as the profiler's source view sums it up */
@@ -109,13 +114,20 @@ function checked(
   const { simulation } = context.launches[launchIndex];
   const byPlace = named.get(simulation) ?? assumedByPlace(context, simulation);
   named.set(simulation, byPlace);
-  const names = simulation.checks.exist ? (byPlace.get(placeOf(access)) ?? []) : [];
-  const excesses = names.length > 0 ? excessBySample(context, sums, simulation, access, measure) : [measure(access)];
+  const names = byPlace.get(placeOf(access)) ?? [];
+  const sizes = names.filter((n) => n !== 'blockDim' && n !== 'gridDim');
+  const tried = (kind: CheckKind, isOfUse: boolean) =>
+    isOfUse ? excessBySample(context, sums, simulation, kind, access, measure) : [];
+  const excesses = [measure(access), ...tried('sizes', names.length > 0)];
+  const shapeExcesses = tried('shapes', names.includes('blockDim'));
+  const [largeExcess] = tried('large', sizes.some(isSmallName));
   return {
     ...found,
-    certainExcess: Math.min(...excesses),
+    certainExcess: Math.min(...excesses, ...shapeExcesses, largeExcess ?? excesses[0]),
     excesses,
-    assumed: names.filter((n) => n !== 'blockDim' && n !== 'gridDim'),
+    shapeExcesses,
+    largeExcess,
+    assumed: simulation.checks.has('sizes') ? sizes : [],
     lineExcess: excessOfLine(sums, launch, access, measure),
   };
 }
@@ -166,16 +178,17 @@ function excessOfLine(sums: Sums, launch: LaunchReport, access: AccessReport, me
 export const isCertain = (worst: WorstAccess, threshold: number): boolean =>
   worst.certainExcess >= threshold && worst.lineExcess >= threshold;
 
-/** The excess under every sample, by source position; the smallest counts for a warning. */
+/** The excess under what else is tried, by source position; the smallest counts for a warning. */
 function excessBySample(
   context: RuleContext,
   sums: Sums,
   simulation: Simulation,
+  kind: CheckKind,
   access: AccessReport,
   measure: Measure,
 ): number[] {
-  const excesses = [measure(access)];
-  for (const sample of simulation.checks.get(context.request.cancelled)) {
+  const excesses: number[] = [];
+  for (const sample of simulation.checks.get(kind, context.request.cancelled)) {
     const byPlace = sumsOf(sums, sample.execution.accesses, (counts) => {
       const site = simulation.program.accesses[counts.access];
       const at = context.locate(site.place.first, site.place.last);
@@ -224,6 +237,13 @@ export const figure = (value: number): string =>
 const listed = (names: readonly string[]): string =>
   names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names[names.length - 1]}`;
 
+/** What was tried with small values only holds for them. */
+function smallText({ assumed, largeExcess }: WorstAccess, threshold: number): string {
+  const names = assumed.filter(isSmallName);
+  if (largeExcess === undefined || largeExcess >= threshold || names.length === 0) return '';
+  return ` When ${listed(names)} ${names.length === 1 ? 'is' : 'are'} small.`;
+}
+
 /** A finding at an access, with the array and the launch to go to. */
 export function accessFinding(
   context: RuleContext,
@@ -257,9 +277,12 @@ export function launchedText(launch: LaunchReport): string {
   return `launched here with ${shapeText(launch)}${assumed}`;
 }
 
+/** `32×8`, trailing ones left out. */
+const sizeText = (t: readonly number[]): string =>
+  t[2] > 1 ? t.join('×') : t[1] > 1 ? `${t[0]}×${t[1]}` : String(t[0]);
+
 export function shapeText(launch: LaunchReport): string {
-  const trim = (t: readonly number[]) => (t[2] > 1 ? t.join('×') : t[1] > 1 ? `${t[0]}×${t[1]}` : String(t[0]));
-  return `grid ${trim(launch.grid)}, block ${trim(launch.block)}`;
+  return `grid ${sizeText(launch.grid)}, block ${sizeText(launch.block)}`;
 }
 
 /**
@@ -269,12 +292,14 @@ export function shapeText(launch: LaunchReport): string {
 export function conditionText(worst: WorstAccess, threshold: number): string {
   const { access, excesses } = worst;
   if (access.certainty === 'exact' || !access.reason) return '';
+  if (worst.shapeExcesses.some((e) => !(e >= threshold)))
+    return ` With a block of ${sizeText(worst.launch.block)}, which is assumed; other shapes may do better.`;
   const names = listed(worst.assumed);
   if (excesses.length < 2 || names === '') return ` (${access.reason})`;
   if (excesses.some(Number.isNaN)) return ` (${access.reason})`;
   const one = worst.assumed.length === 1;
   const [power, multiple, odd] = excesses.map((e) => e >= threshold);
-  if (power && multiple && odd) return '';
+  if (power && multiple && odd) return smallText(worst, threshold);
   if (power && multiple) return ` When ${names} ${one ? 'is a multiple' : 'are multiples'} of 32.`;
   if (power) return ` When ${names} ${one ? 'is a power' : 'are powers'} of two.`;
   if (odd && !multiple) return ` When ${names} ${one ? 'is' : 'are'} odd.`;

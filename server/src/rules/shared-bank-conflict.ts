@@ -135,6 +135,6 @@ function adviceFor(context: RuleContext, worst: WorstAccess): string {
   if (access.object && access.object.dimensions.length >= 2 && !canPad(context, worst))
     return ' Another row length may remove it, or change which lane takes which row.';
   if (access.object && access.object.dimensions.length >= 2)
-    return ' Padding the rows does not remove it here: change which lane takes which row, or swizzle the column with the row.';
+    return ' No small padding of the rows removes it: change which lane takes which row, or swizzle the column with the row.';
   return ' Make neighbouring lanes use neighbouring words, or spread the index by index/32.';
 }

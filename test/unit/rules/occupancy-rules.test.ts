@@ -36,6 +36,35 @@ int main() { k<<<8, 32>>>(0, 0); }`;
   });
 
   it('is no index that unrolling makes constant', () => check(counts('3'), []));
+
+  it('is no loop of constant length, though it is too long to be unrolled here', () => {
+    const tile = `
+__global__ void k(const float* in, float* out, int n) {
+  float sum[64 * 64];
+  for (int pass = 0; pass < n; pass++)
+    for (int i = 0; i < 64; i++)
+      for (int j = 0; j < 64; j++) sum[i * 64 + j] += in[i] * in[j + 64];
+  for (int i = 0; i < 64 * 64; i++) out[i] = sum[i];
+}
+int main() { k<<<8, 32>>>(0, 0, 3); }`;
+    check(tile, []);
+  });
+
+  it('is a stack whose height depends on data', () => {
+    const stack = `
+__global__ void k(const int* in, int* out) {
+  int stack[32], top = 0, sum = 0;
+  stack[top++] = 1;
+  while (top > 0) {
+    int at = stack[--top];
+    sum += at;
+    if (in[at] > 0) { stack[top++] = 2 * at; stack[top++] = 2 * at + 1; }
+  }
+  out[threadIdx.x] = sum;
+}
+int main() { k<<<8, 32>>>(0, 0); }`;
+    check(stack, ['local-array: stack[32] is likely in local memory']);
+  });
 });
 
 describe('low-occupancy', () => {

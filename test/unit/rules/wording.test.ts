@@ -78,3 +78,55 @@ describe('wording of findings', () => {
     assert.equal(diagnostics[0].severity, 'warning');
   });
 });
+
+describe('a block that nobody gives', () => {
+  const severities = (kernel: string, rule: string) =>
+    analyse(kernel)
+      .diagnostics.filter((d) => d.rule === rule)
+      .map(({ severity, message }) => `${severity} ${message}`);
+
+  it('warns of nothing that another usual shape does not have', () => {
+    const copy = `
+__global__ void copy(char* o, const char* in, int n) {
+  int i = (blockIdx.y * blockDim.y + threadIdx.y) * n + blockIdx.x * blockDim.x + threadIdx.x;
+  o[i] = in[i];
+}
+void f(dim3 grid, dim3 block, int n) { copy<<<grid, block>>>(0, 0, n); }`;
+    const said = severities(copy, 'uncoalesced-global-access');
+    assert.ok(said.length > 0 && said.every((text) => text.startsWith('information')), said.join('\n'));
+    assert.match(said[0], /With a block of 16×16, which is assumed; other shapes may do better\.$/);
+  });
+
+  it('warns of what every shape has', () => {
+    const transpose = `
+__global__ void transpose(float* o, const float* in, int n) {
+  __shared__ float tile[32][32];
+  int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
+  for (int j = 0; j < 32; j += blockDim.y) tile[threadIdx.y + j][threadIdx.x] = in[(y + j) * n + x];
+  __syncthreads();
+  for (int j = 0; j < 32; j += blockDim.y) o[(y + j) * n + x] = tile[threadIdx.x][threadIdx.y + j];
+}`;
+    const said = severities(transpose, 'shared-bank-conflict');
+    assert.match(said.join('\n'), /^warning 32-way bank conflict/);
+  });
+
+  it('an offset that nobody gives may well be aligned', () => {
+    const shifted = `
+__global__ void shift(float* o, const float* in, int offset) { o[threadIdx.x] = in[threadIdx.x + offset]; }
+void f(int offset) { shift<<<9, 64>>>(0, 0, offset); }`;
+    assert.deepEqual(
+      severities(shifted, 'misaligned-global-access').filter((text) => text.startsWith('warning')),
+      [],
+    );
+  });
+
+  it('warns of nothing that holds only because a number was taken to be small', () => {
+    const strided = (body: string) => `
+__global__ void k(float* o, const float* in, int shift) { ${body} }
+void f(int shift) { k<<<9, 64>>>(0, 0, shift); }`;
+    const alternating = strided('if ((threadIdx.x >> (shift & 7)) % 2 == 0) o[threadIdx.x] = 1;');
+    assert.ok(severities(alternating, 'uncoalesced-global-access').every((text) => !text.startsWith('warning')));
+    const always = strided('o[threadIdx.x * 8 + shift] = 1;');
+    assert.match(severities(always, 'uncoalesced-global-access').join(), /^warning/);
+  });
+});
