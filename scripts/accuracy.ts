@@ -228,7 +228,7 @@ async function main(): Promise<void> {
   print(rows, { launches, shapes, occupancies }, args);
 }
 
-const lineOf = (r: Row): string => `${r.program}:${r.kernel}:${r.line}:${r.what}`;
+const lineOf = (r: Row): string => `${r.program}:${r.kernel}:${r.line}:${r.what.split(' ')[0]}`;
 
 function print(
   rows: readonly Row[],

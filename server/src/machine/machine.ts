@@ -7,6 +7,7 @@ import type { Program } from '../program/program';
 import { aggregateAtomics } from './aggregate-atomics';
 import { shareExpressions } from './common-expressions';
 import { dropDeadCode } from './dead-code';
+import { fetchAhead } from './fetch-ahead';
 import { hoistCommonLoads } from './hoist-common';
 import { hoistInvariants } from './hoist-invariants';
 import { convertBranches } from './if-conversion';
@@ -38,6 +39,7 @@ const passes: readonly Pass[] = [
   reuseLoads,
   dropDeadCode,
   narrowVectors,
+  fetchAhead,
   mergeNeighbours,
   dropDeadCode,
   aggregateAtomics,

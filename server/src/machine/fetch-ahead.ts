@@ -1,0 +1,140 @@
+/**
+ * Loads from shared memory behind an early exit are made with those before it where together they fill an aligned 16 bytes:
+ * in a loop over four outputs with a `break` between them, the thirteen taps of the first and one new tap of each of the others
+ * are four LDS.128 (H200: convolution_halo.cu:111). Shared memory may be read without need, global memory is not.
+ */
+import { type ControlFlow, controlFlow } from '../program/control-flow';
+import { bytesOf, type Instruction, type LoadInstruction, type Program } from '../program/program';
+import { type Congruences, congruences } from './alignment';
+
+const WINDOW = 16;
+/** Blocks looked back through. */
+const FARTHEST = 16;
+
+interface Place {
+  readonly block: number;
+  readonly index: number;
+  readonly load: LoadInstruction;
+}
+
+export function fetchAhead(program: Program): Program {
+  const flow = controlFlow(program);
+  let known: Congruences | undefined;
+  let blocks: Instruction[][] | undefined;
+  for (const block of flow.order) {
+    if (flow.predecessors[block].length !== 1) continue;
+    for (const instruction of program.blocks[block].instructions) {
+      if (instruction.op !== 'load' || !isMovable(program, instruction)) continue;
+      known ??= congruences(program);
+      const window = windowOf(known, instruction);
+      if (window === undefined) continue;
+      blocks ??= program.blocks.map((b) => [...b.instructions]);
+      const first = firstOfWindow(program, flow, blocks, block, instruction, window);
+      if (!first) continue;
+      const own = blocks[block];
+      own.splice(own.indexOf(instruction), 1);
+      blocks[first.block].splice(blocks[first.block].indexOf(first.load) + 1, 0, instruction);
+    }
+  }
+  if (!blocks) return program;
+  const moved = blocks;
+  return { ...program, blocks: program.blocks.map((b, i) => ({ ...b, instructions: moved[i] })) };
+}
+
+/** A word of shared memory at a known offset behind a register that does not change. */
+function isMovable(program: Program, { type, dst, address, access }: LoadInstruction): boolean {
+  const { space, isVolatile } = program.accesses[access];
+  return (
+    space === 'shared' &&
+    isVolatile !== true &&
+    dst.length === 1 &&
+    bytesOf[type] === 4 &&
+    program.registers[dst[0]].role === 'temporary' &&
+    program.registers[address].role !== 'variable'
+  );
+}
+
+/** Offset of the aligned 16 bytes that a load is part of; undefined where the alignment is not known. */
+function windowOf(known: Congruences, { address, offset }: LoadInstruction): number | undefined {
+  if (known.modulus[address] < WINDOW) return undefined;
+  const within = (((offset + known.remainder[address]) % WINDOW) + WINDOW) % WINDOW;
+  return offset - within;
+}
+
+/**
+ * The first load of the window in a block from which there is one way only to the given one, nothing being stored to shared
+ * memory on it; and only if the window is filled by loads on that way or behind it.
+ */
+function firstOfWindow(
+  program: Program,
+  flow: ControlFlow,
+  blocks: readonly Instruction[][],
+  from: number,
+  load: LoadInstruction,
+  window: number,
+): Place | undefined {
+  let found: Place | undefined;
+  let block = from;
+  let end = blocks[from].indexOf(load);
+  for (let step = 0; step < FARTHEST; step++) {
+    for (let index = end - 1; index >= 0; index--) {
+      const instruction = blocks[block][index];
+      if (endsWindow(program, instruction)) return found;
+      if (
+        instruction.op === 'load' &&
+        isSame(load, instruction, window) &&
+        block !== from &&
+        isFilled(program, flow, from, load, window, instruction.offset)
+      )
+        found = { block, index, load: instruction };
+    }
+    const before = flow.predecessors[block];
+    if (before.length !== 1 || before[0] === from) return found;
+    block = before[0];
+    end = blocks[block].length;
+  }
+  return found;
+}
+
+const isSame = (a: LoadInstruction, b: LoadInstruction, window: number): boolean =>
+  b.address === a.address &&
+  bytesOf[b.type] === 4 &&
+  b.dst.length === 1 &&
+  b.offset >= window &&
+  b.offset < window + WINDOW;
+
+function endsWindow(program: Program, i: Instruction): boolean {
+  if (i.op === 'barrier' || i.op === 'asyncCopy' || i.op === 'matrix') return true;
+  return (i.op === 'store' || i.op === 'atomic') && program.accesses[i.access].space !== 'global';
+}
+
+/** Whether every word of the window is loaded before, in, or behind a block along the one way through it. */
+function isFilled(
+  program: Program,
+  flow: ControlFlow,
+  from: number,
+  load: LoadInstruction,
+  window: number,
+  have: number,
+): boolean {
+  const words = new Set([have]);
+  const collect = (block: number) => {
+    for (const i of program.blocks[block].instructions)
+      if (i.op === 'load' && isSame(load, i, window)) words.add(i.offset);
+  };
+  let block = from;
+  for (let step = 0; step < FARTHEST; step++) {
+    collect(block);
+    const next = flow.successors[block].filter((to) => flow.predecessors[to].length === 1 && to !== from);
+    const inside = next.find((to) =>
+      program.blocks[to].instructions.some((i) => i.op === 'load' && isSame(load, i, window)),
+    );
+    if (inside === undefined) break;
+    block = inside;
+  }
+  for (let back = from, step = 0; step < FARTHEST && flow.predecessors[back].length === 1; step++) {
+    back = flow.predecessors[back][0];
+    collect(back);
+  }
+  return words.size === WINDOW / 4;
+}
