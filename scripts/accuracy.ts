@@ -199,9 +199,7 @@ async function main(): Promise<void> {
     : undefined;
   const wanted = args.filter((a) => !a.startsWith('--'));
   const rows: Row[] = [];
-  let launches = 0;
-  let shapes = 0;
-  let occupancies = 0;
+  const found: FoundLaunch[] = [];
   const origins = { source: 0, ptx: 0 };
   const files = fs.readdirSync(path.join(root, 'recorded')).filter((f) => f.endsWith('.json'));
   for (const file of files) {
@@ -218,83 +216,118 @@ async function main(): Promise<void> {
     const used = new Set<LaunchReport>();
     for (const r of recorded.launches) {
       const launch = matchLaunch(report, r, used);
-      launches++;
-      if (launch && same(launch.grid, r.grid) && same(launch.block, r.block)) shapes++;
-      if (launch?.occupancy && launch.occupancy.staticSharedBytes === r.staticSharedBytes) occupancies++;
+      found.push({
+        program,
+        isShape: launch !== undefined && same(launch.grid, r.grid) && same(launch.block, r.block),
+        isStaticShared: launch?.occupancy?.staticSharedBytes === r.staticSharedBytes,
+      });
       rows.push(...compare(program, r, launch, report));
     }
   }
   if (nvcc !== undefined) console.log(`kernels from PTX ${origins.ptx}, from the source ${origins.source}`);
-  print(rows, { launches, shapes, occupancies }, args);
+  if (args.includes('--misses')) printMisses(rows);
+  const sets = readSets();
+  for (const set of sets) {
+    const isIn = ({ program }: { program: string }) => (set.programs ?? othersOf(sets, program)).includes(program);
+    const figures = figuresOf(rows.filter(isIn), found.filter(isIn));
+    if (figures.groups === 0) continue;
+    console.log(`${set.name}: ${textOf(figures)}`);
+    if (args.includes('--check')) checkThresholds(set, figures);
+  }
+  const all = figuresOf(rows, found);
+  console.log(`all: ${textOf(all)}`);
+  if (args.includes('--json')) console.log(JSON.stringify(all));
 }
 
 const lineOf = (r: Row): string => `${r.program}:${r.kernel}:${r.line}:${r.what.split(' ')[0]}`;
 
-function print(
-  rows: readonly Row[],
-  found: { launches: number; shapes: number; occupancies: number },
-  args: readonly string[],
-): void {
-  // a warning is of a kernel's line, whichever of its launches it was raised for
-  const badLines = new Set(rows.filter((r) => r.bad).map(lineOf));
+interface FoundLaunch {
+  readonly program: string;
+  readonly isShape: boolean;
+  readonly isStaticShared: boolean;
+}
+
+type Figures = ReturnType<typeof figuresOf>;
+
+/** A warning is of a kernel's line, whichever of its launches it was raised for. */
+const badLinesOf = (rows: readonly Row[]): Set<string> => new Set(rows.filter((r) => r.bad).map(lineOf));
+
+function figuresOf(rows: readonly Row[], found: readonly FoundLaunch[]) {
+  const badLines = badLinesOf(rows);
   const independent = rows.filter((r) => r.outcome !== 'data');
   const count = (f: (r: Row) => boolean) => independent.filter(f).length;
   const n = Math.max(1, independent.length);
   const right = count((r) => r.outcome === 'right');
   const known = count((r) => r.outcome === 'right' || r.outcome === 'wrong');
   const bad = count((r) => r.bad);
-  const result = {
+  const launches = Math.max(1, found.length);
+  return {
     groups: rows.length,
     dependOnData: rows.length - independent.length,
     coverage: known / n,
     accuracy: right / Math.max(1, known),
     right: right / n,
     totals: count((r) => r.totalsRight) / n,
-    recall: count((r) => r.bad && r.warned) / Math.max(1, bad),
+    recall: bad === 0 ? 1 : count((r) => r.bad && r.warned) / bad,
     falseAlarms: new Set(rows.filter((r) => r.warned && !badLines.has(lineOf(r))).map(lineOf)).size,
-    launches: found.launches,
-    launchShapes: found.shapes / Math.max(1, found.launches),
-    staticShared: found.occupancies / Math.max(1, found.launches),
+    launches: found.length,
+    launchShapes: found.filter((l) => l.isShape).length / launches,
+    staticShared: found.filter((l) => l.isStaticShared).length / launches,
   };
-  if (args.includes('--misses')) {
-    for (const r of rows) {
-      if (r.outcome === 'right' && r.totalsRight && (!r.bad || r.warned) && !(r.warned && !badLines.has(lineOf(r))))
-        continue;
-      const marks = [
-        r.outcome,
-        r.totalsRight ? '' : 'totals',
-        r.bad && !r.warned ? 'not-warned' : '',
-        r.warned && !badLines.has(lineOf(r)) ? 'FALSE-ALARM' : '',
-      ]
-        .filter((m) => m !== '')
-        .join(' ');
-      console.log(
-        `${r.program}.cu:${r.line} ${r.kernel} ${r.what}: ${marks}; excess ${r.measured.toFixed(3)} measured, ${r.predicted.toFixed(3)} predicted; ${r.detail}`,
-      );
-    }
-  }
-  const percent = (x: number) => `${(100 * x).toFixed(1)} %`;
-  console.log(
-    `${result.groups} line groups, ${result.dependOnData} depend on loaded data; launches ${found.launches}, shapes right ${percent(result.launchShapes)}, static shared memory right ${percent(result.staticShared)}`,
-  );
-  console.log(
-    `right ${percent(result.right)} (coverage ${percent(result.coverage)} × accuracy ${percent(result.accuracy)}), totals ${percent(result.totals)}, recall of bad lines ${percent(result.recall)}, false alarms ${result.falseAlarms}`,
-  );
-  if (args.includes('--json')) console.log(JSON.stringify(result));
-  if (args.includes('--check')) checkThresholds(result);
 }
 
-/** The figures may not fall below test/hardware/thresholds.json, which only goes up. */
-function checkThresholds(result: Readonly<Record<string, number>>): void {
-  const limits = JSON.parse(fs.readFileSync(path.join(root, 'thresholds.json'), 'utf8')) as {
-    atLeast: Record<string, number>;
-    atMost: Record<string, number>;
-  };
+function printMisses(rows: readonly Row[]): void {
+  const badLines = badLinesOf(rows);
+  for (const r of rows) {
+    const isFalseAlarm = r.warned && !badLines.has(lineOf(r));
+    if (r.outcome === 'right' && r.totalsRight && (!r.bad || r.warned) && !isFalseAlarm) continue;
+    const marks = [
+      r.outcome,
+      r.totalsRight ? '' : 'totals',
+      r.bad && !r.warned ? 'not-warned' : '',
+      isFalseAlarm ? 'FALSE-ALARM' : '',
+    ]
+      .filter((m) => m !== '')
+      .join(' ');
+    console.log(
+      `${r.program}.cu:${r.line} ${r.kernel} ${r.what}: ${marks}; excess ${r.measured.toFixed(3)} measured, ${r.predicted.toFixed(3)} predicted; ${r.detail}`,
+    );
+  }
+}
+
+function textOf(f: Figures): string {
+  const percent = (x: number) => `${(100 * x).toFixed(1)} %`;
+  return (
+    `${f.groups} line groups, ${f.dependOnData} depend on loaded data; right ${percent(f.right)} (coverage ${percent(f.coverage)} × accuracy ${percent(f.accuracy)}), ` +
+    `totals ${percent(f.totals)}, recall of bad lines ${percent(f.recall)}, false alarms ${f.falseAlarms}; ` +
+    `${f.launches} launches, shapes right ${percent(f.launchShapes)}, static shared memory right ${percent(f.staticShared)}`
+  );
+}
+
+/** Programs that were recorded together, and what their figures may not fall below. One set has all programs of no other. */
+interface ProgramSet {
+  readonly name: string;
+  readonly programs?: readonly string[];
+  readonly atLeast: Readonly<Record<string, number>>;
+  readonly atMost: Readonly<Record<string, number>>;
+}
+
+/** test/hardware/thresholds.json; its figures only go up. */
+function readSets(): readonly ProgramSet[] {
+  const { sets } = JSON.parse(fs.readFileSync(path.join(root, 'thresholds.json'), 'utf8')) as { sets: ProgramSet[] };
+  return sets;
+}
+
+const othersOf = (sets: readonly ProgramSet[], program: string): readonly string[] =>
+  sets.some((set) => set.programs?.includes(program)) ? [] : [program];
+
+function checkThresholds(set: ProgramSet, figures: Readonly<Record<string, number>>): void {
   const failures = [
-    ...Object.entries(limits.atLeast).filter(([name, limit]) => !(result[name] >= limit)),
-    ...Object.entries(limits.atMost).filter(([name, limit]) => !(result[name] <= limit)),
+    ...Object.entries(set.atLeast).filter(([name, limit]) => !(figures[name] >= limit)),
+    ...Object.entries(set.atMost).filter(([name, limit]) => !(figures[name] <= limit)),
   ];
-  for (const [name, limit] of failures) console.error(`${name} is ${result[name]}, the threshold is ${limit}`);
+  for (const [name, limit] of failures)
+    console.error(`${set.name}: ${name} is ${figures[name]}, the threshold is ${limit}`);
   if (failures.length > 0) process.exitCode = 1;
 }
 
