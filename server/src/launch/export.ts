@@ -10,6 +10,7 @@ import {
   type BoundArgument,
   type Buffer,
   type Cell,
+  type ContainerValue,
   typeOf,
   type UnknownValue,
   type Value,
@@ -50,6 +51,8 @@ export function createExporter(state: HostState): Exporter {
       case 'array':
         return array(value, depth);
       case 'container':
+        if (value.type.kind === 'container' && value.type.name === 'array')
+          return arrayObject(value, value.type, depth);
         return pointer(value.buffer, 0, typeName(value.element), undefined);
       case 'function':
         return {
@@ -78,6 +81,13 @@ export function createExporter(state: HostState): Exporter {
     }
     const reason = doubt?.reason ?? `where in ${buffer.name} it points is not known`;
     return { kind: 'unknown', reason, name: doubt?.name ?? buffer.name, roots: doubt?.roots };
+  }
+
+  /** std::array holds its elements: a record of one array, as `lower/library` has it. */
+  function arrayObject(value: ContainerValue, type: HostType & { kind: 'container' }, depth: number): HostValue {
+    const { buffer, element } = value;
+    const elements = array({ kind: 'array', buffer, offset: 0, element, length: type.length }, depth + 1);
+    return { kind: 'struct', type: typeName(type), fields: new Map([['elements', elements]]) };
   }
 
   function array(value: ArrayValue, depth: number): HostValue {

@@ -1,5 +1,6 @@
 import type { Expression } from '../parse/ast';
 import type { Context } from './context';
+import { numberOf } from './conversions';
 import { expression } from './expressions';
 import { rvalue } from './places';
 
@@ -8,6 +9,6 @@ import { rvalue } from './places';
  * folds; what is not leaves instructions that nobody uses and that are dropped later.
  */
 export function constantOf(ctx: Context, node: Expression): number | undefined {
-  const value = rvalue(ctx, expression(ctx, node), node);
+  const value = numberOf(ctx, rvalue(ctx, expression(ctx, node), node), node);
   return value.kind === 'scalar' ? ctx.builder.constantValue(value.register) : undefined;
 }

@@ -80,6 +80,21 @@ function convertByOperator(
   return best.isSame ? rvalue(ctx, result, node) : convertValue(ctx, rvalue(ctx, result, node), target, node);
 }
 
+/** The number that a record converts to where a number is wanted (std::integral_constant as an index); other values as they are. */
+export function numberOf(ctx: Context, value: Value, node: Node): Value {
+  const record = value.kind === 'aggregate' ? recordOf(value.type) : undefined;
+  if (!record?.scope) return value;
+  const { scope } = record;
+  for (const [name, declarations] of record.methods) {
+    const declaration = /^operator [\w(:]/.test(name)
+      ? declarations.find((d) => d.body && d.parameters.length === 0)
+      : undefined;
+    if (!declaration || scalarOf(withoutReference(resolveType(ctx, declaration.result, scope))) === undefined) continue;
+    return rvalue(ctx, callFunction(ctx, { declaration, scope, templateArguments: [] }, [], value, node), node);
+  }
+  return value;
+}
+
 /** dim3 or a one-element wrapper used as a number. */
 function aggregateToScalar(
   ctx: Context,

@@ -127,11 +127,16 @@ function deviceObject(
   return { kind: 'place', type: withoutReference(type), place };
 }
 
+/** What an array, or a record that holds nothing but an array (std::array), consists of. */
+function elementOf(type: Type): Type {
+  if (type.kind === 'array') return elementOf(type.of);
+  const only = type.kind === 'record' && type.record.fields.length === 1 ? type.record.fields[0].type : undefined;
+  return only?.kind === 'array' ? elementOf(only) : type;
+}
+
 /** Tables with constant numbers. */
 function contentsOf(ctx: Context, declaration: VariableDeclaration, type: Type, node: Node): MemoryObject['contents'] {
-  let element = type;
-  while (element.kind === 'array') element = element.of;
-  const scalar = scalarOf(element);
+  const scalar = scalarOf(elementOf(type));
   if (!scalar || !declaration.initializer || (sizeOf(type) ?? Number.POSITIVE_INFINITY) > 65536) return undefined;
   const value = initialValue(ctx, declaration, type, node);
   const values: number[] = [];

@@ -6,7 +6,7 @@ import type { BinaryOp, CompareOp, ScalarType } from '../program/program';
 import { vectorOperator } from './builtins/vectors';
 import { callExpression } from './calls';
 import { type Context, placeOf, skip } from './context';
-import { convertRegister, convertValue, toPredicate } from './conversions';
+import { convertRegister, convertValue, numberOf, toPredicate } from './conversions';
 import { expression, number } from './expressions';
 import { KnownValues } from './known-values';
 import { lookupName } from './lookup';
@@ -182,7 +182,9 @@ export function binaryExpression(ctx: Context, node: ast.BinaryExpression): Valu
     const overloaded = userOperator(ctx, `operator${node.operator}`, [left, right], node);
     if (overloaded) return overloaded;
   }
-  return binaryOnValues(ctx, node.operator, rvalue(ctx, left, node.left), rvalue(ctx, right, node.right), node);
+  const a = numberOf(ctx, rvalue(ctx, left, node.left), node.left);
+  const b = numberOf(ctx, rvalue(ctx, right, node.right), node.right);
+  return binaryOnValues(ctx, node.operator, a, b, node);
 }
 
 /** A binary operator on rvalues of builtin types. */

@@ -2,6 +2,7 @@
 import type * as ast from '../parse/ast';
 import { callExpression } from './calls';
 import type { Context } from './context';
+import { numberOf } from './conversions';
 import { expression } from './expressions';
 import { openElement } from './open-elements';
 import { reasonOf, rvalue } from './places';
@@ -56,7 +57,7 @@ export function indexExpression(ctx: Context, node: ast.IndexExpression): Value 
   if (!index) return unknownValue(base.type, 'subscript without index');
   if (recordOf(base.type) && base.kind !== 'placePointer') return callOperator(ctx, base, node);
   const baseType = withoutReference(base.type);
-  const indexValue = rvalue(ctx, expression(ctx, index), index);
+  const indexValue = numberOf(ctx, rvalue(ctx, expression(ctx, index), index), index);
   if (baseType.kind === 'array' && base.kind === 'place')
     return arrayElement(ctx, base.place, baseType, indexValue, node);
   const pointer = rvalue(ctx, base, node.base);

@@ -4,10 +4,12 @@ import { builtinTemplateType } from './builtin-types';
 import { unevaluatedType } from './casts';
 import { constantOf } from './constants';
 import { type Context, step } from './context';
+import { numberOf } from './conversions';
 import { expression } from './expressions';
 import { lookupQualified, scopeNamed } from './lookup';
 import { forEachElement } from './packs';
-import { argumentKey, injectedName, instantiateRecord } from './records';
+import { rvalue } from './places';
+import { argumentKey, injectedName, instantiateRecord, recordOf } from './records';
 import type { Entity, Scope } from './scope';
 import { Scope as NewScope } from './scope';
 import { bindTemplateParameters } from './templates';
@@ -194,7 +196,10 @@ function evaluateArgument(ctx: Context, argument: TemplateArgument, scope: Scope
   }
   if (argument.expression) {
     const node = argument.expression;
-    return inScope(ctx, scope, () => templateValueOf(ctx, expression(ctx, node)));
+    return inScope(ctx, scope, () => {
+      const value = expression(ctx, node);
+      return templateValueOf(ctx, recordOf(value.type) ? numberOf(ctx, rvalue(ctx, value, node), node) : value);
+    });
   }
   return { kind: 'unknown', reason: 'template argument not understood' };
 }

@@ -225,6 +225,42 @@ __global__ void k(int* a) {
   });
 });
 
+describe('constants as types', () => {
+  it('are indices, operands and template arguments', () => {
+    const four = 'std::integral_constant<int, 4> four;';
+    equals(`${four} int a[5] = {0, 0, 0, 0, 3};`, 'a[four]', 3);
+    equals(four, 'four - 1', 3);
+    equals(four, 'Times<four>::two', 8, 'template <int N> struct Times { static constexpr int two = 2 * N; };');
+  });
+
+  it('number the calls of a lambda', () => {
+    check(`
+template <int N, class F> __device__ void unrolled(F&& f) {
+  [&]<size_t... I>(std::index_sequence<I...>) { (f(std::integral_constant<int, I>{}), ...); }(std::make_index_sequence<N>{});
+}
+// warplens: block=32 grid=1
+__global__ void k(const float* in, float* out) {
+  float r[4];
+  unrolled<4>([&](auto k) { r[k] = in[threadIdx.x * 4 + k]; });
+//                                 ^^^^^^^^^^^^^^^^^^^^^^^ global load 16/4 sectors x4
+  unrolled<4>([&](auto k) { out[k * 32 + threadIdx.x] = r[k]; });
+//                          ^^^^^^^^^^^^^^^^^^^^^^^^^ global store 4/4 sectors x4
+}`);
+  });
+});
+
+describe('arguments of kernels', () => {
+  it('an array of the host has its values', () => {
+    check(`
+template <int N> struct View { float* p; std::array<int, N> stride; };
+__global__ void k(View<2> v) {
+  v.p[threadIdx.x * v.stride[0]] = 1;
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store 8/4 sectors exact
+}
+void run(float* p) { k<<<1, 32>>>(View<2>{p, {2, 3}}); }`);
+  });
+});
+
 describe('spans and views', () => {
   it('span', () => {
     check(`
