@@ -134,6 +134,16 @@ describe('containers of fixed size', () => {
     equals('auto [x, y] = std::array<int, 2>{3, 1};', 'x * 2 + y', 7);
   });
 
+  it('arrays of constants are known', () => {
+    check(`
+__constant__ std::array<int, 4> strides{1, 4, 2, 8};
+// warplens: block=32 grid=1
+__global__ void k(int* out) {
+  out[threadIdx.x * strides[2]] = 1;
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store 8/4 sectors
+}`);
+  });
+
   it('pairs', () => {
     equals('std::pair<int, short> p{3, 2};', 'p.first + p.second', 5);
     equals('auto p = std::make_pair(3, 2);', 'std::get<0>(p) * std::get<1>(p)', 6);
