@@ -10,6 +10,7 @@ import { createAnalyzer } from '../server/src/analysis/analyze';
 import type { AnalysisRequest } from '../server/src/analysis/request';
 import type { AccessReport, FileReport, KernelReport } from '../server/src/report/report';
 import { includeReader } from '../server/src/workspace/includes';
+import { Makefiles } from '../server/src/workspace/makefile-flags';
 import { cudaFile, filesUnder, HeaderIndex } from '../server/src/workspace/source-tree';
 import { TextCache } from '../server/src/workspace/text-files';
 
@@ -36,6 +37,7 @@ interface KernelResult {
   readonly accesses: readonly (Reason & { readonly space: string; readonly certainty: string })[];
 }
 
+const makefiles = new Makefiles();
 const memorySpaces = new Set(['shared', 'global']);
 const slowFile = 2000;
 
@@ -55,11 +57,12 @@ function analyse(folder: string, file: string, texts: TextCache, headers: Header
   const times: number[] = [];
   let last = performance.now();
   const begin = last;
+  const flags = makefiles.flagsFor(path.join(folder, file), [folder]);
   const request: AnalysisRequest = {
     path: path.join(folder, file),
     text: texts.read(path.join(folder, file)) ?? '',
-    options: { computeCapability: '9.0', defines: new Map(), assume: new Map() },
-    include: includeReader({ open: new Map(), includePaths: [], headers, texts }),
+    options: { computeCapability: '9.0', defines: flags.defines, assume: new Map() },
+    include: includeReader({ open: new Map(), includePaths: flags.includePaths, headers, texts }),
     onKernel: () => {
       times.push(performance.now() - last);
       last = performance.now();

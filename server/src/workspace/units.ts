@@ -1,8 +1,9 @@
 /** From a file, the user's options and the workspace to a request of the analysis. */
 import * as path from 'node:path';
 import type { AnalysisOptions, AnalysisRequest } from '../analysis/request';
-import { CompileCommands, type CompileFlags } from './compile-commands';
+import { CompileCommands, type CompileFlags, noFlags } from './compile-commands';
 import { includeReader } from './includes';
+import { Makefiles } from './makefile-flags';
 import { HeaderIndex } from './source-tree';
 import { TextCache } from './text-files';
 
@@ -20,6 +21,7 @@ export interface Workspace {
 export class UnitReader {
   private readonly texts = new TextCache();
   private readonly commands: CompileCommands;
+  private readonly makefiles = new Makefiles();
   private headers: { key: string; index: HeaderIndex } | undefined;
 
   /**
@@ -77,7 +79,8 @@ export class UnitReader {
 
   private buildFlags(file: string, { folders, compileCommands }: Workspace): CompileFlags {
     const databases = compileCommands !== undefined ? [compileCommands] : folders.flatMap(usualDatabases);
-    return this.commands.flagsFor(path.resolve(file), databases);
+    const flags = this.commands.flagsFor(path.resolve(file), databases);
+    return flags === noFlags ? this.makefiles.flagsFor(path.resolve(file), folders) : flags;
   }
 
   private headerIndex(folders: readonly string[]): HeaderIndex {
