@@ -421,7 +421,11 @@ function instanceArguments(unit: Unit, kernel: FoundKernel, plan: PlannedLaunch)
 function restingOn(assumed: readonly string[], accesses: readonly AccessReport[]): readonly AccessReport[] {
   if (assumed.length === 0) return accesses;
   const reason = `rests on assumed ${assumed.join(', ')}`;
-  return accesses.map((a) => (a.certainty === 'exact' ? { ...a, certainty: 'assumed', reason } : a));
+  return accesses.map((a) =>
+    a.certainty === 'unknown'
+      ? a
+      : { ...a, certainty: 'assumed', reason: a.reason === null ? reason : `${a.reason}; ${reason}` },
+  );
 }
 
 function remember<T>(kept: Map<string, T>, key: string, value: T, most: number): void {

@@ -12,7 +12,8 @@ const maxBytes = 256 * 1024;
 /** Folders above the file's that are looked into. */
 const levels = 2;
 
-const assignment = /^\s*(?:(?:export|override)\s+)*\w*(?:FLAGS|DEFINES|DEFS|DFLAG|MACROS|OPTS)\w*\s*(?::{0,3}|\+|\?)=(.*)$/i;
+const assignment =
+  /^\s*(?:(?:export|override)\s+)*\w*(?:FLAGS|DEFINES|DEFS|DFLAG|MACROS|OPTS)\w*\s*(?::{0,3}|\+|\?)=(.*)$/i;
 
 /** Macros and folders of headers that a Makefile's text names in variables of flags. */
 export function makefileFlags(text: string, directory: string): CompileFlags {

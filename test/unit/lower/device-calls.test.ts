@@ -57,7 +57,9 @@ template <typename T> __global__ void k(T* out) {
 //^^^^^^^^^^^^^^^^ global store 4 bytes assumed
 }
 template <typename T> void run(T* p) { k<T><<<1, 32>>>(p); }`);
-    assert.deepEqual(report.kernels[0].launches[0].assumedTemplateArguments, ['T = float']);
+    const [launch] = report.kernels[0].launches;
+    assert.deepEqual(launch.assumedTemplateArguments, ['T = float']);
+    assert.equal(launch.accesses[0].reason, 'rests on assumed T = float');
   });
 
   it('kernel parameters that are packs', () => {
