@@ -32,7 +32,12 @@ function allocationSteps(capability: Capability, resource: 'registers' | 'shared
   return Array.from({ length: count + 1 }, (_, index) => index * limits.sharedGranularity);
 }
 
-function stepsOf(capability: Capability, request: OccupancyRequest, resource: 'registers' | 'shared'): OccupancyStep[] {
+function stepsOf(
+  capability: Capability,
+  request: OccupancyRequest,
+  resource: 'registers' | 'shared',
+  worth: number,
+): OccupancyStep[] {
   const key = amounts[resource];
   const before = occupancy(capability, request);
   const from = request[key];
@@ -44,7 +49,7 @@ function stepsOf(capability: Capability, request: OccupancyRequest, resource: 'r
   const tried = allocationSteps(capability, resource);
   for (const to of tried.filter((value) => value < from).reverse()) {
     const after = at(to);
-    if (after.warpsPerSm <= before.warpsPerSm) continue;
+    if (after.warpsPerSm <= before.warpsPerSm || after.warpsPerSm < worth * before.warpsPerSm) continue;
     add('gain', to, after);
     break;
   }
@@ -82,11 +87,12 @@ function blockSizeSteps(capability: Capability, request: OccupancyRequest, most:
 /**
  * The next steps from a launch: fewer registers or bytes that would let another block in, how much more of each is free,
  * where the next block is lost, and up to three better block sizes (with the same registers and shared bytes a block).
+ * @param worth a gain of registers or shared memory has to bring so many times the warps
  */
-export function occupancySteps(capability: Capability, request: OccupancyRequest): OccupancyStep[] {
+export function occupancySteps(capability: Capability, request: OccupancyRequest, worth = 1): OccupancyStep[] {
   return [
-    ...stepsOf(capability, request, 'registers'),
-    ...stepsOf(capability, request, 'shared'),
+    ...stepsOf(capability, request, 'registers', worth),
+    ...stepsOf(capability, request, 'shared', worth),
     ...blockSizeSteps(capability, request, 3),
   ];
 }

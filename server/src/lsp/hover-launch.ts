@@ -9,7 +9,11 @@ import { boundsName } from './hover-bounds';
 function occupancyLines(occupancy: OccupancyReport, launch: LaunchReport, capability: Capability): string[] {
   const lines: string[] = [];
   for (const { resource, wanted, allowed } of occupancy.launchFailures) {
-    lines.push(`**The launch fails**: ${wanted} ${resource.replaceAll('-', ' ')}, at most ${allowed} are allowed.`);
+    const isEstimate = occupancy.registersRange !== undefined && resource.startsWith('registers');
+    const fails = isEstimate ? '**The launch may fail** (registers are estimated)' : '**The launch fails**';
+    lines.push(
+      `${fails}: ${grouped(wanted)} ${resource.replaceAll('-', ' ')}, at most ${grouped(allowed)} are allowed.`,
+    );
   }
   const blocks = occupancy.blocksPerSm === 1 ? '1 block' : `${occupancy.blocksPerSm} blocks`;
   const limits = occupancy.limitedBy.length > 0 ? `, limited by ${occupancy.limitedBy.join(' and ')}` : '';

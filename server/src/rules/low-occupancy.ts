@@ -7,6 +7,8 @@ import { failuresOf } from './launch-exceeds-limits';
 import { type Rule, type RuleContext, shapeText } from './rule';
 
 const BELOW = 1 / 3;
+/** Times the warps that a step has to bring to be worth a word. */
+const WORTH = 1.25;
 
 const causes: Partial<Record<Limiter, (launch: LaunchReport, bytes: number) => string>> = {
   shared: (_, bytes) => `${bytes} bytes of shared memory a block`,
@@ -78,7 +80,7 @@ function nearestStep(
   limitedBy: readonly Limiter[],
 ): string {
   const wanted = limitedBy.includes('shared') ? 'shared' : limitedBy.includes('registers') ? 'registers' : 'threads';
-  const gains = occupancySteps(capability, request).filter(({ effect }) => effect === 'gain');
+  const gains = occupancySteps(capability, request, WORTH).filter(({ effect }) => effect === 'gain');
   const step = gains.find(({ resource }) => resource === wanted) ?? gains[0];
   return step ? ` With ${describeStep(step)}.` : '';
 }

@@ -136,3 +136,22 @@ describe('the panel’s data', () => {
     assert.deepEqual(result({ line: 0 }).files, { [path]: uri });
   });
 });
+
+describe('hover on a launch that estimated registers would fail', () => {
+  it('says that it may', () => {
+    const many = `__global__ void k(float *a, int n) {
+  float v[64];
+  for (int i = 0; i < 64; i++) v[i] = a[i * n + threadIdx.x];
+  for (int p = 0; p < n; p++) for (int i = 0; i < 64; i++) v[i] = v[i] * v[(i + 7) % 64] + p;
+  for (int i = 0; i < 64; i++) a[i * n + threadIdx.x] = v[i];
+}
+void f(float *a) { k<<<64, 1024>>>(a, 1024); }
+`;
+    const text = hover(many, 'k(float');
+    assert.match(
+      text,
+      /\*\*The launch may fail\*\* \(registers are estimated\): [\d,]+ registers per block, at most 65,536/,
+    );
+    assert.doesNotMatch(text, /\*\*The launch fails\*\*/);
+  });
+});

@@ -145,3 +145,20 @@ describe('register-spill', () => {
     check(source, ['(as of last save)'], { compiled: compiled(96, true) });
   });
 });
+
+describe('the step of low-occupancy', () => {
+  it('is one that brings a quarter more warps at least', () => {
+    // 17 blocks instead of 16 would be no help: 20 need 10,624 bytes
+    const source = `
+__global__ void k(float* out) {
+  __shared__ float tile[3200];
+  tile[threadIdx.x] = out[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = tile[3199 - threadIdx.x];
+}
+int main() { k<<<1000, 32>>>(0); }`;
+    check(source, [
+      '12800 bytes of shared memory a block let a multiprocessor of 9.0 hold 16 blocks, 16 of 64 warps. With 2.1 KB less shared memory, 12,800 → 10,624 bytes: 20 blocks instead of 16.',
+    ]);
+  });
+});
