@@ -2,13 +2,14 @@
 import type { FunctionDeclaration, InitListExpression, Node, QualifiedName } from '../parse/ast';
 import { callArguments, callFunction } from './calls';
 import { deduceClass } from './class-arguments';
-import type { Context } from './context';
+import { type Context, skip } from './context';
 import { convertValue } from './conversions';
 import { expression } from './expressions';
 import { chooseOverload } from './overloads';
+import { forEachElement } from './packs';
 import { readStorage, rvalue, writeStorage } from './places';
 import { recordOf } from './records';
-import { resolveType } from './resolve-type';
+import { inScope, resolveType } from './resolve-type';
 import { type RecordInfo, scalarOf, type Type, unqualified } from './types';
 import { unknownValue, type Value } from './values';
 import { allocateStorage } from './variables';
@@ -106,15 +107,20 @@ export function initialiseMembers(ctx: Context, declaration: FunctionDeclaration
   if (!record || self.kind !== 'place' || self.place.kind !== 'storage') return;
   const { storage } = self.place;
   const order = (declaration.initializers ?? []).flatMap((initializer) => {
-    const index = fieldIndex(ctx, record, initializer.member);
-    return index === undefined ? [] : [{ initializer, index }];
+    const scopes = initializer.pack ? forEachElement(ctx, initializer, ctx.scope, (scope) => scope) : undefined;
+    return (scopes ?? [ctx.scope]).flatMap((scope) => {
+      const index = inScope(ctx, scope, () => fieldIndex(ctx, record, initializer.member));
+      if (index === undefined) skip(ctx, declaration, 'initialiser of a member or base that is not known');
+      return index === undefined ? [] : [{ initializer, index, scope }];
+    });
   });
-  for (const { initializer, index } of order.sort((a, b) => a.index - b.index)) {
+  for (const { initializer, index, scope } of order.sort((a, b) => a.index - b.index)) {
     // -1: another constructor of the record makes the whole of it
     const target = index < 0 ? storage : storage.kind === 'aggregate' ? storage.elements[index] : undefined;
     if (!target) continue;
     const type = index < 0 ? self.type : record.fields[index].type;
-    writeStorage(ctx, target, initialValue(ctx, type, initializer.arguments, declaration), declaration);
+    const value = inScope(ctx, scope, () => initialValue(ctx, type, initializer.arguments, declaration));
+    writeStorage(ctx, target, value, declaration);
   }
 }
 

@@ -443,7 +443,12 @@ export interface FunctionDeclaration extends Node {
   /** declared `friend` inside a record: a function of the namespace around it */
   readonly isFriend?: boolean;
   /** constructors: member initialisers */
-  readonly initializers?: readonly { readonly member: QualifiedName; readonly arguments: readonly Expression[] }[];
+  readonly initializers?: readonly {
+    readonly member: QualifiedName;
+    readonly arguments: readonly Expression[];
+    /** followed by `...`: one for each base of a pack */
+    readonly pack: boolean;
+  }[];
   /** undefined: a declaration only (also = default, = delete) */
   readonly body?: CompoundStatement;
   /** Every identifier spelled inside the declaration, for dependency keys. */

@@ -234,15 +234,14 @@ function parseBody(p: Parser, into: MutableFunction): void {
 }
 
 function parseMemberInitializers(p: Parser): FunctionDeclaration['initializers'] {
-  const list: { member: QualifiedName; arguments: readonly Expression[] }[] = [];
+  const list: { member: QualifiedName; arguments: readonly Expression[]; pack: boolean }[] = [];
   p.next();
   while (p.atName || p.at('::')) {
     const { name } = parseQualifiedName(p, 'type');
     let values: readonly Expression[] = [];
     if (p.at('(')) values = parseCallArguments(p);
     else if (p.at('{')) values = [parseInitList(p)];
-    list.push({ member: name, arguments: values });
-    p.eat('...');
+    list.push({ member: name, arguments: values, pack: p.eat('...') });
     if (!p.eat(',')) break;
   }
   if (!p.at('{')) {

@@ -39,6 +39,14 @@ struct Twice : Base { int extra; __device__ Twice(int s) : Base(2 * s), extra(1)
     equals('S s(2);', 's.a + s.b', 5, 'struct S { int a = 1, b = 3; __device__ S(int x) : a(x) {} };');
   });
 
+  it('of a pack of bases', () => {
+    const all = `
+struct A { int a; __device__ A(int x) : a(x) {} };
+struct B { int b; __device__ B(int x) : b(x) {} };
+template <class... P> struct All : P... { __device__ All(P... p) : P(p)... {} };`;
+    equals('All<A, B> all(A(2), B(5));', 'all.a + all.b', 7, all);
+  });
+
   it('of templates too', () => {
     const box = `
 template <class T> struct Box { T v; __device__ Box(T x) : v(x) {} };
