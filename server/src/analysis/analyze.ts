@@ -48,7 +48,7 @@ interface Memory {
 }
 
 const CACHE_SIZE = 512;
-const COMPILATIONS = 4;
+const COMPILATIONS = 3;
 
 export function createAnalyzer(): Analyzer {
   const memory: Memory = {
@@ -158,7 +158,11 @@ function preparedCompilation(
   const { compilation } = request;
   if (!compilation) return undefined;
   const known = compilations.get(compilation.id);
-  if (known) return known;
+  if (known) {
+    compilations.delete(compilation.id);
+    compilations.set(compilation.id, known);
+    return known;
+  }
   const { text, include } = compilation;
   const isPresent = text === request.text && include === undefined;
   const parsed = isPresent ? present : parseUnit({ ...request, text, include: include ?? request.include }, lexCache);
@@ -382,6 +386,7 @@ function instancePrograms(
     name,
     templateArguments: templateArguments.map(argumentKey),
     parameterNames: declaration.parameters.map((p) => p.name),
+    declaration,
     source,
     view: { lines: compiled.linesOf(name, fingerprint, unit.source.tokens), nameToken: declaration.nameToken },
     isUserFile: (path) => compiled.isOfUnit(path),

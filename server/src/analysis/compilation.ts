@@ -7,7 +7,7 @@ import { assembledProgram } from '../ptx/assemble';
 import { bindParameters } from '../ptx/bind-parameters';
 import { findEntry } from '../ptx/find-entry';
 import { lowerPtx } from '../ptx/lower';
-import type { PtxModule } from '../ptx/module';
+import type { PtxFunction, PtxModule } from '../ptx/module';
 import { parsePtx } from '../ptx/parse';
 import { placedInSource, type SiteLook, type SourceLines, type SourceView } from '../ptx/place-in-source';
 import { TokenLines } from '../ptx/token-lines';
@@ -88,6 +88,8 @@ export interface InstanceRequest {
   readonly parameterNames: readonly (string | undefined)[];
   /** The source tier's program of it. */
   readonly source: Program;
+  /** Tokens of the kernel's definition. */
+  readonly declaration: { readonly first: number; readonly last: number };
   readonly view: Pick<SourceView, 'lines' | 'nameToken'>;
   readonly isUserFile: (path: string) => boolean;
   readonly plan: PlannedLaunch;
@@ -99,6 +101,7 @@ export function programFromPtx(module: PtxModule, request: InstanceRequest): Pro
   const { name, templateArguments, parameterNames, source, view, isUserFile } = request;
   const entry = findEntry(module, name, templateArguments);
   if (!entry) return { reason: 'the compiler made no code for this instance' };
+  if (!isWithin(entry, { ...request, module })) return { reason: 'the PTX of this name is another kernel’s' };
   if (entry.isCut) return { reason: 'its PTX is cut off' };
   if ((entry.body?.length ?? 0) > MOST_ITEMS) return { reason: 'its PTX is too long' };
   const lowered = lowerPtx(module, entry.name, { parameterNames, isUserFile });
@@ -109,6 +112,15 @@ export function programFromPtx(module: PtxModule, request: InstanceRequest): Pro
   const bound = assembledProgram(bindParameters(lowered, source));
   const looksOf = (program: Program) => siteLooks(program, request);
   return placedInSource(bound, { ...view, source, looksOf });
+}
+
+/** Whether an entry begins in the kernel's definition: of two kernels of one name perhaps only the other was compiled. */
+function isWithin(
+  { location }: PtxFunction,
+  { module, view, declaration }: InstanceRequest & { module: PtxModule },
+): boolean {
+  const range = location && view.lines.lineOf(module.files.get(location.file) ?? '', location.line);
+  return range === undefined || (range.last >= declaration.first && range.first <= declaration.last);
 }
 
 /** What each site does in a first few warps: enough to tell `a[i]` from `a[32 * i]`. */

@@ -49,8 +49,8 @@ export interface KernelsResult {
 const MILLISECONDS = 60_000;
 /** Characters of messages that are kept. */
 const OUTPUT_LIMIT = 1_000_000;
-/** Bytes of PTX beyond which it is not worth reading. */
-const MOST_PTX = 24 * 2 ** 20;
+/** Bytes of PTX beyond which it is not worth reading: parsed, it takes ten times as much memory. */
+const MOST_PTX = 16 * 2 ** 20;
 
 /** PTX of a file, with line numbers. Never rejects. */
 export async function compileToPtx(request: CompileRequest): Promise<PtxResult | CompileError> {

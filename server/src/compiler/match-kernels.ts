@@ -1,5 +1,6 @@
 /** Which of the compiled kernels a kernel of the source is: by its name and its template arguments. */
 import { demangle } from '../ptx/demangle';
+import { contradicts } from '../ptx/find-entry';
 
 /** Spelled as the lowering spells a template argument: numbers plainly, truth values as numbers, no namespaces. */
 export function comparableArgument(argument: string): string {
@@ -22,7 +23,10 @@ export function matchKernel<K extends { readonly mangled: string }>(
   templateArguments: readonly string[],
 ): K | undefined {
   const named = compiled.filter(({ mangled }) => (demangle(mangled)?.name ?? mangled) === name);
-  if (named.length <= 1) return named[0];
+  if (named.length <= 1) {
+    const [only] = named;
+    return only && !contradicts(demangle(only.mangled)?.templateArguments ?? [], templateArguments) ? only : undefined;
+  }
   const wanted = templateArguments.map(comparableArgument).join(';');
   const equal = named.filter(({ mangled }) => {
     const its = demangle(mangled)?.templateArguments ?? [];

@@ -17,7 +17,10 @@ export function findEntry(
   const named = entriesOf(module)
     .map((entry) => ({ entry, demangled: demangle(entry.name) }))
     .filter(({ entry, demangled }) => (demangled ? demangled.name === name : entry.name === name));
-  if (named.length <= 1) return named[0]?.entry;
+  if (named.length <= 1) {
+    const [only] = named;
+    return only && !contradicts(only.demangled?.templateArguments ?? [], templateArguments) ? only.entry : undefined;
+  }
   const wanted = templateArguments.map(normalised);
   const scored = named.map(({ entry, demangled }) => {
     const given = (demangled?.templateArguments ?? []).map(normalised);
@@ -27,6 +30,18 @@ export function findEntry(
   const equal = scored.filter(({ isEqual }) => isEqual);
   return equal.length === 1 ? equal[0].entry : undefined;
 }
+
+/**
+ * Whether two lists of template arguments cannot be of one instance: numbers or built-in types that differ. What is only spelled
+ * in another way (names of the user's types, deduced arguments) contradicts nothing.
+ */
+export function contradicts(given: readonly string[], wanted: readonly string[]): boolean {
+  const [a, b] = [given.map(normalised), wanted.map(normalised)];
+  return a.some((each, index) => each !== b[index] && plain.test(each) && plain.test(b[index] ?? ''));
+}
+
+/** Numbers and built-in types, as `normalised` writes them. */
+const plain = /^(?:-?\d+|(?:unsigned|signed)?(?:char|short|int|long|longlong)|bool|float|double|__half2?)$/;
 
 const spellings: ReadonlyMap<string, string> = new Map([
   ['true', '1'],
@@ -47,7 +62,7 @@ const spellings: ReadonlyMap<string, string> = new Map([
 ]);
 
 function normalised(argument: string): string {
-  const bare = argument.replace(/\bconst\b|\s+/g, '').replace(/(?<=\d)u?l*$/i, '');
+  const bare = argument.replace(/^\(\w[\w ]*\)|\bconst\b|\s+/g, '').replace(/(?<=\d)u?l*$/i, '');
   return spellings.get(bare) ?? bare;
 }
 

@@ -81,10 +81,20 @@ describe('After an edit', () => {
     assert.deepEqual(new Set(rows?.launches[0].accesses.map((a) => a.requests)), new Set([5, 15]));
   });
   it('an instance that was not compiled is the source’s', () => {
-    const now = origins(
-      text.replace('columns<3>', 'columns<4>').replace('halves<<<', 'columns<3><<<1, 32>>>(a, a, a, 1); halves<<<'),
+    const missing = 'source: the compiler made no code for this instance';
+    assert.equal(origins(text.replace('columns<3>', 'columns<4>')).columns, missing);
+    const both = text
+      .replace('columns<3>', 'columns<4>')
+      .replace('halves<<<', 'columns<3><<<1, 32>>>(a, a, a, 1); halves<<<');
+    assert.equal(origins(both).columns, missing);
+  });
+  it('a kernel of the same name that was not compiled is the source’s', () => {
+    const more = `${text}\nnamespace other { __global__ void rows(int* p) { p[threadIdx.x] = p[2 * threadIdx.x]; } }\n`;
+    const { kernels: all } = analyse(more, { path: 'several.cu', compilation: { id: 'two', text: more, ptx } });
+    assert.deepEqual(
+      all.filter((k) => k.name === 'rows').map((k) => k.originReason ?? k.origin),
+      ['ptx', 'the PTX of this name is another kernel’s'],
     );
-    assert.match(now.columns, /^(ptx|source: the compiler made no code for this instance)$/);
   });
   it('registers are shown as of the compiled text', () => {
     const occupancy = (edited: string) =>
