@@ -7,6 +7,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { analyzeFile } from '../server/src/analysis/analyze';
+import { PATIENCE } from '../server/src/cli/options';
 import { compileToPtx } from '../server/src/compiler/compile';
 import { findNvcc } from '../server/src/compiler/find-nvcc';
 import type { AccessReport, FileReport, LaunchReport } from '../server/src/report/report';
@@ -74,7 +75,7 @@ async function analyse(program: string, nvcc: string | undefined): Promise<FileR
   return analyzeFile({
     path: file,
     text,
-    options: { computeCapability: '9.0', defines: new Map(), assume: new Map() },
+    options: { computeCapability: '9.0', defines: new Map(), assume: new Map(), patience: PATIENCE },
     include: includeFrom(path.dirname(file)),
     compilation: nvcc === undefined ? undefined : { id: program, text, ptx: await ptxOf(nvcc, file, text) },
   });

@@ -37,7 +37,7 @@ export function analyzePtx(request: AnalysisRequest): FileReport {
   const module = placedInText(parsePtx(text), text, path);
   const entries = entriesOf(module).filter((entry) => isWanted(entry, options.kernel));
   request.onParsed?.();
-  const effort = new Effort(entries.length);
+  const effort = new Effort(entries.length, request.options.patience);
   const model = memoryModel(row);
   const kernels: KernelReport[] = [];
   const findings: Finding[] = [];

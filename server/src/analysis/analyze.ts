@@ -101,7 +101,7 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
     launches: matchLaunches(context, kernels, found),
     annotations: readAnnotations(kernels, source.comments),
     fingerprints,
-    effort: new Effort(wanted.length),
+    effort: new Effort(wanted.length, request.options.patience),
     compiled: preparedCompilation(request, parsed, memory),
     notes: [],
     isTrial: !withFindings,

@@ -20,17 +20,22 @@ const LOWERED = 60_000;
 const LEAST_LOWERED = 8_000;
 
 export class Effort {
-  private left = FILE;
+  private left: number;
   private lowered = 0;
 
-  /** @param kernels that are to be executed */
-  constructor(private kernels: number) {}
+  /** @param kernels that are to be executed @param patience times the work of an editor's answer */
+  constructor(
+    private kernels: number,
+    private readonly patience = 1,
+  ) {
+    this.left = FILE * patience;
+  }
 
   /** Half of what is left for one kernel, all of it for the last. */
   kernel(launches: number): KernelEffort {
     const share = this.left / Math.max(1, Math.min(2, this.kernels));
     this.kernels--;
-    return new KernelEffort(Math.min(KERNEL, Math.max(share, LEAST * Math.min(SURE_RUNS, launches))));
+    return new KernelEffort(Math.min(KERNEL * this.patience, Math.max(share, LEAST * Math.min(SURE_RUNS, launches))));
   }
 
   /** What the next program may have: with large ones before it, less. */

@@ -47,6 +47,8 @@ export interface AnalysisOptions {
   readonly withCurves?: boolean;
   /** Device for the time estimate, e.g. 'H200'. */
   readonly device?: string;
+  /** Times the work that an editor may wait for; 1 when not given. */
+  readonly patience?: number;
 }
 
 export interface AnalysisRequest {

@@ -110,8 +110,12 @@ export function analysisOptions(options: SharedOptions): AnalysisOptions[] {
     assume: options.assume ?? new Map(),
     kernel: options.kernel,
     device: options.device,
+    patience: PATIENCE,
   }));
 }
+
+/** Nobody types while the command line works: long loops are executed further than in the editor. */
+export const PATIENCE = 8;
 
 /** Where headers are looked for; the folder worked in is the workspace. */
 export function workspaceOf(options: SharedOptions): Workspace {
