@@ -3,7 +3,7 @@
  * back, and then the longer of two: the most loaded unit of a multiprocessor or of the memory system, and the chain of
  * dependent instructions that a warp has to go through, once for each wave of blocks.
  *
- * Fitted to 81 launches recorded on an H200 and tested on 105 of other programs: docs/timing.md has the errors, and what it
+ * Fitted to 81 launches recorded on an H200 and tested on those of other programs: docs/timing.md has the errors, and what it
  * does not know. There are constants for no other device, and so no estimate.
  */
 
