@@ -82,12 +82,20 @@ export function analyse(program: Program): Analysis {
 }
 
 /** The registers of a launch, constants set, everything else unknown. */
-export function newValues(program: Program, geometry: Geometry, reasons: Reasons): LaneValue[] {
+export function newValues({ program, slice }: Analysis, geometry: Geometry, reasons: Reasons): LaneValue[] {
   const tooLarge = reasons.number('constant beyond 2^53');
   const unassigned = reasons.number('variable used before anything is assigned to it');
-  return program.registers.map((info) => {
-    const value = newValue(info.type, geometry);
+  const unused = (type: ScalarType): LaneValue => {
+    const value = newValue(type, geometry);
     value.reason = unassigned;
+    return value;
+  };
+  // Most registers of large kernels hold data that no counter depends on: nothing is ever assigned to them.
+  const [narrow, wide] = [unused('i32'), unused('i64')];
+  return program.registers.map((info, register) => {
+    if (slice.needed[register] === 0 && (info.role === 'temporary' || info.role === 'variable'))
+      return isWide(info.type) ? wide : narrow;
+    const value = unused(info.type);
     if (info.role !== 'constant') return value;
     if (info.value === undefined) setUnknown(value, tooLarge);
     else setUniform(value, info.type === 'u32' ? info.value | 0 : info.value);

@@ -301,7 +301,7 @@ class LaunchedBlocks {
     const warps = Math.ceil(threads / WARP);
     const geometry = geometryOf(launch.block, WARP);
     const { lanes } = geometry;
-    this.values = newValues(program, geometry, reasons);
+    this.values = newValues(analysis, geometry, reasons);
     this.variables = this.values.filter((_, register) => analysis.live.bitOf[register] >= 0);
     this.unassigned = reasons.number('variable used before anything is assigned to it');
     const objects = layoutOf(program, launch.dynamicSharedBytes);

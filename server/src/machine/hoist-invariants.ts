@@ -30,7 +30,8 @@ export function hoistInvariants(program: Program): Program {
   const blocks = program.blocks.map((b) => ({ ...b, instructions: [...b.instructions] }));
   const work: Work = { ...program, blocks, accesses: [...program.accesses] };
   // inner loops first: what leaves an inner loop may leave the outer one too
-  const order = [...flow.loops].sort((a, b) => sizeOf(a) - sizeOf(b));
+  const size = flow.loops.map(sizeOf);
+  const order = [...flow.loops].sort((a, b) => size[a.index] - size[b.index]);
   for (const loop of order) hoistFrom(work, flow, loop);
   return work;
 }

@@ -31,9 +31,9 @@ export function dependencies(program: Program): Dependencies {
 
 function computeDependencies(program: Program): Dependencies {
   const flow = controlFlow(program);
-  const tokens = new Tokens(program);
-  const controls = controlDependence(program, flow);
   const slice = sliceForCounters(program);
+  const tokens = new Tokens(program, slice);
+  const controls = controlDependence(program, flow).map((set) => [...set]);
   const ofMemory = program.accesses.map(() => tokens.empty());
   const ofControl = program.blocks.map(() => tokens.empty());
   const ofRegister = registerSets(program, flow, slice, tokens);
@@ -59,7 +59,7 @@ function computeDependencies(program: Program): Dependencies {
  * shares its set.
  */
 function registerSets(program: Program, flow: ControlFlow, slice: Slice, tokens: Tokens): Int32Array[] {
-  const nothing = tokens.empty();
+  const { nothing } = tokens;
   const sets: (Int32Array | undefined)[] = program.registers.map((r) => (r.role === 'constant' ? nothing : undefined));
   program.inputs.forEach((input, index) => {
     const set = (sets[input.register] ??= tokens.empty());
@@ -112,7 +112,7 @@ function rulesOf(facts: Facts, instructions: readonly Instruction[], control: In
   const { program, tokens, slice, ofRegister, ofMemory } = facts;
   const rules: Rule[] = [];
   const add = (into: Int32Array, sources: readonly Int32Array[]) => {
-    const from = sources.filter((set) => set !== into);
+    const from = sources.filter((set) => set !== into && set !== tokens.nothing);
     if (from.length > 0) rules.push({ into, from });
   };
   for (const instruction of instructions) {
@@ -173,27 +173,42 @@ function collect(
 
 /** Sets of inputs and loads as bits: inputs first. */
 class Tokens {
+  /** A set without members, shared: nothing is ever put into it. */
+  readonly nothing: Int32Array;
   private readonly inputCount: number;
   private readonly words: number;
+  /** Accesses that load data which matters: few of the accesses of a large kernel do. */
+  private readonly loading: readonly number[];
+  /** By access: its token, -1 where it loads nothing that matters. */
+  private readonly tokenOf: Int32Array;
 
-  constructor(private readonly program: Program) {
+  constructor(program: Program, slice: Slice) {
     this.inputCount = program.inputs.length;
-    this.words = (this.inputCount + program.accesses.length + 31) >> 5;
+    this.tokenOf = new Int32Array(program.accesses.length).fill(-1);
+    const loading: number[] = [];
+    for (const instructions of slice.kept) {
+      for (const instruction of instructions) {
+        const accesses = accessesOf(instruction);
+        if (accesses.length === 0 || !writesOf(instruction).some((register) => slice.needed[register] === 1)) continue;
+        for (const access of accesses)
+          if (this.tokenOf[access] < 0) this.tokenOf[access] = this.inputCount + loading.push(access) - 1;
+      }
+    }
+    this.loading = loading;
+    this.words = (this.inputCount + loading.length + 31) >> 5;
+    this.nothing = this.empty();
   }
 
   empty(): Int32Array {
     return new Int32Array(this.words);
   }
 
-  add(set: Int32Array, token: number): boolean {
-    const bit = 1 << (token & 31);
-    if ((set[token >> 5] & bit) !== 0) return false;
-    set[token >> 5] |= bit;
-    return true;
+  add(set: Int32Array, token: number): void {
+    set[token >> 5] |= 1 << (token & 31);
   }
 
-  addLoad(set: Int32Array, access: number): boolean {
-    return this.add(set, this.inputCount + access);
+  addLoad(set: Int32Array, access: number): void {
+    this.add(set, this.tokenOf[access]);
   }
 
   merge(target: Int32Array, source: Int32Array): boolean {
@@ -208,19 +223,22 @@ class Tokens {
   }
 
   inputs(set: Int32Array): Set<number> {
-    return this.members(set, 0, this.inputCount);
+    return new Set(this.members(set).filter((token) => token < this.inputCount));
   }
 
+  /** By access site, ascending. */
   loads(set: Int32Array): Set<number> {
-    return this.members(set, this.inputCount, this.inputCount + this.program.accesses.length);
+    const loads = this.members(set).flatMap((token) =>
+      token < this.inputCount ? [] : [this.loading[token - this.inputCount]],
+    );
+    return new Set(loads.sort((a, b) => a - b));
   }
 
-  private members(set: Int32Array, from: number, to: number): Set<number> {
-    const result = new Set<number>();
-    for (let token = from; token < to; token++) {
-      if ((set[token >> 5] & (1 << (token & 31))) !== 0) result.add(token - from);
-    }
-    return result;
+  private members(set: Int32Array): number[] {
+    const found: number[] = [];
+    for (let word = 0; word < set.length; word++)
+      for (let bits = set[word]; bits !== 0; bits &= bits - 1) found.push(word * 32 + (31 - Math.clz32(bits & -bits)));
+    return found;
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ControlFlow } from './control-flow';
-import { readsOf, writesOf } from './operands';
+import { readsInto, writesInto } from './operands';
 import type { Instruction, Program } from './program';
 
 /** Which registers that are assigned lane by lane hold a value that is looked at later, at the start of every block. */
@@ -31,20 +31,25 @@ export function liveness(
   const bitOf = new Int32Array(program.registers.length).fill(-1);
   const registers: number[] = [];
   const escaping = escapingTemporaries(program, flow, instructions);
+  const appears = appearing(program, instructions);
   program.registers.forEach((info, register) => {
-    if (info.role === 'variable' || escaping.has(register)) bitOf[register] = registers.push(register) - 1;
+    if (appears[register] === 1 && (info.role === 'variable' || escaping.has(register)))
+      bitOf[register] = registers.push(register) - 1;
   });
   const words = Math.max(1, (registers.length + 31) >> 5);
   const used = program.blocks.map(() => new Int32Array(words));
   const assigned = program.blocks.map(() => new Int32Array(words));
+  const list: number[] = [];
   program.blocks.forEach((block, index) => {
     const read = (register: number) => {
       const bit = bitOf[register];
       if (bit >= 0 && !hasBit(assigned[index], bit)) setBit(used[index], bit);
     };
     for (const instruction of instructions[index]) {
-      readsOf(instruction).forEach(read);
-      for (const register of writesOf(instruction)) if (bitOf[register] >= 0) setBit(assigned[index], bitOf[register]);
+      const reading = readsInto(instruction, list);
+      for (let k = 0; k < reading; k++) read(list[k]);
+      const writing = writesInto(instruction, list);
+      for (let k = 0; k < writing; k++) if (bitOf[list[k]] >= 0) setBit(assigned[index], bitOf[list[k]]);
     }
     if (block.terminator.kind === 'branch') read(block.terminator.condition);
   });
@@ -68,6 +73,22 @@ export function liveness(
   return { bitOf, registers, words, liveIn, assigned };
 }
 
+/** By register: 1 when the instructions read or write it, or a branch does. */
+function appearing(program: Program, instructions: readonly (readonly Instruction[])[]): Uint8Array {
+  const appears = new Uint8Array(program.registers.length);
+  const list: number[] = [];
+  program.blocks.forEach(({ terminator }, block) => {
+    for (const instruction of instructions[block]) {
+      const reading = readsInto(instruction, list);
+      for (let k = 0; k < reading; k++) appears[list[k]] = 1;
+      const writing = writesInto(instruction, list);
+      for (let k = 0; k < writing; k++) appears[list[k]] = 1;
+    }
+    if (terminator.kind === 'branch') appears[terminator.condition] = 1;
+  });
+  return appears;
+}
+
 /** Temporaries that are assigned in a loop and used outside of it. */
 function escapingTemporaries(
   program: Program,
@@ -76,11 +97,13 @@ function escapingTemporaries(
 ): Set<number> {
   const escaping = new Set<number>();
   if (flow.loops.length === 0) return escaping;
+  const list: number[] = [];
   const loopOf = new Int32Array(program.registers.length).fill(-1);
   for (const block of flow.order) {
     if (flow.loopOf[block] < 0) continue;
     for (const instruction of instructions[block]) {
-      for (const register of writesOf(instruction)) loopOf[register] = flow.loopOf[block];
+      const writing = writesInto(instruction, list);
+      for (let k = 0; k < writing; k++) loopOf[list[k]] = flow.loopOf[block];
     }
   }
   for (const block of flow.order) {
@@ -88,7 +111,10 @@ function escapingTemporaries(
       const loop = loopOf[register];
       if (loop >= 0 && flow.loops[loop].contains[block] === 0) escaping.add(register);
     };
-    for (const instruction of instructions[block]) readsOf(instruction).forEach(read);
+    for (const instruction of instructions[block]) {
+      const reading = readsInto(instruction, list);
+      for (let k = 0; k < reading; k++) read(list[k]);
+    }
     const { terminator } = program.blocks[block];
     if (terminator.kind === 'branch') read(terminator.condition);
   }
