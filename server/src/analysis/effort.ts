@@ -1,27 +1,30 @@
 /**
- * How much is executed for one file, so that an answer comes within two seconds whatever the file holds: a file's warp
- * instructions are shared out among its kernels, a kernel's among its launches and samples. What a run leaves over the later
- * ones may use. Counted in warp instructions and not by a clock, so that equal texts give equal reports.
+ * How much is done for one file, so that an answer comes within two seconds whatever the file holds: the instructions that
+ * are lowered and those that are executed are shared out among its kernels, a kernel's among its instances, launches and
+ * samples. What one leaves over the later ones may use, and every kernel gets some. Counted in instructions and not by a
+ * clock, so that equal texts give equal reports.
  */
 import { defaultBudget, type LoweringBudget } from '../lower/context';
 import type { Program } from '../program/program';
 
-/** Warp instructions of a file; about two million a second are executed. */
-const FILE = 3_000_000;
+/** Warp instructions of a file; one to three million a second are executed. */
+const FILE = 1_500_000;
 /** Of one kernel, all launches and samples together. */
-const KERNEL = 2_000_000;
+const KERNEL = 1_000_000;
 /** Every run gets this much, however much was used up before. */
 const LEAST = 20_000;
 /** Runs of a kernel that get it: beyond, only what is left over. */
 const SURE_RUNS = 12;
 const BLOCKS = 2048;
-/** Instructions of all programs of a file, and of one that is made when these are spent. */
-const LOWERED = 60_000;
+/** Effort of making all programs of a file (see Program.effort), about ten microseconds each; of one made when it is spent. */
+const LOWERED = 100_000;
 const LEAST_LOWERED = 8_000;
 
 export class Effort {
   private left: number;
   private lowered = 0;
+  /** What may have been lowered when the present kernel is done. */
+  private loweredByNow = LOWERED;
 
   /** @param kernels that are to be executed @param patience times the work of an editor's answer */
   constructor(
@@ -31,27 +34,32 @@ export class Effort {
     this.left = FILE * patience;
   }
 
-  /** Half of what is left for one kernel, all of it for the last. */
+  /** Half of what is left for the next kernel, all of it for the last. */
   kernel(launches: number): KernelEffort {
-    const share = this.left / Math.max(1, Math.min(2, this.kernels));
+    const parts = Math.max(1, Math.min(2, this.kernels));
+    const share = this.left / parts;
+    this.loweredByNow = this.lowered + Math.max(LEAST_LOWERED, (LOWERED - this.lowered) / parts);
     this.kernels--;
     return new KernelEffort(Math.min(KERNEL * this.patience, Math.max(share, LEAST * Math.min(SURE_RUNS, launches))));
   }
 
   /** What the next program may have: with large ones before it, less. */
   lowering(): LoweringBudget {
-    const instructions = Math.max(LEAST_LOWERED, Math.min(defaultBudget.instructions, LOWERED - this.lowered));
+    const instructions = Math.max(
+      LEAST_LOWERED,
+      Math.min(defaultBudget.instructions, Math.round(this.loweredByNow - this.lowered)),
+    );
     const share = instructions / defaultBudget.instructions;
     return { ...defaultBudget, instructions, steps: Math.ceil(defaultBudget.steps * share) };
   }
 
   /** No further instance of a kernel that has one already. */
   get isLoweringSpent(): boolean {
-    return this.lowered >= LOWERED;
+    return this.lowered >= this.loweredByNow;
   }
 
   chargeProgram(program: Program): void {
-    for (const block of program.blocks) this.lowered += block.instructions.length;
+    this.lowered += program.effort ?? 0;
   }
 
   /** Takes off what a kernel has used. */

@@ -38,11 +38,17 @@ export function lowerKernel(
   budget: LoweringBudget = defaultBudget,
 ): Program {
   const whole = lowerTries(unit, kernel, budget);
-  if (!whole.isCut || whole.isSpent) return whole.program;
+  if (!whole.isCut || whole.isSpent) return { ...whole.program, effort: whole.effort };
   // written out it is too large: with its loops it may fit
   const looped = lowerTries(unit, kernel, { ...budget, keepsLoops: true });
-  return looped.isCut ? whole.program : looped.program;
+  return { ...(looped.isCut ? whole : looped).program, effort: whole.effort + looped.effort };
 }
+
+/** Passes look at blocks as well as at instructions: kernels with many short ones take longer. */
+const PER_BLOCK = 4;
+
+const effortOf = ({ blocks }: Program): number =>
+  blocks.reduce((sum, block) => sum + block.instructions.length + PER_BLOCK, 0);
 
 interface Lowered {
   readonly program: Program;
@@ -53,11 +59,19 @@ interface Lowered {
   readonly isSpent: boolean;
 }
 
-function lowerTries(unit: UnitContext, kernel: KernelInstance, budget: LoweringBudget): Lowered {
+function lowerTries(
+  unit: UnitContext,
+  kernel: KernelInstance,
+  budget: LoweringBudget,
+): Lowered & { readonly effort: number } {
   const inMemory = new Set<string>();
   let lowered = lowerOnce(unit, kernel, inMemory, budget);
-  for (let i = 1; i < MAX_TRIES && lowered.demanded; i++) lowered = lowerOnce(unit, kernel, inMemory, budget);
-  return lowered;
+  let effort = effortOf(lowered.program);
+  for (let i = 1; i < MAX_TRIES && lowered.demanded; i++) {
+    lowered = lowerOnce(unit, kernel, inMemory, budget);
+    effort += effortOf(lowered.program);
+  }
+  return { ...lowered, effort };
 }
 
 /** A pack takes the place of as many arguments of the launch as it has elements. */

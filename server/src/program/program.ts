@@ -381,6 +381,8 @@ export interface Program {
   readonly accesses: readonly AccessSite[];
   readonly branches: readonly BranchSite[];
   /** Constructs that were not understood: nothing else is affected but the values that depend on them. */
+  /** What it cost to make: instructions that the front end emitted, those of tries that were given up included. */
+  readonly effort?: number;
   readonly skipped: readonly {
     readonly place: SourcePlace;
     readonly reason: string;

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { Effort } from '../../../server/src/analysis/effort';
+import { programFrom } from '../program/program-text';
+
+const program = (effort: number) => ({ ...programFrom('a:\nexit'), effort });
+
+describe('what a file may cost', () => {
+  it('one kernel with many instances leaves the next its share', () => {
+    const effort = new Effort(2);
+    effort.kernel(20);
+    let instances = 0;
+    while (instances < 20 && (instances === 0 || !effort.isLoweringSpent)) {
+      effort.chargeProgram(program(15_000));
+      instances++;
+    }
+    assert.ok(instances > 1 && instances < 20);
+    effort.kernel(1);
+    assert.equal(effort.isLoweringSpent, false);
+    assert.ok(effort.lowering().instructions >= 20_000);
+  });
+
+  it('every kernel gets something, however much the ones before it used', () => {
+    const effort = new Effort(3);
+    for (let kernel = 0; kernel < 3; kernel++) {
+      const { warpInstructions } = effort.kernel(1).budget(true);
+      assert.ok(warpInstructions >= 10_000);
+      assert.ok(effort.lowering().instructions >= 8_000);
+      effort.chargeProgram(program(1_000_000));
+      effort.charge(100_000_000);
+    }
+  });
+
+  it('what a kernel leaves over goes to the later ones', () => {
+    const [sparing, wasteful] = [new Effort(2), new Effort(2)];
+    sparing.kernel(1);
+    wasteful.kernel(1);
+    wasteful.charge(1_200_000);
+    assert.ok(sparing.kernel(1).budget(true).warpInstructions > wasteful.kernel(1).budget(true).warpInstructions);
+  });
+});
