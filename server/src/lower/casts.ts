@@ -25,7 +25,7 @@ export function castExpression(ctx: Context, node: ast.CastExpression): Value {
   const operand = node.arguments[0];
   if (!operand) return unknownValue(type, 'cast of nothing');
   const value = expression(ctx, operand);
-  if (type.kind === 'reference') return castReference(value, type.to);
+  if (type.kind === 'reference') return castReference(ctx, value, type.to);
   if (type.kind === 'void') return { kind: 'void', type };
   const plain = rvalue(ctx, value, operand);
   if (type.kind === 'pointer' && plain.kind === 'scalar') return castPointer(ctx, plain, type);
@@ -40,7 +40,7 @@ function castPointer(ctx: Context, value: Value & { kind: 'scalar' }, type: Type
   return { kind: 'scalar', type: { ...type, isRestrict }, register };
 }
 
-function castReference(value: Value, to: Type): Value {
+function castReference(ctx: Context, value: Value, to: Type): Value {
   const record = recordOf(to);
   const base = record && baseOf(value, record);
   if (base) return base;
@@ -54,7 +54,7 @@ function castReference(value: Value, to: Type): Value {
     index: 0,
     elementType: value.type,
   };
-  const storage = viewOf(target, to, 0);
+  const storage = viewOf(ctx, target, to, 0);
   return storage
     ? { kind: 'place', type: to, place: { kind: 'storage', storage } }
     : unknownValue(to, `bits of a local variable seen as ${typeKey(to)}`);

@@ -55,6 +55,8 @@ export const defaultBudget: LoweringBudget = {
 export interface UnitContext {
   readonly tokens: TokenStream;
   readonly scope: Scope;
+  /** A library that the text uses and that is neither in the folder nor known here: most of what is not defined is its. */
+  readonly missingLibrary?: string;
 }
 
 /** State of the lowering of one kernel instance. */

@@ -17,7 +17,13 @@ import type { Value } from './values';
 export function createUnitContext(unit: TranslationUnit, tokens: TokenStream): UnitContext {
   const scope = new Scope(libraryScope(tokens), '');
   declareAll(scope, unit.declarations);
-  return { tokens, scope };
+  return { tokens, scope, missingLibrary: missingLibrary(tokens, scope) };
+}
+
+/** CUTLASS is too large to know in our own words: that it is missing is said once, not for each of its functions. */
+function missingLibrary(tokens: TokenStream, scope: Scope): string | undefined {
+  const uses = ['cute', 'cutlass'].filter((name) => !scope.own(name) && tokens.text.includes(name));
+  return uses.length > 0 ? 'CUTLASS' : undefined;
 }
 
 /** A scalar parameter (or leaf of one) of a kernel, as an input of the program wants it. */

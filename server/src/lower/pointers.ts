@@ -184,7 +184,7 @@ function dereferenceRegisters(ctx: Context, pointer: Value & { kind: 'placePoint
     if (target.elements.length > 1) ctx.arrayOf.set(element, { ...target, index: target.index + offset });
     return { kind: 'place', type: to, place: { kind: 'storage', storage: element } };
   }
-  const storage = viewOf(target, to, offset);
+  const storage = viewOf(ctx, target, to, offset);
   if (storage) return { kind: 'place', type: to, place: { kind: 'storage', storage } };
   return unknownValue(to, `bits of a local variable seen as ${typeKey(to)}`);
 }

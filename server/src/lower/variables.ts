@@ -57,7 +57,9 @@ function allocateUnion(ctx: Context, type: RecordType, name: string, owner?: Loc
   const allocate = (field: Field) => allocateStorage(ctx, field.type, `${name}.${field.name}`, owner);
   const held = allocate(fields[holder]);
   const target = { elements: [held], index: 0, elementType: fields[holder].type };
-  const elements = fields.map((field, i) => (i === holder ? held : (viewOf(target, field.type, 0) ?? allocate(field))));
+  const elements = fields.map((field, i) =>
+    i === holder ? held : (viewOf(ctx, target, field.type, 0) ?? allocate(field)),
+  );
   return { kind: 'aggregate', type, owner, elements };
 }
 

@@ -11,6 +11,8 @@ interface Leaf {
   readonly storage: Storage & { kind: 'scalar' };
   readonly offset: number;
   readonly bytes: number;
+  /** It stands for an element that is not known which (open-elements.ts): its value is never known. */
+  readonly isOpen?: boolean;
 }
 
 /** Parts that one view may have. */
@@ -22,20 +24,27 @@ const REASON = 'bits of a local variable seen as another type';
  * The storage that `to` means at `offset` elements of it behind the target. Scalars that agree are the variable's own;
  * others are views: of one scalar of the same size its bits, else unknown when read. Undefined where the target ends before.
  */
-export function viewOf(target: RegisterTarget, to: Type, offset: number): Storage | undefined {
+export function viewOf(ctx: Context, target: RegisterTarget, to: Type, offset: number): Storage | undefined {
   const size = sizeOf(to);
   const stride = sizeOf(target.elementType);
   if (size === undefined || stride === undefined) return undefined;
   const leaves: Leaf[] = [];
   for (const [i, element] of target.elements.slice(target.index).entries()) {
     if (i * stride >= (offset + 1) * size) break;
-    if (!collect(element, target.elementType, i * stride, leaves)) return undefined;
+    if (!collect(ctx, element, target.elementType, i * stride, leaves)) return undefined;
   }
   return build(to, offset * size, leaves);
 }
 
-function collect(storage: Storage, type: Type, at: number, out: Leaf[]): boolean {
+function collect(ctx: Context, declared: Storage, type: Type, at: number, out: Leaf[]): boolean {
   if (out.length > MAX_LEAVES) return false;
+  const storage = ctx.openElements.get(declared) ?? declared;
+  const isOpen = ctx.budget.keepsLoops && storage.kind === 'view' && !storage.isWhole && storage.leaves.length === 1;
+  const [open] = isOpen ? storage.leaves : [];
+  if (open?.kind === 'scalar') {
+    out.push({ storage: open, offset: at, bytes: sizeOf(storage.type) ?? 4, isOpen: true });
+    return true;
+  }
   if (storage.kind === 'scalar') {
     out.push({ storage, offset: at, bytes: sizeOf(storage.type) ?? 4 });
     return true;
@@ -43,11 +52,11 @@ function collect(storage: Storage, type: Type, at: number, out: Leaf[]): boolean
   if (storage.kind !== 'aggregate') return false;
   if (type.kind === 'array') {
     const stride = sizeOf(type.of) ?? 4;
-    return storage.elements.every((e, i) => collect(e, type.of, at + i * stride, out));
+    return storage.elements.every((e, i) => collect(ctx, e, type.of, at + i * stride, out));
   }
   if (type.kind !== 'record') return false;
   const { fields } = type.record;
-  return storage.elements.every((e, i) => fields[i] && collect(e, fields[i].type, at + fields[i].offset, out));
+  return storage.elements.every((e, i) => fields[i] && collect(ctx, e, fields[i].type, at + fields[i].offset, out));
 }
 
 function build(type: Type, at: number, leaves: readonly Leaf[]): Storage | undefined {
@@ -68,9 +77,12 @@ function build(type: Type, at: number, leaves: readonly Leaf[]): Storage | undef
 
 function scalarView(type: Type, at: number, leaves: readonly Leaf[]): Storage | undefined {
   const bytes = sizeOf(type) ?? 4;
-  const covered = leaves.filter((l) => l.offset < at + bytes && l.offset + l.bytes > at);
+  const within = leaves.filter((l) => l.offset < at + bytes && l.offset + l.bytes > at);
+  // an open element is any of its array: what lies behind it is another one
+  const covered = within.length > 0 ? within : leaves.filter((l) => l.isOpen).slice(0, 1);
   if (covered.length === 0) return undefined;
   const [first] = covered;
+  if (first.isOpen) return { kind: 'view', type, leaves: covered.map((l) => l.storage), isWhole: false };
   if (first.offset === at && first.bytes === bytes && scalarOf(first.storage.type) === scalarOf(type))
     return first.storage;
   const isWhole = first.offset === at && first.bytes === bytes;

@@ -153,6 +153,18 @@ void run(int* out) { k<<<1, 32>>>(out); }`);
   });
 });
 
+describe('a library that is too large to know', () => {
+  it('is named', () => {
+    const [kernel] = analyse(`
+#include <cute/tensor.hpp>
+using namespace cute;
+// warplens: block=32 grid=1
+__global__ void k(float* p) { Tensor t = make_tensor(make_gmem_ptr(p), 32); p[threadIdx.x] = 1; }`).kernels;
+    assert.ok(kernel.skipped.every((s) => s.reason.startsWith('CUTLASS is not in the folder')));
+    assert.equal(kernel.launches[0].accesses[0].sectors, 4);
+  });
+});
+
 describe('a kernel that is too large when its loops are written out', () => {
   const large = (inner: string) => `
 // warplens: block=128 grid=1
@@ -171,6 +183,11 @@ __global__ void k(const float* in, float* out, int n) {
   }
   out[threadIdx.x] = sum[0] + sum[3];
 }`;
+
+  it('elements of its local arrays may be seen as other types', () => {
+    const [kernel] = analyse(large('half* h = (half*)&sum[(i * j) % 4]; h[1] = h[0]; h[3] = (half)tile[j];')).kernels;
+    assert.deepEqual(kernel.skipped, []);
+  });
 
   it('is simulated with its loops', () => {
     const [kernel] = analyse(large('')).kernels;

@@ -164,13 +164,18 @@ const functions: ReadonlyMap<string, BuiltinFunction> = new Map<string, BuiltinF
   ...Object.entries(typeQuestions),
 ]);
 
+const notDefined = ({ unit }: Context, name: string): string =>
+  unit.missingLibrary
+    ? `${unit.missingLibrary} is not in the folder: ${name} and what follows from it is not known`
+    : `${name} is not defined in the files that could be read`;
+
 /** Calls a function that the files read do not define. */
 export function callBuiltin(
   ctx: Context,
   callee: Value & { kind: 'builtin' },
   args: readonly Value[],
   node: ast.CallExpression,
-  otherwise = `${callee.name} is not defined in the files that could be read`,
+  otherwise = notDefined(ctx, callee.name),
 ): Value {
   const call: BuiltinCall = {
     ctx,

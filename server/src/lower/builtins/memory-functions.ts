@@ -36,7 +36,7 @@ const copy: BuiltinFunction = (call) => {
   const isOther = typeKey(unqualified(to.type)) !== typeKey(unqualified(from.type));
   const bits =
     isOther && target.kind === 'placePointer' && source.kind === 'placePointer'
-      ? viewOf(source.target, to.type, 0)
+      ? viewOf(call.ctx, source.target, to.type, 0)
       : undefined;
   if (bits && to.place.kind === 'storage')
     writeStorage(call.ctx, to.place.storage, readStorage(call.ctx, bits), call.node);
