@@ -1,10 +1,19 @@
 /**
- * Short branches without memory accesses become selections, and blocks that follow each other become one: only then do loads
+ * Short branches without memory accesses become selections (a load of a fixed element of a declared array, which cannot fail, is made
+ * by all lanes: PTX of `c ? a : count[0] + i`), and blocks that follow each other become one: only then do loads
  * on both sides of `if (x < 0) x = -x;` stand in one block and merge. Evidence: NVVM's SimplifyCFG and ptxas's predication on
  * kernels compiled with nvcc 13.0 (H200: monte_carlo.cu:34 reads .x and .y of a float2 at once though a branch lies between).
  */
 import { writesOf } from '../program/operands';
-import type { Block, Instruction, Program, Register, RegisterInfo, Terminator } from '../program/program';
+import {
+  type Block,
+  bytesOf,
+  type Instruction,
+  type Program,
+  type Register,
+  type RegisterInfo,
+  type Terminator,
+} from '../program/program';
 import { withOperands } from './common-expressions';
 
 /** Instructions that one side may have; longer ones stay branches. */
@@ -128,7 +137,8 @@ function sideOf(graph: Graph, side: number): number | undefined {
   const block = graph.blocks[side];
   const { terminator } = block;
   if (graph.predecessors[side] !== 1 || terminator.kind !== 'jump' || block.count > LONGEST_SIDE) return undefined;
-  return instructionsOf(block).every(isPure) ? terminator.target : undefined;
+  const isFree = (i: Instruction) => isPure(i) || isSafeLoad(graph.program, i);
+  return instructionsOf(block).every(isFree) ? terminator.target : undefined;
 }
 
 function isPure(i: Instruction): boolean {
@@ -144,6 +154,14 @@ function isPure(i: Instruction): boolean {
     default:
       return false;
   }
+}
+
+/** A load that cannot fail: a fixed element of a declared array or variable. */
+function isSafeLoad(program: Program, i: Instruction): boolean {
+  if (i.op !== 'load' || program.accesses[i.access].isVolatile) return false;
+  const object = program.objects.find((o) => o.register === i.address);
+  const end = i.offset + bytesOf[i.type] * i.dst.length;
+  return object?.bytes !== undefined && i.offset >= 0 && end <= object.bytes;
 }
 
 /** Puts a side in front of the meeting point: what it assigns to variables holds where the condition does. */

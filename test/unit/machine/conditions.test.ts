@@ -38,3 +38,30 @@ describe('conditions of several parts', () => {
 }`);
   });
 });
+
+describe('loads on one side of a branch', () => {
+  it('of a fixed element of a declared array are made by all lanes, once', () => {
+    checkLines(`k(const int *in, int *out) {
+  __shared__ int total[1];
+  int i = threadIdx.x;
+  if (i == 0) total[0] = in[7];
+  __syncthreads();
+  int a = in[i];
+  int r = a > 3 ? i : total[0] + i;     //= shared load 1 x 4 bytes
+  int q = a > 5 ? i * 3 : total[0] - i; //= none
+  out[i] = r + q;
+}`);
+  });
+
+  it('of an element that is not fixed stay there', () => {
+    checkLines(`k(const int *in, int *out, int n) {
+  __shared__ int t[64];
+  int i = threadIdx.x;
+  t[i] = in[i + 9];
+  __syncthreads();
+  int a = in[i];
+  if (n > 64) a += t[i ^ 1]; //= none
+  out[i] = a;
+}`);
+  });
+});
