@@ -59,7 +59,9 @@ type Outcome =
   | 'address depends on data'
   | 'execution depends on data'
   /** the execution was cut short in one of the tiers: nothing to compare */
-  | 'budget ran out';
+  | 'budget ran out'
+  /** an address that the PTX tier does not know, for a reason that is not data: it cannot judge */
+  | 'unknown in the PTX';
 
 interface Row {
   readonly where: string;
@@ -291,7 +293,8 @@ function tierRow(
     const cause = isPtxUnknown
       ? `unknown in the PTX: ${general(group.reason)}`
       : `unknown in the source: ${general(unknownSource?.reason)}`;
-    return { where, outcome: 'unknown', cause, totalsRight, detail };
+    const outcome = isPtxUnknown ? 'unknown in the PTX' : 'unknown';
+    return { where, outcome, cause, totalsRight, detail };
   }
   const isMask = isData(group.speculative) || chosen.some((each) => isData(each.speculative));
   const ratio = source.ideal > 0 ? source.actual / source.ideal : Number.NaN;
@@ -325,7 +328,18 @@ function general(reason: string | undefined): string {
 
 // ---- output ----
 
-const notCompared: ReadonlySet<Outcome> = new Set(['address depends on data', 'budget ran out']);
+const notCompared: ReadonlySet<Outcome> = new Set(['address depends on data', 'budget ran out', 'unknown in the PTX']);
+
+/** The share of right lines of each file: one program with many template instances does not decide alone. */
+function sharesByFile(rows: readonly Row[]): number[] {
+  const files = new Map<string, { all: number; right: number }>();
+  for (const r of rows) {
+    const file = r.where.split(/[ :]/, 1)[0];
+    const known = files.get(file) ?? { all: 0, right: 0 };
+    files.set(file, { all: known.all + 1, right: known.right + (r.outcome === 'right' ? 1 : 0) });
+  }
+  return [...files.values()].map(({ all, right }) => right / all);
+}
 
 function print(rows: readonly Row[], args: readonly string[]): void {
   const by = (key: (r: Row) => string, of: readonly Row[]) => {
@@ -353,6 +367,12 @@ function print(rows: readonly Row[], args: readonly string[]): void {
   console.log(
     `addresses that do not depend on data: ${independent.length}, of these right ${percent(right(independent).length, independent.length)}, with totals ${percent(right(independent).filter((r) => r.totalsRight).length, independent.length)}; executed whatever the data: ${certain.length}, right ${percent(right(certain).length, certain.length)}, with totals ${percent(right(certain).filter((r) => r.totalsRight).length, certain.length)}`,
   );
+  const shares = sharesByFile(certain);
+  if (shares.length > 1) {
+    const mean = shares.reduce((sum, share) => sum + share, 0) / shares.length;
+    const good = shares.filter((share) => share >= 0.95).length;
+    console.log(`mean of ${shares.length} files ${percent(mean, 1)}; in ${good} of them at least 95 %`);
+  }
   const wrong = certain.filter((r) => r.outcome !== 'right' || !r.totalsRight);
   for (const [cause, n] of by((r) => `${r.outcome}: ${r.cause || 'figures'}`, wrong).slice(0, 30)) {
     console.log(`  ${String(n).padStart(5)}  ${percent(n, certain.length).padStart(7)}  ${cause}`);
