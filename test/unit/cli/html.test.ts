@@ -32,7 +32,7 @@ describe('the page of a simulation', () => {
 
   it('closes what it opens', () => {
     const open: string[] = [];
-    for (const [, slash, name] of page.replace(/<style>[^]*?<\/style>/, '').matchAll(/<(\/?)([a-z]\w*)[^>]*>/g)) {
+    for (const [, slash, name] of page.replace(/<style>[\s\S]*?<\/style>/, '').matchAll(/<(\/?)([a-z]\w*)[^>]*>/g)) {
       if (name === 'meta') continue;
       if (slash) assert.equal(open.pop(), name);
       else open.push(name);
