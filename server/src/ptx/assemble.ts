@@ -4,14 +4,16 @@
  */
 
 import { aggregateAtomics } from '../machine/aggregate-atomics';
+import { shareExpressions } from '../machine/common-expressions';
+import { fetchAhead } from '../machine/fetch-ahead';
 import { mergeNeighbours } from '../machine/merge-neighbours';
 import type { Program } from '../program/program';
 
 /**
  * Neighbouring shared accesses of a block become one of 8 or 16 bytes (H200: sgemm_ladder.cu:58 and :102, flashForward in
- * attention.cu:83, merging_neighbours.cu:20); an atomic on a uniform address is one lane's (atomics_mix.cu:54). The rules are
+ * attention.cu:83, merging_neighbours.cu:20), with those behind an early exit (convolution_halo.cu:111); an atomic on a uniform address is one lane's (atomics_mix.cu:54). The rules are
  * those of the source tier, whose evidence is the same code.
  */
 export function assembledProgram(program: Program): Program {
-  return aggregateAtomics(mergeNeighbours(program));
+  return aggregateAtomics(mergeNeighbours(fetchAhead(shareExpressions(program))));
 }
