@@ -161,6 +161,13 @@ function combine(ctx: Context, operator: string, place: Value, right: Value, nod
 export function store(ctx: Context, place: Value, value: Value, node: ast.Node): void {
   if (place.kind === 'place') assign(ctx, place.place, place.type, value, node);
   else if (place.kind === 'unknown') skip(ctx, node, place.reason);
+  else if (place.kind === 'builtin' && place.self) skip(ctx, node, unknownMember(place.self, place.name));
+}
+
+/** A member that no declaration shows: nothing is known of where it lies. */
+function unknownMember(object: Value, name: string): string {
+  const type = withoutReference(object.type);
+  return type.kind === 'unknown' ? type.reason : `member ${name} is not known`;
 }
 
 // ---- binary ----

@@ -165,6 +165,16 @@ __global__ void k(float* p) { Tensor t = make_tensor(make_gmem_ptr(p), 32); p[th
   });
 });
 
+describe('a store to a member of a type that is not declared', () => {
+  it('is skipped with the reason', () => {
+    const [kernel] = analyse('struct V { Missing at; };\n__global__ void k(V* v) { v[threadIdx.x].at.x = 1; }').kernels;
+    assert.deepEqual(
+      kernel.skipped.map((s) => s.reason),
+      ['type Missing is not declared in the files that could be read'],
+    );
+  });
+});
+
 describe('a kernel that is too large when its loops are written out', () => {
   const large = (inner: string) => `
 // warplens: block=128 grid=1
