@@ -18,11 +18,17 @@ export async function selectComputeCapability(client: LanguageClient): Promise<v
   const choices = await client.sendRequest<CapabilityChoice[]>(capabilitiesRequest);
   const configuration = vscode.workspace.getConfiguration('warplens', vscode.window.activeTextEditor?.document.uri);
   const current = configuration.get<string>(setting);
-  const items = choices.map(({ computeCapability, architecture, devices }) => ({
+  const known = choices.map(({ computeCapability, architecture, devices }) => ({
     label: computeCapability,
     description: computeCapability === current ? `${architecture} (current)` : architecture,
     detail: devices.join(', '),
   }));
+  const follow = {
+    label: 'auto',
+    description: `what the build asks for${current === 'auto' ? ' (current)' : ''}`,
+    detail: '-arch and -gencode in compile_commands.json',
+  };
+  const items = [...known, follow];
   const picked = await vscode.window.showQuickPick(items, {
     title: 'Compute capability to analyse for',
     placeHolder: 'A capability, an architecture or a GPU, for example 8.6, Ampere or RTX 3090',

@@ -5,9 +5,10 @@ import {
   type InitializeParams,
   type WorkspaceFoldersChangeEvent,
 } from 'vscode-languageserver';
+import { UnitReader } from '../workspace/units';
 import { pathOfUri } from './positions';
 import type { InitializationOptions } from './protocol';
-import { readSettings, type Settings } from './settings';
+import { readSettings, type Settings, workspaceOf } from './settings';
 
 const isFile = (uri: string): boolean => uri.startsWith('file:');
 
@@ -23,11 +24,14 @@ export class Configuration {
   /** The section as it was pushed to us, for clients that cannot be asked. */
   private pushed: unknown;
   private readonly settings = new Map<string, Promise<Settings>>();
+  private readonly units: UnitReader;
 
   constructor(
     private readonly connection: Connection,
     private readonly log: (line: string) => void,
-  ) {}
+  ) {
+    this.units = new UnitReader(new Map(), log);
+  }
 
   initialize({ capabilities, initializationOptions, workspaceFolders, rootUri }: InitializeParams): void {
     const { workspace } = capabilities;
@@ -62,14 +66,23 @@ export class Configuration {
     this.settings.clear();
   }
 
-  settingsFor(uri: string): Promise<Settings> {
+  async settingsFor(uri: string): Promise<Settings> {
     const known = this.settings.get(uri) ?? this.fetch(uri);
     this.settings.set(uri, known);
-    return known;
+    const settings = await known;
+    return settings.followsBuild && isFile(uri) ? this.withBuild(settings, pathOfUri(uri)) : settings;
   }
 
   forget(uri: string): void {
     this.settings.delete(uri);
+  }
+
+  /** The build's capability in place of the default: asked anew each time, since the build may change. */
+  private withBuild(settings: Settings, file: string): Settings {
+    const computeCapability = this.units.builtCapability(file, workspaceOf(settings, file, this.folders));
+    return computeCapability === undefined
+      ? settings
+      : { ...settings, options: { ...settings.options, computeCapability } };
   }
 
   private changeFolders({ added, removed }: WorkspaceFoldersChangeEvent): void {

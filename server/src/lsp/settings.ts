@@ -10,6 +10,8 @@ export interface Settings {
   readonly enable: boolean;
   readonly codeLens: boolean;
   readonly options: AnalysisOptions;
+  /** `computeCapability` is 'auto': the build's, where it says; that of `options` where it does not. */
+  readonly followsBuild: boolean;
   /** As written: absolute, or relative to the workspace folder. */
   readonly includePaths: readonly string[];
   readonly compileCommands: string | undefined;
@@ -61,6 +63,8 @@ export function readSettings(section: unknown): Settings {
   };
 
   let computeCapability = text('computeCapability') ?? defaultCapability;
+  const followsBuild = computeCapability === 'auto';
+  if (followsBuild) computeCapability = defaultCapability;
   if (capability(computeCapability) === undefined) {
     complain('computeCapability', `not a capability that is known; ${defaultCapability} is used`);
     computeCapability = defaultCapability;
@@ -84,6 +88,7 @@ export function readSettings(section: unknown): Settings {
       assume,
       device: text('device'),
     },
+    followsBuild,
     includePaths: strings('includePaths'),
     compileCommands: text('compileCommands'),
     compiler: text('compiler') ?? 'auto',

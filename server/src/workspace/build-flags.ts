@@ -2,7 +2,9 @@
  * Which flags of a build are handed to nvcc: those that decide what the text means or what code is made of it. All else is left
  * out (outputs, warnings, host code), for the build may be another compiler's, and a flag that nvcc does not know ends it.
  */
+
 import * as path from 'node:path';
+import { capability } from '../hardware/capabilities';
 
 /** Flags that stand alone, also with a value glued on by `=`. */
 const alone = new Set([
@@ -64,6 +66,26 @@ export function keptFlags(words: readonly string[], directory: string): string[]
   }
   return kept;
 }
+
+/** Flags that name architectures, in their value or the next word. */
+const architectures =
+  /^(?:-arch|--gpu-architecture|-gencode|--generate-code|-code|--gpu-code|--cuda-gpu-arch|--offload-arch)(?:=|$)/;
+
+/** The highest capability that is known among the architectures of a command: `-arch=sm_90a` is 9.0. */
+export function builtCapability(words: readonly string[]): string | undefined {
+  let highest = 0;
+  words.forEach((word, i) => {
+    if (!architectures.test(word)) return;
+    const value = word.includes('=') ? word : (words[i + 1] ?? '');
+    for (const [, digits] of value.matchAll(/(?:sm|compute)_(\d{2,3})/g)) {
+      const number = Number(digits);
+      if (number > highest && capability(ccOf(number)) !== undefined) highest = number;
+    }
+  });
+  return highest === 0 ? undefined : ccOf(highest);
+}
+
+const ccOf = (architecture: number): string => `${Math.floor(architecture / 10)}.${architecture % 10}`;
 
 /** A bare name is looked for on PATH (`-ccbin g++-12`) or in the folders of headers. */
 function resolved(value: string, directory: string): string {

@@ -1,7 +1,7 @@
 /** What compile_commands.json tells about a file: folders of headers, macros, and the most registers. */
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { keptFlags } from './build-flags';
+import { builtCapability, keptFlags } from './build-flags';
 
 export interface CompileFlags {
   /** Absolute. */
@@ -11,6 +11,8 @@ export interface CompileFlags {
   readonly kept?: readonly string[];
   /** `-maxrregcount` */
   readonly maxRegisters?: number;
+  /** The highest capability that the build makes code for, of `-arch`, `-gencode` and `--cuda-gpu-arch`. */
+  readonly capability?: string;
 }
 
 export const noFlags: CompileFlags = { includePaths: [], defines: new Map() };
@@ -73,7 +75,14 @@ export function compileFlags(words: readonly string[], directory: string): Compi
     if (Number.isSafeInteger(registers) && registers > 0) maxRegisters = registers;
   }
   const kept = keptFlags(words, directory);
-  return { includePaths, defines, kept, ...(maxRegisters === undefined ? {} : { maxRegisters }) };
+  const capability = builtCapability(words);
+  return {
+    includePaths,
+    defines,
+    kept,
+    ...(maxRegisters === undefined ? {} : { maxRegisters }),
+    ...(capability === undefined ? {} : { capability }),
+  };
 }
 
 interface Entry {

@@ -77,6 +77,11 @@ export class UnitReader {
     ];
   }
 
+  /** The capability that the build makes code for, where it says. */
+  builtCapability(file: string, workspace: Workspace): string | undefined {
+    return this.buildFlags(file, workspace).capability;
+  }
+
   private buildFlags(file: string, { folders, compileCommands }: Workspace): CompileFlags {
     const databases = compileCommands !== undefined ? [compileCommands] : folders.flatMap(usualDatabases);
     const flags = this.commands.flagsFor(path.resolve(file), databases);

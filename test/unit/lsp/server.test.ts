@@ -131,3 +131,29 @@ describe('the server', () => {
     assert.equal(await server.connection.sendRequest('warplens/simulate', { uri: textDocument.uri }), null);
   });
 });
+
+describe('the server, told to follow the build', () => {
+  it('analyses for the capability of compile_commands.json', async () => {
+    const { folder, remove } = temporaryFolder({
+      'a.cu': conflicting,
+      'compile_commands.json': '[{"directory": ".", "file": "a.cu", "command": "nvcc -arch=sm_86 -c a.cu"}]',
+    });
+    const program = path.join(bundledPrograms(), 'server.js');
+    const settings = { assume: { n: 64 }, computeCapability: 'auto' };
+    const { server } = await LanguageServer.start({ program, folder, settings });
+    try {
+      const uri = pathToFileURL(path.join(folder, 'a.cu')).href;
+      await server.open(uri, conflicting);
+      await server.diagnostics(uri, 1);
+      const position = positionOf(conflicting, 'tile[threadIdx.x]');
+      const hover = await server.connection.sendRequest<Hover>('textDocument/hover', {
+        textDocument: { uri },
+        position,
+      });
+      assert.match((hover.contents as { value: string }).value, /capability 8\.6/);
+    } finally {
+      await server.stop();
+      remove();
+    }
+  });
+});

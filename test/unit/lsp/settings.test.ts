@@ -40,6 +40,10 @@ describe('settings', () => {
       ]),
     });
   });
+  it('may leave the capability to the build', () => {
+    const { followsBuild, options, problems } = readSettings({ computeCapability: 'auto' });
+    assert.deepEqual([followsBuild, options.computeCapability, problems], [true, '9.0', []]);
+  });
   it('that make no sense are told in one line each, and the default is used', () => {
     const wrong = {
       computeCapability: '7.7',

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { keptFlags } from '../../../server/src/workspace/build-flags';
+import { builtCapability, keptFlags } from '../../../server/src/workspace/build-flags';
 
 /** What of a command, run in /root, is handed to nvcc. */
 const check = (command: string, expected: string) => () =>
@@ -28,4 +28,20 @@ describe('Flags of a build for nvcc', () => {
     check('clang++ -x cuda --cuda-gpu-arch=sm_80 -fPIC -Wall -Xcompiler -fopenmp', ''),
   );
   it('a flag at the end without its value', check('nvcc -std', ''));
+});
+
+describe('The capability of a build', () => {
+  const capability = (command: string, expected: string | undefined) => () =>
+    assert.equal(builtCapability(command.split(' ')), expected);
+  it('is that of -arch', capability('nvcc -arch=sm_86 -c a.cu', '8.6'));
+  it('with features too', capability('nvcc -arch sm_90a a.cu', '9.0'));
+  it(
+    'is the highest of several',
+    capability('nvcc -gencode arch=compute_75,code=sm_75 --generate-code=arch=compute_120,code=[sm_120] a.cu', '12.0'),
+  );
+  it('is told by clang as well', capability('clang++ --cuda-gpu-arch=sm_80 a.cu', '8.0'));
+  it(
+    'is not told by names of files, of unknown architectures, or not at all',
+    capability('nvcc -arch=native -arch=sm_77 sm_90.cu', undefined),
+  );
 });
