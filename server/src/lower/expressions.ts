@@ -2,18 +2,12 @@
 import type * as ast from '../parse/ast';
 import { callExpression } from './calls';
 import { castExpression, sizeofExpression } from './casts';
+import { conditionalExpression } from './conditional';
 import { type Context, skip, step as spend } from './context';
 import { toPredicate } from './conversions';
 import { memberExpression } from './members';
 import { nameExpression, thisExpression } from './names';
-import {
-  assignExpression,
-  binaryExpression,
-  binaryOnValues,
-  conditionalExpression,
-  unaryExpression,
-  userOperator,
-} from './operators';
+import { assignExpression, binaryExpression, binaryOnValues, unaryExpression, userOperator } from './operators';
 import { expandPack } from './packs';
 import { rvalue } from './places';
 import { indexExpression } from './pointers';

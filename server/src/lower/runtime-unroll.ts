@@ -11,12 +11,12 @@
  *   before them: lanes with different counts are then at different places of the array in the same instruction.
  */
 import type * as ast from '../parse/ast';
+import { isSimple } from './conditional';
 import { constantOf } from './constants';
 import type { Context } from './context';
 import { convertRegister } from './conversions';
 import { expression } from './expressions';
 import { lookupName } from './lookup';
-import { isSimple } from './operators';
 import { readRegister, rvalue } from './places';
 
 export const RUNTIME_FACTOR = 4;
