@@ -1,8 +1,7 @@
 /** Entry of the analysis: a file's text in, its report out. Never throws; what is not understood is in the report. */
 import { capability } from '../hardware/capabilities';
 import { memoryModel } from '../hardware/memory-model';
-import { type Annotation, annotationNotes, readAnnotations } from '../launch/annotation';
-import type { UnitContext } from '../lower/context';
+import { annotationNotes, readAnnotations } from '../launch/annotation';
 import { lowerKernel } from '../lower/lower-kernel';
 import { argumentKey } from '../lower/records';
 import type { TemplateValue } from '../lower/types';
@@ -12,27 +11,25 @@ import { LexCache } from '../preprocess/lex-cache';
 import type { PreprocessResult } from '../preprocess/token';
 import type { Program } from '../program/program';
 import { isPtxFile } from '../ptx/names';
-import { accessReports, branchReports } from '../report/assemble';
-import { timeEstimate } from '../report/estimate';
-import { occupancyReport } from '../report/occupancy';
 import { locationOf } from '../report/positions';
-import type { AccessReport, FileReport, Finding, KernelReport, LaunchReport, Location } from '../report/report';
+import type { FileReport, Finding, KernelReport, Location } from '../report/report';
 import { findingsOf } from '../rules/findings';
 import { suppressed } from '../rules/suppression';
 import { analyzePtx } from './analyze-ptx';
-import { launchBoundsOf, maxRegistersOf } from './bounds';
+import { launchBoundsOf } from './bounds';
 import { PreparedCompilation, programFromPtx } from './compilation';
 import { Effort } from './effort';
-import type { Fingerprint, Fingerprints } from './fingerprint';
+import type { Fingerprint } from './fingerprint';
 import { type KernelResult, shifted } from './kernel-result';
 import type { FoundKernel } from './kernels';
 import { LaunchCache } from './launch-cache';
 import { type PlannedLaunch, planLaunches } from './launch-plan';
-import { type Launch, matchLaunches } from './launches';
+import { launchReport } from './launch-report';
+import { matchLaunches } from './launches';
 import { type ParsedUnit, parseUnit } from './parsed-unit';
-import type { AnalysisRequest, CompiledKernel } from './request';
+import type { AnalysisRequest } from './request';
 import { simulateLaunch } from './simulate';
-import { argumentsWithoutLaunch, type InstanceArguments, withAssumedTypes } from './template-arguments';
+import { instanceArguments, type Unit } from './unit';
 
 /** Keeps results by content between calls: after an edit only what it touches is lowered and executed again. */
 export interface Analyzer {
@@ -67,22 +64,6 @@ export function createAnalyzer(): Analyzer {
 /** One file, without memory of earlier calls. */
 export function analyzeFile(request: AnalysisRequest): FileReport {
   return createAnalyzer().analyze(request);
-}
-
-interface Unit {
-  readonly request: AnalysisRequest;
-  readonly tree: TranslationUnit;
-  readonly source: PreprocessResult;
-  readonly context: UnitContext;
-  readonly launches: readonly Launch[];
-  readonly annotations: ReadonlyMap<FoundKernel, Annotation>;
-  readonly fingerprints: Fingerprints;
-  readonly effort: Effort;
-  readonly compiled: PreparedCompilation | undefined;
-  readonly notes: FileReport['notes'][number][];
-  /** A fix is being tried: only counts of the reported sizes are looked at. */
-  readonly isTrial: boolean;
-  readonly locate: (first: number, last: number) => Location;
 }
 
 function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = true): FileReport {
@@ -416,23 +397,6 @@ function noteDropped(unit: Unit, { declaration, name }: FoundKernel, count: numb
   });
 }
 
-/** The launch's arguments; for a template that nobody launches those of an annotation, an instantiation, or assumed ones. */
-function instanceArguments(unit: Unit, kernel: FoundKernel, plan: PlannedLaunch): InstanceArguments {
-  if (plan.launch) return withAssumedTypes(kernel, plan.launch.templateArguments);
-  return argumentsWithoutLaunch(unit.context, unit.tree, kernel, unit.annotations.get(kernel));
-}
-
-/** Figures of an instance whose types were assumed are no surer than that. */
-function restingOn(assumed: readonly string[], accesses: readonly AccessReport[]): readonly AccessReport[] {
-  if (assumed.length === 0) return accesses;
-  const reason = `rests on assumed ${assumed.join(', ')}`;
-  return accesses.map((a) =>
-    a.certainty === 'unknown'
-      ? a
-      : { ...a, certainty: 'assumed', reason: a.reason === null ? reason : `${a.reason}; ${reason}` },
-  );
-}
-
 function remember<T>(kept: Map<string, T>, key: string, value: T, most: number): void {
   kept.set(key, value);
   if (kept.size > most) {
@@ -451,56 +415,3 @@ const planKey = (plan: PlannedLaunch): string =>
     [...plan.named],
     [...plan.symbols.keys()],
   ]);
-
-function launchReport(
-  unit: Unit,
-  kernel: FoundKernel,
-  { plan, simulation, source }: KernelResult['launches'][number],
-  resources: readonly CompiledKernel[] | undefined,
-): LaunchReport {
-  const location = plan.place && unit.locate(plan.place.first, plan.place.last);
-  const sample = simulation.reported;
-  const { values, assumed } = instanceArguments(unit, kernel, plan);
-  const bounds = launchBoundsOf(unit.context, kernel, values);
-  const boundsPlace = kernel.declaration.specifiers.launchBoundsPlace;
-  const occupancy = unit.isTrial
-    ? null
-    : occupancyReport({
-        program: source,
-        plan,
-        bounds,
-        maxRegisters: maxRegistersOf(unit.context, kernel, values),
-        options: resources ? { ...unit.request.options, compiled: resources } : unit.request.options,
-        kernel: kernel.name,
-        templateArguments: values.map(argumentKey),
-      });
-  return {
-    templateArguments: values.map(argumentKey),
-    line: location?.line ?? 0,
-    location,
-    origin: plan.origin,
-    grid: sample.shape.grid,
-    block: sample.shape.block,
-    dynamicSharedBytes: plan.dynamicSharedBytes,
-    assumptions: sample.assumptions,
-    occupancy,
-    launchBounds: bounds && { ...bounds, location: boundsPlace && unit.locate(boundsPlace.first, boundsPlace.last) },
-    accesses: restingOn(assumed, accessReports(simulation, unit.locate)),
-    branches: branchReports(simulation, unit.locate),
-    warpInstructions: sample.execution.blockExecutions.reduce(
-      (sum, n, i) => sum + n * simulation.program.blocks[i].instructions.length,
-      0,
-    ),
-    estimate:
-      occupancy &&
-      timeEstimate({
-        plan,
-        simulation,
-        blocksPerSm: occupancy.blocksPerSm,
-        computeCapability: unit.request.options.computeCapability,
-        device: unit.request.options.device,
-      }),
-    incomplete: sample.execution.incomplete,
-    assumedTemplateArguments: assumed,
-  };
-}
