@@ -168,8 +168,8 @@ function launchSection(
     '',
     element('h2', '', title + launchSummary(launch).join(' · ')),
     occupancyList(launch),
-    ...occupancyPart(launch),
     launch.accesses.length > 0 ? accessTable(launch, files) : element('p', '', 'No memory access was found.'),
+    ...occupancyPart(launch),
   );
 }
 
