@@ -1,6 +1,6 @@
 /** Counts memory accesses through the memory model. */
 
-import { copyCost } from '../hardware/async-copy';
+import { type CopyCost, copyCost } from '../hardware/async-copy';
 import { type AccessShape, emptyCounts, type MemoryModel } from '../hardware/memory-model';
 import { type AccessSite, addressWindows, type MemorySpace, spaceOfAddress } from '../program/program';
 import { ACCESS_FIELDS, type AccessNotes, field, spaceNumber, spaces } from './counters';
@@ -50,6 +50,7 @@ export function accessPlan(
 }
 
 const counts = emptyCounts();
+const copied: CopyCost = { wavefronts: 0, boundBy: 'target' };
 /** Whether sectors are what an access in the space costs (else wavefronts). */
 const countsSectors: readonly boolean[] = spaces.map((space) => space !== 'shared' && space !== 'constant');
 
@@ -142,10 +143,10 @@ export class AccessCounter {
       if (active === 0) continue;
       const space = spaceNumber.shared;
       this.tally.model.count(plan.shapes[space], to, mask.lanes, first, WARP, counts);
-      const { wavefronts, boundBy } = copyCost(plan.bytes, from, to, mask.lanes, first, WARP);
-      counts.idealWavefronts = Math.min(wavefronts, Math.ceil((active * plan.bytes) / BANK_ROW));
-      counts.wavefronts = wavefronts;
-      this.add(plan, space, to, mask.lanes, first, active, 1, frame, boundBy === 'source' ? from : undefined);
+      copyCost(plan.bytes, from, to, mask.lanes, first, WARP, copied);
+      counts.idealWavefronts = Math.min(copied.wavefronts, Math.ceil((active * plan.bytes) / BANK_ROW));
+      counts.wavefronts = copied.wavefronts;
+      this.add(plan, space, to, mask.lanes, first, active, 1, frame, copied.boundBy === 'source' ? from : undefined);
     }
   }
 

@@ -15,12 +15,13 @@ const targetLoad = new Int32Array(BANKS);
 
 /** What a copy by one warp costs in shared memory. */
 export interface CopyCost {
-  readonly wavefronts: number;
-  /** The larger of the two reasons in the worst phase. */
-  readonly boundBy: 'source' | 'target';
+  wavefronts: number;
+  /** What lanes share more often, over all phases. */
+  boundBy: 'source' | 'target';
 }
 
 /**
+ * Counts one warp's copy into `out`; allocates nothing.
  * @param bytes 4, 8 or 16 a lane
  * @param sources byte addresses in global memory, @param targets in shared memory, both at first … first + lanes - 1
  */
@@ -31,7 +32,8 @@ export function copyCost(
   active: Uint8Array,
   first: number,
   lanes: number,
-): CopyCost {
+  out: CopyCost,
+): void {
   const words = Math.max(1, bytes / WORD);
   const phase = BANKS / words;
   let wavefronts = 0;
@@ -46,7 +48,8 @@ export function copyCost(
     fromSources += source;
     fromTargets += target;
   }
-  return { wavefronts, boundBy: fromSources > fromTargets ? 'source' : 'target' };
+  out.wavefronts = wavefronts;
+  out.boundBy = fromSources > fromTargets ? 'source' : 'target';
 }
 
 /** Lanes that share the fullest of the 32 places. */

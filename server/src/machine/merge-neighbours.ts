@@ -127,7 +127,7 @@ function mergeGroup(
     const starts = new Set([...byOffset.keys()].map((offset) => offset - modulo(offset + base.remainder, width)));
     for (const start of [...starts].sort((a, b) => a - b)) {
       const run = within(byOffset, start, width).filter((c) => !replaced.has(c.index));
-      if (!isMergeable(run, start, width, small) || !mayMove(work, instructions, run, width)) continue;
+      if (!isMergeable(run, width, small) || !mayMove(work, instructions, run, width)) continue;
       apply(work, run, start, width, replaced);
     }
   }
@@ -191,12 +191,11 @@ function within(byOffset: ReadonlyMap<number, Candidate>, start: number, width: 
   return run;
 }
 
-function isMergeable(run: readonly Candidate[], start: number, width: number, small: boolean): boolean {
+function isMergeable(run: readonly Candidate[], width: number, small: boolean): boolean {
   if (run.length < 2) return false;
   const covered = run.reduce((n, c) => n + c.bytes, 0);
   const smallest = Math.min(...run.map((c) => bytesOf[c.instruction.type]));
   if (smallest < 4) return small && covered === width;
-  void start;
   return covered === width || (run[0].instruction.op === 'load' && width === 16 && covered === 12);
 }
 

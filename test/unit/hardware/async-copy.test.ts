@@ -1,6 +1,6 @@
 /** Asynchronous copies as counted on an H200 (test/hardware/recorded/async_copy_shapes.json): elements by lane, and wavefronts. */
 import assert from 'node:assert/strict';
-import { copyCost } from '../../../server/src/hardware/async-copy';
+import { type CopyCost, copyCost } from '../../../server/src/hardware/async-copy';
 
 type Element = (lane: number) => number;
 const row = (n: number, pitch: number) => (lane: number) => Math.floor(lane / n) * pitch + (lane % n);
@@ -8,8 +8,9 @@ const same: Element = (lane) => lane;
 
 function check(bytes: number, source: Element, target: Element, expected: number): void {
   const addresses = (element: Element) => Float64Array.from({ length: 32 }, (_, lane) => element(lane) * bytes);
-  const { wavefronts } = copyCost(bytes, addresses(source), addresses(target), new Uint8Array(32).fill(1), 0, 32);
-  assert.equal(wavefronts, expected, `${bytes} bytes, ${source} to ${target}`);
+  const cost: CopyCost = { wavefronts: 0, boundBy: 'target' };
+  copyCost(bytes, addresses(source), addresses(target), new Uint8Array(32).fill(1), 0, 32, cost);
+  assert.equal(cost.wavefronts, expected, `${bytes} bytes, ${source} to ${target}`);
 }
 
 describe('asynchronous copies', () => {

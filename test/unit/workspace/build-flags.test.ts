@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { builtCapability, keptFlags } from '../../../server/src/workspace/build-flags';
 
-/** What of a command, run in /root, is handed to nvcc. */
+/** What of a command, run in /project, is handed to nvcc. */
 const check = (command: string, expected: string) => () =>
-  assert.equal(keptFlags(command.split(' '), '/root').join(' '), expected);
+  assert.equal(keptFlags(command.split(' '), '/project').join(' '), expected);
 
 describe('Flags of a build for nvcc', () => {
   it(
@@ -16,7 +16,7 @@ describe('Flags of a build for nvcc', () => {
   it('a value in the next word', check('nvcc -std c++17 -Xptxas -dlcm=cg a.cu', '-std c++17 -Xptxas -dlcm=cg'));
   it(
     'paths from the folder of the build',
-    check('nvcc -include pre/fix.h -ccbin=../bin/g++', '-include /root/pre/fix.h -ccbin /bin/g++'),
+    check('nvcc -include pre/fix.h -ccbin=../bin/g++', '-include /project/pre/fix.h -ccbin /bin/g++'),
   );
   it('a compiler’s bare name stays', check('nvcc -ccbin g++-12', '-ccbin g++-12'));
   it(
