@@ -222,7 +222,9 @@ function distinct(rows: readonly Row[]): Row[] {
 }
 
 function compareTiers(file: string, launch: SourceLaunch, unit: SourceUnit, ptx: Program): Row[] {
-  const isCounted = (group: LineGroup) => group.space === 'shared' || group.space === 'global';
+  // what no warp comes to has no counters to agree on
+  const isCounted = (group: LineGroup) =>
+    (group.space === 'shared' || group.space === 'global') && group.requests + group.unknownRequests > 0;
   const ofSourceRun = runLaunch(launch.program, launch, model);
   const ofPtxRun = runLaunch(ptx, launch, model);
   const ofSource = byLine(lineGroups(launch.program, ofSourceRun, unit.locate)).filter(isCounted);

@@ -304,7 +304,7 @@ export function inlineBody(
   ctx.scope = scope;
   if (early) b.enterRegion();
   for (const s of body.body) statement(ctx, s);
-  if (!early) return frame.value ?? { kind: 'void', type: types.void };
+  if (!early) return frame.value ? handedOn(frame.value) : { kind: 'void', type: types.void };
   if (b.reachable) frame.known.push(ctx.known);
   b.jump(exitBlock);
   b.leaveRegion();
@@ -360,6 +360,10 @@ function oneOf(before: Value | undefined, value: Value): Value {
 
 const sameFunctions = (a: Value & { kind: 'functions' }, b: Value & { kind: 'functions' }): boolean =>
   a.declarations[0] === b.declarations[0] && a.templateArguments === b.templateArguments;
+
+/** A vector that was read from memory and returned is copied once more. */
+const handedOn = (value: Value): Value =>
+  value.kind === 'aggregate' && value.vector === 'loaded' ? { ...value, vector: 'handed on' } : value;
 
 const earlyReturns = new WeakMap<object, boolean>();
 

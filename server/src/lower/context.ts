@@ -99,6 +99,8 @@ export interface Context {
   readonly flatRows: Map<readonly Storage[], FlatRows>;
   /** What stands for an element of a local array after an index that is not known. */
   readonly openElements: WeakMap<Storage, Storage>;
+  /** Of variables of a vector type that were assigned as a whole what one load read: that. */
+  readonly loadedVectors: WeakMap<Storage, readonly Value[]>;
 }
 
 export function createContext(
@@ -145,6 +147,7 @@ export function createContext(
     arrayOf: new Map(),
     flatRows: new Map(),
     openElements: new WeakMap(),
+    loadedVectors: new WeakMap(),
   };
 }
 

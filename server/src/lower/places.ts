@@ -59,13 +59,22 @@ export function readStorage(ctx: Context, declared: Storage): Value {
     case 'scalar':
       return { kind: 'scalar', type: storage.type, register: readRegister(ctx, storage.register) };
     case 'aggregate':
-      return { kind: 'aggregate', type: storage.type, elements: storage.elements.map((e) => readStorage(ctx, e)) };
+      return readAggregate(ctx, storage);
     case 'fixed':
       return storage.cell.value;
     case 'view':
       return readView(ctx, storage, (leaf) => readStorage(ctx, leaf));
   }
 }
+
+function readAggregate(ctx: Context, storage: Storage & { kind: 'aggregate' }): Value {
+  const elements = storage.elements.map((e) => readStorage(ctx, e));
+  const loaded = ctx.loadedVectors.get(storage);
+  const isWhole = loaded?.every((value, i) => registerOf(value) === registerOf(elements[i]));
+  return { kind: 'aggregate', type: storage.type, elements, vector: isWhole ? 'handed on' : undefined };
+}
+
+const registerOf = (value: Value): Register | undefined => (value.kind === 'scalar' ? value.register : undefined);
 
 /** A stable register with the variable's present value. */
 export function readRegister(ctx: Context, register: Register): Register {
@@ -125,6 +134,9 @@ export function writeStorage(ctx: Context, declared: Storage, value: Value, node
         const part = whole.kind === 'aggregate' ? whole.elements[i] : undefined;
         writeStorage(ctx, element, part ?? unknownValue(element.type, reasonOf(whole)), node);
       });
+      // elements of arrays are no variables of their own
+      if (whole.kind === 'aggregate' && whole.vector !== undefined && !ctx.arrayOf.has(storage))
+        ctx.loadedVectors.set(storage, whole.elements);
       break;
     }
   }
@@ -222,6 +234,7 @@ function readRecord(ctx: Context, place: MemoryPlace, type: Type & { kind: 'reco
       kind: 'aggregate',
       type,
       elements: record.fields.map((f, i) => ({ kind: 'scalar', type: f.type, register: dst[i] })),
+      vector: 'loaded',
     };
   }
   if (countParts(type) > MAX_PARTS) return unknownValue(type, `${record.name} is too large to follow`);
@@ -300,10 +313,16 @@ function storeScalar(ctx: Context, place: MemoryPlace, type: Type, scalar: Scala
   emitStore(ctx, place, machine, [register]);
 }
 
-function emitStore(ctx: Context, place: MemoryPlace, type: ScalarType, values: readonly Register[]): void {
+function emitStore(
+  ctx: Context,
+  place: MemoryPlace,
+  type: ScalarType,
+  values: readonly Register[],
+  isCopy?: boolean,
+): void {
   const { register, offset } = ctx.builder.splitAddress(addressOf(ctx, place));
   const access = accessSite(ctx, place, 'store', register);
-  ctx.builder.emit({ op: 'store', type, values, address: register, offset, access, aligned: place.aligned });
+  ctx.builder.emit({ op: 'store', type, values, address: register, offset, access, aligned: place.aligned, isCopy });
 }
 
 function writeRecord(
@@ -321,7 +340,8 @@ function writeRecord(
       const part = parts?.[i] && convertValue(ctx, parts[i], f.type, node);
       return part?.kind === 'scalar' ? part.register : ctx.builder.unknown(scalar, reasonOf(value));
     });
-    emitStore(ctx, naturalAlignment(place, type), scalar, values);
+    const isCopy = value.kind === 'aggregate' && value.vector === 'handed on';
+    emitStore(ctx, naturalAlignment(place, type), scalar, values, isCopy);
     return;
   }
   const holder = record.isUnion ? holderOf(record) : undefined;

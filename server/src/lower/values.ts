@@ -8,7 +8,13 @@ export type Value =
   /** A number or pointer in a register. */
   | { readonly kind: 'scalar'; readonly type: Type; readonly register: Register }
   /** A record or array in registers, by field or element. */
-  | { readonly kind: 'aggregate'; readonly type: Type; readonly elements: readonly Value[] }
+  | {
+      readonly kind: 'aggregate';
+      readonly type: Type;
+      readonly elements: readonly Value[];
+      /** A vector as one load read it: right from memory, or handed on as a whole by a variable or a function. */
+      readonly vector?: 'loaded' | 'handed on';
+    }
   /** An lvalue. */
   | { readonly kind: 'place'; readonly type: Type; readonly place: Place }
   /** A pointer to something that lives in registers: known while lowering, it has no address. */

@@ -8,6 +8,7 @@ import { aggregateAtomics } from './aggregate-atomics';
 import { shareExpressions } from './common-expressions';
 import { dropDeadCode } from './dead-code';
 import { fetchAhead } from './fetch-ahead';
+import { forwardCopies } from './forward-copies';
 import { hoistCommonLoads } from './hoist-common';
 import { hoistInvariants } from './hoist-invariants';
 import { convertBranches } from './if-conversion';
@@ -25,6 +26,7 @@ const passes: readonly Pass[] = [
   propagateCopies,
   dropDeadCode,
   inferObjects,
+  forwardCopies,
   reuseLoads,
   dropDeadCode,
   hoistCommonLoads,

@@ -63,7 +63,7 @@ function inheritedTable(program: Program, flow: ControlFlow, tables: ReadonlyMap
 }
 
 /** Blocks on ways from `dominator` (itself left out) to `block`; the block too, where a way leads through it. */
-function blocksBetween(flow: ControlFlow, dominator: number, block: number): Set<number> {
+export function blocksBetween(flow: ControlFlow, dominator: number, block: number): Set<number> {
   const found = new Set<number>();
   const work = flow.predecessors[block].filter((p) => p !== dominator);
   for (let next = work.pop(); next !== undefined; next = work.pop()) {

@@ -209,6 +209,8 @@ export interface StoreInstruction {
   readonly offset: number;
   readonly access: number;
   readonly aligned?: Alignment;
+  /** The values are a vector that a variable got from one load and hands on as a whole. */
+  readonly isCopy?: boolean;
 }
 export interface AtomicInstruction {
   readonly op: 'atomic';
