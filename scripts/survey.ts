@@ -9,10 +9,9 @@ import * as path from 'node:path';
 import { createAnalyzer } from '../server/src/analysis/analyze';
 import type { AnalysisRequest } from '../server/src/analysis/request';
 import type { AccessReport, FileReport, KernelReport } from '../server/src/report/report';
-import { includeReader } from '../server/src/workspace/includes';
-import { Makefiles } from '../server/src/workspace/makefile-flags';
-import { cudaFile, filesUnder, HeaderIndex } from '../server/src/workspace/source-tree';
-import { TextCache } from '../server/src/workspace/text-files';
+import { cudaFile, filesUnder } from '../server/src/workspace/source-tree';
+import { readSource } from '../server/src/workspace/text-files';
+import { UnitReader } from '../server/src/workspace/units';
 
 /** What the child tells of one file. */
 interface FileResult {
@@ -37,18 +36,16 @@ interface KernelResult {
   readonly accesses: readonly (Reason & { readonly space: string; readonly certainty: string })[];
 }
 
-const makefiles = new Makefiles();
 const memorySpaces = new Set(['shared', 'global']);
 const slowFile = 2000;
 
 // ---- the child ----
 
 async function child(folder: string): Promise<void> {
-  const texts = new TextCache(256 * 1024 * 1024);
-  const headers = new HeaderIndex([folder], () => 0);
+  const units = new UnitReader(new Map(), () => {});
   process.on('message', (file: string) => {
     process.send?.({ started: file });
-    process.send?.(analyse(folder, file, texts, headers));
+    process.send?.(analyse(folder, file, units));
   });
   process.send?.({ ready: true });
 }
@@ -59,16 +56,16 @@ function processorTime(): number {
   return (user + system) / 1000;
 }
 
-function analyse(folder: string, file: string, texts: TextCache, headers: HeaderIndex): FileResult {
+function analyse(folder: string, file: string, units: UnitReader): FileResult {
   const times: number[] = [];
   let last = processorTime();
   const begin = last;
-  const flags = makefiles.flagsFor(path.join(folder, file), [folder]);
+  const source = readSource(path.join(folder, file));
+  const options = { computeCapability: '9.0', defines: new Map(), assume: new Map() };
+  const workspace = { folders: [folder], includePaths: [] };
+  const text = 'text' in source ? source.text : '';
   const request: AnalysisRequest = {
-    path: path.join(folder, file),
-    text: texts.read(path.join(folder, file)) ?? '',
-    options: { computeCapability: '9.0', defines: flags.defines, assume: new Map() },
-    include: includeReader({ open: new Map(), includePaths: flags.includePaths, headers, texts }),
+    ...units.request(path.join(folder, file), text, options, workspace),
     onKernel: () => {
       const now = processorTime();
       times.push(now - last);

@@ -2,6 +2,7 @@
 import { capability } from '../hardware/capabilities';
 import { memoryModel } from '../hardware/memory-model';
 import { annotationNotes, readAnnotations } from '../launch/annotation';
+import { unitOf } from '../launch/host-tokens';
 import { lowerKernel } from '../lower/lower-kernel';
 import { argumentKey } from '../lower/records';
 import type { TemplateValue } from '../lower/types';
@@ -23,9 +24,11 @@ import type { Fingerprint } from './fingerprint';
 import { type KernelResult, shifted } from './kernel-result';
 import type { FoundKernel } from './kernels';
 import { LaunchCache } from './launch-cache';
+
 import { type PlannedLaunch, planLaunches } from './launch-plan';
 import { launchReport } from './launch-report';
 import { matchLaunches } from './launches';
+import { Linker } from './linker';
 import { type ParsedUnit, parseUnit } from './parsed-unit';
 import type { AnalysisRequest } from './request';
 import { simulateLaunch } from './simulate';
@@ -41,6 +44,7 @@ interface Memory {
   readonly results: Map<string, KernelResult>;
   readonly lexCache: LexCache;
   readonly launches: LaunchCache;
+  readonly linker: Linker;
   readonly compilations: Map<string, PreparedCompilation>;
 }
 
@@ -48,10 +52,12 @@ const CACHE_SIZE = 512;
 const COMPILATIONS = 3;
 
 export function createAnalyzer(): Analyzer {
+  const lexCache = new LexCache();
   const memory: Memory = {
     results: new Map(),
-    lexCache: new LexCache(),
+    lexCache,
     launches: new LaunchCache(),
+    linker: new Linker(lexCache),
     compilations: new Map(),
   };
   return {
@@ -69,11 +75,16 @@ export function analyzeFile(request: AnalysisRequest): FileReport {
 function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = true): FileReport {
   const row = capability(request.options.computeCapability);
   if (!row) return emptyReport(request.path, `compute capability ${request.options.computeCapability} is not known`);
-  const parsed = parseUnit(request, memory.lexCache);
+  const parsed = parsedFrom(request, memory.lexCache);
   const { source, tree, context, kernels, fingerprints } = parsed;
-  const wanted = request.options.kernel ? kernels.filter((k) => k.name === request.options.kernel) : kernels;
-  const locate = (first: number, last: number) => locationOf(source.tokens, first, last);
-  const found = memory.launches.find(tree, source, fingerprints, request.options.assume);
+  const named = request.options.kernel ? kernels.filter((k) => k.name === request.options.kernel) : kernels;
+  const wanted = parsed.isWhole ? named : named.filter((k) => isIn(source, k, request.path));
+  const linked = memory.linker.link(parsed, request);
+  const locate = (first: number, last: number) => {
+    const { base, tokens } = unitOf(linked, first) ?? { base: 0, tokens: source.tokens };
+    return locationOf(tokens, first - base, last - base);
+  };
+  const found = memory.launches.find(tree, source, fingerprints, request.options.assume, linked);
   const unit: Unit = {
     request,
     tree,
@@ -127,7 +138,21 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
     ...tree.notes.map((n) => ({ ...locate(n.first, n.last), message: n.message })),
     ...unit.notes,
   ];
-  return { path: request.path, kernels: reports, diagnostics: suppressed(findings, source), notes };
+  const own = parsed.isWhole ? notes : notes.filter(({ file }) => file === request.path);
+  return { path: request.path, kernels: reports, diagnostics: suppressed(findings, source), notes: own };
+}
+
+/** A header is understood from the file that includes it, as long as that one's conditions let it through. */
+function parsedFrom(request: AnalysisRequest, lexCache: LexCache): ParsedUnit & { readonly isWhole: boolean } {
+  if (request.root) {
+    const parsed = parseUnit(request, lexCache);
+    if (parsed.kernels.some((k) => isIn(parsed.source, k, request.path))) return { ...parsed, isWhole: false };
+  }
+  return { ...parseUnit({ ...request, root: undefined }, lexCache), isWhole: true };
+}
+
+function isIn({ tokens }: PreprocessResult, { declaration }: FoundKernel, path: string): boolean {
+  return tokens.files[tokens.file[declaration.nameToken]]?.path === path;
 }
 
 /** The compilation of the request, remembered: its PTX and the text it was made from are read once. */
@@ -145,8 +170,10 @@ function preparedCompilation(
     return known;
   }
   const { text, include } = compilation;
-  const isPresent = text === request.text && include === undefined;
-  const parsed = isPresent ? present : parseUnit({ ...request, text, include: include ?? request.include }, lexCache);
+  // a compiler has seen a header on its own
+  const isPresent = text === request.text && include === undefined && request.root === undefined;
+  const alone = { ...request, text, include: include ?? request.include, root: undefined };
+  const parsed = isPresent ? present : parseUnit(alone, lexCache);
   const prepared = new PreparedCompilation(compilation, parsed);
   remember(compilations, compilation.id, prepared, COMPILATIONS);
   return prepared;

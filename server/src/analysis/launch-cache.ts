@@ -7,6 +7,7 @@ import type { FoundLaunch } from '../launch/found-launch';
 import type { TranslationUnit } from '../parse/ast';
 import type { PreprocessResult } from '../preprocess/token';
 import type { Fingerprint, Fingerprints } from './fingerprint';
+import type { LinkedUnit } from './linker';
 
 /** A launch with the present position of its kernel's declaration. */
 export type LocatedLaunch = FoundLaunch & { readonly kernelFirst?: number };
@@ -21,16 +22,18 @@ const SIZE = 16;
 export class LaunchCache {
   private readonly entries = new Map<string, Entry>();
 
-  /** The launches of a unit; found anew only when something that host code depends on has changed. */
+  /** The launches of a unit, and of the units linked with it; found anew only when something that host code depends on has changed. */
   find(
     tree: TranslationUnit,
     source: PreprocessResult,
     fingerprints: Fingerprints,
     assume: ReadonlyMap<string, number>,
+    others: readonly LinkedUnit[],
   ): LocatedLaunch[] {
     const now = fingerprints.ofHost();
     const comments = source.comments.map((c) => c.text).join('\n');
-    const key = `${source.tokens.files[0]?.path}#${now.key}#${comments}#${JSON.stringify([...assume])}`;
+    const linked = others.map(({ id }) => id).join();
+    const key = `${source.tokens.files[0]?.path}#${linked}#${now.key}#${comments}#${JSON.stringify([...assume])}`;
     const known = this.entries.get(key);
     if (known) {
       const move = shift(known.fingerprint, now);
@@ -40,7 +43,7 @@ export class LaunchCache {
         kernelFirst: l.kernel.declaration && move(l.kernel.declaration.first),
       }));
     }
-    const launches = findLaunches(tree, source.tokens, source.comments, { assume });
+    const launches = findLaunches(tree, source.tokens, source.comments, { assume, others });
     // a lambda that is passed on is lowered from its own tokens: those of this text only
     if (!launches.some(passesLambda)) this.remember(key, { fingerprint: now, launches });
     return launches.map((l) => ({ ...l, kernelFirst: l.kernel.declaration?.first }));

@@ -9,7 +9,7 @@ import { preprocess } from '../preprocess/preprocess';
 import type { PreprocessResult } from '../preprocess/token';
 import { Fingerprints } from './fingerprint';
 import { type FoundKernel, findKernels, oncePerPlace } from './kernels';
-import type { AnalysisRequest } from './request';
+import type { AnalysisRequest, SourceUnit } from './request';
 
 export interface ParsedUnit {
   readonly source: PreprocessResult;
@@ -19,13 +19,28 @@ export interface ParsedUnit {
   readonly fingerprints: Fingerprints;
 }
 
-type ParseRequest = Pick<AnalysisRequest, 'path' | 'text' | 'options' | 'include'>;
+type ParseRequest = Pick<AnalysisRequest, 'path' | 'text' | 'options' | 'include' | 'root'>;
 
-export function parseUnit({ path, text, options, include }: ParseRequest, lexCache: LexCache): ParsedUnit {
-  const defines = new Map([...predefinedMacros(options.computeCapability), ...options.defines]);
-  const source = preprocess({ path, text, defines, include, lexCache });
+export function parseUnit(request: ParseRequest, lexCache: LexCache): ParsedUnit {
+  const { path, options } = request;
+  const unit = request.root ? throughRoot(request, request.root) : undefined;
+  const unitDefines = unit?.defines ?? options.defines;
+  const defines = new Map([...predefinedMacros(options.computeCapability), ...unitDefines]);
+  const { text, include } = unit ?? request;
+  const source = preprocess({ path: unit?.path ?? path, text, defines, include, lexCache });
   const tree = parse(source.tokens, source.pragmas);
   const context = createUnitContext(tree, source.tokens);
   const kernels = oncePerPlace(findKernels(tree, context.scope), source.tokens);
   return { source, tree, context, kernels, fingerprints: new Fingerprints(tree, source.tokens, source.pragmas) };
+}
+
+/** The unit of the file that includes the text, which reads the present text where it asks for the file's. */
+function throughRoot({ path, text }: ParseRequest, root: SourceUnit): SourceUnit {
+  return {
+    ...root,
+    include: (name, quoted, from) => {
+      const found = root.include(name, quoted, from);
+      return found?.path === path ? { path, text } : found;
+    },
+  };
 }

@@ -13,6 +13,22 @@ export interface CompiledKernel {
   readonly isStale?: boolean;
 }
 
+/** A text that is compiled on its own, as it is read: with its own include folders and macros. */
+export interface SourceUnit {
+  readonly path: string;
+  readonly text: string;
+  readonly defines: ReadonlyMap<string, string>;
+  readonly include: AnalysisRequest['include'];
+}
+
+/** Another source file of the workspace. */
+export interface OtherFile extends SourceUnit {
+  /** Folders to climb from the file under analysis until the other one lies below. */
+  readonly distance: number;
+  /** A file's present text. */
+  readonly read: (path: string) => string | undefined;
+}
+
 /** What a compiler made of a text of the file, for the capability asked for. */
 export interface Compilation {
   /** Equal ids: the same compilation. */
@@ -57,6 +73,13 @@ export interface AnalysisRequest {
   readonly options: AnalysisOptions;
   /** Reads an include; undefined when it is not to be had. */
   readonly include: (name: string, quoted: boolean, from: string) => { path: string; text: string } | undefined;
+  /**
+   * The source file that includes this one, where it is a header: it is understood from there. Its include gives this path for
+   * the header.
+   */
+  readonly root?: SourceUnit;
+  /** Source files of the workspace that mention one of the names, the nearest first, without those known. */
+  readonly others?: (names: readonly string[], known: ReadonlySet<string>) => Iterable<OtherFile>;
   /** Where a compiler has answered. */
   readonly compilation?: Compilation;
   /** True stops the analysis with what there is. */

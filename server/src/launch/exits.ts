@@ -1,5 +1,5 @@
 /** Which statements can end the program: only those have to be undoable. */
-import type { TokenStream } from '../preprocess/token';
+import { type HostTokens, spellings } from './host-tokens';
 import { type HostIndex, lastName } from './scope';
 
 export const exitFunctions: readonly string[] = ['exit', '_exit', 'abort', 'terminate', 'quick_exit', '_Exit'];
@@ -10,7 +10,7 @@ export class Exits {
 
   constructor(
     private readonly index: HostIndex,
-    private readonly tokens: TokenStream | undefined,
+    private readonly tokens: HostTokens | undefined,
   ) {}
 
   /** True if running the statement of tokens first … last may reach exit(), abort() or a throw. */
@@ -20,10 +20,14 @@ export class Exits {
     const known = this.known.get(first);
     if (known !== undefined) return known;
     this.words ??= exitWords(this.index);
-    let found = false;
-    for (let at = first; at <= last && at < tokens.count && !found; at++) found = this.words.has(tokens.text[at]);
+    const found = this.anyWord(tokens, first, last);
     this.known.set(first, found);
     return found;
+  }
+
+  private anyWord(tokens: HostTokens, first: number, last: number): boolean {
+    for (const word of spellings(tokens, first, last)) if (this.words?.has(word)) return true;
+    return false;
   }
 }
 

@@ -14,6 +14,7 @@ import { binaryArithmetic, unaryArithmetic } from './arithmetic';
 import { assign, increment } from './assignment';
 import { evaluateCall } from './call';
 import { convert } from './conversion';
+import { spellings } from './host-tokens';
 import { autoType, type HostType, isPointerLike } from './host-type';
 import { construct, fromList } from './initialise';
 import { evaluateLaunch } from './launch-expression';
@@ -304,7 +305,5 @@ export function expandPack(state: HostState, expression: Node, scope: Scope): Sc
 function mentionedNames(state: HostState, expression: Node): ReadonlySet<string> | undefined {
   const tokens = state.tokens;
   if (!tokens) return undefined;
-  const names = new Set<string>();
-  for (let at = expression.first; at <= expression.last && at < tokens.count; at++) names.add(tokens.text[at]);
-  return names;
+  return new Set(spellings(tokens, expression.first, expression.last));
 }

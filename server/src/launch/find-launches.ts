@@ -2,13 +2,14 @@
  * Finds every kernel launch of a translation unit and evaluates what it passes, by running the host code: `main` first,
  * then the functions that launch and that nobody has called, with parameters that are not known.
  */
-import type { TranslationUnit } from '../parse/ast';
+import type { Declaration, TranslationUnit } from '../parse/ast';
 import type { TokenStream, WarplensComment } from '../preprocess/token';
 import { hostAssumptions } from './annotation';
 import { declareLocal } from './declaration';
 import { runEntry, runMain } from './entry';
 import { evaluate } from './expression';
 import type { FoundLaunch } from './found-launch';
+import type { HostUnit } from './host-tokens';
 import type { LaunchRecorder } from './launch-recorder';
 import { findSites, type Holder } from './launch-sites';
 import { indexUnit } from './scope';
@@ -20,6 +21,14 @@ export interface FindOptions {
   readonly assume: ReadonlyMap<string, number>;
   /** Steps of host code to follow over the whole unit; 100,000 by default. */
   readonly steps?: number;
+  /** Other translation units of the program; launches in them are found too. */
+  readonly others?: readonly OtherUnit[];
+}
+
+/** A translation unit that is linked with the one in question. */
+export interface OtherUnit extends HostUnit {
+  /** Nodes are numbered from `base` on. */
+  readonly declarations: readonly Declaration[];
 }
 
 /** All launches in the order of the text; those of host loops thinned to first, typical and last. Never throws. */
@@ -29,19 +38,22 @@ export function findLaunches(
   comments: readonly WarplensComment[],
   options: FindOptions,
 ): readonly FoundLaunch[] {
-  const index = indexUnit(unit.declarations);
-  const { recorder, holders } = findSites(index, tokens);
+  const others = options.others ?? [];
+  const index = indexUnit([...unit.declarations, ...others.flatMap(({ declarations }) => declarations)]);
+  const units = [{ base: 0, tokens }, ...others];
+  const { recorder, holders } = findSites(index, units);
   if (holders.length === 0) return [];
   const assume = new Map([...hostAssumptions(index, comments), ...options.assume]);
   const steps = options.steps ?? budgets.steps;
-  const state = createState(index, { tokens, assume, recorder, steps });
+  const state = createState(index, { tokens: units, assume, recorder, steps });
   runProgram(state, recorder, holders);
   return recorder.launches();
 }
 
 function runProgram(state: HostState, recorder: LaunchRecorder, holders: readonly Holder[]): void {
-  const main = holders.find(({ name, function: entry }) => name === 'main' && !entry.record);
-  if (main) withShare(state, 0.6, () => runMain(state, main.function));
+  // several programs may be linked with the same functions
+  const mains = holders.filter(({ name, function: entry }) => name === 'main' && !entry.record);
+  for (const main of mains) withShare(state, 0.6, () => runMain(state, main.function));
   const roots = holders.filter((holder) => !isCalled(holder, holders));
   for (const [index, holder] of [...roots, ...holders].entries()) {
     const { declaration } = holder.function;

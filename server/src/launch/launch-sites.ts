@@ -1,5 +1,5 @@
 /** Where launches stand in a unit, and which functions lead to them. */
-import type { TokenStream } from '../preprocess/token';
+import type { HostTokens } from './host-tokens';
 import { type CallSites, LaunchRecorder } from './launch-recorder';
 import { type HostIndex, type IndexedFunction, lastName } from './scope';
 
@@ -25,7 +25,7 @@ const launchFunctions: ReadonlySet<string> = new Set([
 ]);
 
 /** Finds the launches by their tokens, and the functions that reach them by the names they mention. */
-export function findSites(index: HostIndex, tokens: TokenStream): LaunchSites {
+export function findSites(index: HostIndex, tokens: HostTokens): LaunchSites {
   const sites = siteTokens(tokens);
   const all = index.functions.map((entry): Holder => {
     const { first, last } = entry.declaration;
@@ -55,11 +55,13 @@ function runsOnHost({ declaration }: IndexedFunction): boolean {
   return !isGlobal && (!isDevice || isHost);
 }
 
-function siteTokens(tokens: TokenStream): number[] {
+function siteTokens(units: HostTokens): number[] {
   const sites: number[] = [];
-  for (let at = 0; at < tokens.count; at++) {
-    const text = tokens.text[at];
-    if (text === '<<<' || (launchFunctions.has(text) && tokens.text[at + 1] === '(')) sites.push(at);
+  for (const { base, tokens } of units) {
+    for (let at = 0; at < tokens.count; at++) {
+      const text = tokens.text[at];
+      if (text === '<<<' || (launchFunctions.has(text) && tokens.text[at + 1] === '(')) sites.push(base + at);
+    }
   }
   return sites;
 }
@@ -97,13 +99,15 @@ function addAll(map: Map<string, Set<number>>, name: string, sites: Iterable<num
   return set.size > before;
 }
 
-function callTokens(tokens: TokenStream, sitesOf: ReadonlyMap<string, unknown>): CallSites {
+function callTokens(units: HostTokens, sitesOf: ReadonlyMap<string, unknown>): CallSites {
   const result = { tokens: [] as number[], names: [] as string[] };
   if (sitesOf.size === 0) return result;
-  for (let at = 0; at < tokens.count; at++) {
-    if (!sitesOf.has(tokens.text[at])) continue;
-    result.tokens.push(at);
-    result.names.push(tokens.text[at]);
+  for (const { base, tokens } of units) {
+    for (let at = 0; at < tokens.count; at++) {
+      if (!sitesOf.has(tokens.text[at])) continue;
+      result.tokens.push(base + at);
+      result.names.push(tokens.text[at]);
+    }
   }
   return result;
 }

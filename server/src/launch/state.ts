@@ -1,7 +1,7 @@
 /** What one run of the host interpreter carries along. */
 import type { FunctionDeclaration } from '../parse/ast';
-import type { TokenStream } from '../preprocess/token';
 import { Exits } from './exits';
+import { type HostTokens, spellings } from './host-tokens';
 import type { HostType, RecordType } from './host-type';
 import type { LaunchRecorder } from './launch-recorder';
 import type { Outcome } from './memory';
@@ -24,7 +24,7 @@ export interface Frame {
 
 export interface HostState {
   readonly index: HostIndex;
-  readonly tokens?: TokenStream;
+  readonly tokens?: HostTokens;
   /** Values of unknown variables by name, given by the user. */
   readonly assume: ReadonlyMap<string, number>;
   /** Steps left. At 0 nothing more is evaluated. */
@@ -76,7 +76,7 @@ export function step(state: HostState): boolean {
 }
 
 export interface StateOptions {
-  readonly tokens?: TokenStream;
+  readonly tokens?: HostTokens;
   readonly assume?: ReadonlyMap<string, number>;
   readonly recorder?: LaunchRecorder;
   readonly steps?: number;
@@ -112,8 +112,9 @@ export function sourceText(state: HostState, node: { readonly first: number; rea
   const tokens = state.tokens;
   if (!tokens) return '';
   let text = '';
-  for (let at = node.first; at <= node.last && at < tokens.count && text.length < 48; at++) {
-    text += text !== '' && wordly(text.at(-1)) && wordly(tokens.text[at][0]) ? ` ${tokens.text[at]}` : tokens.text[at];
+  for (const word of spellings(tokens, node.first, node.last)) {
+    if (text.length >= 48) break;
+    text += text !== '' && wordly(text.at(-1)) && wordly(word[0]) ? ` ${word}` : word;
   }
   return text.length > 44 ? `${text.slice(0, 41)}...` : text;
 }

@@ -78,7 +78,7 @@ export class HeaderIndex {
 }
 
 /** Leading folders that two paths have in common. */
-function sharedFolders(a: string, b: string): number {
+export function sharedFolders(a: string, b: string): number {
   const left = a.split(path.sep);
   const right = b.split(path.sep);
   let count = 0;

@@ -1,10 +1,11 @@
 /** From a file, the user's options and the workspace to a request of the analysis. */
 import * as path from 'node:path';
-import type { AnalysisOptions, AnalysisRequest } from '../analysis/request';
+import type { AnalysisOptions, AnalysisRequest, OtherFile, SourceUnit } from '../analysis/request';
 import { CompileCommands, type CompileFlags, noFlags } from './compile-commands';
 import { includeReader } from './includes';
 import { Makefiles } from './makefile-flags';
-import { HeaderIndex } from './source-tree';
+import { RelatedFiles } from './related-files';
+import { HeaderIndex, headerFile } from './source-tree';
 import { TextCache } from './text-files';
 
 /** Where headers and flags are looked for; plain data, so that it can be sent to a worker. */
@@ -17,11 +18,21 @@ export interface Workspace {
   readonly compileCommands?: string;
 }
 
+/** What a reading of a file and of those that belong to it has in common. */
+interface Reading {
+  readonly options: AnalysisOptions;
+  readonly workspace: Workspace;
+  readonly used?: (file: string) => void;
+}
+
+type Others = Generator<OtherFile>;
+
 /** Makes requests; keeps texts, header index and compile commands between them. */
 export class UnitReader {
   private readonly texts = new TextCache();
   private readonly commands: CompileCommands;
   private readonly makefiles = new Makefiles();
+  private readonly related: RelatedFiles;
   private headers: { key: string; index: HeaderIndex } | undefined;
 
   /**
@@ -33,6 +44,7 @@ export class UnitReader {
     complain: (line: string) => void,
   ) {
     this.commands = new CompileCommands(complain);
+    this.related = new RelatedFiles(this.texts, open);
   }
 
   /** @param used told every header read, by absolute path */
@@ -43,26 +55,58 @@ export class UnitReader {
     workspace: Workspace,
     used?: (file: string) => void,
   ): AnalysisRequest {
-    const { folders } = workspace;
+    const reading: Reading = { options, workspace, used };
+    const { include, defines } = this.unit(file, text, reading);
+    const maxRegisters = options.maxRegisters ?? this.buildFlags(file, workspace).maxRegisters;
+    return {
+      path: file,
+      text,
+      options: { ...options, defines, maxRegisters },
+      include,
+      root: this.rootOf(file, text, reading),
+      others: (names, known) => this.others(file, names, known, reading),
+    };
+  }
+
+  /** A text as the build reads it; the user's own macros win over those of the build. */
+  private unit(file: string, text: string, { options, workspace, used }: Reading): SourceUnit {
     const flags = this.buildFlags(file, workspace);
     const include = includeReader({
       open: this.open,
       includePaths: [...workspace.includePaths, ...flags.includePaths],
-      headers: this.headerIndex(folders),
+      headers: this.headerIndex(workspace.folders),
       texts: this.texts,
       used,
     });
-    // the user's own macros win over those of the build
-    return {
-      path: file,
-      text,
-      options: {
-        ...options,
-        defines: new Map([...flags.defines, ...options.defines]),
-        maxRegisters: options.maxRegisters ?? flags.maxRegisters,
-      },
-      include,
-    };
+    return { path: file, text, include, defines: new Map([...flags.defines, ...options.defines]) };
+  }
+
+  /** The source through which a header with kernels is compiled. */
+  private rootOf(file: string, text: string, reading: Reading): SourceUnit | undefined {
+    if (!headerFile.test(file) && path.extname(file) !== '.cu') return undefined;
+    const kernels = [...text.matchAll(kernelName)].map(([, name]) => name);
+    if (kernels.length === 0) return undefined;
+    const { folders } = reading.workspace;
+    const root = this.related.rootOf(path.resolve(file), kernels, foldersFor(file, folders));
+    const rootText = root && this.read(root);
+    if (root === undefined || rootText === undefined) return undefined;
+    reading.used?.(root);
+    return this.unit(asGiven(root, file), rootText, reading);
+  }
+
+  private *others(file: string, names: readonly string[], known: ReadonlySet<string>, reading: Reading): Others {
+    const { folders } = reading.workspace;
+    const read = (each: string) => this.read(path.resolve(each));
+    for (const found of this.related.users(path.resolve(file), names, foldersFor(file, folders))) {
+      const given = asGiven(found.path, file);
+      if (known.has(given)) continue;
+      reading.used?.(found.path);
+      yield { ...this.unit(given, found.text, reading), distance: found.distance, read };
+    }
+  }
+
+  private read(absolute: string): string | undefined {
+    return this.open.get(absolute) ?? this.texts.read(absolute);
   }
 
   /** The flags of the build as nvcc takes them, with the user's own folders and macros. */
@@ -94,6 +138,21 @@ export class UnitReader {
     return this.headers.index;
   }
 }
+
+/** Name of a kernel that a text defines: behind __global__, its type and what stands between them. */
+const kernelName = /__global__[^;{}()]*?(?:__launch_bounds__\s*\([^;{}]*?\)[^;{}()]*?)?\b(\w+)\s*\(/g;
+
+/** Other files are looked for in the workspace, or beside a file that lies outside of it. */
+function foldersFor(file: string, folders: readonly string[]): readonly string[] {
+  const absolute = path.resolve(file);
+  const isInside = folders.some((folder) =>
+    absolute.startsWith(folder.endsWith(path.sep) ? folder : folder + path.sep),
+  );
+  return isInside ? folders : [path.dirname(absolute)];
+}
+
+/** A path is told as that of the file that it belongs to: relative where that one is. */
+const asGiven = (found: string, like: string): string => (path.isAbsolute(like) ? found : path.relative('', found));
 
 function usualDatabases(folder: string): string[] {
   return [path.join(folder, 'compile_commands.json'), path.join(folder, 'build', 'compile_commands.json')];

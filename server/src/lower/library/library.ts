@@ -5,6 +5,7 @@
  */
 import type { Declaration } from '../../parse/ast';
 import { parse } from '../../parse/parse';
+import { renumber } from '../../parse/renumber';
 import { preprocess } from '../../preprocess/preprocess';
 import type { TokenStream } from '../../preprocess/token';
 import { LIBRARY_TOKENS } from '../context';
@@ -61,20 +62,10 @@ function declarationsOf(part: Part): readonly Declaration[] {
       include: () => undefined,
     });
     declarations = parse(tokens, pragmas).declarations;
-    moveToLibrary(declarations, new Set());
+    renumber(declarations, LIBRARY_TOKENS);
     parsed.set(part, declarations);
   }
   return declarations;
-}
-
-/** The library's nodes get token numbers that no unit of the user has: places are told by them. */
-function moveToLibrary(value: unknown, seen: Set<unknown>): void {
-  if (typeof value !== 'object' || value === null || seen.has(value)) return;
-  seen.add(value);
-  const node = value as { first?: unknown; last?: unknown };
-  if (typeof node.first === 'number') node.first += LIBRARY_TOKENS;
-  if (typeof node.last === 'number') node.last += LIBRARY_TOKENS;
-  for (const child of Object.values(value)) moveToLibrary(child, seen);
 }
 
 /** Whether a scope lies in the library and not in the user's unit. */

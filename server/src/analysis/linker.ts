@@ -1,0 +1,140 @@
+/**
+ * Translation units of the workspace that call what a unit defines: a kernel's launch, or the arguments of the wrapper around it,
+ * may stand in another file. They are parsed for their host code only.
+ */
+import type { OtherUnit } from '../launch/find-launches';
+import type { HostTokens } from '../launch/host-tokens';
+import { mayUse, outsideNames } from '../launch/outside-names';
+import { type HostIndex, indexUnit, lastName } from '../launch/scope';
+import type { Declaration } from '../parse/ast';
+import { parse } from '../parse/parse';
+import { renumber } from '../parse/renumber';
+import type { LexCache } from '../preprocess/lex-cache';
+import { predefinedMacros } from '../preprocess/predefined';
+import { preprocess } from '../preprocess/preprocess';
+import type { TokenStream } from '../preprocess/token';
+import type { ParsedUnit } from './parsed-unit';
+import type { AnalysisRequest, OtherFile } from './request';
+
+/** A unit linked with the one under analysis. */
+export interface LinkedUnit extends OtherUnit {
+  /** Equal ids: the same text, parsed the same way. */
+  readonly id: string;
+}
+
+interface Kept extends LinkedUnit {
+  readonly file: OtherFile;
+  readonly slot: number;
+  readonly words: ReadonlySet<string>;
+  readonly index: HostIndex;
+}
+
+/** Token numbers of the linked units: above any unit's own (which has 2 million at most), below the library's. */
+const FIRST_BASE = 2 ** 24;
+const SLOT = 2 ** 21;
+/** Units kept between calls. */
+const KEPT = 24;
+/** Units that one program is linked from, how many are looked at for that, and how many callers are followed up. */
+const MOST_LINKED = 6;
+const MOST_TRIED = 12;
+const DEPTH = 3;
+
+export class Linker {
+  private readonly kept = new Map<string, Kept>();
+  private version = 0;
+
+  constructor(private readonly lexCache: LexCache) {}
+
+  /** The units that use what nobody in the unit itself uses, their users, and so on until a main is reached. */
+  link(unit: ParsedUnit, request: AnalysisRequest): readonly LinkedUnit[] {
+    if (!request.others || unit.kernels.length === 0) return [];
+    const linked: Kept[] = [];
+    const tried = new Set(unit.source.tokens.files.map(({ path }) => path));
+    for (let depth = 0; depth < DEPTH && linked.length < MOST_LINKED; depth++) {
+      const found = this.users(unit, linked, request, tried);
+      if (found.length === 0) break;
+      linked.push(...found);
+      if (found.some(({ index }) => hasMain(index))) break;
+    }
+    return linked.map((each, i) => withoutRepeats(each, unit.source.tokens, linked.slice(0, i))).sort(byBase);
+  }
+
+  /** Of the files that mention one of the open names the nearest that may use it. */
+  private users(
+    unit: ParsedUnit,
+    linked: readonly Kept[],
+    { others, options }: AnalysisRequest,
+    tried: Set<string>,
+  ): Kept[] {
+    const units: HostTokens = [{ base: 0, tokens: unit.source.tokens }, ...[...linked].sort(byBase)];
+    const index = indexUnit([unit.tree.declarations, ...linked.map((l) => l.declarations)].flat());
+    const names = outsideNames(index, units);
+    const found: Kept[] = [];
+    if (names.size === 0 || !others) return found;
+    let distance: number | undefined;
+    for (const file of others([...names.keys()], tried)) {
+      if (distance !== undefined && file.distance > distance) break;
+      if (tried.size > MOST_TRIED + unit.source.tokens.files.length || linked.length + found.length >= MOST_LINKED)
+        break;
+      tried.add(file.path);
+      const parsed = this.parsed(file, options.computeCapability);
+      if (!mayUse(parsed.index, names, parsed.words)) continue;
+      distance = file.distance;
+      found.push(parsed);
+    }
+    return found;
+  }
+
+  private parsed(file: OtherFile, computeCapability: string): Kept {
+    const key = `${computeCapability}#${file.path}`;
+    const known = this.kept.get(key);
+    if (known) this.kept.delete(key);
+    const fresh = known && isCurrent(known, file) ? known : this.parse(file, computeCapability);
+    this.kept.set(key, fresh);
+    return fresh;
+  }
+
+  private parse(file: OtherFile, computeCapability: string): Kept {
+    const slot = this.freeSlot();
+    const base = FIRST_BASE + slot * SLOT;
+    const macros = new Map([...predefinedMacros(computeCapability), ...file.defines]);
+    if (!/\.cuh?$/i.test(file.path)) for (const name of ['__CUDACC__', '__NVCC__']) macros.delete(name);
+    const { path, text, include } = file;
+    const { tokens, pragmas } = preprocess({ path, text, defines: macros, include, lexCache: this.lexCache });
+    const { declarations } = parse(tokens, pragmas);
+    renumber(declarations, base);
+    const id = `${path}#${++this.version}`;
+    return { id, file, slot, base, tokens, declarations, words: new Set(tokens.text), index: indexUnit(declarations) };
+  }
+
+  /** A range of numbers that no unit kept has; the unit asked for longest ago makes room. */
+  private freeSlot(): number {
+    const used = new Set([...this.kept.values()].map(({ slot }) => slot));
+    if (used.size >= KEPT) {
+      const [oldest] = this.kept.entries();
+      this.kept.delete(oldest[0]);
+      return oldest[1].slot;
+    }
+    let slot = 0;
+    while (used.has(slot)) slot++;
+    return slot;
+  }
+}
+
+/** Neither the file nor a header of it has changed. */
+const isCurrent = ({ tokens }: Kept, file: OtherFile): boolean =>
+  tokens.files.every(({ path, text }) => (path === file.path ? file.text : file.read(path)) === text);
+
+const byBase = (a: OtherUnit, b: OtherUnit): number => a.base - b.base;
+
+const hasMain = (index: HostIndex): boolean =>
+  index.functions.some(({ declaration, record }) => !record && lastName(declaration.name) === 'main');
+
+/** Without declarations of headers that the unit, or one linked before, has too. */
+function withoutRepeats(unit: Kept, own: TokenStream, earlier: readonly Kept[]): LinkedUnit {
+  const streams = [own, ...earlier.map(({ tokens }) => tokens)];
+  const known = new Set(streams.flatMap(({ files }) => files.map(({ path }) => path)));
+  const isRepeat = ({ first }: Declaration): boolean =>
+    known.has(unit.tokens.files[unit.tokens.file[first - unit.base]]?.path);
+  return { ...unit, declarations: unit.declarations.filter((declaration) => !isRepeat(declaration)) };
+}
