@@ -400,6 +400,7 @@ function instancePrograms(
     isUserFile: (path) => compiled.isOfUnit(path),
     plan,
     model,
+    machine: compiled.machine,
   });
   return 'reason' in found ? { program: source, source, reason: found.reason } : { program: found, source };
 }

@@ -1,4 +1,5 @@
 /** What a compiler made of a text of the file, and which of it still holds for the present text. */
+import type { MachineCode } from '../cubin/machine-access';
 import { execute } from '../execute/execute';
 import type { MemoryModel } from '../hardware/memory-model';
 import type { TokenStream } from '../preprocess/token';
@@ -53,6 +54,12 @@ export class PreparedCompilation {
     return this.parsed;
   }
 
+  /** What the assembler made of the PTX, with the text whose lines it names. */
+  get machine(): { readonly code: MachineCode; readonly text: string } | undefined {
+    const { machine: code, ptx: text } = this.compilation;
+    return code !== undefined && text !== undefined ? { code, text } : undefined;
+  }
+
   /** The lines that the PTX of a current kernel names, in the present text, wherever they have moved to. */
   linesOf(name: string, fingerprint: Fingerprint, tokens: TokenStream): SourceLines {
     const before = this.kernels.get(keyOf(name, fingerprint))?.pieces ?? [];
@@ -94,17 +101,18 @@ export interface InstanceRequest {
   readonly isUserFile: (path: string) => boolean;
   readonly plan: PlannedLaunch;
   readonly model: MemoryModel;
+  readonly machine?: PreparedCompilation['machine'];
 }
 
 /** The program of a kernel instance from PTX at the source's places, or why there is none. */
 export function programFromPtx(module: PtxModule, request: InstanceRequest): Program | { readonly reason: string } {
-  const { name, templateArguments, parameterNames, source, view, isUserFile } = request;
+  const { name, templateArguments, parameterNames, source, view, isUserFile, machine } = request;
   const entry = findEntry(module, name, templateArguments);
   if (!entry) return { reason: 'the compiler made no code for this instance' };
   if (!isWithin(entry, { ...request, module })) return { reason: 'the PTX of this name is another kernel’s' };
   if (entry.isCut) return { reason: 'its PTX is cut off' };
   if ((entry.body?.length ?? 0) > MOST_ITEMS) return { reason: 'its PTX is too long' };
-  const lowered = lowerPtx(module, entry.name, { parameterNames, isUserFile });
+  const lowered = lowerPtx(module, entry.name, { parameterNames, isUserFile, machine });
   // What PTX says in one instruction (a fragment of a shape that was never measured) the source may say in plain accesses.
   const missed = lowered.skipped.find((each) => each.isAccess) ?? lowered.skipped[0];
   const isLess = missed && (lowered.accesses.length === 0 || (missed.isAccess && source.skipped.length === 0));

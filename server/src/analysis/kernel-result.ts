@@ -66,7 +66,11 @@ function moveProgram(program: Program, move: (token: number) => number): Program
   const place = (p: Place): Place => ({ first: move(p.first), last: move(p.last), call: p.call && place(p.call) });
   return {
     ...program,
-    accesses: program.accesses.map((a) => ({ ...a, place: place(a.place) })),
+    accesses: program.accesses.map((a) => ({
+      ...a,
+      place: place(a.place),
+      machine: a.machine?.map((each) => ({ ...each, place: each.place && place(each.place) })),
+    })),
     branches: program.branches.map((b) => ({ ...b, place: place(b.place) })),
     objects: program.objects.map((o) => ({ ...o, place: place(o.place) })),
     skipped: program.skipped.map((s) => ({ ...s, place: place(s.place) })),

@@ -1,4 +1,5 @@
 /** What a caller asks of the analysis: pure data and functions, so that editor, command line and tests share one entry. */
+import type { MachineCode } from '../cubin/machine-access';
 import type { KernelReport } from '../report/report';
 
 export interface CompiledKernel {
@@ -38,6 +39,8 @@ export interface Compilation {
   /** Reads an include as the compiler did; where absent includes are read as those of the request. */
   readonly include?: AnalysisRequest['include'];
   readonly ptx?: string;
+  /** What the assembler made of the PTX. */
+  readonly machine?: MachineCode;
   /** Registers, spills and shared memory of the kernels. */
   readonly kernels?: readonly CompiledKernel[];
 }

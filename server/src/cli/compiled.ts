@@ -53,7 +53,10 @@ export async function compileSources(request: CompileSources): Promise<CompiledS
         capability: computeCapability,
       });
       const key = compiledKey(computeCapability, source.path);
-      if ('notes' in result) found.set(key, { id: key, text: source.text, ptx: result.ptx, kernels: result.kernels });
+      if ('notes' in result) {
+        const { ptx, kernels, machine } = result;
+        found.set(key, { id: key, text: source.text, ptx, kernels, machine });
+      }
       const said = 'notes' in result ? result.notes : [`not compiled: ${result.error}`];
       if (isNamed) for (const line of said) request.complain(`${source.path}: ${line}`);
     }

@@ -3,6 +3,8 @@
 import * as fs from 'node:fs/promises';
 import * as os from 'node:os';
 import * as path from 'node:path';
+import type { MachineCode, MachineLine } from '../cubin/machine-access';
+import { readCubin } from '../cubin/read-cubin';
 import { isPtxFile } from '../ptx/names';
 import { architectureOf, capabilityOf, nearestArchitecture, supportedArchitectures } from './architecture';
 import { demangleAll } from './demangle';
@@ -43,6 +45,8 @@ export interface KernelsResult {
   readonly ptx?: string;
   /** Registers, spills, stack and static shared memory of every kernel; absent where the assembler refused. */
   readonly kernels?: readonly KernelResources[];
+  /** Memory instructions of the machine code, by lines of the PTX. */
+  readonly machine?: MachineCode;
   readonly notes: readonly string[];
 }
 
@@ -87,10 +91,11 @@ async function readPtx(
  */
 export async function compileKernels(request: CompileRequest): Promise<KernelsResult | CompileError> {
   return inTemporaryFolder(async (folder) => {
-    const compiled = await compile(request, folder, 'out.cubin', (arch) => [
+    const compiled = await compile(request, folder, CUBIN, (arch) => [
       '-cubin',
       `-arch=sm_${arch}`,
-      ...(isPtxFile(request.file) ? [] : ['-lineinfo', '--keep', '--keep-dir', folder]),
+      '-lineinfo',
+      ...(isPtxFile(request.file) ? [] : ['--keep', '--keep-dir', folder]),
       '-Xptxas',
       '-v',
     ]);
@@ -103,9 +108,37 @@ export async function compileKernels(request: CompileRequest): Promise<KernelsRe
     }
     const kernels = await resourcesOf(compiled.result, request, folder);
     const notes = read.error === undefined ? compiled.notes : [...compiled.notes, read.error];
-    return { ptx: read.ptx, kernels, notes };
+    return { ptx: read.ptx, kernels, machine: await readMachineCode(folder, request, compiled), notes };
   });
 }
+
+/** Bytes of machine code beyond which it is not read. */
+const MOST_CUBIN = 64 * 2 ** 20;
+
+/** What the cubin says of memory instructions; undefined where it cannot be read. */
+async function readMachineCode(
+  folder: string,
+  { file }: CompileRequest,
+  { architecture, copy }: Compiled,
+): Promise<MachineCode | undefined> {
+  try {
+    const cubin = path.join(folder, CUBIN);
+    if ((await fs.stat(cubin)).size > MOST_CUBIN) return undefined;
+    const code = readCubin(await fs.readFile(cubin), architecture);
+    if (copy === undefined) return code;
+    const renamed = (line: MachineLine): MachineLine => (line.file === copy ? { ...line, file } : line);
+    return new Map(
+      [...code].map(([name, accesses]) => [
+        name,
+        accesses.map((each) => ({ ...each, lines: each.lines.map(renamed) })),
+      ]),
+    );
+  } catch {
+    return undefined;
+  }
+}
+
+const CUBIN = 'out.cubin';
 
 async function resourcesOf(
   { errors, output }: ProgramResult,
@@ -121,6 +154,8 @@ async function resourcesOf(
 interface Compiled {
   readonly result: ProgramResult;
   readonly notes: readonly string[];
+  /** That it was compiled for, 90 for capability 9.0. */
+  readonly architecture: number;
   /** Where the unsaved text was compiled from. */
   readonly copy?: string;
 }
@@ -165,7 +200,7 @@ async function compile(
   });
   const problem = problemOf(result, request);
   if (problem) return { ...problem, error: copy ? problem.error.replaceAll(copy, source) : problem.error, copy };
-  return { result, notes, copy };
+  return { result, notes, architecture, copy };
 }
 
 function problemOf(result: ProgramResult, request: CompileRequest): CompileError | undefined {

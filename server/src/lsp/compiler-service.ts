@@ -147,10 +147,10 @@ export class CompilerService {
       return;
     }
     this.answered.add(uri);
-    const { ptx, kernels, notes } = result;
+    const { ptx, kernels, machine, notes } = result;
     options.compiled(uri, {
       computeCapability,
-      compilation: { id: `${uri} ${++this.runs}`, text: text.text, ptx, kernels },
+      compilation: { id: `${uri} ${++this.runs}`, text: text.text, ptx, kernels, machine },
     });
     this.say(uri, notes.join('; '));
     options.status(uri, 'compiled', notes.length > 0 ? notes.join('; ') : undefined);

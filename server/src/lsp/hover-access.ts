@@ -2,7 +2,7 @@
 import type { Capability } from '../hardware/capabilities';
 import { conflictDegree, conflictText, dimensions, grouped, percent, sectorEfficiency } from '../report/figures';
 import type { AccessReport, AccessWitness, KernelReport, LaunchReport } from '../report/report';
-import { assumptionsText, originText, tierText } from '../report/wording';
+import { assumptionsText, chargedText, originText, tierText } from '../report/wording';
 import { lanePicture } from './lane-picture';
 
 const coordinates = ([x, y, z]: readonly [number, number, number]): string => `(${x}, ${y}, ${z})`;
@@ -60,7 +60,8 @@ export function accessText(
   ];
   const picture = lanePicture(access, capability);
   if (picture !== undefined) parts.push(`\`\`\`text\n${picture}\n\`\`\``);
-  if (access.certainty !== 'unknown') parts.push(counters(access));
+  const charged = chargedText(access);
+  if (access.certainty !== 'unknown') parts.push(charged === '' ? counters(access) : `${counters(access)} ${charged}`);
   parts.push(certaintyText(access));
   const assumed = assumptionsText(launch);
   const shown = picture === undefined || access.witness === undefined ? '' : ` Shown: ${warpText(access.witness)}.`;

@@ -303,6 +303,15 @@ export interface BranchSite {
   readonly kind: 'if' | 'loop' | 'switch' | 'conditional' | 'logical' | 'exit';
 }
 
+/** A machine instruction that the assembler made of an access. */
+export interface MachineInstruction {
+  /** Bytes a lane, of plain loads and stores. */
+  readonly bytes?: number;
+  readonly isPredicated: boolean;
+  /** The line that a profiler charges, where it is one of the user's. */
+  readonly place?: SourcePlace;
+}
+
 /** A memory access as the source writes it. Several instructions may share a site (unrolled copies). */
 export interface AccessSite {
   readonly place: SourcePlace;
@@ -325,6 +334,8 @@ export interface AccessSite {
    */
   readonly atomic?: 'add-constant' | 'integer' | 'float' | 'aggregated';
   readonly resultUsed?: boolean;
+  /** What the assembler made of it, where the machine code is at hand; none: it is part of another access, or gone. */
+  readonly machine?: readonly MachineInstruction[];
 }
 
 export type MemorySpace = 'shared' | 'global' | 'constant' | 'local' | 'texture';

@@ -4,6 +4,7 @@ import { ProgramBuilder } from '../program/builder';
 import type { InputSource, Register, ScalarType, SourcePlace } from '../program/program';
 import type { Assignments } from './blocks';
 import type { FlatInstruction, FlatKernel } from './flatten';
+import type { MachineSites } from './machine-sites';
 import type { Operand } from './module';
 import type { Places } from './places';
 import { specialInputs } from './special-registers';
@@ -26,6 +27,7 @@ export class Context {
     readonly kernel: FlatKernel,
     readonly assignments: Assignments,
     readonly places: Places,
+    readonly machine: MachineSites | undefined,
     private readonly heldTypes: readonly ScalarType[],
     /** Symbols to registers with their addresses within the space, as i64. */
     readonly addressOfSymbol: (name: string, frame: number) => Register | undefined,

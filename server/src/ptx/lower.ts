@@ -1,5 +1,6 @@
 /** PTX to the IR: one kernel, everything it calls inlined. */
 
+import type { MachineCode } from '../cubin/machine-access';
 import { dominates } from '../program/control-flow';
 import type { Program } from '../program/program';
 import { arithmetic, type Handler } from './arithmetic';
@@ -8,6 +9,7 @@ import { assignmentsOf, type FlatEnd, type FlatGraph, flatGraph } from './blocks
 import { Context } from './context';
 import { type FlatInstruction, flatten } from './flatten';
 import { heldTypesOf } from './held-types';
+import { MachineSites } from './machine-sites';
 import { matrixHandlers } from './matrices';
 import { memoryHandlers } from './memory';
 import { Memory } from './memory-objects';
@@ -22,6 +24,8 @@ export interface LowerOptions {
   readonly parameterNames?: readonly (string | undefined)[];
   /** Whether a file is the user's: accesses are placed at the innermost line in such a file. */
   readonly isUserFile?: (file: string) => boolean;
+  /** What the assembler made of the module, and the module's text, whose lines it names. */
+  readonly machine?: { readonly code: MachineCode; readonly text: string };
 }
 
 /**
@@ -59,10 +63,12 @@ function lowerEntry(module: PtxModule, entry: PtxFunction, options: LowerOptions
   const places = new Places(module, options.isUserFile ?? isUserFile);
   const variables = new KernelVariables(module, kernel, places);
   const memory = new Memory(variables, rootsOf(count, graph), entry.parameters, options.parameterNames ?? []);
+  const accesses = options.machine?.code.get(entry.name);
   const ctx: Context = new Context(
     kernel,
     assignmentsOf(count, graph),
     places,
+    options.machine && accesses && new MachineSites(accesses, options.machine.text, places),
     heldTypesOf(kernel.registers, graph),
     (name, frame) => variables.addressOf(ctx.builder, name, frame),
   );

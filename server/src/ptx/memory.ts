@@ -95,6 +95,7 @@ export function newSite(
     object,
     readOnly: parts.includes('nc') ? true : undefined,
     isVolatile: parts.includes('volatile') || parts.includes('mmio') ? true : undefined,
+    machine: ctx.machine?.of(instruction.at, operation, siteSpaces[space] ?? 'generic'),
     ...details,
   });
 }

@@ -44,13 +44,14 @@ export function placedInSource(program: Program, view: SourceView): Program {
   const byName = new Map(objects.map((object, index) => [`${object.space} ${object.name}`, index]));
   const accesses = program.accesses.map((site, index): AccessSite => {
     const found = matched[index];
+    const machine = site.machine?.map((each) => ({ ...each, place: machinePlace(each.place, view) }));
     if (!found) {
       const place = tokenPlace(site.place, view);
-      return { ...site, place, expression: textOf(place, view) };
+      return { ...site, place, expression: textOf(place, view), machine };
     }
     const own = found.object === undefined ? undefined : view.source.objects[found.object];
     const object = site.object ?? (own && byName.get(`${own.space} ${own.name}`));
-    return { ...site, place: found.place, expression: found.expression, object };
+    return { ...site, place: found.place, expression: found.expression, object, machine };
   });
   return {
     ...program,
@@ -248,6 +249,11 @@ function tokenPlace(place: SourcePlace, view: SourceView, depth = 0): SourcePlac
   const range = rangeOf(place, view);
   if (range) return { ...range, call };
   return call ?? atName(view);
+}
+
+/** Tokens of a line that machine code is charged to; undefined for a line without any. */
+function machinePlace(place: SourcePlace | undefined, view: SourceView): SourcePlace | undefined {
+  return place && rangeOf(place, view);
 }
 
 const rangeOf = ({ location }: SourcePlace, { lines }: SourceView): TokenRange | undefined =>

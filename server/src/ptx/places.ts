@@ -47,6 +47,11 @@ export class Places {
     return { first: -1, last: -1, location: { file: this.fileName(location.file), line, column }, call };
   }
 
+  /** Whether a file of this name is the user's. */
+  isOwnFile(file: string): boolean {
+    return this.isOwn(file);
+  }
+
   private fileName(file: number): string {
     return this.module.files.get(file) ?? '';
   }

@@ -2,7 +2,7 @@
 import type { Simulation } from '../analysis/simulate';
 import type { AccessCounts, Witness } from '../execute/execution';
 import type { AccessSite, MemoryObject, SourcePlace } from '../program/program';
-import type { AccessReport, AccessWitness, BranchReport, Certainty, Location } from './report';
+import type { AccessReport, AccessWitness, BranchReport, Certainty, ChargedLine, Location } from './report';
 
 export type Locate = (first: number, last: number) => Location;
 
@@ -11,6 +11,8 @@ interface Merged {
   readonly counts: AccessCounts;
   readonly location: Location;
   readonly sites: number[];
+  /** By file and line, where the machine code is known. */
+  readonly charged: Map<string, ChargedLine>;
 }
 
 /** Accesses of the reported sample, one object a source range, space and operation. */
@@ -21,16 +23,52 @@ export function accessReports(simulation: Simulation, locate: Locate): AccessRep
     const site = program.accesses[counts.access];
     const location = locate(site.place.first, site.place.last);
     const key = `${location.file}:${location.line}:${location.column}:${location.endLine}:${location.endColumn}:${counts.space}:${site.operation}`;
-    const known = merged.get(key);
-    if (known) {
-      addCounts(known.counts, counts);
-      known.sites.push(counts.access);
-    } else merged.set(key, { site, counts: { ...counts }, location, sites: [counts.access] });
+    const known: Merged = merged.get(key) ?? { site, counts: { ...counts }, location, sites: [], charged: new Map() };
+    if (merged.has(key)) addCounts(known.counts, counts);
+    merged.set(key, known);
+    known.sites.push(counts.access);
+    charge(known.charged, counts, site, locate);
   }
   return [...merged.values()].map((m) => {
     const names = [...new Set(m.sites.flatMap((s) => assumedFor[s] ?? []))];
     return accessReport(m, certaintyOf(m, names, simulation), program.objects[m.site.object ?? -1], locate, simulation);
   });
+}
+
+/** Adds the figures of a site to the lines that a profiler charges, in equal parts for each of its machine instructions. */
+function charge(charged: Map<string, ChargedLine>, counts: AccessCounts, site: AccessSite, locate: Locate): void {
+  const places = site.machine?.flatMap(({ place }) => place ?? []) ?? [];
+  for (const { first, last } of places.length > 0 ? places : [site.place]) {
+    const { file, line } = locate(first, last);
+    const key = `${file}:${line}`;
+    const before = charged.get(key);
+    const share = (figure: 'requests' | 'wavefronts' | 'idealWavefronts' | 'sectors' | 'idealSectors') =>
+      (before?.[figure] ?? 0) + counts[figure] / Math.max(1, places.length);
+    charged.set(key, {
+      file,
+      line,
+      requests: share('requests'),
+      wavefronts: share('wavefronts'),
+      idealWavefronts: share('idealWavefronts'),
+      sectors: share('sectors'),
+      idealSectors: share('idealSectors'),
+    });
+  }
+}
+
+/** The lines charged, rounded; undefined where they are the access's own. */
+function chargedLines({ charged, location }: Merged): readonly ChargedLine[] | undefined {
+  const lines = [...charged.values()];
+  if (lines.every(({ file, line }) => file === location.file && line === location.line)) return undefined;
+  return lines.map((each) => ({
+    file: each.file,
+    line: each.line,
+    requests: Math.round(each.requests),
+    wavefronts: Math.round(each.wavefronts),
+    idealWavefronts: Math.round(each.idealWavefronts),
+    sectors: Math.round(each.sectors),
+    idealSectors: Math.round(each.idealSectors),
+  }));
 }
 
 function addCounts(into: AccessCounts, more: AccessCounts): void {
@@ -116,6 +154,7 @@ function accessReport(
     },
     calls: callsOf(site.place, locate),
     witness: counts.witness && witnessOf(counts.witness, simulation),
+    charged: chargedLines(m),
   };
 }
 

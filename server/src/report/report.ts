@@ -78,6 +78,19 @@ export interface AccessReport {
   /** Calls through which the kernel comes to this access, innermost first. */
   readonly calls?: readonly Location[];
   readonly witness?: AccessWitness;
+  /** The lines where a profiler shows it, with their parts of the figures, unless that is `line` alone: from the machine code. */
+  readonly charged?: readonly ChargedLine[];
+}
+
+/** What a profiler shows of an access at one line. */
+export interface ChargedLine {
+  readonly file: string;
+  readonly line: number;
+  readonly requests: number;
+  readonly wavefronts: number;
+  readonly idealWavefronts: number;
+  readonly sectors: number;
+  readonly idealSectors: number;
 }
 
 export interface BranchReport extends Location {

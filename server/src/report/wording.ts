@@ -2,6 +2,7 @@
 import type { TimeBound, TimeEstimate } from '../hardware/timing';
 import { conflictText, grouped, memoryFigures, percent } from './figures';
 import type {
+  AccessReport,
   FileReport,
   Finding,
   Fix,
@@ -29,6 +30,16 @@ export function originText({ origin, line }: LaunchReport): string {
 export function tierText({ origin, originReason }: KernelReport): string {
   if (origin === 'ptx') return 'From the PTX that the compiler made of it.';
   return originReason === undefined ? 'From the source.' : `From the source, not from the compiler: ${originReason}.`;
+}
+
+/** `A profiler shows it at lines 51 and 54.`; '' where that is the access's own line, or the machine code was not read. */
+export function chargedText({ charged, file, line }: AccessReport): string {
+  if (charged === undefined) return '';
+  const places = charged.map((each) => (each.file === file ? `${each.line}` : `${each.line} of ${each.file}`));
+  const own = places.indexOf(`${line}`);
+  if (own >= 0) places.unshift(...places.splice(own, 1));
+  const last = places.pop() ?? '';
+  return `A profiler shows it at ${places.length > 0 ? `lines ${places.join(', ')} and` : 'line'} ${last}.`;
 }
 
 /** `n = 4096 (assumed)` */

@@ -4,7 +4,9 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { createAnalyzer } from '../../../server/src/analysis/analyze';
 import type { Compilation, CompiledKernel } from '../../../server/src/analysis/request';
+import type { MachineAccess } from '../../../server/src/cubin/machine-access';
 import type { FileReport } from '../../../server/src/report/report';
+import { chargedText } from '../../../server/src/report/wording';
 import { analyse, check } from './check-accesses';
 
 const folder = path.join(__dirname, 'compiled');
@@ -130,6 +132,36 @@ describe('After an edit', () => {
       assert.deepEqual(kept, analyse(each, { path: 'several.cu', compilation: given }));
     }
   });
+});
+
+describe('The lines that a profiler charges', () => {
+  /** What `rows` does at a line of the source, with one machine instruction for each access of its PTX. */
+  const check = (charged: Record<number, number>, expected: string[]) => () => {
+    const lines = ptx.split('\n');
+    const [first, end] = ['.entry _Z4rows', '.entry _Z7columns'].map((head) =>
+      lines.findIndex((l) => l.includes(head)),
+    );
+    const made = lines.flatMap((each, index): MachineAccess[] => {
+      const opcode = index > first && index < end && /^\s*(ld|st)\.(shared|global)/.exec(each);
+      const line = charged[index + 1];
+      if (!opcode || line === undefined) return [];
+      const operation = opcode[1] === 'ld' ? 'load' : 'store';
+      const space = opcode[2] === 'shared' ? 'shared' : 'global';
+      const at = { file: '/build/several.cu', line };
+      return [{ offset: 16 * index, ptxLine: index + 1, operation, space, bytes: 4, isPredicated: false, lines: [at] }];
+    });
+    const machine = new Map([['_Z4rowsPKfPf', made]]);
+    const report = analyse(text, { path: 'several.cu', compilation: { id: 'charged', text, ptx, machine } });
+    const accesses = report.kernels.find((k) => k.name === 'rows')?.launches[0].accesses ?? [];
+    const told = accesses.map((a) => `${a.expression}: ${chargedText(a)}`).filter((each) => !each.endsWith(': '));
+    assert.deepEqual(told, expected);
+  };
+  it('its own: nothing is said', check({ 77: 45, 115: 54 }, []));
+  it('another one', check({ 106: 51 }, ['in[threadIdx.x + 32]: A profiler shows it at line 51.']));
+  it(
+    'several copies of it',
+    check({ 89: 47, 93: 48, 97: 48 }, ['s[threadIdx.x + j]: A profiler shows it at lines 48 and 47.']),
+  );
 });
 
 describe('PTX that is no use', () => {

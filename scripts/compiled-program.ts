@@ -1,0 +1,58 @@
+/** What nvcc makes of a program of test/hardware, for the scripts that compare: with the flags of the recording. */
+import { createHash } from 'node:crypto';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import type { Compilation } from '../server/src/analysis/request';
+import { compileKernels, type KernelsResult } from '../server/src/compiler/compile';
+import type { MachineAccess } from '../server/src/cubin/machine-access';
+
+/** `// nvcc: --extended-lambda` in the first line of a program gives flags of its own. */
+export function recordedFlags(file: string): string[] {
+  const first = fs.readFileSync(file, 'utf8').split('\n', 1)[0];
+  const asked = /^\/\/\s*nvcc:\s*(.*)/.exec(first)?.[1].split(/\s+/) ?? [];
+  return ['-O3', ...asked.filter((flag) => flag !== '')];
+}
+
+/**
+ * `--keep=<folder>` among the arguments keeps the answers there for the next run of the same text and flags (of headers it
+ * knows nothing).
+ */
+export async function compiledProgram(
+  nvcc: string,
+  file: string,
+  flags: readonly string[] = recordedFlags(file),
+  capability = '9.0',
+): Promise<Compilation | undefined> {
+  const text = fs.readFileSync(file, 'utf8');
+  const kept = keptFile([file, text, flags, capability]);
+  const known = kept !== undefined && fs.existsSync(kept) ? fs.readFileSync(kept, 'utf8') : undefined;
+  const compiled = known === undefined ? await compile(nvcc, file, flags, capability) : (JSON.parse(known) as Kept);
+  if (kept !== undefined && known === undefined) {
+    fs.mkdirSync(path.dirname(kept), { recursive: true });
+    fs.writeFileSync(kept, JSON.stringify(compiled));
+  }
+  if (compiled.error !== undefined) console.error(`${path.basename(file)}: ${compiled.error}`);
+  if (compiled.ptx === undefined) return undefined;
+  const machine = compiled.machine && new Map(compiled.machine);
+  return { id: file, text, ptx: compiled.ptx, machine };
+}
+
+interface Kept {
+  readonly error?: string;
+  readonly ptx?: string;
+  readonly machine?: readonly (readonly [string, readonly MachineAccess[]])[];
+}
+
+async function compile(nvcc: string, file: string, flags: readonly string[], capability: string): Promise<Kept> {
+  const result = await compileKernels({ nvcc, file, flags, capability });
+  if (!('notes' in result)) return { error: result.error };
+  const { ptx, machine }: KernelsResult = result;
+  return { ptx, machine: machine && [...machine] };
+}
+
+function keptFile(what: readonly unknown[]): string | undefined {
+  const folder = process.argv.find((arg) => arg.startsWith('--keep='))?.slice('--keep='.length);
+  if (folder === undefined) return undefined;
+  const name = createHash('sha256').update(JSON.stringify(what)).digest('hex');
+  return path.join(folder, `${name.slice(0, 24)}.json`);
+}

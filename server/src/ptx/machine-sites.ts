@@ -1,0 +1,61 @@
+/** The machine instructions that the assembler made of each access of a PTX text. */
+import type { MachineAccess } from '../cubin/machine-access';
+import type { AccessSite, MachineInstruction, SourcePlace } from '../program/program';
+import type { Places } from './places';
+
+export class MachineSites {
+  private readonly byLine = new Map<number, MachineAccess[]>();
+  private readonly lineStarts: readonly number[];
+  private readonly placed = new Map<string, SourcePlace>();
+
+  /**
+   * @param accesses of one kernel
+   * @param text of the PTX, whose lines the accesses name
+   */
+  constructor(
+    accesses: readonly MachineAccess[],
+    text: string,
+    private readonly places: Places,
+  ) {
+    const starts = [0];
+    for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
+    this.lineStarts = starts;
+    for (const access of accesses) {
+      const known = this.byLine.get(access.ptxLine);
+      if (known) known.push(access);
+      else this.byLine.set(access.ptxLine, [access]);
+    }
+  }
+
+  /** @param at offset of the PTX instruction in the text */
+  of(at: number, operation: AccessSite['operation'], space: AccessSite['space']): readonly MachineInstruction[] {
+    const made = this.byLine.get(this.lineOf(at)) ?? [];
+    return made
+      .filter((each) => each.operation === operation && isSameSpace(each.space, space))
+      .map(({ bytes, isPredicated, lines }) => ({ bytes, isPredicated, place: this.placeOf(lines) }));
+  }
+
+  private lineOf(at: number): number {
+    let low = 0;
+    let high = this.lineStarts.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.lineStarts[middle] <= at) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** The innermost line of the user's. */
+  private placeOf(lines: MachineAccess['lines']): SourcePlace | undefined {
+    const own = lines.find(({ file }) => this.places.isOwnFile(file));
+    if (!own) return undefined;
+    const key = `${own.line} ${own.file}`;
+    let place = this.placed.get(key);
+    if (!place) this.placed.set(key, (place = { first: -1, last: -1, location: { ...own, column: 0 } }));
+    return place;
+  }
+}
+
+const isSameSpace = (machine: MachineAccess['space'], ptx: AccessSite['space']): boolean =>
+  machine === ptx || machine === 'generic' || ptx === 'generic';
