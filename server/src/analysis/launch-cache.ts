@@ -43,7 +43,9 @@ export class LaunchCache {
         kernelFirst: l.kernel.declaration && move(l.kernel.declaration.first),
       }));
     }
-    const launches = findLaunches(tree, source.tokens, source.comments, { assume, others });
+    const launches = withOwn(findLaunches(tree, source.tokens, source.comments, { assume, others }), () =>
+      others.length === 0 ? [] : findLaunches(tree, source.tokens, source.comments, { assume }),
+    );
     // a lambda that is passed on is lowered from its own tokens: those of this text only
     if (!launches.some(passesLambda)) this.remember(key, { fingerprint: now, launches });
     return launches.map((l) => ({ ...l, kernelFirst: l.kernel.declaration?.first }));
@@ -55,6 +57,12 @@ export class LaunchCache {
     const oldest = this.entries.keys().next().value;
     if (oldest !== undefined) this.entries.delete(oldest);
   }
+}
+
+/** Kernels that the linked program did not come to, within its budget, are launched as the unit alone would. */
+function withOwn(launches: readonly FoundLaunch[], own: () => readonly FoundLaunch[]): readonly FoundLaunch[] {
+  const known = new Set(launches.map(({ kernel }) => kernel.name));
+  return [...launches, ...own().filter(({ kernel }) => !known.has(kernel.name))];
 }
 
 const passesLambda = (launch: FoundLaunch): boolean =>

@@ -42,13 +42,35 @@ export interface PlanInputs {
 /** Launches of one kernel, at least one, identical ones once. */
 export function planLaunches(inputs: PlanInputs): PlannedLaunch[] {
   const planned = new Map<string, PlannedLaunch>();
-  for (const launch of inputs.launches) {
+  for (const launch of possible(inputs.launches)) {
     const plan = fromLaunchSite(launch, inputs);
     const key = JSON.stringify([plan.block, plan.grid, plan.dynamicSharedBytes, launch.key]);
     if (!planned.has(key)) planned.set(key, plan);
   }
   if (planned.size > 0) return [...planned.values()].slice(0, 24);
   return [withoutLaunchSite(inputs)];
+}
+
+/**
+ * Launches that can be. Behind an exit() that the plainest run takes, a grid of no blocks comes from defaults that the program itself
+ * rejects (a size of 0 until an option gives one): what is 0 counts as not known there.
+ */
+function possible(launches: readonly Launch[]): readonly Launch[] {
+  const running = launches.filter((launch) => !isEmpty(launch));
+  return running.length > 0 ? running : launches.map((launch) => (launch.reached ? launch : withoutZeros(launch)));
+}
+
+const isEmpty = ({ grid }: Launch): boolean => grid.some((v) => v.kind === 'number' && v.value < 1);
+
+function withoutZeros(launch: Launch): Launch {
+  const open: HostValue = { kind: 'unknown', reason: 'the launch would have no blocks' };
+  const named = (name: string | undefined): HostValue => (name === undefined ? open : { ...open, name });
+  const [x, y, z] = launch.grid.map((v) => (v.kind === 'number' && v.value < 1 ? open : v));
+  const { parameters } = launch.kernel.declaration;
+  const values = launch.arguments.map((v, i) =>
+    v.kind === 'number' && v.value < 1 && Number.isInteger(v.value) ? named(parameters[i]?.name) : v,
+  );
+  return { ...launch, grid: [x, y, z], arguments: values, key: `${launch.key} without blocks` };
 }
 
 function fromLaunchSite(launch: Launch, inputs: PlanInputs): PlannedLaunch {

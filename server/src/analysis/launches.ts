@@ -21,6 +21,8 @@ export interface Launch {
   readonly dynamicSharedBytes: HostValue;
   readonly arguments: readonly HostValue[];
   readonly symbols: ReadonlyMap<string, HostValue>;
+  /** The plainest run of the program comes here. */
+  readonly reached: boolean;
   /** Equal for launches that do the same: arguments by value. */
   readonly key: string;
 }
@@ -55,6 +57,7 @@ export function matchLaunches(
       dynamicSharedBytes: launch.dynamicSharedBytes,
       arguments: launch.arguments,
       symbols: launch.symbols,
+      reached: launch.reached,
       key: [
         templateArguments.map(argumentKey).join(','),
         launch.arguments.map(hostKey).join(','),

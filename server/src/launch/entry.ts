@@ -10,6 +10,7 @@ import type { HostState } from './state';
 import { bindParameters } from './template-binding';
 import { unknownOf } from './unknown-of';
 import { type BoundArgument, number, unknown, type Value } from './value';
+import { walk } from './walk';
 
 /** What is done instead of running the body. */
 export type Instead = (scope: Scope, body: CompoundStatement) => void;
@@ -39,10 +40,30 @@ const mostInstances = 8;
 export function runEntry(state: HostState, entry: IndexedFunction, instead?: Instead): void {
   const { declaration } = entry;
   const name = lastName(declaration.name);
-  const wanted = state.index.instantiations.filter((instance) => instance.name === name).slice(0, mostInstances);
-  const lists = wanted.map((instance) => bindArguments(state, instance.arguments, entry.scope));
-  for (const list of lists.length > 0 ? lists : [[]]) runInstance(state, entry, list, instead);
+  const asked = state.index.instantiations.filter((instance) => instance.name === name);
+  const wanted = asked.length > 0 || !declaration.templateParameters ? asked : mentionedInstances(state, name);
+  const lists = wanted.slice(0, mostInstances).map((instance) => bindArguments(state, instance.arguments, entry.scope));
+  const known = lists.filter((list) => list.every(isKnown));
+  for (const list of known.length > 0 ? known : [[]]) runInstance(state, entry, list, instead);
 }
+
+/** `return run<4, decode>;`: instances whose address somebody takes, for a table or a caller that is not followed. */
+function mentionedInstances({ index }: HostState, name: string): HostState['index']['instantiations'] {
+  const found: HostState['index']['instantiations'][number][] = [];
+  for (const { declaration } of index.functions) {
+    if (!declaration.body || !declaration.mentions.has(name)) continue;
+    walk(declaration.body, {
+      name: ({ name: { parts } }) => {
+        const part = parts.at(-1);
+        if (part?.name === name && part.templateArguments) found.push({ name, arguments: part.templateArguments });
+      },
+    });
+  }
+  return found;
+}
+
+const isKnown = (argument: BoundArgument): boolean =>
+  argument.kind === 'value' ? argument.value.kind !== 'unknown' : argument.kind === 'type';
 
 function runInstance(
   state: HostState,

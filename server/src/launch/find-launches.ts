@@ -44,7 +44,7 @@ export function findLaunches(
   const { recorder, holders } = findSites(index, units);
   if (holders.length === 0) return [];
   const assume = new Map([...hostAssumptions(index, comments), ...options.assume]);
-  const steps = options.steps ?? budgets.steps;
+  const steps = options.steps ?? budgets.steps * (others.length > 0 ? 2 : 1);
   const state = createState(index, { tokens: units, assume, recorder, steps });
   runProgram(state, recorder, holders);
   return recorder.launches();
@@ -86,6 +86,7 @@ function resetRun(state: HostState): void {
   state.journals.length = 0;
   state.symbols.clear();
   state.exiting = false;
+  state.pastExit = false;
   state.doubtful = false;
   state.depth = 0;
   state.nesting = 0;

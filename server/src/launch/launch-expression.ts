@@ -192,7 +192,7 @@ function recordOne(
     ...launch.symbols.values(),
   ]);
   state.recorder?.record(
-    { ...launch, origin: 'launch-site', reached: true },
+    { ...launch, origin: 'launch-site', reached: !state.pastExit },
     `${launch.kernel.parts.join('::')}<${templateKey(launch.templateArguments)}>${key}`,
   );
 }

@@ -16,8 +16,8 @@ export interface CallSites {
   readonly names: readonly string[];
 }
 
-/** Different launches kept of one site. */
-const launchesPerSite = 24;
+/** Different launches kept of one kernel at one site: a wrapper that all kernels go through is one site. */
+const launchesPerKernel = 24;
 /** Different launches kept of one site while the loops run, to pick first, typical and last from. */
 const keptPerSite = 2048;
 
@@ -130,7 +130,12 @@ function chosen(recorded: readonly Recorded[]): FoundLaunch[] {
     if (group) group.push(entry);
     else groups.set(key, [entry]);
   }
-  return [...groups.values()].flatMap(thinned).slice(0, launchesPerSite);
+  const counts = new Map<string, number>();
+  return [...groups.values()].flatMap(thinned).filter(({ kernel }) => {
+    const count = (counts.get(kernel.name) ?? 0) + 1;
+    counts.set(kernel.name, count);
+    return count <= launchesPerKernel;
+  });
 }
 
 /** First, middle and last of the different launches of one loop. */

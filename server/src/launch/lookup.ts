@@ -1,5 +1,5 @@
 /** Name lookup in host code. */
-import type { NamePart, QualifiedName } from '../parse/ast';
+import type { Expression, NamePart, QualifiedName } from '../parse/ast';
 import { convertNumber } from './arithmetic';
 import { evaluate } from './expression';
 import { type HostType, intType, type RecordType, wellKnownType } from './host-type';
@@ -18,7 +18,7 @@ import {
 } from './scope';
 import type { HostState } from './state';
 import { unknownOf } from './unknown-of';
-import { type Cell, type FunctionSymbol, number, unknown, type Value } from './value';
+import { type Cell, type FunctionSymbol, number, typeOf, unknown, type Value } from './value';
 
 export type Found =
   | { readonly kind: 'cell'; readonly cell: Cell }
@@ -203,6 +203,7 @@ function namespaceNamed(name: string, from: Scope | undefined): Found | undefine
 
 /** Looks `a::b<int>::c` up; template arguments of the last part are left to the caller. */
 export function lookupQualified(state: HostState, name: QualifiedName, from: Scope): Found | undefined {
+  if (name.scopeOf) return memberOfExpression(state, name, name.scopeOf, from);
   if (!name.global && name.parts.length === 1) return lookup(state, name.parts[0].name, from);
   let found: Found | undefined = name.global ? { kind: 'namespace', scope: state.index.root } : undefined;
   for (const [index, part] of name.parts.entries()) {
@@ -210,6 +211,16 @@ export function lookupQualified(state: HostState, name: QualifiedName, from: Sco
     if (!found) return undefined;
     if (index < name.parts.length - 1) found = withArguments(state, found, part, from);
   }
+  return found;
+}
+
+/** `decltype(x)::a`; an integral constant was converted to its value when it was passed. */
+function memberOfExpression(state: HostState, name: QualifiedName, of: Expression, from: Scope): Found | undefined {
+  const value = evaluate(state, of, from);
+  if (value.kind === 'number' && lastName(name) === 'value') return { kind: 'cell', cell: makeCell(value) };
+  const type = typeOf(value);
+  let found: Found | undefined = type && { kind: 'type', type };
+  for (const part of name.parts) found = memberPart(state, found, part, from);
   return found;
 }
 

@@ -112,11 +112,18 @@ function resolveAlias(
   given: readonly BoundArgument[] | undefined,
 ): HostType | undefined {
   const parameters = alias.declaration.templateParameters;
-  if (!parameters) return guarded(state, alias, () => resolveType(state, alias.declaration.type, alias.scope));
+  if (!parameters) return guarded(state, alias, () => aliased(state, alias));
   if (!given) return undefined;
   const scope = childScope(alias.scope);
   bindParameters(state, parameters, given, scope);
   return guarded(state, alias, () => resolveType(state, alias.declaration.type, scope));
+}
+
+function aliased(state: HostState, { declaration, scope }: HostSymbol & { kind: 'alias' }): HostType {
+  const { type, name } = declaration;
+  return type.kind === 'record' && !type.record.name
+    ? instantiateRecord(state, { kind: 'record', declaration: type.record, scope, alias: name }, undefined)
+    : resolveType(state, type, scope);
 }
 
 /** An alias may lead back to itself: `typedef struct Node Node;` of a header that is not there. */
@@ -227,7 +234,7 @@ function makeRecord(
   bound: ReadonlyMap<string, BoundArgument> | undefined,
 ): RecordType {
   const declaration = symbol.declaration;
-  const name = declaration.name ? lastName(declaration.name) : '';
+  const name = declaration.name ? lastName(declaration.name) : (symbol.alias ?? '');
   const outer = childScope(symbol.scope);
   if (bound) {
     for (const [parameter, argument] of bound) bindOne(outer, parameter, argument);

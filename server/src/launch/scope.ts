@@ -34,7 +34,13 @@ export interface Scope {
 export type HostSymbol =
   | { readonly kind: 'function'; readonly declaration: FunctionDeclaration; readonly scope: Scope }
   | VariableSymbol
-  | { readonly kind: 'record'; readonly declaration: RecordDeclaration; readonly scope: Scope }
+  /** alias: what a record without a name is known by, `typedef struct { … } Block;` */
+  | {
+      readonly kind: 'record';
+      readonly declaration: RecordDeclaration;
+      readonly scope: Scope;
+      readonly alias?: string;
+    }
   | EnumSymbol
   | { readonly kind: 'enumerator'; readonly of: EnumSymbol; readonly index: number }
   | { readonly kind: 'alias'; readonly declaration: AliasDeclaration; readonly scope: Scope }

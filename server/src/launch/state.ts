@@ -36,6 +36,8 @@ export interface HostState {
   frame: Frame;
   /** exit() or abort() was called; the statement it stands in undoes it. */
   exiting: boolean;
+  /** The plainest run has ended before this: what follows is what another run would come to. */
+  pastExit: boolean;
   /** The innermost loop may have ended earlier than it was run, or a round of it. */
   doubtful: boolean;
   /** Old values of the cells written since each open journal was begun, outermost first. */
@@ -94,6 +96,7 @@ export function createState(index: HostIndex, options: StateOptions = {}): HostS
     uncertain: 0,
     frame: { name: '', returns: [], isEntry: false, left: [], mayReturn: false },
     exiting: false,
+    pastExit: false,
     doubtful: false,
     journals: [],
     recorder: options.recorder,

@@ -37,6 +37,7 @@ export function runList(state: HostState, list: readonly Statement[], scope: Sco
     // `if (argc < 2) return 1;` does not keep us from the launches behind it.
     const goesOn = mayLeave && next && state.recorder?.holdsUnseen(next.first, last);
     if (!goesOn) return completion;
+    if (state.uncertain === 0) state.pastExit = true;
   }
   return 'next';
 }
@@ -114,6 +115,7 @@ function runUnlessExit(state: HostState, chosen: Statement, other: Statement | u
   const returns = state.frame.returns.length;
   const { result, before } = watch(state, () => runStatement(state, chosen, childScope(scope)));
   if (result !== 'exit') return result;
+  if (state.uncertain === 0) state.pastExit = true;
   apply(state, before);
   state.frame.returns.length = returns;
   if (!other) return 'next';

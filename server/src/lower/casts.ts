@@ -46,11 +46,10 @@ function castReference(ctx: Context, value: Value, to: Type): Value {
   if (base) return base;
   if (value.kind !== 'place') return value;
   if (value.place.kind === 'memory') return { ...value, type: to };
-  const target: RegisterTarget = {
-    elements:
-      value.place.storage.kind === 'aggregate' && value.type.kind === 'array'
-        ? value.place.storage.elements
-        : [value.place.storage],
+  const { storage: own } = value.place;
+  // an element reaches on into those behind it
+  const target: RegisterTarget = ctx.arrayOf.get(own) ?? {
+    elements: own.kind === 'aggregate' && value.type.kind === 'array' ? own.elements : [own],
     index: 0,
     elementType: value.type,
   };

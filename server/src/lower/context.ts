@@ -1,4 +1,4 @@
-import type { FunctionDeclaration, Node } from '../parse/ast';
+import type { AliasDeclaration, FunctionDeclaration, Node } from '../parse/ast';
 import type { TokenStream } from '../preprocess/token';
 import { ProgramBuilder } from '../program/builder';
 import type { Register, SourcePlace } from '../program/program';
@@ -92,6 +92,8 @@ export interface Context {
   readonly notes: Set<string>;
   /** Types of aliases that are no templates, by the scope they stand in. */
   readonly aliases: Map<Scope, Map<string, Type>>;
+  /** Aliases whose types are being resolved: their own names mean what was declared before, `using Reducer = Reducer<T>;`. */
+  readonly openAliases: Set<AliasDeclaration>;
   steps: number;
   /** For an element of an array in registers, the array around it: what `&a[i]` may reach. */
   readonly arrayOf: Map<Storage, RegisterTarget>;
@@ -143,6 +145,7 @@ export function createContext(
     records: new Map(),
     notes: new Set(),
     aliases: new Map(),
+    openAliases: new Set(),
     steps: 0,
     arrayOf: new Map(),
     flatRows: new Map(),

@@ -14,7 +14,7 @@ export function lookupName(ctx: Context, from: Scope, name: string): Entity | un
   let scope: Scope | undefined = from;
   for (let i = 0; scope && i < MAX_SCOPES; i++, scope = scope.parent) {
     const found = scope.own(name) ?? (scope.isPlain ? undefined : lookupIn(ctx, scope, name, new Set()));
-    if (found) return found;
+    if (found && !(found.kind === 'alias' && ctx.openAliases.has(found.declaration))) return found;
   }
   return undefined;
 }

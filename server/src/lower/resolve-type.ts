@@ -160,7 +160,11 @@ function plainAlias(ctx: Context, { declaration, scope }: Entity & { kind: 'alia
   if (!known) ctx.aliases.set(scope, (known = new Map()));
   const key = `${declaration.first}:${declaration.name}`;
   let type = known.get(key);
-  if (!type) known.set(key, (type = resolveType(ctx, declaration.type, scope)));
+  if (!type) {
+    ctx.openAliases.add(declaration);
+    known.set(key, (type = resolveType(ctx, declaration.type, scope)));
+    ctx.openAliases.delete(declaration);
+  }
   return type;
 }
 

@@ -86,16 +86,34 @@ export function deduceArguments(
     else if (given.length > 0) deduce(ctx, parameter.type, given[0], state, scope);
   });
   const out: TemplateValue[] = [];
+  const foundOf = ({ name }: TemplateParameter) => (name ? state.found.get(name) : undefined);
   for (const [i, parameter] of parameters.entries()) {
     if (parameter.pack) {
       out.push(packOf(declaration, parameter, state, explicit.slice(i)));
       continue;
     }
-    const value = parameter.name ? state.found.get(parameter.name) : undefined;
-    if (!value && parameter.default) break; // defaults are evaluated when the parameters are bound
+    let value = foundOf(parameter);
+    if (!value && parameter.default) {
+      // defaults are evaluated when the parameters are bound, but for those before one that was deduced
+      if (!parameters.slice(i + 1).some((p) => !p.pack && foundOf(p))) break;
+      value = defaultBehind(ctx, parameters.slice(0, i), out, parameter, scope);
+    }
     out.push(value ?? { kind: 'unknown', reason: `template parameter ${parameter.name ?? i} cannot be deduced` });
   }
   return out;
+}
+
+/** A default argument with the parameters before it. */
+function defaultBehind(
+  ctx: Context,
+  before: readonly TemplateParameter[],
+  args: readonly TemplateValue[],
+  parameter: TemplateParameter,
+  scope: Scope,
+): TemplateValue | undefined {
+  const bound = new Scope(scope, 'defaults');
+  bindTemplateParameters(ctx, bound, before, args);
+  return defaultOf(ctx, bound, parameter);
 }
 
 /** What is passed by value loses its const. */

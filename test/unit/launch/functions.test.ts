@@ -1,4 +1,5 @@
-import { check, checkMain } from './support';
+import assert from 'node:assert/strict';
+import { check, checkMain, launchesOf } from './support';
 
 describe('host functions', () => {
   it('are inlined with their arguments', () => {
@@ -174,5 +175,33 @@ describe('templates', () => {
       'namespace g { template <typename T> struct V { T x; }; } template <typename T> __global__ void t(T v) {}\nint main() { g::V<float> v{2.0f}; t<<<1, 32>>>(v); }',
       't<g::V<float>> <<<(1,1,1),(32,1,1),0>>>({x: 2})',
     );
+  });
+  it('run templates whose address is taken, in the instances that are named', () => {
+    check(
+      'template <int N> __global__ void t() {}\ntemplate <int N> void run(int n) { t<N><<<n, 32>>>(); } typedef void (*Run)(int); Run choose(int type) { switch (type) { case 1: return run<4>; default: return run<8>; } }',
+      't<4> <<<(?n,1,1),(32,1,1),0>>>()',
+      't<8> <<<(?n,1,1),(32,1,1),0>>>()',
+    );
+  });
+  it('tell flags by the types of generic arguments', () => {
+    check(
+      'template <bool B> __global__ void t() {}\nvoid f(bool b) { const auto go = [&](auto flag) { constexpr bool set = decltype(flag)::value; t<set><<<1, 32>>>(); }; if (b) go(std::true_type{}); else go(std::false_type{}); }',
+      't<1> <<<(1,1,1),(32,1,1),0>>>()',
+      't<0> <<<(1,1,1),(32,1,1),0>>>()',
+    );
+  });
+  it('know a type without a name by its alias', () => {
+    check(
+      'typedef struct { short d; char q[16]; } Block; template <class B> __global__ void t(B* p) {}\nint main() { Block* b; cudaMalloc(&b, 64); t<<<1, 32>>>(b); }',
+      't<Block> <<<(1,1,1),(32,1,1),0>>>(b)',
+    );
+  });
+  it('keep the launches of every kernel that goes through one wrapper', () => {
+    const sizes = Array.from({ length: 30 }, (_, i) => `k<<<1, ${i + 1}>>>`);
+    const report = launchesOf(
+      `__global__ void a(int n) {} __global__ void b(int n) {} template <class K> void go(K kernel, int n) { kernel<<<1, 32>>>(n); }
+       int main() { ${sizes.map((_, i) => `go(a, ${i});`).join(' ')} go(b, 7); }`,
+    );
+    assert.deepEqual([...new Set(report.map(({ kernel }) => kernel.name))], ['a', 'b']);
   });
 });

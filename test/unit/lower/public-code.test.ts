@@ -1,5 +1,6 @@
 /** Constructs that people's repositories use and that the survey found missing; each in the plainest form that shows it. */
 import { check } from '../analysis/check-accesses';
+import { equals } from './check-index';
 
 describe('variables seen as other types', () => {
   it('eight halves are loaded and stored as one float4', () => {
@@ -254,6 +255,44 @@ __global__ void k(const int4* in, float* out) {
   Pack pack{__ldcs(in + threadIdx.x)};
 //          ^^^^^^^^^^^^^^^^^^^^^^^^ global load 16/4 sectors 4 bytes
   out[threadIdx.x] = __half2float(pack.part[3]);
+}`);
+  });
+});
+
+describe('templates as people write them', () => {
+  it('a default before a parameter that is deduced', () => {
+    equals(
+      '',
+      'pick<2>(threadIdx.x < 99u ? 3 : 1)',
+      6,
+      'template <int A, unsigned B = A * 2, class T> __device__ constexpr T pick(T x) { return T(A + B); }',
+    );
+  });
+  it('an alias that hides what it names', () => {
+    equals(
+      'Stats<4> s;',
+      's.get()',
+      5,
+      `template <int N> struct Reducer { __device__ int all() const { return N + 1; } };
+       template <int N> struct Stats { using Reducer = Reducer<N>; Reducer r; __device__ int get() { return r.all(); } };`,
+    );
+  });
+  it('an array element seen as a vector reaches into the elements behind it', () => {
+    equals('int part[8] = {1, 2, 3, 4, 5, 6, 7, 8}; int4& whole = (int4&)part[4];', 'whole.x + whole.y - whole.w', 3);
+  });
+});
+
+describe('memset', () => {
+  it('clears local variables', () => {
+    equals('int part[4] = {7, 7, 7, 7}; memset(part, 0, sizeof(int) * 2);', 'part[0] + part[1] + part[2] - 5', 2);
+    equals('struct { int a[2]; short b; } v; memset(&v, 0, sizeof(v));', 'v.a[1] + v.b + 4', 4);
+  });
+  it('stores bytes to memory', () => {
+    check(`
+// warplens: block=32 grid=1
+__global__ void k(char* out) {
+  memset(out + threadIdx.x * 4, 0, 4);
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store 4/1 sectors x4 1 bytes
 }`);
   });
 });

@@ -1,10 +1,11 @@
 /** Loads and stores that are written as functions: __ldg and its kin, __stcs, memcpy of small objects. */
 
+import { callValue } from '../calls';
 import { readStorage, writeStorage } from '../places';
 import { dereference } from '../pointers';
 import { sharedPointer, toSharedOffset } from '../shared-window';
-import { typeKey, types, unqualified } from '../types';
-import { unknownValue, type Value } from '../values';
+import { scalarOf, sizeOf, typeKey, types, unqualified } from '../types';
+import { type RegisterTarget, type Storage, unknownValue, type Value } from '../values';
 import { viewOf } from '../views';
 import type { BuiltinCall, BuiltinFunction } from './functions';
 
@@ -44,6 +45,49 @@ const copy: BuiltinFunction = (call) => {
   return target;
 };
 
+/** `memset(p, 0, n)`: of a local variable zeros in its registers, of memory the stores of the library's loop. */
+const set: BuiltinFunction = (call) => {
+  const { ctx, node } = call;
+  const target = call.value(0);
+  if (target.kind === 'placePointer') {
+    setLocal(call, target.target);
+    return target;
+  }
+  const scope = ctx.unit.scope.parent?.own('__warplens');
+  const loop = scope?.kind === 'namespace' ? scope.scope.own('setBytes') : undefined;
+  if (loop?.kind === 'functions') {
+    const { declarations, scope: declared } = loop;
+    callValue(ctx, { kind: 'functions', type: { kind: 'function' }, declarations, scope: declared }, call.args, node);
+  }
+  return target;
+};
+
+/** Elements that the bytes cover as wholes become zero, or a value that is not known; the rest stays. */
+function setLocal(call: BuiltinCall, target: RegisterTarget): void {
+  const { builder } = call.ctx;
+  const constant = (index: number): number | undefined => {
+    const value = call.value(index);
+    return value.kind === 'scalar' ? builder.constantValue(value.register) : undefined;
+  };
+  const count = constant(2) ?? Number.POSITIVE_INFINITY;
+  const size = sizeOf(target.elementType) ?? 1;
+  for (const [i, element] of target.elements.slice(target.index).entries()) {
+    if (i * size >= count) break;
+    const isZero = constant(1) === 0 && (i + 1) * size <= count;
+    fill(call, element, isZero);
+  }
+}
+
+function fill(call: BuiltinCall, storage: Storage, isZero: boolean): void {
+  const { ctx, node } = call;
+  if (storage.kind === 'aggregate') for (const element of storage.elements) fill(call, element, isZero);
+  else if (storage.kind !== 'fixed') {
+    const scalar = scalarOf(storage.type) ?? 'i32';
+    const register = isZero ? ctx.builder.constant(scalar, 0) : ctx.builder.unknown(scalar, 'bytes that memset writes');
+    writeStorage(ctx, storage, { kind: 'scalar', type: storage.type, register }, node);
+  }
+}
+
 /** `__cvta_generic_to_shared(p)`: an offset into the shared window, so that it fits into 32 bits. */
 const sharedAddress: BuiltinFunction = (call) => {
   const pointer = call.value(0);
@@ -73,6 +117,8 @@ export const memoryFunctions: Record<string, BuiltinFunction> = {
   __stcg: store,
   __stcs: store,
   __stwt: store,
+  memset: set,
+  __builtin_memset: set,
   memcpy: copy,
   __builtin_memcpy: copy,
   __cvta_generic_to_shared: sharedAddress,

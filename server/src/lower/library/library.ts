@@ -10,6 +10,7 @@ import { preprocess } from '../../preprocess/preprocess';
 import type { TokenStream } from '../../preprocess/token';
 import { LIBRARY_TOKENS } from '../context';
 import { declareAll, Scope } from '../scope';
+import { bytes } from './bytes';
 import { complex } from './complex';
 import { cub } from './cub';
 import { cuda } from './cuda';
@@ -30,6 +31,7 @@ const parts: readonly Part[] = [
   { text: cub, wanted: /^cub$/ },
   { text: cuda, wanted: /^(?:cuda|memcpy_async)$/ },
   { text: matrices, wanted: /^wmma$/ },
+  { text: bytes, wanted: /^(?:__builtin_)?memset$/ },
 ];
 
 const scopes = new Map<string, Scope>();
