@@ -2,16 +2,14 @@
  * npm run differential -- <folders or .cu files>: for every kernel that both front ends understand, compares what they say line
  * by line (source line × space × operation of one launch) and lists disagreements by cause. Needs nvcc, no GPU.
  *
- * `-I<folder>` and `-D<name>` go to nvcc (stubs of libraries that are not installed). `--keep=<folder>` keeps the PTX there for
- * the next run of the same text and flags (of headers it does not know).
+ * `-I<folder>` and `-D<name>` go to nvcc (stubs of libraries that are not installed). `--keep=<folder>` keeps what nvcc made there
+ * for the next run of the same text and flags (of headers it does not know).
  *
  * `-- --recorded [programs]` compares the PTX tier alone with the counters recorded on an H200. `--misses` lists every line that
  * differs, `--json` prints one JSON object at the end.
  */
-import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { compileToPtx } from '../server/src/compiler/compile';
 import { findNvcc } from '../server/src/compiler/find-nvcc';
 import { capability } from '../server/src/hardware/capabilities';
 import { memoryModel } from '../server/src/hardware/memory-model';
@@ -19,9 +17,10 @@ import type { Program } from '../server/src/program/program';
 import { assembledProgram } from '../server/src/ptx/assemble';
 import { bindParameters } from '../server/src/ptx/bind-parameters';
 import { findEntry } from '../server/src/ptx/find-entry';
-import { lowerPtx } from '../server/src/ptx/lower';
+import { type LowerOptions, lowerPtx } from '../server/src/ptx/lower';
 import type { PtxModule } from '../server/src/ptx/module';
 import { parsePtx } from '../server/src/ptx/parse';
+import { compiledProgram, recordedFlags } from './compiled-program';
 import {
   hardwareFolder,
   isWithin,
@@ -73,48 +72,25 @@ interface Row {
   readonly isMaskUnknown?: boolean;
 }
 
-/** Flags of a file: `// nvcc: --extended-lambda` in its first line, and its folder for includes. */
-function flagsOf(file: string): string[] {
-  const first = fs.readFileSync(file, 'utf8').split('\n', 1)[0];
-  const asked = /^\/\/\s*nvcc:\s*(.*)/.exec(first)?.[1].split(/\s+/) ?? [];
-  return ['-O3', ...asked.filter((flag) => flag !== ''), ...process.argv.filter((arg) => /^-[ID]./.test(arg))];
+/** What nvcc made of a file. */
+interface Compiled {
+  readonly module: PtxModule;
+  readonly machine?: LowerOptions['machine'];
 }
 
-async function ptxOf(file: string): Promise<PtxModule | string> {
-  const flags = flagsOf(file);
-  const keep = process.argv.find((arg) => arg.startsWith('--keep='))?.slice('--keep='.length);
-  if (keep === undefined) return compiledPtx(file, flags);
-  const name = createHash('sha256')
-    .update(JSON.stringify([file, fs.readFileSync(file, 'utf8'), flags]))
-    .digest('hex');
-  const kept = path.join(keep, `${name.slice(0, 24)}.ptx`);
-  if (fs.existsSync(kept)) {
-    const text = fs.readFileSync(kept, 'utf8');
-    return text.startsWith(NO_PTX) ? text.slice(NO_PTX.length) : parsePtx(text);
-  }
-  return compiledPtx(file, flags, (text) => {
-    fs.mkdirSync(keep, { recursive: true });
-    fs.writeFileSync(kept, text);
-  });
-}
-
-/** In front of the error of a file that does not compile, where PTX is kept. */
-const NO_PTX = '// no PTX: ';
-
-async function compiledPtx(
-  file: string,
-  flags: readonly string[],
-  keep?: (text: string) => void,
-): Promise<PtxModule | string> {
-  if (nvcc === undefined) return 'nvcc is not installed';
-  const compiled = await compileToPtx({ nvcc, file, flags, capability: CAPABILITY });
-  keep?.('error' in compiled ? `${NO_PTX}${compiled.error}` : compiled.ptx);
-  return 'error' in compiled ? compiled.error : parsePtx(compiled.ptx);
+/** `-I<folder>` and `-D<name>` among the arguments are nvcc's too. */
+async function compiledFile(file: string): Promise<Compiled | undefined> {
+  if (nvcc === undefined) return undefined;
+  const flags = [...recordedFlags(file), ...process.argv.filter((arg) => /^-[ID]./.test(arg))];
+  const compiled = await compiledProgram(nvcc, file, flags, CAPABILITY);
+  if (compiled?.ptx === undefined) return undefined;
+  const { ptx: text, machine: code } = compiled;
+  return { module: parsePtx(text), machine: code && { code, text } };
 }
 
 /** The program of an entry with the names of the source's parameters, as ptxas leaves it. */
-function ptxProgram(module: PtxModule, entry: string, source: Program): Program {
-  return assembledProgram(bindParameters(lowerPtx(module, entry), source));
+function ptxProgram({ module, machine }: Compiled, entry: string, source: Program): Program {
+  return assembledProgram(bindParameters(lowerPtx(module, entry, { machine }), source));
 }
 
 const isData = (reason: string | undefined): boolean => /loaded data|depends on/.test(reason ?? '');
@@ -129,14 +105,11 @@ async function againstRecorded(wanted: readonly string[]): Promise<Row[]> {
   const rows: Row[] = [];
   for (const program of recordedPrograms(wanted)) {
     const file = path.join(hardwareFolder, 'programs', `${program}.cu`);
-    const module = await ptxOf(file);
-    if (typeof module === 'string') {
-      console.error(`${program}: ${module}`);
-      continue;
-    }
+    const compiled = await compiledFile(file);
+    if (!compiled) continue;
     const unit = sourceUnit(file, CAPABILITY);
     const used = new Set<SourceLaunch>();
-    for (const recorded of recordedLaunches(program)) rows.push(...launchRows(program, recorded, module, unit, used));
+    for (const recorded of recordedLaunches(program)) rows.push(...launchRows(program, recorded, compiled, unit, used));
   }
   return rows;
 }
@@ -144,7 +117,7 @@ async function againstRecorded(wanted: readonly string[]): Promise<Row[]> {
 function launchRows(
   program: string,
   recorded: RecordedLaunch,
-  module: PtxModule,
+  compiled: Compiled,
   unit: SourceUnit,
   used: Set<SourceLaunch>,
 ): Row[] {
@@ -156,9 +129,9 @@ function launchRows(
   used.add(found);
   const { grid, block, dynamicSharedBytes } = recorded;
   const launch = { ...found, plan: { ...found.plan, grid, block, dynamicSharedBytes } };
-  const ptx = ptxProgram(module, recorded.mangled, found.program);
+  const ptx = ptxProgram(compiled, recorded.mangled, found.program);
   const isOwn = (group: { file: string }) => group.file.endsWith(`${program}.cu`);
-  const groups = lineGroups(ptx, runLaunch(ptx, launch, model), unit.locate).filter(isOwn);
+  const groups = lineGroups(ptx, runLaunch(ptx, launch, model), unit.locate, true).filter(isOwn);
   return recorded.groups.filter(isOwn).flatMap((group): Row[] => {
     const measured = recordedCost(group);
     if (!measured) return [];
@@ -196,19 +169,16 @@ function filesIn(place: string): string[] {
 async function betweenTiers(places: readonly string[]): Promise<Row[]> {
   const rows: Row[] = [];
   for (const file of places.flatMap(filesIn).map((each) => path.resolve(each))) {
-    const module = await ptxOf(file);
-    if (typeof module === 'string') {
-      console.error(`${file}: ${module}`);
-      continue;
-    }
+    const compiled = await compiledFile(file);
+    if (!compiled) continue;
     const unit = sourceUnit(file, CAPABILITY);
     for (const launch of unit.launches) {
-      const entry = findEntry(module, launch.kernel, launch.templateArguments);
+      const entry = findEntry(compiled.module, launch.kernel, launch.templateArguments);
       if (!entry) {
         console.error(`${path.basename(file)}: no PTX of ${launch.kernel}<${launch.templateArguments.join(', ')}>`);
         continue;
       }
-      rows.push(...compareTiers(file, launch, unit, ptxProgram(module, entry.name, launch.program)));
+      rows.push(...compareTiers(file, launch, unit, ptxProgram(compiled, entry.name, launch.program)));
     }
   }
   return distinct(rows);

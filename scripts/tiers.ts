@@ -127,38 +127,43 @@ export function runLaunch(program: Program, launch: SourceLaunch, model: MemoryM
   return execute(program, shape, model, { warpInstructions: 4_000_000, blocks: 256 });
 }
 
-/** The counters of an execution by line. */
-export function lineGroups(program: Program, execution: Execution, locate: SourceUnit['locate']): LineGroup[] {
+/** Counters of a group that add up. */
+const figures = [
+  'requests',
+  'unknownRequests',
+  'wavefronts',
+  'idealWavefronts',
+  'sectors',
+  'idealSectors',
+] as const satisfies readonly (keyof LineGroup)[];
+
+/**
+ * The counters of an execution by line.
+ * @param isCharged at the lines that a profiler charges, where the machine code is known; else where the access stands
+ */
+export function lineGroups(
+  program: Program,
+  execution: Execution,
+  locate: SourceUnit['locate'],
+  isCharged = false,
+): LineGroup[] {
   const groups = new Map<string, LineGroup>();
   for (const counts of execution.accesses) {
     const site = program.accesses[counts.access];
-    const { file, line, endLine } = locate(site.place);
     const calls = callsOf(site.place, locate);
-    const key = `${file}:${line}:${calls.join()}:${counts.space}:${site.operation}`;
-    const known = groups.get(key);
-    const group = known ?? {
-      file,
-      line,
-      endLine,
-      calls,
-      space: counts.space,
-      operation: site.operation,
-      requests: 0,
-      unknownRequests: 0,
-      wavefronts: 0,
-      idealWavefronts: 0,
-      sectors: 0,
-      idealSectors: 0,
-    };
-    group.requests += counts.requests;
-    group.unknownRequests += counts.unknownRequests;
-    group.wavefronts += counts.wavefronts;
-    group.idealWavefronts += counts.idealWavefronts;
-    group.sectors += counts.sectors;
-    group.idealSectors += counts.idealSectors;
-    group.reason ??= counts.unknownReason;
-    group.speculative ??= counts.speculative;
-    groups.set(key, group);
+    const charged = isCharged ? (site.machine?.flatMap(({ place }) => place ?? []) ?? []) : [];
+    const places = charged.length > 0 ? charged : [site.place];
+    for (const place of places) {
+      const { file, line, endLine } = locate(place);
+      const key = `${file}:${line}:${calls.join()}:${counts.space}:${site.operation}`;
+      const none = { requests: 0, unknownRequests: 0, wavefronts: 0, idealWavefronts: 0, sectors: 0, idealSectors: 0 };
+      const known = groups.get(key);
+      const group = known ?? { file, line, endLine, calls, space: counts.space, operation: site.operation, ...none };
+      for (const figure of figures) group[figure] += counts[figure] / places.length;
+      group.reason ??= counts.unknownReason;
+      group.speculative ??= counts.speculative;
+      groups.set(key, group);
+    }
   }
   return [...groups.values()];
 }

@@ -32,29 +32,31 @@ import { type Congruences, congruences } from './alignment';
 import { mayTouch } from './reuse-loads';
 import { type Base, copyWindows, loadWindows, storeWindows, type Window } from './vector-windows';
 
-type Access = LoadInstruction | StoreInstruction;
+export type Access = LoadInstruction | StoreInstruction;
 
-interface Candidate {
+export interface Candidate {
   readonly index: number;
   readonly instruction: Access;
   readonly bytes: number;
 }
 
-interface Work {
+export interface MergeWork {
   readonly program: Program;
   readonly registers: RegisterInfo[];
   readonly known: Congruences;
 }
 
 export function mergeNeighbours(program: Program): Program {
-  const work: Work = { program, registers: [...program.registers], known: congruences(program) };
+  const work: MergeWork = { program, registers: [...program.registers], known: congruences(program) };
   const blocks = program.blocks.map((block) => ({ ...block, instructions: mergeBlock(work, block.instructions) }));
   return { ...program, blocks, registers: work.registers };
 }
 
 const countOf = (i: Access): number => (i.op === 'load' ? i.dst.length : i.values.length);
 
-function mergeBlock(work: Work, instructions: readonly Instruction[]): readonly Instruction[] {
+export const accessBytes = (i: Access): number => bytesOf[i.type] * countOf(i);
+
+function mergeBlock(work: MergeWork, instructions: readonly Instruction[]): readonly Instruction[] {
   const { program } = work;
   const groups = new Map<string, Candidate[]>();
   const done: Candidate[][] = [];
@@ -79,7 +81,7 @@ function mergeBlock(work: Work, instructions: readonly Instruction[]): readonly 
       );
     if (site.isVolatile || program.registers[instruction.address].role === 'variable') return;
     const key = `${instruction.op}:${instruction.address}:${site.readOnly ?? false}`;
-    const candidate = { index, instruction, bytes: bytesOf[instruction.type] * countOf(instruction) };
+    const candidate = { index, instruction, bytes: accessBytes(instruction) };
     // the same place again: memory may have changed meanwhile
     if (groups.get(key)?.some((c) => c.instruction.offset === instruction.offset)) close((g) => g === groups.get(key));
     const list = groups.get(key);
@@ -94,7 +96,7 @@ function mergeBlock(work: Work, instructions: readonly Instruction[]): readonly 
 }
 
 /** What is known of the register behind a group's addresses: register mod modulus is remainder. */
-function baseOf(work: Work, group: readonly Candidate[]): Base {
+function baseOf(work: MergeWork, group: readonly Candidate[]): Base {
   const { address } = group[0].instruction;
   let best = { modulus: work.known.modulus[address], remainder: work.known.remainder[address] };
   for (const { instruction } of group) {
@@ -109,7 +111,7 @@ const modulo = (a: number, n: number): number => ((a % n) + n) % n;
 
 /** Greedy from each aligned start: 16 bytes, then 8, then less for small elements. */
 function mergeGroup(
-  work: Work,
+  work: MergeWork,
   instructions: readonly Instruction[],
   group: readonly Candidate[],
   replaced: Map<number, readonly Instruction[]>,
@@ -128,14 +130,14 @@ function mergeGroup(
     for (const start of [...starts].sort((a, b) => a - b)) {
       const run = within(byOffset, start, width).filter((c) => !replaced.has(c.index));
       if (!isMergeable(run, width, small) || !mayMove(work, instructions, run, width)) continue;
-      apply(work, run, start, width, replaced);
+      replaceByOne(work, run, start, width, replaced);
     }
   }
 }
 
 /** Accesses of one size outside of shared memory, by the windows that NVVM makes. */
 function mergeVectors(
-  work: Work,
+  work: MergeWork,
   instructions: readonly Instruction[],
   group: readonly Candidate[],
   base: Base,
@@ -153,7 +155,7 @@ function mergeVectors(
       for (const { start, width } of windowsOf(set, size, base, set === copied)) {
         const run = set.filter((c) => c.instruction.offset >= start && c.instruction.offset + size <= start + width);
         const isWider = run.length > 1 || (set === copied && width > size);
-        if (isWider && mayMove(work, instructions, run, width)) apply(work, run, start, width, replaced);
+        if (isWider && mayMove(work, instructions, run, width)) replaceByOne(work, run, start, width, replaced);
       }
     }
   }
@@ -179,7 +181,7 @@ function isConverted(program: Program, { type, access }: Access): boolean {
 }
 
 /** The accesses that lie in [start, start + width), by offset, none overlapping another. */
-function within(byOffset: ReadonlyMap<number, Candidate>, start: number, width: number): Candidate[] {
+export function within(byOffset: ReadonlyMap<number, Candidate>, start: number, width: number): Candidate[] {
   const run: Candidate[] = [];
   for (let at = start; at < start + width; ) {
     const next = byOffset.get(at);
@@ -207,7 +209,12 @@ function promisedAlignment(program: Program, i: Access): number {
 }
 
 /** Nothing between the first and the last of them may touch the same memory. */
-function mayMove(work: Work, instructions: readonly Instruction[], run: readonly Candidate[], width: number): boolean {
+function mayMove(
+  work: MergeWork,
+  instructions: readonly Instruction[],
+  run: readonly Candidate[],
+  width: number,
+): boolean {
   const { program } = work;
   const indices = run.map((c) => c.index);
   const members = new Set(indices);
@@ -254,18 +261,25 @@ function disjoint(other: Access, run: readonly Candidate[]): boolean {
   );
 }
 
-function apply(
-  work: Work,
+/**
+ * Puts one access in place of several.
+ * @param access the site that it bears, unless the first of loads or the last of stores
+ */
+export function replaceByOne(
+  work: MergeWork,
   run: readonly Candidate[],
   start: number,
   width: number,
   replaced: Map<number, readonly Instruction[]>,
+  access?: number,
 ): void {
   const first = run.reduce((a, b) => (b.index < a.index ? b : a));
   const last = run.reduce((a, b) => (b.index > a.index ? b : a));
   for (const c of run) replaced.set(c.index, []);
-  if (first.instruction.op === 'load') replaced.set(first.index, wideLoad(work, run, first.instruction, start, width));
-  else replaced.set(last.index, wideStore(work, run, last.instruction, start));
+  const bearing = (own: Access): Access => (access === undefined ? own : { ...own, access });
+  if (first.instruction.op === 'load')
+    replaced.set(first.index, wideLoad(work, run, bearing(first.instruction), start, width));
+  else replaced.set(last.index, wideStore(work, run, bearing(last.instruction), start));
 }
 
 /** One element type for all: their own, or unsigned integers of their size. */
@@ -276,13 +290,13 @@ function commonType(run: readonly Candidate[]): ScalarType {
   return size === 8 ? 'u64' : size === 4 ? 'u32' : size === 2 ? 'u16' : 'u8';
 }
 
-function temporary(work: Work, type: ScalarType): Register {
+function temporary(work: MergeWork, type: ScalarType): Register {
   work.registers.push({ type, role: 'temporary' });
   return work.registers.length - 1;
 }
 
 function wideLoad(
-  work: Work,
+  work: MergeWork,
   run: readonly Candidate[],
   first: Access,
   start: number,
@@ -315,7 +329,7 @@ function wideLoad(
   return [load, ...behind];
 }
 
-function wideStore(work: Work, run: readonly Candidate[], last: Access, start: number): readonly Instruction[] {
+function wideStore(work: MergeWork, run: readonly Candidate[], last: Access, start: number): readonly Instruction[] {
   const type = commonType(run);
   const size = bytesOf[type];
   const before: Instruction[] = [];

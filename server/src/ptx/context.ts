@@ -121,6 +121,15 @@ export class Context {
     return variable;
   }
 
+  /** The instructions of a loop's body follow once more: what they assign is assigned anew. */
+  nextPass(assigned: readonly number[]): void {
+    for (const register of assigned) {
+      const held = this.held[register];
+      const isKept = held >= 0 && this.builder.registers[held].role === 'variable';
+      if (this.assignments.isSingle[register] === 1 && !isKept) this.held[register] = -1;
+    }
+  }
+
   /** Assigns a PTX register. */
   write(operand: Operand | undefined, result: Register): void {
     if (operand?.kind !== 'register') return;

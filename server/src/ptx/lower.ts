@@ -5,17 +5,18 @@ import { dominates } from '../program/control-flow';
 import type { Program } from '../program/program';
 import { arithmetic, type Handler } from './arithmetic';
 import { bits } from './bits';
-import { assignmentsOf, type FlatEnd, type FlatGraph, flatGraph } from './blocks';
+import { assignedBy, assignmentsOf, type FlatEnd, type FlatGraph, flatGraph } from './blocks';
 import { Context } from './context';
 import { type FlatInstruction, flatten } from './flatten';
 import { heldTypesOf } from './held-types';
 import { MachineSites } from './machine-sites';
 import { matrixHandlers } from './matrices';
-import { memoryHandlers } from './memory';
+import { accessSpace, memoryHandlers } from './memory';
 import { Memory } from './memory-objects';
 import type { PtxFunction, PtxModule } from './module';
 import { isUserFile, Places } from './places';
 import { rootsOf } from './roots';
+import { unrolledLoops } from './unrolled-loops';
 import { KernelVariables } from './variables-of-kernel';
 import { warp } from './warp';
 
@@ -87,14 +88,23 @@ function lowerEntry(module: PtxModule, entry: PtxFunction, options: LowerOptions
 }
 
 function lowerBlocks(ctx: Context, graph: FlatGraph, handlers: Readonly<Record<string, Handler>>): void {
-  const { builder } = ctx;
+  const { builder, machine } = ctx;
+  const unrolled =
+    machine &&
+    unrolledLoops(graph, ({ at, opcode }) =>
+      machine.of(at, opcode.base === 'ld' ? 'load' : 'store', accessSpace(opcode.parts)),
+    );
   for (let block = 1; block < graph.blocks.length; block++) builder.newBlock();
   for (const block of graph.flow.order) {
     builder.use(block);
     ctx.startBlock();
     // Equal expressions are shared within a block, and with the entry, which dominates all.
     if (block !== 0) builder.enterRegion();
-    for (const instruction of graph.blocks[block].instructions) lowerInstruction(ctx, instruction, handlers);
+    const { instructions } = graph.blocks[block];
+    for (let pass = unrolled?.get(block) ?? 1; pass > 0; pass--) {
+      for (const instruction of instructions) lowerInstruction(ctx, instruction, handlers);
+      if (pass > 1) ctx.nextPass(instructions.flatMap(assignedBy));
+    }
     lowerEnd(ctx, graph, block);
     if (block !== 0) builder.leaveRegion();
   }

@@ -7,6 +7,7 @@ export class MachineSites {
   private readonly byLine = new Map<number, MachineAccess[]>();
   private readonly lineStarts: readonly number[];
   private readonly placed = new Map<string, SourcePlace>();
+  private readonly known = new Map<string, readonly MachineInstruction[]>();
 
   /**
    * @param accesses of one kernel
@@ -27,12 +28,26 @@ export class MachineSites {
     }
   }
 
-  /** @param at offset of the PTX instruction in the text */
-  of(at: number, operation: AccessSite['operation'], space: AccessSite['space']): readonly MachineInstruction[] {
-    const made = this.byLine.get(this.lineOf(at)) ?? [];
-    return made
-      .filter((each) => each.operation === operation && isSameSpace(each.space, space))
-      .map(({ bytes, isPredicated, lines }) => ({ bytes, isPredicated, place: this.placeOf(lines) }));
+  /**
+   * The same list for the same instruction; undefined for a space that is not followed.
+   * @param at offset of the PTX instruction in the text
+   */
+  of(
+    at: number,
+    operation: AccessSite['operation'],
+    space: AccessSite['space'],
+  ): readonly MachineInstruction[] | undefined {
+    if (space === 'constant' || space === 'texture') return undefined;
+    const key = `${at} ${operation} ${space}`;
+    let known = this.known.get(key);
+    if (!known) {
+      const made = this.byLine.get(this.lineOf(at)) ?? [];
+      known = made
+        .filter((each) => each.operation === operation && isSameSpace(each.space, space))
+        .map(({ bytes, isPredicated, lines }) => ({ bytes, isPredicated, place: this.placeOf(lines) }));
+      this.known.set(key, known);
+    }
+    return known;
   }
 
   private lineOf(at: number): number {

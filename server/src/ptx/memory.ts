@@ -15,7 +15,7 @@ import type { Context } from './context';
 import type { FlatInstruction } from './flatten';
 import type { Memory } from './memory-objects';
 import type { Operand } from './module';
-import { irType, isFloat, typeOf } from './types';
+import { irType, isFloat, signed, typeOf } from './types';
 import { windowOf } from './variables-of-kernel';
 
 /** The state space an opcode names, '' for generic addresses. */
@@ -34,6 +34,10 @@ const siteSpaces: Readonly<Record<string, MemorySpace | 'generic'>> = {
   global: 'global',
   '': 'generic',
 };
+
+/** The space of an access as its opcode names it. */
+export const accessSpace = (parts: readonly string[]): MemorySpace | 'generic' =>
+  siteSpaces[spaceOf(parts)] ?? 'generic';
 
 /** An address of the IR: a 64-bit register and a constant number of bytes. */
 export interface SplitAddress {
@@ -111,7 +115,19 @@ function shapeOf(parts: readonly string[]): {
   const count = vector === undefined ? 1 : Number(vector.slice(1));
   if (name === 'b128') return { type: 'i64', count: 2 * count, isWhole: false };
   if (name === 'f16x2' || name === 'bf16x2') return { type: 'i32', count, isWhole: true };
-  return { type: irType(name) ?? 'i32', count, isWhole: true };
+  const type = irType(name) ?? 'i32';
+  // Words are held signed, as registers are: nvcc reads an `int` with `ld.u32`, and sums with it are widened by its sign.
+  return { type: bytesOf[type] >= 4 ? signed(type) : type, count, isWhole: true };
+}
+
+/**
+ * Whether a vector load is made for the elements alone that are used, as the machine code has it. Where that is not known: ptxas shrinks
+ * loads of shared memory (H200: bank_strides.cu:63), mostly not those of global memory (lennard_jones.cu:16; but
+ * hash_probing.cu:87).
+ */
+function isShrunk({ machine }: AccessSite, space: string, bytes: number): boolean {
+  if (machine === undefined || machine.length === 0) return space === 'shared';
+  return machine.every((each) => each.bytes !== undefined && each.bytes < bytes);
 }
 
 export function memoryHandlers(memory: Memory): Readonly<Record<string, Handler>> {
@@ -130,9 +146,10 @@ export function memoryHandlers(memory: Memory): Readonly<Record<string, Handler>
     const results = Array.from({ length: count }, () => builder.register(type, 'temporary'));
     const whole: LoadInstruction = { op: 'load', type, dst: results, address: register, offset, access };
     const targets = dst?.kind === 'vector' ? dst.elements : [dst];
-    // ptxas shrinks vector loads of shared memory to what is used (H200: bank_strides.cu:63), of global memory it does
-    // not (lennard_jones.cu:16).
-    const shrinks = space === 'shared' && isWhole && builder.accesses[access].isVolatile !== true;
+    const shrinks =
+      isWhole &&
+      builder.accesses[access].isVolatile !== true &&
+      isShrunk(builder.accesses[access], space, bytesOf[type] * count);
     const isNeeded = (index: number) => !shrinks || isUsed(ctx, targets[index]);
     for (const part of results.length === 1 ? [whole] : narrowed(whole, (each) => isNeeded(results.indexOf(each)))) {
       builder.emit(part);

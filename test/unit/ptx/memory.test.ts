@@ -156,6 +156,12 @@ describe('PTX: other memory', () => {
     )}`;
     assert.equal(accessesOf(text).at(-1), 'global load 4 B: 1 requests of 32 lanes, 8 of 4 sectors');
   });
+  it('a table of integers below zero, read as nvcc reads them', () => {
+    const text = `.const .align 4 .b8 steps[8] = {0, 0, 0, 0, 255, 255, 255, 255};\n${kernel(
+      'ld.const.u32 %r2, [steps+4]; add.s32 %r3, %r90, 40; sub.s32 %r4, %r3, %r2; mul.wide.s32 %rd1, %r4, 4; add.s64 %rd2, %rd90, %rd1; ld.global.u32 %r5, [%rd2];',
+    )}`;
+    assert.equal(accessesOf(text).at(-1), 'global load 4 B: 1 requests of 32 lanes, 5 of 4 sectors');
+  });
   it('scalar parameters and members of structs are inputs with index and byte', () => {
     const text = `.visible .entry k(.param .u32 k_param_0, .param .align 8 .b8 k_param_1[24])
       { .reg .b32 %r<9>; .reg .b64 %rd<9>;
