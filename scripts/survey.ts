@@ -1,6 +1,7 @@
 /**
  * npm run survey -- <folder> [--json] [--limit <seconds a file>] [--top <rows>]: analyses every CUDA file of a folder as the
  * command line would (capability 9.0) and prints how much was understood: kernels, accesses, launches, times, crashes.
+ * With --typing it measures what half-typed code costs instead (typing-study.ts).
  * A process of its own analyses the files; where it hangs or dies, that file is reported and the rest goes on.
  */
 import { type ChildProcess, fork } from 'node:child_process';
@@ -12,6 +13,7 @@ import type { AccessReport, FileReport, KernelReport } from '../server/src/repor
 import { cudaFile, filesUnder } from '../server/src/workspace/source-tree';
 import { readSource } from '../server/src/workspace/text-files';
 import { UnitReader } from '../server/src/workspace/units';
+import { type TypingOptions, typingStudy } from './typing-study';
 
 /** What the child tells of one file. */
 interface FileResult {
@@ -110,6 +112,7 @@ interface Options {
   readonly json: boolean;
   readonly limitMs: number;
   readonly top: number;
+  readonly typing?: TypingOptions;
 }
 
 function optionsOf(args: readonly string[]): Options | undefined {
@@ -124,6 +127,7 @@ function optionsOf(args: readonly string[]): Options | undefined {
     json: args.includes('--json'),
     limitMs: value('--limit', 30) * 1000,
     top: value('--top', 25),
+    typing: args.includes('--typing') ? { edits: value('--edits', 1000), seed: value('--seed', 1) } : undefined,
   };
 }
 
@@ -344,11 +348,12 @@ async function main(): Promise<void> {
   if (args[0] === '--child') return child(args[1]);
   const options = optionsOf(args);
   if (!options) {
-    process.stderr.write('npm run survey -- <folder> [--json] [--limit <seconds a file>] [--top <rows>]\n');
+    process.stderr.write('npm run survey -- <folder> [--json] [--limit <seconds a file>] [--top <rows>] [--typing]\n');
     process.exitCode = 2;
     return;
   }
   const { files, launched } = filesOf(options.folder);
+  if (options.typing) return typingStudy(options.folder, files, options.typing);
   const results = await analyseAll(files, options);
   if (options.json) process.stdout.write(`${JSON.stringify({ summary: summary(results, launched), results })}\n`);
   else print(results, launched, options);

@@ -83,12 +83,27 @@ function isTrue(unit: Unit, frame: Frame, directive: Directive): boolean {
   return false;
 }
 
+/** An `#if` that somebody is typing: it has no condition yet, and the file has one `#endif` too few. */
+function isUnfinished({ lexed }: Frame, { name, hash, end }: Directive): boolean {
+  if (name === Fixed.elif || hash + 2 < end) return false;
+  const opened = lexed.directives.filter((d) => conditions.has(d.name)).length;
+  return opened > lexed.directives.filter((d) => d.name === Fixed.endif).length;
+}
+
+const conditions: ReadonlySet<number> = new Set([Fixed.if, Fixed.ifdef, Fixed.ifndef]);
+
 function beginCondition(unit: Unit, frame: Frame, directive: Directive, site: Site): void {
+  if (isUnfinished(frame, directive)) {
+    unit.note(site, 'This condition is not written yet: it is ignored. Write it and its #endif.');
+    return;
+  }
   frame.conditionals.push(site);
   const { directives, count } = frame.lexed;
   let current = directive;
   while (!isTrue(unit, frame, current)) {
     const index = endOfGroup(directives, frame.directive, false);
+    // without its #endif it is half typed, at least in the file that is being edited: what follows stays
+    if (directives[index] === undefined && unit.frames.length === 1) return;
     current = directives[index];
     unit.skipTo(frame, current?.hash ?? count);
     if (current === undefined) return;

@@ -128,7 +128,13 @@ describe('conditional groups', () => {
 
   it('survives what has no beginning or no end', () => {
     check('#endif\na\n#else\nb\n#elif 1\nc', 'a b c', 3);
-    check('#if 1\na\n#if 0\nb', 'a', 2);
+    check('#if 1\na\n#if 0\nb', 'a b', 2);
+  });
+
+  it('hides nothing of the edited file behind a condition that is being typed', () => {
+    check('a\n#if\nb\n#if 1\nc\n#endif\nd', 'a b c d', 1);
+    check('#if 1\na\n#if\nb\n#endif\nc', 'a b c', 1);
+    check('a\n#ifdef X\nb', 'a b', 1);
   });
 
   it('ignores #error, #warning, #line and what it does not know', () => {
