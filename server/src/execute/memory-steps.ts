@@ -56,6 +56,16 @@ export function loadStep(
   if (targets.every((target) => target === undefined)) return count;
   const cell = cellOf(instruction.type);
   const dataReason = memory.reasons.number(`depends on loaded data: ${plan.site.expression}`);
+  // where a texel lies is never known, and nobody needs it to know that its value is data
+  if (plan.site.space === 'texture')
+    return (frame) => {
+      count(frame);
+      for (const target of targets) {
+        if (!target) continue;
+        setUnknown(target.out, dataReason);
+        target.commit?.(frame);
+      }
+    };
   return (frame) => {
     count(frame);
     targets.forEach((target, element) => {
@@ -124,7 +134,7 @@ export function storeStep(
   stored: readonly LaneValue[],
 ): Step {
   const count: Step = (frame) => counter.count(plan, address, instruction.offset, frame);
-  if (stored.length === 0 || (!memory.shared && !memory.local)) return count;
+  if (stored.length === 0 || plan.site.space === 'texture' || (!memory.shared && !memory.local)) return count;
   const cell = cellOf(instruction.type);
   return (frame) => {
     count(frame);

@@ -66,8 +66,9 @@ export function callValue(ctx: Context, callee: Value, args: readonly Value[], n
     case 'place': {
       if (recordOf(callee.type)) return callObject(ctx, callee, args, node);
       const value = rvalue(ctx, callee, node);
-      return value.kind === 'place' || value.kind === 'scalar'
-        ? unknownCall(ctx, node, args, 'call through a pointer that is not known')
+      const isOpen = value.kind === 'unknown' && callee.place.kind === 'memory';
+      return isOpen || value.kind === 'place' || value.kind === 'scalar'
+        ? unknownCall(ctx, node, args, 'call through a function pointer that is read from memory')
         : callValue(ctx, value, args, node);
     }
     case 'aggregate':

@@ -296,3 +296,32 @@ __global__ void k(char* out) {
 }`);
   });
 });
+
+describe('textures and surfaces', () => {
+  const unknown = (call: string, operation: string) =>
+    check(`
+texture<float4, 2> old;
+__global__ void k(cudaTextureObject_t t, cudaSurfaceObject_t s, float* out) {
+  float v = 0;
+  ${call};
+//${'^'.repeat(call.length)} texture ${operation} x32 unknown
+  out[threadIdx.x] = v;
+}
+int main() { float* f; cudaMalloc(&f, 4096); k<<<32, 32>>>(0, 0, f); }`);
+  it('are accesses without a figure', () => {
+    unknown('surf2Dwrite(v, s, threadIdx.x * 4, 0)', 'store');
+    unknown('surf2Dread(&v, s, threadIdx.x * 4, 0)', 'load');
+  });
+  it('give values that are data', () => {
+    check(`
+texture<float4, 2> old;
+// warplens: block=32 grid=1
+__global__ void k(cudaTextureObject_t t, int* out, float* to) {
+  out[tex1Dfetch<int>(t, threadIdx.x)] = 1;
+//    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ texture load unknown
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store unknown
+  to[threadIdx.x] = tex2D(old, 0.5f, threadIdx.x).y;
+//                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ texture load unknown
+}`);
+  });
+});

@@ -18,6 +18,7 @@ import { libraryFunctions } from './library-functions';
 import { mathFunction } from './math';
 import { memoryFunctions } from './memory-functions';
 import { opaqueFunction, unknownOf } from './opaque';
+import { textureFunction } from './textures';
 import { typeQuestions } from './type-questions';
 import { makeVector } from './vectors';
 
@@ -225,6 +226,7 @@ function knownFunction(
           node,
         )
       : undefined) ??
+    textureFunction(call) ??
     opaqueFunction(call)
   );
 }

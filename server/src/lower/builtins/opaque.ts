@@ -1,6 +1,6 @@
 /**
  * Functions of CUDA's and the standard headers whose result depends on data or bits in ways that no address here needs: they touch
- * no memory (textures aside), so nothing is lost but their value.
+ * no memory, so nothing is lost but their value.
  */
 import { scalarOf, type Type, types, unqualified, withoutReference } from '../types';
 import { unknownValue, type Value } from '../values';
@@ -9,9 +9,6 @@ import type { BuiltinCall } from './functions';
 /** Reserved names are the compiler's own; those that load, store or synchronise have entries elsewhere. */
 const intrinsic =
   /^__(?!ld|st|atomic|pipeline|nv_atomic|cvta|syncthreads|mbarrier|builtin_mem|half_as_\w+\*)(?:[hvuifdb]|ll|ull|nv|double|half|float|int|short|ushort|low|high|lows|highs|sad|byte|bool|all|any|cos|sin|tan|exp|log|pow|rhadd|rcp|sqrt)\w*$/;
-
-const texture = /^(?:tex[123]D\w*|texCubemap\w*|surf[123]D\w*read)$/;
-const surfaceStore = /^surf[123]D\w*write$/;
 
 const plain: Readonly<Record<string, Type | 'argument'>> = {
   isfinite: types.bool,
@@ -53,17 +50,10 @@ const plain: Readonly<Record<string, Type | 'argument'>> = {
 /** The result, not known; undefined when the function is none of these. */
 export function opaqueFunction(call: BuiltinCall): Value | undefined {
   const { name } = call;
-  if (surfaceStore.test(name)) return { kind: 'void', type: types.void };
-  if (texture.test(name)) return unknownOf(call, textureType(call), 'texels are not known');
   const type = Object.hasOwn(plain, name) ? plain[name] : intrinsic.test(name) ? 'argument' : undefined;
   if (type === undefined) return undefined;
   const first = call.args[0] === undefined ? types.int : call.value(0).type;
   return unknownOf(call, type === 'argument' ? first : type, `result of ${name}`);
-}
-
-function textureType({ callee }: BuiltinCall): Type {
-  const wanted = callee.templateArguments?.[0];
-  return wanted?.kind === 'type' ? wanted.type : { kind: 'unknown', reason: 'type of a texel' };
 }
 
 export function unknownOf(call: BuiltinCall, wanted: Type, reason: string): Value {

@@ -104,6 +104,8 @@ __device__ inline void atomic_thread_fence(int order, int scope) {}
 template <class T, class U> __host__ __device__ T ceil_div(T a, U b) { return (a + b - 1) / b; }
 }
 namespace cooperative_groups {
+// sm_80 and later need no memory for the barriers of large tiles: one byte, aligned and padded to eight (nvcc 13.0)
+template <unsigned N = 1024> struct block_tile_memory { unsigned long long reserved; };
 template <class G, class T, class U, size_t A> __device__ void memcpy_async(const G& g, T* to, const U* from, cuda::aligned_size_t<A> n) { __warplens::groupCopy<(A > alignof(T) ? A : alignof(T))>(g, to, from, n.value); }
 template <class G, class T, class U> __device__ void memcpy_async(const G& g, T* to, const U* from, size_t n) { __warplens::groupCopy<alignof(T)>(g, to, from, n); }
 template <class G, class T, class U> __device__ void memcpy_async(const G& g, T* to, size_t toCount, const U* from, size_t fromCount) { __warplens::groupCopy<alignof(T)>(g, to, from, sizeof(T) * min(toCount, fromCount)); }

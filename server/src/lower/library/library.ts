@@ -17,6 +17,7 @@ import { cuda } from './cuda';
 import { matrices } from './matrices';
 import { random } from './random';
 import { standard } from './standard';
+import { textures } from './textures';
 
 interface Part {
   readonly text: string;
@@ -29,8 +30,9 @@ const parts: readonly Part[] = [
   { text: random, wanted: /^(?:curand|skipahead)/ },
   { text: complex, wanted: /^(?:make_)?(?:cu(?:Float|Double)?Complex|cuC|cufft)/ },
   { text: cub, wanted: /^cub$/ },
-  { text: cuda, wanted: /^(?:cuda|memcpy_async)$/ },
+  { text: cuda, wanted: /^(?:cuda|memcpy_async|block_tile_memory)$/ },
   { text: matrices, wanted: /^wmma$/ },
+  { text: textures, wanted: /^(?:texture|surface)$/ },
   { text: bytes, wanted: /^(?:__builtin_)?memset$/ },
 ];
 
