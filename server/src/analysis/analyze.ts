@@ -31,6 +31,7 @@ import { matchLaunches } from './launches';
 import { Linker } from './linker';
 import { type ParsedUnit, parseUnit } from './parsed-unit';
 import type { AnalysisRequest } from './request';
+import { SampledLaunches } from './sampled-launches';
 import { simulateLaunch } from './simulate';
 import { instanceArguments, type Unit } from './unit';
 
@@ -84,13 +85,18 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
     const { base, tokens } = unitOf(linked, first) ?? { base: 0, tokens: source.tokens };
     return locationOf(tokens, first - base, last - base);
   };
-  const found = memory.launches.find(tree, source, fingerprints, request.options.assume, linked);
+  const launchesUnder = (values: ReadonlyMap<string, number>) => {
+    const assume = new Map([...values, ...request.options.assume]);
+    return matchLaunches(context, kernels, memory.launches.find(tree, source, fingerprints, assume, linked));
+  };
+  const launches = launchesUnder(new Map());
   const unit: Unit = {
     request,
     tree,
     source,
     context,
-    launches: matchLaunches(context, kernels, found),
+    launches,
+    sampled: new SampledLaunches(launches, launchesUnder),
     annotations: readAnnotations(kernels, source.comments),
     fingerprints,
     effort: new Effort(wanted.length, request.options.patience),
@@ -322,6 +328,7 @@ function kernelResult(
   const fingerprint = unit.fingerprints.of(kernel.declaration);
   const plans = planLaunches({
     launches: unit.launches.filter((l) => l.kernel.declaration === kernel.declaration),
+    sampled: unit.sampled,
     annotation: unit.annotations.get(kernel),
     maxThreads: launchBoundsOf(unit.context, kernel, [])?.maxThreads,
     options: unit.request.options,
@@ -442,4 +449,6 @@ const planKey = (plan: PlannedLaunch): string =>
     plan.launch?.key,
     [...plan.named],
     [...plan.symbols.keys()],
+    plan.under?.(0)?.key,
+    plan.under?.(0)?.grid,
   ]);

@@ -4,6 +4,7 @@ import type { HostValue } from '../launch/host-value';
 import type { Assumption, LaunchOrigin } from '../report/report';
 import type { Launch } from './launches';
 import type { AnalysisOptions } from './request';
+import type { SampledLaunches } from './sampled-launches';
 
 export type Triple = readonly [number, number, number];
 
@@ -19,6 +20,8 @@ export interface PlannedLaunch {
   readonly named: ReadonlyMap<string, number>;
   readonly symbols: ReadonlyMap<string, HostValue>;
   readonly launch?: Launch;
+  /** The launch as it would be under a sample of what is not known. */
+  readonly under?: (sample: number) => Launch | undefined;
   readonly assumptions: readonly Assumption[];
 }
 
@@ -33,6 +36,8 @@ export function tripleOf(values: readonly HostValue[]): Triple | undefined {
 
 export interface PlanInputs {
   readonly launches: readonly Launch[];
+  /** Launches under samples of what the host leaves open. */
+  readonly sampled?: SampledLaunches;
   readonly annotation: Annotation | undefined;
   /** evaluated __launch_bounds__(maxThreads) */
   readonly maxThreads: number | undefined;
@@ -78,27 +83,43 @@ function fromLaunchSite(launch: Launch, inputs: PlanInputs): PlannedLaunch {
   const assumptions: Assumption[] = [];
   const found = tripleOf(launch.block);
   const fallback = blockWithoutSite(inputs);
-  const block = found ?? partly(launch.block, fallback.block);
+  const first = inputs.sampled?.of(launch, 0);
+  const block = found ?? shapeOf(first) ?? partly(launch.block, fallback.block);
   if (!found) assumptions.push(...blockAssumptions(block, fallback.origin));
   const grid = tripleOf(launch.grid) ?? annotation?.grid ?? options.grid;
   const shared =
     launch.dynamicSharedBytes.kind === 'number'
       ? launch.dynamicSharedBytes.value
       : (annotation?.dynamicSharedBytes ?? options.dynamicSharedBytes);
-  if (shared === undefined) assumptions.push({ name: 'dynamic shared memory', value: 0, origin: 'assumed' });
+  const assumedShared = shared ?? bytesOf(first) ?? 0;
+  if (shared === undefined)
+    assumptions.push({ name: 'dynamic shared memory', value: assumedShared, origin: 'assumed' });
   return {
     origin: 'launch-site',
     place: launch.place,
     block,
     grid,
-    dynamicSharedBytes: Math.max(0, shared ?? 0),
+    dynamicSharedBytes: Math.max(0, assumedShared),
     arguments: launch.arguments,
     named: annotation?.values ?? new Map(),
     symbols: launch.symbols,
     launch,
+    under: (sample) => inputs.sampled?.of(launch, sample),
     assumptions,
   };
 }
+
+/** The block that the host computes from sampled sizes, if it can be one. */
+function shapeOf(launch: Launch | undefined): Triple | undefined {
+  const shape = launch && tripleOf(launch.block);
+  return shape?.every((size) => size >= 1) && shape[0] * shape[1] * shape[2] <= MOST_THREADS ? shape : undefined;
+}
+
+/** Threads of a block at most (CUDA C++ Programming Guide, "Compute Capabilities"). */
+const MOST_THREADS = 1024;
+
+const bytesOf = (launch: Launch | undefined): number | undefined =>
+  launch?.dynamicSharedBytes.kind === 'number' ? launch.dynamicSharedBytes.value : undefined;
 
 /** Known components of a block shape are kept. */
 function partly(values: readonly HostValue[], fallback: Triple): Triple {

@@ -23,6 +23,8 @@ export interface Launch {
   readonly symbols: ReadonlyMap<string, HostValue>;
   /** The plainest run of the program comes here. */
   readonly reached: boolean;
+  /** Equal for launches of the same instance of a template. */
+  readonly instance: string;
   /** Equal for launches that do the same: arguments by value. */
   readonly key: string;
 }
@@ -48,6 +50,7 @@ export function matchLaunches(
     if (!named) continue;
     const templateArguments = templateArgumentsOf(unit, named, launch);
     const kernel = specialisationFor(unit, candidates, templateArguments) ?? named;
+    const instance = templateArguments.map(argumentKey).join(',');
     launches.push({
       kernel,
       templateArguments,
@@ -58,8 +61,9 @@ export function matchLaunches(
       arguments: launch.arguments,
       symbols: launch.symbols,
       reached: launch.reached,
+      instance,
       key: [
-        templateArguments.map(argumentKey).join(','),
+        instance,
         launch.arguments.map(hostKey).join(','),
         // a device global set to another value is another launch, though its arguments are the same
         [...launch.symbols].map(([name, value]) => `${name}=${hostKey(value)}`).join(','),

@@ -7,6 +7,7 @@ import type { HostValue } from '../launch/host-value';
 import type { Input, Program } from '../program/program';
 import type { Assumption, LaunchOrigin } from '../report/report';
 import type { PlannedLaunch } from './launch-plan';
+import type { Launch } from './launches';
 
 export const SAMPLES = [1024, 1056, 1021] as const;
 
@@ -22,6 +23,8 @@ export interface ResolveContext {
   readonly parameterNames: readonly (string | undefined)[];
   /** 0 … SAMPLES.length - 1, or LARGE_SAMPLE */
   readonly sample: number;
+  /** The launch as it would be under the sample. */
+  readonly under?: Launch;
 }
 
 /** Gives every parameter and global of a program a value for one launch and sample. */
@@ -51,7 +54,7 @@ export function resolveInputs(program: Program, plan: PlannedLaunch, context: Re
     } else if (isPointerInput(program, input)) {
       values.set(index, { kind: 'pointer', allocation: allocation(`parameter ${input.name}`), offset: 0 });
     } else if (isInteger(program, input)) {
-      const sample = sampleValue(input.name, context.sample);
+      const sample = computedValue(input, context.under) ?? sampleValue(input.name, context.sample);
       values.set(index, { kind: 'number', value: sample });
       sampled.set(index, sample);
       assumptions.push({ name: input.name, value: sample, origin: 'assumed' });
@@ -73,14 +76,23 @@ function hostValueOf(
   const path = source.path;
   const assumed = context.assume.get(input.name) ?? context.assume.get(path[path.length - 1]);
   const annotated = plan.named.get(input.name) ?? plan.named.get(path[path.length - 1]);
-  const site =
-    source.kind === 'parameter'
-      ? follow(plan.arguments[source.parameter], path.slice(1))
-      : follow(plan.symbols.get(path[0]), path.slice(1));
+  const site = siteValue(input, plan);
   if (site && site.kind !== 'unknown') return { value: site, origin: 'launch-site' };
   if (annotated !== undefined) return { value: { kind: 'number', value: annotated }, origin: 'annotation' };
   if (assumed !== undefined) return { value: { kind: 'number', value: assumed }, origin: 'setting' };
   return { value: site, origin: 'assumed' };
+}
+
+/** What the launch passes for a parameter, or has set a device global to. */
+function siteValue({ source }: Input, launch: Pick<Launch, 'arguments' | 'symbols'>): HostValue | undefined {
+  if (source.kind === 'parameter') return follow(launch.arguments[source.parameter], source.path.slice(1));
+  return source.kind === 'global' ? follow(launch.symbols.get(source.path[0]), source.path.slice(1)) : undefined;
+}
+
+/** The number that the host computes for an input from the sampled sizes. */
+function computedValue(input: Input, under: Launch | undefined): number | undefined {
+  const value = under && siteValue(input, under);
+  return value?.kind === 'number' && Number.isInteger(value.value) ? value.value : undefined;
 }
 
 function follow(value: HostValue | undefined, path: readonly string[]): HostValue | undefined {
@@ -124,7 +136,8 @@ const smallLetters = /^(k|r|c|ch|idx?)$/;
 const small =
   /^(radius|halo|shift|iter|iters|iterations|steps?|level|stage|dim|dims|channels?|batch|heads?|num_heads|order|pass|bit|mode|flag|index|seed|lda_pad|pad|padding|dilation|type|is_.*|use_.*|has_.*)$/i;
 
-function sampleValue(name: string, sample: number): number {
+/** The value that a size gets by its name. */
+export function sampleValue(name: string, sample: number): number {
   const last = name.split('.').at(-1) ?? name;
   if (inner.test(last)) return INNER[sample] ?? INNER[0];
   if (places.test(last)) return PLACES[sample] ?? PLACES[0];

@@ -8,7 +8,7 @@ import { readsOf } from '../program/operands';
 import type { Program } from '../program/program';
 import type { Assumption } from '../report/report';
 import type { KernelEffort } from './effort';
-import type { PlannedLaunch, Triple } from './launch-plan';
+import { type PlannedLaunch, type Triple, tripleOf } from './launch-plan';
 import { assumedGrid, isSmallName, LARGE_SAMPLE, resolveInputs, SAMPLES } from './sampling';
 import { withSymbolTables } from './symbols';
 
@@ -117,6 +117,13 @@ function readsSecondIndex({ inputs, blocks }: Program): boolean {
   );
 }
 
+/** The grid that the host computes from the sampled sizes. */
+function sampledGrid(plan: PlannedLaunch, sample: number): Triple | undefined {
+  const launch = plan.under?.(sample);
+  const grid = launch && tripleOf(launch.grid);
+  return grid?.every((size) => size >= 1) ? grid : undefined;
+}
+
 function runSample(
   program: Program,
   plan: PlannedLaunch,
@@ -130,8 +137,9 @@ function runSample(
     assume: options.assume,
     parameterNames: options.parameterNames,
     sample,
+    under: plan.under?.(sample),
   });
-  const grid: Triple = plan.grid ?? assumedGrid(plan.block, sample);
+  const grid: Triple = plan.grid ?? sampledGrid(plan, sample) ?? assumedGrid(plan.block, sample);
   const shape: LaunchShape = {
     grid,
     block: plan.block,

@@ -11,6 +11,7 @@ import type { FoundKernel } from './kernels';
 import type { PlannedLaunch } from './launch-plan';
 import type { Launch } from './launches';
 import type { AnalysisRequest } from './request';
+import type { SampledLaunches } from './sampled-launches';
 import { argumentsWithoutLaunch, type InstanceArguments, withAssumedTypes } from './template-arguments';
 
 export interface Unit {
@@ -19,6 +20,7 @@ export interface Unit {
   readonly source: PreprocessResult;
   readonly context: UnitContext;
   readonly launches: readonly Launch[];
+  readonly sampled: SampledLaunches;
   readonly annotations: ReadonlyMap<FoundKernel, Annotation>;
   readonly fingerprints: Fingerprints;
   readonly effort: Effort;

@@ -21,3 +21,30 @@ int main(int argc, char** argv) {
     check(rejecting('return 1;'));
   });
 });
+
+describe('sizes that nobody gives', () => {
+  it('the grid is computed from the sampled size', () => {
+    check(`
+__global__ void scale(float* a, int n) {
+  int i = blockIdx.x * 128 + threadIdx.x;
+  if (i < n) a[i] *= 2;
+  //         ^^^^ global load x32 4/4 sectors assumed
+}
+void run(float* a, int n) { scale<<<(n + 511) / 128 - 3, 128>>>(a, n); }`);
+  });
+  it('so are arguments, the block and dynamic shared memory', () => {
+    check(`
+__global__ void reverse(float* a, int pitch) {
+  extern __shared__ float row[];
+  row[threadIdx.x] = a[blockIdx.x * pitch + threadIdx.x];
+//^^^^^^^^^^^^^^^^ shared store x96 32 lanes assumed
+  __syncthreads();
+  a[blockIdx.x * pitch + threadIdx.x] = row[pitch / 4 - 1 - threadIdx.x];
+//                                      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ shared load x96 assumed
+}
+void run(float* a, int w) {
+  int pitch = (w + 31) / 32 * 32;
+  reverse<<<12, pitch / 4, pitch>>>(a, pitch);
+}`);
+  });
+});
