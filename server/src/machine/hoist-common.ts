@@ -1,6 +1,7 @@
 /**
- * A load that both arms of a branch begin with is made once, before the branch, by the lanes of both. Evidence: SimplifyCFG and
- * GVN hoisting of NVVM with nvcc 13.0; on an H200 branches.cu:11 reads in[i] of both arms with one full request, bitonic_sort.cu:43
+ * A load that both arms of a branch begin with is made once, before the branch, by the lanes of both. It goes in lockstep up to the
+ * first difference: of `a[i] - a[i + 1]` and `a[i] + a[i + 1]` both, of `a[i + 1] - a[i]` and `a[i] + 2` none. Evidence: SimplifyCFG
+ * of NVVM with nvcc 13.0, PTX of eleven small kernels; on an H200 branches.cu:11 reads in[i] of both arms with one full request, bitonic_sort.cu:43
  * both elements. The load keeps the line of the second arm. The body of a loop and what follows the loop are not arms of a branch
  * (PTX of a stencil that marches through planes and writes the last one behind the loop).
  */
@@ -22,9 +23,10 @@ export function hoistCommonLoads(program: Program): Program {
   return { ...program, blocks };
 }
 
-/** What an arm computes before it changes anything: by key, equal in both arms where the operands are equal. */
+/** What an arm computes before it changes anything; keys are equal in both arms where the operands are equal. */
 interface Beginning {
-  readonly byKey: Map<string, Instruction>;
+  /** Loads and what is computed from them, in order; addresses are left out, which stand elsewhere in NVVM's code. */
+  readonly sequence: { readonly key: string; readonly instruction: Instruction }[];
   readonly definedBy: Map<Register, Instruction>;
 }
 
@@ -34,10 +36,13 @@ function hoist(program: Program, before: Instruction[], first: Arm, second: Arm)
   const numbers = new Map<string, number>();
   const a = beginningOf(program, first.instructions, numbers);
   const b = beginningOf(program, second.instructions, numbers);
-  const common = [...a.byKey].flatMap(([key, i]) => {
-    const other = b.byKey.get(key);
-    return i.op === 'load' && other?.op === 'load' ? [{ load: i, other }] : [];
-  });
+  const common: { readonly load: LoadInstruction; readonly other: LoadInstruction }[] = [];
+  for (const [k, { key, instruction }] of a.sequence.entries()) {
+    const other = b.sequence.at(k);
+    if (other?.key !== key) break;
+    if (instruction.op === 'load' && other.instruction.op === 'load')
+      common.push({ load: instruction, other: other.instruction });
+  }
   if (common.length === 0) return;
   const moved = new Set<Instruction>();
   for (const { load } of common) collect(a, load, moved);
@@ -67,7 +72,9 @@ const pure = new Set<Instruction['op']>(['unary', 'convert', 'binary', 'compare'
 
 /** @param numbers of keys, shared by both arms: operands are named by the number of what computed them */
 function beginningOf(program: Program, instructions: readonly Instruction[], numbers: Map<string, number>): Beginning {
-  const result: Beginning = { byKey: new Map(), definedBy: new Map() };
+  const result: Beginning = { sequence: [], definedBy: new Map() };
+  const loaded = new Set<Register>();
+  const seen = new Set<string>();
   const names = new Map<Register, string>();
   const assigned = new Set<Register>();
   for (const i of instructions) {
@@ -81,7 +88,12 @@ function beginningOf(program: Program, instructions: readonly Instruction[], num
       continue;
     }
     const key = keyOf(i, (r) => names.get(r) ?? `r${r}`);
-    if (!result.byKey.has(key)) result.byKey.set(key, i);
+    const isData = isLoad || readsOf(i).some((r) => loaded.has(r));
+    if (isData && !seen.has(key)) {
+      seen.add(key);
+      result.sequence.push({ key, instruction: i });
+    }
+    if (isData) for (const r of written) loaded.add(r);
     const number = numbers.get(key) ?? numbers.size;
     numbers.set(key, number);
     for (const [k, r] of written.entries()) {

@@ -18,6 +18,7 @@ import { narrowVectors } from './narrow-vectors';
 import { promoteMemory } from './promote-memory';
 import { propagateCopies } from './propagate-copies';
 import { reuseLoads } from './reuse-loads';
+import { sinkCommon } from './sink-common';
 import { threadJumps } from './thread-jumps';
 
 type Pass = (program: Program) => Program;
@@ -30,6 +31,7 @@ const passes: readonly Pass[] = [
   reuseLoads,
   dropDeadCode,
   hoistCommonLoads,
+  sinkCommon,
   convertBranches,
   threadJumps,
   reuseLoads,

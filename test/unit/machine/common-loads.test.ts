@@ -23,6 +23,23 @@ describe('loads common to both arms', () => {
 }`);
   });
 
+  it('go up to the first difference', () => {
+    checkLines(`k(const float *in, float *out) {
+  int i = threadIdx.x;
+  if (i % 2 == 0)
+    out[i] = in[i] * in[i + 1]; //= global store 1 x 4 bytes, global load 1 x 4 bytes
+  else
+    out[i + 64] = in[i] + in[i + 2]; //= global store 1 x 4 bytes, global load 2 x 4 bytes
+}`);
+    checkLines(`k(const float *in, float *out) {
+  int i = threadIdx.x;
+  if (i % 2 == 0)
+    out[i] = in[i + 2] - in[i]; //= global store 1 x 4 bytes, global load 2 x 4 bytes
+  else
+    out[i + 64] = in[i + 1] - in[i] + in[i + 2]; //= global store 1 x 4 bytes, global load 3 x 4 bytes
+}`);
+  });
+
   it('the body of a loop and what follows it are no arms', () => {
     checkLines(`k(const float *__restrict__ in, float *__restrict__ out, int n) {
   int i = threadIdx.x;

@@ -1,0 +1,314 @@
+/**
+ * What the arms of a branch end with is done once behind them, where it is the same operations on different operands: the operands are
+ * selected. Evidence: SimplifyCFG of NVVM sinks instructions in lockstep from the ends of the arms; PTX and lines of some eighty small
+ * kernels, nvcc 13.0, sm_90:
+ *
+ * - `if (c) y[i] = x[i] + 1; else y[i] = x[i + 1] + 3;` is one load and one store, and so are `v = c ? x[i] : y[i]` and three arms of
+ *   `else if`. Each operation may need one selected operand: not `y[i] = 1` and `z[i + 1] = 2`, whose address and value differ;
+ * - stores through different pointers stay apart (`y[i] = x[i]` and `z[i] = x[i]`), loads do not;
+ * - it goes up to the first difference: of `x[i] + 1` and `x[i + 1] * 3` the loads stay apart. Then the store alone is not worth it, but
+ *   where an arm is empty without it, where all that is left can be computed by all lanes, or where the place was accessed before;
+ * - nothing else leads behind the arms: not where the branch ends the body of another `if` without else, or the kernel after an early
+ *   return;
+ * - a zero is no operand that is selected (`else y[i] = 0` keeps its store, `else y[i] = -1` does not), no constant is at the end of the
+ *   kernel;
+ * - where the arm's condition says what a variable is (`if (i == 0)`), it reads a constant in its place, which is a difference;
+ * - cases of a switch stay apart. The lines are those of the last arm.
+ */
+import { type ControlFlow, controlFlow } from '../program/control-flow';
+import { readsInto, writesOf } from '../program/operands';
+import type {
+  Instruction,
+  LoadInstruction,
+  Program,
+  Register,
+  RegisterInfo,
+  ScalarType,
+  StoreInstruction,
+} from '../program/program';
+import { type Arm, addressPlan, isPure, type Plan, planOf, type Work } from './arm-plans';
+import { withOperands } from './common-expressions';
+
+export function sinkCommon(program: Program): Program {
+  const flow = controlFlow(program);
+  const joins = joinsOf(program, flow);
+  if (joins.size === 0) return program;
+  const work: Work = {
+    program,
+    flow,
+    joins,
+    blocks: program.blocks.map((b) => ({ instructions: [...b.instructions], terminator: b.terminator })),
+    registers: [...program.registers],
+    reads: countReads(program),
+    sources: sourcesOf(program),
+  };
+  for (const join of joins.keys()) while (sinkStore(work, join));
+  for (const join of joins.keys()) sinkVariables(work, join);
+  return { ...program, blocks: work.blocks, registers: work.registers };
+}
+
+/** By join: the blocks that jump there, blocks without instructions left out. Of a switch or a loop it is no matter. */
+function joinsOf(program: Program, flow: ControlFlow): Map<number, readonly number[]> {
+  const { blocks, branches } = program;
+  const isEmpty = (block: number) =>
+    blocks[block].instructions.length === 0 && blocks[block].terminator.kind === 'jump';
+  const joins = new Map<number, readonly number[]>();
+  for (const block of flow.order) {
+    if (flow.loopAtHeader[block] >= 0 || flow.predecessors[block].length < 2 || isEmpty(block)) continue;
+    const { terminator } = blocks[flow.dominator[block]];
+    const kind = terminator.kind === 'branch' ? branches[terminator.branch].kind : undefined;
+    if (kind !== 'if' && kind !== 'conditional') continue;
+    const arms = flow.predecessors[block].flatMap((arm) =>
+      isEmpty(arm) && flow.loopAtHeader[arm] < 0 && flow.predecessors[arm].length > 1 ? flow.predecessors[arm] : [arm],
+    );
+    if (arms.every((arm) => blocks[arm].terminator.kind === 'jump')) joins.set(block, arms);
+  }
+  return joins;
+}
+
+function sourcesOf({ blocks, registers }: Program): Map<Register, Register> {
+  const sources = new Map<Register, Register>();
+  for (const { instructions } of blocks)
+    for (const i of instructions)
+      if ((i.op === 'convert' || (i.op === 'unary' && i.fn === 'mov')) && registers[i.dst].role === 'temporary')
+        sources.set(i.dst, i.a);
+  return sources;
+}
+
+function countReads(program: Program): number[] {
+  const reads: number[] = program.registers.map(() => 0);
+  const found: Register[] = [];
+  for (const { instructions, terminator } of program.blocks) {
+    for (const i of instructions) {
+      const count = readsInto(i, found);
+      for (let k = 0; k < count; k++) reads[found[k]]++;
+    }
+    if (terminator.kind === 'branch') reads[terminator.condition]++;
+  }
+  return reads;
+}
+
+function armsOf(work: Work, join: number): Arm[] {
+  return (work.joins.get(join) ?? []).map((block): Arm => {
+    const { instructions } = work.blocks[block];
+    const definedBy = new Map<Register, Instruction>();
+    const position = new Map<Instruction, number>();
+    instructions.forEach((i, index) => {
+      position.set(i, index);
+      for (const r of writesOf(i)) definedBy.set(r, i);
+    });
+    return { block, definedBy, position, fixed: fixedIn(work, block) };
+  });
+}
+
+/** `if (i == 0)`: what is compared, in the arm where it is equal. */
+function fixedIn({ flow, blocks, sources }: Work, block: number): ReadonlySet<Register> {
+  const [from] = flow.predecessors[block];
+  const { instructions, terminator } = blocks[from] ?? blocks[block];
+  if (flow.predecessors[block].length !== 1 || terminator.kind !== 'branch') return new Set();
+  const test = instructions.find((i) => i.op === 'compare' && i.dst === terminator.condition);
+  const holds = test?.op === 'compare' && test.fn === (terminator.ifTrue === block ? 'eq' : 'ne');
+  const fixed = new Set<Register>();
+  for (let r = holds ? test.a : undefined; r !== undefined; r = sources.get(r)) fixed.add(r);
+  return fixed;
+}
+
+// ---- stores ----
+
+function sinkStore(work: Work, join: number): boolean {
+  const stores = (work.joins.get(join) ?? []).map((block) => lastStore(work, block));
+  if (!stores.every((store) => store !== undefined)) return false;
+  const arms = armsOf(work, join);
+  const [first] = stores;
+  const { accesses } = work.program;
+  const isSame = stores.every(
+    (s) =>
+      s.type === first.type &&
+      s.values.length === 1 &&
+      work.registers[s.values[0]].role !== 'variable' &&
+      accesses[s.access].object === accesses[first.access].object &&
+      !accesses[s.access].isVolatile,
+  );
+  if (!isSame) return false;
+  const ends = arms.map((arm, k) => arm.position.get(stores[k]) ?? 0);
+  const address = addressPlan(work, arms, stores, ends);
+  const stored = stores.map((s) => s.values[0]);
+  const value = planOf(work, arms, stored, ends);
+  if (!address || !value || Number(address.kind === 'selected') + Number(value.kind === 'selected') > 1) return false;
+  if (!isWorthIt(work, join, arms, { stores, address, value })) return false;
+  const out: Instruction[] = [];
+  const gone = new Set<Instruction>(stores);
+  const chosen = lastInText(work, stores);
+  const target = emit(work, arms, address, out, gone, chosen);
+  const values = [emit(work, arms, value, out, gone, chosen)];
+  const offset = withOffset(address) ? 0 : stores[chosen].offset;
+  out.push({ ...stores[chosen], address: target, offset, values });
+  moveTo(work, join, arms, out, gone);
+  return true;
+}
+
+/** The last access or barrier of an arm, when it is a store. */
+function lastStore({ blocks }: Work, block: number): StoreInstruction | undefined {
+  const i = blocks[block].instructions.findLast((each) => !isPure(each));
+  return i?.op === 'store' ? i : undefined;
+}
+
+interface Sinking {
+  readonly stores: readonly StoreInstruction[];
+  readonly address: Plan;
+  readonly value: Plan;
+}
+
+function isWorthIt(work: Work, join: number, arms: readonly Arm[], { stores, address, value }: Sinking): boolean {
+  const isOutside = address.kind === 'same' && arms.every((arm) => !arm.definedBy.has(address.register));
+  if (isOutside) return true;
+  const constants = value.kind === 'selected' ? value.registers.filter((r) => isConstant(work, r)) : [];
+  const hasZero = constants.some((r) => work.registers[r].value === 0);
+  const isMixed = value.kind === 'selected' && constants.length > 0 && constants.length < value.registers.length;
+  if (hasZero && isMixed) return false;
+  if (value.kind === 'sunk') return true;
+  const left = arms.map((arm, k) => work.blocks[arm.block].instructions.filter((i) => i !== stores[k] && !isPure(i)));
+  if (left.every((rest) => rest.length === 0)) return true;
+  const isEnd = work.blocks[join].instructions.length === 0 && work.blocks[join].terminator.kind === 'exit';
+  const isEmpty = arms.some((arm, k) => left[k].length === 0 && !arm.definedBy.has(stores[k].values[0]));
+  return isEmpty && !(isEnd && isMixed);
+}
+
+const isConstant = (work: Work, r: Register): boolean => work.registers[r].role === 'constant';
+
+// ---- values of variables ----
+
+/** `x = a[i]` and `x = b[j]`: the load is made behind the arms. */
+function sinkVariables(work: Work, join: number): void {
+  const blocks = work.joins.get(join) ?? [];
+  if (!blocks.every((block) => work.blocks[block].instructions.some((i) => i.op === 'load'))) return;
+  let arms = armsOf(work, join);
+  const [first, ...rest] = arms.map((arm) => assignments(work, arm));
+  for (const [variable, at] of first) {
+    const all = [at, ...rest.map((each) => each.get(variable))];
+    if (!all.every((i) => i !== undefined)) continue;
+    const ends = blocks.map((block) => work.blocks[block].instructions.length);
+    const values = all.map((i) => i.a);
+    const plan = planOf(work, arms, values, ends);
+    if (!plan || !hasLoad(plan)) continue;
+    const out: Instruction[] = [];
+    const gone = new Set<Instruction>(all);
+    const value = emit(work, arms, plan, out, gone, lastLoad(work, plan));
+    out.push({ op: 'unary', fn: 'mov', type: at.type, dst: variable, a: value });
+    moveTo(work, join, arms, out, gone);
+    arms = armsOf(work, join);
+  }
+}
+
+type Move = Extract<Instruction, { op: 'unary' }>;
+
+/** Variables by what the arm assigns them last, where nothing in it reads them after that. */
+function assignments({ blocks, registers }: Work, arm: Arm): Map<Register, Move> {
+  const found = new Map<Register, Move>();
+  const reads: Register[] = [];
+  for (const i of blocks[arm.block].instructions) {
+    const count = readsInto(i, reads);
+    for (let k = 0; k < count; k++) found.delete(reads[k]);
+    if (i.op === 'unary' && i.fn === 'mov' && registers[i.dst].role === 'variable') found.set(i.dst, i);
+  }
+  return found;
+}
+
+const hasLoad = (plan: Plan): boolean =>
+  plan.kind === 'sunk' && (plan.instructions[0].op === 'load' || plan.operands.some(hasLoad));
+
+function lastLoad(work: Work, plan: Plan): number {
+  if (plan.kind !== 'sunk') return 0;
+  const [first] = plan.instructions;
+  if (first.op === 'load') return lastInText(work, plan.instructions as readonly LoadInstruction[]);
+  const inner = plan.operands.find(hasLoad);
+  return inner ? lastLoad(work, inner) : 0;
+}
+
+// ---- code ----
+
+/** Emits what a plan computes; returns the register that holds it behind the arms. */
+function emit(
+  work: Work,
+  arms: readonly Arm[],
+  plan: Plan,
+  out: Instruction[],
+  gone: Set<Instruction>,
+  chosen: number,
+): Register {
+  switch (plan.kind) {
+    case 'same':
+      return plan.register;
+    case 'selected':
+      return selectedValue(work, arms, plan, out);
+    case 'sunk': {
+      const operands = plan.operands.map((each) => emit(work, arms, each, out, gone, chosen));
+      const i = plan.instructions[chosen];
+      const dst = newRegister(work, work.registers[writesOf(i)[0]].type, 'temporary');
+      if (i.op === 'load') {
+        const [address] = plan.operands;
+        out.push({ ...i, dst: [dst], address: operands[0], offset: withOffset(address) ? 0 : i.offset });
+        for (const load of plan.instructions) gone.add(load);
+      } else {
+        const reads: Register[] = [];
+        const count = readsInto(i, reads);
+        const now = new Map(reads.slice(0, count).map((r, k) => [r, operands[k]]));
+        out.push({ ...withOperands(i, (r) => now.get(r) ?? r), dst } as Instruction);
+      }
+      return dst;
+    }
+  }
+}
+
+const withOffset = (plan: Plan): boolean => plan.kind === 'selected' && plan.offsets !== undefined;
+
+/** A variable that every arm assigns its own operand. */
+function selectedValue(
+  work: Work,
+  arms: readonly Arm[],
+  plan: Plan & { kind: 'selected' },
+  out: Instruction[],
+): Register {
+  const { type } = work.registers[plan.registers[0]];
+  const variable = newRegister(work, type, 'variable');
+  arms.forEach((arm, k) => {
+    const { instructions } = work.blocks[arm.block];
+    let a = plan.registers[k];
+    const offset = plan.offsets?.[k] ?? 0;
+    if (offset !== 0) {
+      const by = newRegister(work, type, 'constant', offset);
+      const sum = newRegister(work, type, 'temporary');
+      instructions.push({ op: 'binary', fn: 'add', type, dst: sum, a, b: by });
+      a = sum;
+    }
+    instructions.push({ op: 'unary', fn: 'mov', type, dst: variable, a });
+  });
+  const dst = newRegister(work, type, 'temporary');
+  out.push({ op: 'unary', fn: 'mov', type, dst, a: variable });
+  return dst;
+}
+
+function newRegister(work: Work, type: ScalarType, role: RegisterInfo['role'], value?: number): Register {
+  work.reads.push(1);
+  return work.registers.push(value === undefined ? { type, role } : { type, role, value }) - 1;
+}
+
+function moveTo(
+  work: Work,
+  join: number,
+  arms: readonly Arm[],
+  out: Instruction[],
+  gone: ReadonlySet<Instruction>,
+): void {
+  for (const { block } of arms) {
+    const kept = work.blocks[block].instructions.filter((i) => !gone.has(i));
+    work.blocks[block] = { ...work.blocks[block], instructions: kept };
+  }
+  work.blocks[join] = { ...work.blocks[join], instructions: [...out, ...work.blocks[join].instructions] };
+}
+
+/** Which of the accesses stands last in the text. */
+function lastInText(work: Work, all: readonly (LoadInstruction | StoreInstruction)[]): number {
+  const places = all.map((i) => work.program.accesses[i.access].place.first);
+  return places.indexOf(Math.max(...places));
+}

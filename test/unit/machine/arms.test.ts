@@ -1,0 +1,121 @@
+import { checkLines } from './check-lines';
+
+describe('arms of a branch that end alike', () => {
+  it('are one access at the place of the last', () =>
+    checkLines(`k(const float *in, float *out, int n)
+{
+    int i = threadIdx.x;
+    if (i < n)
+        out[i] = in[i] + 1; //= none
+    else
+        out[i] = in[i + 1] + 3; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+}`));
+  it('three of them too', () =>
+    checkLines(`k(const float *in, float *out, int n)
+{
+    int i = threadIdx.x;
+    if (i < n)
+        out[i] = in[i] * 3; //= none
+    else if (i < 2 * n)
+        out[i] = in[i + 1] * 4; //= none
+    else
+        out[i] = in[i + 2] * 7; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+}`));
+  it('what a variable is assigned is loaded once', () =>
+    checkLines(`k(const float *in, const float *other, float *out, int n)
+{
+    int i = threadIdx.x;
+    float x = i < n ? in[i] : other[2 * i]; //= global load 1 x 4 bytes
+    out[i] = x;
+}`));
+  it('two stores after each other', () =>
+    checkLines(`k(const float *in, float *out, float *other, int n)
+{
+    int i = threadIdx.x;
+    if (i < n) {
+        out[i] = in[i]; //= none
+        other[i] = in[i + 2]; //= none
+    } else {
+        out[i] = in[i + 1]; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+        other[i] = in[i + 3]; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+    }
+}`));
+  it('up to the first difference, which must be worth it', () =>
+    checkLines(`k(const float *in, float *out, int n)
+{
+    int i = threadIdx.x;
+    if (i < n)
+        out[i] = in[i] + 1; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+    else
+        out[i] = in[i + 1] * 3; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+}`));
+  it('a store alone, where the rest can be computed by all lanes', () =>
+    checkLines(`k(const float *in, float *out, int n)
+{
+    int i = threadIdx.x;
+    if (i < n)
+        out[i] = in[i]; //= none
+    else
+        out[i] = -in[i]; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+}`));
+  it('a store alone, where the place was accessed before', () =>
+    checkLines(`k(const float *in, float *out, int n)
+{
+    __shared__ float s[64];
+    int i = threadIdx.x;
+    s[i] = in[i];
+    if (i < n)
+        s[i] += in[i + 1] + 7; //= global load 1 x 4 bytes
+    else
+        s[i] *= in[i + 3]; //= global load 1 x 4 bytes, shared store 1 x 4 bytes
+    __syncthreads();
+    out[i] = s[i ^ 1];
+}`));
+  it('one operand is selected, not two', () =>
+    checkLines(`k(float *out, float *other, int n)
+{
+    int i = threadIdx.x;
+    if (i < n)
+        out[i] = 1; //= global store 1 x 4 bytes
+    else
+        other[i] = 2; //= global store 1 x 4 bytes
+}`));
+  it('a zero is stored on its own', () =>
+    checkLines(`k(const float *in, float *out, int n)
+{
+    int i = threadIdx.x;
+    if (i < n)
+        out[i] = in[i] * 3; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+    else
+        out[i] = 0; //= global store 1 x 4 bytes
+}`));
+  it('what the condition says of a variable makes a difference', () =>
+    checkLines(`k(const float *in, float *out, int n)
+{
+    int i = threadIdx.x;
+    if (i == 0)
+        out[i] = in[i + 1] + 1; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+    else
+        out[i] = in[i] + 1; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+}`));
+  it('not where something else leads behind them', () =>
+    checkLines(`k(const float *in, float *out, int n)
+{
+    int i = threadIdx.x;
+    if (i >= n) return;
+    if (i % 2)
+        out[i] = in[i] + 1; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+    else
+        out[i] = in[i + 1] + 3; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+}`));
+  it('cases of a switch stay apart', () =>
+    checkLines(`k(const float *in, float *out, int n)
+{
+    int i = threadIdx.x;
+    switch (i % 3) {
+        case 0: out[i] = in[i]; break; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+        case 1: out[i] = in[i + 1]; break; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+        default: out[i] = in[i + 2]; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+    }
+}`));
+});
