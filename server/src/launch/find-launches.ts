@@ -12,8 +12,10 @@ import type { FoundLaunch } from './found-launch';
 import type { HostUnit } from './host-tokens';
 import type { LaunchRecorder } from './launch-recorder';
 import { findSites, type Holder } from './launch-sites';
+import { forget } from './memory';
 import { indexUnit } from './scope';
 import { budgets, createState, type HostState } from './state';
+import { type Cell, isNull } from './value';
 import { walk } from './walk';
 
 export interface FindOptions {
@@ -91,6 +93,8 @@ function resetRun(state: HostState): void {
   state.depth = 0;
   state.nesting = 0;
   state.uncertain = 0;
+  state.blind = 0;
+  state.isQuiet = false;
 }
 
 /**
@@ -105,7 +109,9 @@ function evaluateInPlace(state: HostState, recorder: LaunchRecorder, holder: Hol
       state.frame = { ...outer, name: holder.name };
       walk(body, {
         variable: (variable) => {
-          if (variable.name && !scope.values.has(variable.name)) declareLocal(state, variable, scope);
+          if (!variable.name || scope.values.has(variable.name)) return;
+          declareLocal(state, variable, scope);
+          forgetIfEmpty(state, scope.values.get(variable.name));
         },
         launch: (launch) => {
           if (recorder.holdsUnseen(launch.first, launch.last)) evaluate(state, launch, scope);
@@ -115,6 +121,13 @@ function evaluateInPlace(state: HostState, recorder: LaunchRecorder, holder: Hol
       recorder.speculation--;
     });
   });
+}
+
+/** What fills a container that begins empty was not run. */
+function forgetIfEmpty(state: HostState, cell: Cell | undefined): void {
+  const value = cell?.value;
+  if (cell && value?.kind === 'container' && isNull(value.size.value))
+    forget(state, cell, `${cell.name} is filled later`);
 }
 
 export type { FoundLaunch } from './found-launch';

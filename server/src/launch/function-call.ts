@@ -6,7 +6,7 @@ import { evaluate } from './expression';
 import { autoType, type HostType, type RecordType } from './host-type';
 import { construct, constructRecord } from './initialise';
 import { layoutOf } from './layout';
-import { makeCell, named, store } from './memory';
+import { blur, forget, makeCell, named, store, watch } from './memory';
 import { resolveType } from './resolve-type';
 import { childScope, lastName, type Scope } from './scope';
 import { budgets, type Frame, type HostState, step } from './state';
@@ -140,10 +140,42 @@ export function callFunction(
   if (active > 0 && state.uncertain > 0 && active >= budgets.uncertainRecursion) return undefined;
   state.active.set(declaration, active + 1);
   state.depth++;
-  const result = runCall(state, symbol, list, options);
+  const result = runQuietly(state, symbol, list, options, () => runCall(state, symbol, list, options));
   state.depth--;
   state.active.set(declaration, active);
   return result;
+}
+
+/**
+ * A call from which no launch is reached gets a part of the steps: a deep recursion or a long computation ends unfinished,
+ * and what it may have written is unknown then. Undefined in that case.
+ */
+function runQuietly(
+  state: HostState,
+  { declaration }: FunctionSymbol,
+  list: readonly HostArgument[],
+  options: CallOptions,
+  run: () => Value,
+): Value | undefined {
+  const { recorder } = state;
+  const kept = state.steps - budgets.quietCall;
+  const body = declaration.body;
+  if (!recorder || !body || state.isQuiet || kept <= 0 || recorder.holds(body.first, body.last)) return run();
+  state.steps = budgets.quietCall;
+  state.isQuiet = true;
+  const { result, before } = watch(state, run);
+  state.isQuiet = false;
+  const isCut = state.steps <= 0;
+  state.steps += kept;
+  if (!isCut) return result;
+  const reason = `${lastName(declaration.name)} runs too long to be followed`;
+  blur(state, before, reason);
+  for (const [index, { cell }] of list.entries()) {
+    const type = declaration.parameters[index]?.type;
+    if (cell && type?.kind === 'reference' && !type.to.isConst) forget(state, cell, reason);
+  }
+  if (options.self) forget(state, options.self, reason);
+  return undefined;
 }
 
 function runCall(state: HostState, symbol: FunctionSymbol, list: readonly HostArgument[], options: CallOptions): Value {

@@ -5,9 +5,10 @@
 import type { DoStatement, ForStatement, RangeForStatement, WhileStatement } from '../parse/ast';
 import { convert } from './conversion';
 import { evaluate } from './expression';
+import { forMany, runMany } from './growth';
 import { autoType, type HostType, withoutReference } from './host-type';
 import { sizeOf } from './layout';
-import { blur, cellAt, makeCell, named, type Outcome, store, watch } from './memory';
+import { blur, cellAt, makeCell, named, store, watch, write } from './memory';
 import { resolveType } from './resolve-type';
 import { childScope, type Scope } from './scope';
 import { budgets, type HostState } from './state';
@@ -58,7 +59,9 @@ function runRounds(loop: Loop): Completion {
       if (holds === undefined) return round === 0 ? runDoubtfulRound(loop) : endDoubtfully(loop);
     }
     const trip = round === 0 ? estimateTrip(state, statement, scope) : undefined;
-    if (trip && !loop.hasLaunch && trip.count > budgets.quietRounds) return cutShort(loop, trip);
+    const isBlind = state.blind > 0;
+    if (trip && !loop.hasLaunch && trip.count > (isBlind ? budgets.blindRounds : budgets.quietRounds))
+      return cutShort(loop, trip);
     const seen = state.recorder?.count ?? 0;
     const completion = runRound(loop, round);
     if (completion === 'break') return 'next';
@@ -66,7 +69,8 @@ function runRounds(loop: Loop): Completion {
     quiet = (state.recorder?.count ?? 0) === seen ? quiet + 1 : 0;
     const used = loop.stepsAtStart - state.steps;
     const isSteady = loop.hasLaunch && quiet >= steadyRounds;
-    if (isSteady || used > (loop.hasLaunch ? budgets.launchLoop : budgets.quietLoop)) {
+    const most = loop.hasLaunch ? budgets.launchLoop : isBlind ? budgets.blindLoop : budgets.quietLoop;
+    if (isSteady || used > most) {
       return cutShort(loop, estimateTrip(state, statement, scope));
     }
   }
@@ -91,9 +95,7 @@ function runRound(loop: Loop, round: number): Completion {
 /** The condition is not known: one round, whose changes may have happened any number of times. */
 function runDoubtfulRound(loop: Loop): Completion {
   const { state } = loop;
-  state.uncertain++;
-  const { result, before } = watch(state, () => runRound(loop, 0));
-  state.uncertain--;
+  const { result, before } = forMany(state, () => runRound(loop, 0));
   blur(state, before, 'it changes in a loop of unknown length');
   return result === 'stop' ? 'stop' : 'next';
 }
@@ -105,34 +107,31 @@ function endDoubtfully(loop: Loop): Completion {
 }
 
 /**
- * Ends a long loop: one round with its variable unknown shows what else it writes (all of that is unknown then), and where
- * it launches, the last round is run too.
+ * Ends a long loop: one round with its variable unknown shows what else it writes (all of that is unknown then, but for
+ * what grows steadily), and where it launches, the last round is run too.
  */
 function cutShort(loop: Loop, trip: Trip | undefined): Completion {
   const { state } = loop;
-  const before = blindRound(loop, trip);
-  blur(state, before, 'it changes in a long loop');
+  const grown = runMany(state, trip?.count, () => blindRound(loop, trip), 'it changes in a long loop');
   if (!trip) return 'next';
   if (loop.hasLaunch && trip.last !== undefined) {
     store(state, trip.variable, number(trip.last, trip.of));
+    for (const { cell, from, by } of grown) write(state, cell, number(from.value + by * (trip.count - 1), from.of));
     const { before: atEnd } = watch(state, () => runRound(loop, trip.count - 1));
     blur(state, atEnd, 'it changes in a long loop');
+    for (const { cell, from, by } of grown) write(state, cell, number(from.value + by * trip.count, from.of));
   }
   trip.finish(state);
   return 'next';
 }
 
-function blindRound(loop: Loop, trip: Trip | undefined): Outcome {
+function blindRound(loop: Loop, trip: Trip | undefined): Completion {
   const { state, hasLaunch } = loop;
-  state.uncertain++;
   const resume = hasLaunch ? state.recorder?.mute() : undefined;
-  const { before } = watch(state, () => {
-    if (trip) store(state, trip.variable, unknown('a loop variable', { type: trip.variable.type }));
-    runRound(loop, 0);
-  });
+  if (trip) store(state, trip.variable, unknown('a loop variable', { type: trip.variable.type }));
+  const completion = runRound(loop, 0);
   resume?.();
-  state.uncertain--;
-  return before;
+  return completion;
 }
 
 // ---- range for ------------------------------------------------------------------------------------------------------
@@ -145,24 +144,38 @@ export function runRangeLoop(state: HostState, statement: RangeForStatement, sco
   const leave = hasLaunch ? state.recorder?.enterLoop() : undefined;
   const outerDoubt = state.doubtful;
   state.doubtful = false;
-  const { result, before } = watch(state, () =>
-    elements && elements.length <= budgets.quietRounds
-      ? runElements(state, statement, elements, scope)
-      : runUnknownElement(state, statement, range, scope),
-  );
-  if (state.doubtful || !elements) blur(state, before, 'it changes in a loop of unknown length');
+  let result = 'next' as Completion;
+  const { before } = watch(state, () => {
+    if (elements) result = runElements(state, statement, elements, scope);
+    else
+      runMany(
+        state,
+        lengthOf(range),
+        () => {
+          result = runUnknownElement(state, statement, range, scope);
+          return result;
+        },
+        'it changes in a loop of unknown length',
+      );
+  });
+  if (state.doubtful) blur(state, before, 'it changes in a loop of unknown length');
   state.doubtful = outerDoubt;
   leave?.();
-  return result;
+  return !elements && result !== 'stop' ? 'next' : result;
+}
+
+function lengthOf(range: Value): number | undefined {
+  if (range.kind === 'array') return range.length;
+  const size = range.kind === 'container' ? range.size.value : undefined;
+  return size?.kind === 'number' ? size.value : undefined;
 }
 
 type Element = () => Cell;
 
 function elementsOf(state: HostState, range: Value): readonly Element[] | undefined {
-  if (range.kind === 'array' && range.length !== undefined)
-    return cellsOf(state, range.buffer, range.offset, range.element, range.length);
-  if (range.kind !== 'container' || range.size.value.kind !== 'number') return undefined;
-  return cellsOf(state, range.buffer, 0, range.element, range.size.value.value);
+  const length = lengthOf(range);
+  if (length === undefined || (range.kind !== 'array' && range.kind !== 'container')) return undefined;
+  return cellsOf(state, range.buffer, range.kind === 'array' ? range.offset : 0, range.element, length);
 }
 
 function cellsOf(
@@ -206,10 +219,7 @@ function runUnknownElement(state: HostState, statement: RangeForStatement, range
   const cell = makeCell(unknownFrom([range], 'an element'), { type, name, depth: state.depth });
   cell.value = type.kind === 'auto' ? named(state, cell, cell.value) : unknownOf(state, type, name, 'parameter');
   inner.values.set(name, cell);
-  state.uncertain++;
-  const completion = runStatement(state, statement.body, inner);
-  state.uncertain--;
-  return completion === 'stop' ? 'stop' : 'next';
+  return runStatement(state, statement.body, inner);
 }
 
 function elementType(range: Value) {

@@ -3,8 +3,9 @@ import type { CallExpression } from '../parse/ast';
 import { evaluateArguments, forgetBehind } from './call';
 import { convert } from './conversion';
 import type { HostType } from './host-type';
+import { construct } from './initialise';
 import { sizeOf } from './layout';
-import { cellAt, makeBuffer, smudge, store } from './memory';
+import { cellAt, forget, makeBuffer, smudge, store } from './memory';
 import { combine } from './operator';
 import { bindArguments } from './resolve-type';
 import type { Scope } from './scope';
@@ -29,7 +30,9 @@ const resize: Method = (state, self, [size]) => {
 
 const append: Method = (state, self, [value]) => {
   const size = self.size.value;
-  const cell = size.kind === 'number' ? elementAt(state, self, size.value) : undefined;
+  // a round that stands for many appends many elements
+  const isKnown = size.kind === 'number' && state.blind === 0;
+  const cell = isKnown ? elementAt(state, self, size.value) : undefined;
   if (cell && value) store(state, cell, convert(state, value, self.element));
   else smudge(state, self.buffer);
   store(state, self.size, combine(state, '+', size, number(1), undefined));
@@ -52,6 +55,11 @@ const last: Method = (state, self) => {
   return cell?.value ?? unknown(`the last element of ${self.buffer.name}`, { type: self.element });
 };
 
+const removeLast: Method = (state, self) => {
+  store(state, self.size, combine(state, '-', self.size.value, number(1), undefined));
+  return unknown('pop_back gives no value');
+};
+
 const size: Method = (_state, self) => self.size.value;
 
 const isEmpty: Method = (state, self) => combine(state, '==', self.size.value, number(0, 'unsigned long'), undefined);
@@ -71,6 +79,7 @@ const methods: ReadonlyMap<string, Method> = new Map<string, Method>([
   ['assign', resize],
   ['push_back', append],
   ['emplace_back', append],
+  ['pop_back', removeLast],
   ['clear', clear],
   ['at', at],
   ['front', (state, self) => at(state, self, [number(0)])],
@@ -86,11 +95,37 @@ export function callContainerMethod(
   call: CallExpression,
   scope: Scope,
 ): Value {
-  const values = evaluateArguments(state, call.arguments, scope).map((argument) => argument.value);
   const method = methods.get(name);
-  if (method) return method(state, self, values);
+  if (method) return method(state, self, argumentsOf(state, self, name, call, scope));
+  evaluateArguments(state, call.arguments, scope);
   smudge(state, self.buffer);
+  if (changesSize.has(name)) forget(state, self.size, `the size of ${self.buffer.name} is not followed`);
   return unknown(`${name}() is not followed`);
+}
+
+/** Methods that are not followed and may leave the container longer or shorter. */
+const changesSize: ReadonlySet<string> = new Set([
+  'insert',
+  'emplace',
+  'erase',
+  'swap',
+  'append',
+  'append_range',
+  'merge',
+]);
+
+/** Elements in place: `push_back({a, b})`, `emplace_back(a, b)`. */
+function argumentsOf(
+  state: HostState,
+  self: ContainerValue,
+  name: string,
+  call: CallExpression,
+  scope: Scope,
+): readonly Value[] {
+  const list = call.arguments;
+  const isInPlace = name === 'emplace_back' || (name === 'push_back' && list[0]?.kind === 'initList');
+  if (isInPlace) return [construct(state, self.element, list, scope, 'call')];
+  return evaluateArguments(state, list, scope).map((argument) => argument.value);
 }
 
 /** Methods that give a pointer to the object's data: `tensor.data_ptr<float>()`, `buffer.data()`. */

@@ -33,6 +33,10 @@ export interface HostState {
   depth: number;
   nesting: number;
   uncertain: number;
+  /** Rounds of loops around this that stand for many rounds. */
+  blind: number;
+  /** In a call from which no launch is reached, which has steps of its own. */
+  isQuiet: boolean;
   frame: Frame;
   /** exit() or abort() was called; the statement it stands in undoes it. */
   exiting: boolean;
@@ -64,6 +68,11 @@ export const budgets = {
   launchLoop: 20_000,
   /** Loops of known trip count without launches are not run beyond this many rounds. */
   quietRounds: 128,
+  /** The same two within a round that stands for many: what it writes is forgotten but for what grows steadily. */
+  blindRounds: 8,
+  blindLoop: 300,
+  /** Steps of one call from which no launch is reached, then what it may write is unknown. */
+  quietCall: 8_000,
   callDepth: 40,
   /** Activations of one function inside branches that may not be taken. */
   uncertainRecursion: 2,
@@ -94,6 +103,8 @@ export function createState(index: HostIndex, options: StateOptions = {}): HostS
     depth: 0,
     nesting: 0,
     uncertain: 0,
+    blind: 0,
+    isQuiet: false,
     frame: { name: '', returns: [], isEntry: false, left: [], mayReturn: false },
     exiting: false,
     pastExit: false,

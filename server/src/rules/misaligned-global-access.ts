@@ -5,6 +5,7 @@ import {
   conditionText,
   figure,
   globalExcess,
+  isCertain,
   type Rule,
   type RuleContext,
   type WorstAccess,
@@ -12,6 +13,9 @@ import {
 } from './rule';
 
 const THRESHOLD = 1.1;
+
+/** Sectors over the ideal from which a line is bad: what lies below costs a little and is worth no warning. */
+const BAD = 1.5;
 
 export const misalignedGlobalAccess: Rule = {
   id: 'misaligned-global-access',
@@ -38,7 +42,7 @@ function findingFor(context: RuleContext, worst: WorstAccess): Finding {
   const more = Math.round((excess - 1) * 100);
   return accessFinding(context, worst, {
     rule: 'misaligned-global-access',
-    severity: excess >= 1.5 ? 'warning' : 'information',
+    severity: isCertain(worst, BAD) ? 'warning' : 'information',
     message: `Misaligned global ${access.operation}: the warp starts ${start} ${start === 1 ? 'byte' : 'bytes'} behind a 32-byte boundary, so a request takes ${w?.sectors ?? figure(access.sectors / access.requests)} sectors instead of ${w?.idealSectors ?? ''} (${more} % more in all). Pad the pitch, or shift the index so that a warp starts on a multiple of 32 bytes.${conditionText(worst, THRESHOLD)}`,
   });
 }

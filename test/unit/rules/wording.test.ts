@@ -120,6 +120,19 @@ void f(int offset) { shift<<<9, 64>>>(0, 0, offset); }`;
     );
   });
 
+  it('does not warn of a shift that costs the whole line little', () => {
+    const body = (sum: string) => `
+__global__ void blur(unsigned char* o, const unsigned char* in) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  o[i] = ${sum};
+}
+void f() { blur<<<512, 128>>>(0, 0); }`;
+    const alone = severities(body('in[i + 1]'), 'misaligned-global-access');
+    assert.match(alone.join(), /^warning Misaligned global load/);
+    const amongOthers = severities(body('in[i] + in[i + 256] + in[i + 512] + in[i + 1]'), 'misaligned-global-access');
+    assert.match(amongOthers.join(), /^information Misaligned global load/);
+  });
+
   it('warns of nothing that holds only because a number was taken to be small', () => {
     const strided = (body: string) => `
 __global__ void k(float* o, const float* in, int shift) { ${body} }
