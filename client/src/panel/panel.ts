@@ -10,6 +10,7 @@ import {
   originText,
   registersText,
   stepNames,
+  tierText,
 } from '../../../server/src/report/wording';
 import type { FromPanel, ToPanel } from './messages';
 
@@ -176,6 +177,7 @@ function launchSection(
 function kernelReport(kernel: KernelReport, { result }: ToPanel): Child[] {
   const parts: Child[] = [];
   if (kernel.problem !== undefined) parts.push(element('p', 'problem', kernel.problem));
+  else parts.push(element('p', 'place', tierText(kernel)));
   for (const [index, launch] of kernel.launches.entries()) {
     parts.push(launchSection(launch, kernel.launches.length, index, result.files));
   }

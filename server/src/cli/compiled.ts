@@ -2,7 +2,7 @@
 import * as path from 'node:path';
 import type { AnalysisOptions, Compilation } from '../analysis/request';
 import { compileKernels } from '../compiler/compile';
-import { findNvcc } from '../compiler/find-nvcc';
+import { findNvcc, unusableCompiler } from '../compiler/find-nvcc';
 import { isPtxFile } from '../ptx/names';
 import { UnitReader, type Workspace } from '../workspace/units';
 import type { Source } from './sources';
@@ -36,6 +36,11 @@ export async function compileSources(request: CompileSources): Promise<CompiledS
   const sources = request.sources.filter(({ path, text }) => isPtxFile(path) || text.includes('__global__'));
   const isNamed = compiler !== 'auto';
   if (!isNamed && sources.length > MOST_AUTOMATIC) return found;
+  const refused = isNamed ? unusableCompiler(compiler) : undefined;
+  if (refused !== undefined) {
+    request.complain(refused);
+    return found;
+  }
   const nvcc = findNvcc({
     configured: isNamed ? compiler : undefined,
     environment: process.env,

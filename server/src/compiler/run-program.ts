@@ -1,6 +1,6 @@
 /** Runs a program without a shell: with a time limit, cancellable, its output cut off at a limit. */
 
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 
 export interface ProgramRun {
   readonly arguments: readonly string[];
@@ -18,7 +18,7 @@ export interface ProgramResult {
   readonly errors: string;
 }
 
-/** Never rejects. A program that runs too long is killed with all that it started. */
+/** Never rejects. A program that runs too long, or longer than this process, is killed with all that it started. */
 export function runProgram(program: string, run: ProgramRun): Promise<ProgramResult> {
   if (run.signal?.aborted) return Promise.resolve(result('cancelled', null, '', ''));
   return new Promise((resolve) => {
@@ -33,10 +33,12 @@ export function runProgram(program: string, run: ProgramRun): Promise<ProgramRes
     const output = collector(run.outputLimit);
     const errors = collector(run.outputLimit);
     let status: ProgramResult['status'] = 'exited';
+    const end = () => kill(child.pid, isWindows, () => child.kill('SIGKILL'));
+    watch(end);
     const stop = (why: ProgramResult['status']) => {
       if (status !== 'exited') return;
       status = why;
-      kill(child.pid, isWindows, () => child.kill('SIGKILL'));
+      end();
     };
     const timer = setTimeout(() => stop('timeout'), run.milliseconds);
     const cancel = () => stop('cancelled');
@@ -45,6 +47,7 @@ export function runProgram(program: string, run: ProgramRun): Promise<ProgramRes
     const finish = (exitCode: number | null) => {
       if (isDone) return;
       isDone = true;
+      unwatch(end);
       clearTimeout(timer);
       run.signal?.removeEventListener('abort', cancel);
       resolve(result(status, exitCode, output.text(), errors.text()));
@@ -73,15 +76,47 @@ function result(
 }
 
 function kill(pid: number | undefined, isWindows: boolean, killOne: () => void): void {
-  if (pid === undefined || isWindows) {
+  if (pid === undefined) {
     killOne();
     return;
   }
   try {
-    process.kill(-pid, 'SIGKILL');
+    if (isWindows) spawnSync('taskkill', ['/pid', `${pid}`, '/t', '/f'], { windowsHide: true, stdio: 'ignore' });
+    else process.kill(-pid, 'SIGKILL');
   } catch {
     killOne();
   }
+}
+
+/** Programs that run. Being groups of their own they would outlive this process, so they are ended with it. */
+const running = new Set<() => void>();
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+function endAll(): void {
+  for (const end of running) end();
+}
+
+function endBySignal(signal: NodeJS.Signals): void {
+  endAll();
+  stopWatching();
+  process.kill(process.pid, signal);
+}
+
+function watch(end: () => void): void {
+  if (running.size === 0) {
+    process.on('exit', endAll);
+    for (const signal of signals) process.on(signal, endBySignal);
+  }
+  running.add(end);
+}
+
+function unwatch(end: () => void): void {
+  if (running.delete(end) && running.size === 0) stopWatching();
+}
+
+function stopWatching(): void {
+  process.removeListener('exit', endAll);
+  for (const signal of signals) process.removeListener(signal, endBySignal);
 }
 
 /** Keeps the first characters only, and goes on reading so that the program does not wait. */

@@ -2,7 +2,7 @@
 import * as path from 'node:path';
 import type { Compilation } from '../analysis/request';
 import { compileKernels } from '../compiler/compile';
-import { findNvcc } from '../compiler/find-nvcc';
+import { findNvcc, unusableCompiler } from '../compiler/find-nvcc';
 import { isPtxFile } from '../ptx/names';
 import { readSource } from '../workspace/text-files';
 import { UnitReader } from '../workspace/units';
@@ -159,6 +159,11 @@ export class CompilerService {
   private compilerFor({ enable, compiler }: Settings): string | undefined {
     if (!enable || compiler === 'off' || !this.options.isTrusted()) return undefined;
     const configured = compiler === 'auto' ? undefined : compiler;
+    const refused = configured === undefined ? undefined : unusableCompiler(configured);
+    if (refused !== undefined) {
+      this.say('', `warplens.compiler: ${refused}`);
+      return undefined;
+    }
     const found = findNvcc({ configured, environment: process.env, platform: process.platform });
     if (found === undefined && configured !== undefined) this.say('', `warplens.compiler: no nvcc at ${configured}`);
     return found;

@@ -185,4 +185,62 @@ describe('PTX that is no use', () => {
   it('cut off anywhere: an answer all the same', () => {
     for (let end = 0; end < ptx.length; end += 379) assert.equal(ofPtx(ptx.slice(0, end)).kernels.length, 3);
   });
+  it('changed anywhere, with machine code that does not fit: an answer all the same', function () {
+    this.timeout(60_000);
+    const lines = ptx.split('\n');
+    let seed = 20240601;
+    const random = (below: number) => {
+      seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+      return Math.floor((seed / 2 ** 32) * below);
+    };
+    const words = [
+      'ld.shared.v4.f32',
+      '{',
+      '}',
+      '%r1',
+      '[%rd1+-8]',
+      ';',
+      'bra $L__BB2_1;',
+      '-2147483648',
+      '@%p1',
+      '.entry',
+      '"',
+      '0x',
+    ];
+    const spaces = ['shared', 'global', 'local', 'generic'] as const;
+    const operations = ['load', 'store', 'atomic'] as const;
+    for (let round = 0; round < 40; round++) {
+      const changed = [...lines];
+      for (let k = 0; k <= round % 6; k++) {
+        const at = random(changed.length);
+        const parts = changed[at].split(/(\s+)/);
+        parts[random(parts.length)] = random(3) === 0 ? '' : words[random(words.length)];
+        changed[at] = random(8) === 0 ? changed[random(changed.length)] : parts.join('');
+      }
+      const machine = new Map(
+        ['_Z4rowsPKfPf', '_Z6halvesP7__half2', '_Z7columnsILi3EEvPKfS1_Pfi'].map((name) => [
+          name,
+          Array.from(
+            { length: 40 },
+            (): MachineAccess => ({
+              offset: random(4096),
+              ptxLine: random(lines.length + 20),
+              operation: operations[random(3)],
+              space: spaces[random(4)],
+              bytes: [1, 2, 4, 8, 16, undefined][random(6)],
+              isPredicated: random(2) === 0,
+              lines: [{ file: 'several.cu', line: random(80) }],
+            }),
+          ),
+        ]),
+      );
+      const given = { id: `round ${round}`, text, ptx: changed.join('\n'), machine };
+      const report = analyse(text, { path: 'several.cu', compilation: given });
+      assert.equal(report.kernels.length, 3);
+      for (const { problem, origin, launches } of report.kernels) {
+        assert.equal(problem, undefined);
+        assert.ok(origin === 'ptx' || launches[0].accesses.length > 0);
+      }
+    }
+  });
 });

@@ -49,6 +49,10 @@ describe('the page of a simulation', () => {
     assert.match(page, /32-way bank conflict: lanes 0–31 read column 0/);
   });
 
+  it('says which front end the figures come from', () => {
+    assert.match(page, /<p class="dim">From the source\.<\/p>/);
+  });
+
   it('marks the access in its lines of source', () => {
     assert.match(
       page,

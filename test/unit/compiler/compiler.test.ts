@@ -1,43 +1,95 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { nearestArchitecture } from '../../../server/src/compiler/architecture';
 import { compileKernels, compileToPtx } from '../../../server/src/compiler/compile';
 import { firstError } from '../../../server/src/compiler/errors';
-import { findNvcc } from '../../../server/src/compiler/find-nvcc';
+import { type FindNvcc, type Folders, findNvcc, unusableCompiler } from '../../../server/src/compiler/find-nvcc';
 import { featureSuffix, usableFlags } from '../../../server/src/compiler/flags';
 import { parseResources } from '../../../server/src/compiler/resources';
 
-describe('Finding nvcc', () => {
-  let folder: string;
-  const tool = (...parts: string[]) => {
-    const file = path.join(folder, ...parts);
-    fs.mkdirSync(path.dirname(file), { recursive: true });
-    fs.writeFileSync(file, '');
-    return file;
+/** A disk with these files and nothing else. */
+function diskOf(files: readonly string[]): Folders {
+  const separator = /[/\\]/;
+  return {
+    isFile: (file) => files.includes(file),
+    names: (folder) => [
+      ...new Set(
+        files.flatMap((file) => (file.startsWith(folder) ? [file.slice(folder.length + 1).split(separator)[0]] : [])),
+      ),
+    ],
   };
-  beforeEach(() => {
-    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'warplens-test-'));
-  });
-  afterEach(() => fs.rmSync(folder, { recursive: true }));
-  const find = (environment: Record<string, string>, configured?: string) =>
-    findNvcc({ environment: { PATH: '', ...environment }, configured, platform: 'linux' });
+}
 
-  it('as configured: the program or the toolkit', () => {
-    const file = tool('kit', 'bin', 'nvcc');
-    assert.deepEqual([find({}, file), find({}, path.join(folder, 'kit'))], [file, file]);
+describe('Finding nvcc', () => {
+  type Asked = Pick<FindNvcc, 'configured'> & { environment?: FindNvcc['environment'] };
+  const check =
+    (platform: NodeJS.Platform, files: readonly string[], asked: Asked, expected: string | undefined) => () =>
+      assert.equal(findNvcc({ environment: {}, ...asked, platform, folders: diskOf(files) }), expected);
+
+  const kit = '/kit/bin/nvcc';
+  it('as configured: the program', check('linux', [kit], { configured: kit }, kit));
+  it('as configured: the toolkit', check('linux', [kit], { configured: '/kit' }, kit));
+  it(
+    'a configured path that is wrong is not replaced by another',
+    check('linux', [kit], { configured: '/elsewhere', environment: { CUDA_HOME: '/kit' } }, undefined),
+  );
+  it(
+    'CUDA_HOME before PATH',
+    check('linux', [kit, '/path/nvcc'], { environment: { CUDA_HOME: '/kit', PATH: '/path' } }, kit),
+  );
+  it(
+    'PATH before the usual folders',
+    check('linux', ['/usr/local/cuda/bin/nvcc', kit], { environment: { PATH: '/nowhere::/kit/bin' } }, kit),
+  );
+  const linux = ['/usr/local/cuda-12.8/bin/nvcc', '/usr/local/cuda-13.0/bin/nvcc', '/usr/local/cuda-9.2/bin/nvcc'];
+  it('Linux: the newest', check('linux', linux, {}, '/usr/local/cuda-13.0/bin/nvcc'));
+  it(
+    'Linux: what the system chose before the newest',
+    check('linux', [...linux, '/usr/local/cuda/bin/nvcc'], {}, '/usr/local/cuda/bin/nvcc'),
+  );
+  const hpc = '/opt/nvidia/hpc_sdk/Linux_x86_64/25.7/cuda/bin/nvcc';
+  it('Linux: the HPC SDK', check('linux', [hpc], {}, hpc));
+  it(
+    'Linux: Debian',
+    check('linux', ['/usr/lib/nvidia-cuda-toolkit/bin/nvcc'], {}, '/usr/lib/nvidia-cuda-toolkit/bin/nvcc'),
+  );
+  const windows = 'C:\\Program Files\\NVIDIA GPU Computing Toolkit\\CUDA';
+  const installed = ['v9.0', 'v12.8', 'v12.10'].map((version) => `${windows}\\${version}\\bin\\nvcc.exe`);
+  it('Windows: the newest', check('win32', installed, {}, installed[2]));
+  it(
+    'Windows: CUDA_PATH, which the installer sets',
+    check('win32', installed, { environment: { CUDA_PATH: `${windows}\\v12.8` } }, installed[1]),
+  );
+  it(
+    'Windows: Path, and another drive for programs',
+    check('win32', ['D:\\kit\\nvcc.exe'], { environment: { Path: 'C:\\Windows;D:\\kit' } }, 'D:\\kit\\nvcc.exe'),
+  );
+  it(
+    'macOS: the last toolkits',
+    check('darwin', ['/Developer/NVIDIA/CUDA-10.2/bin/nvcc'], {}, '/Developer/NVIDIA/CUDA-10.2/bin/nvcc'),
+  );
+  it('macOS: none', check('darwin', [], { environment: { PATH: '/usr/bin:/bin' } }, undefined));
+  it('the real disk', () => {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'warplens-test-'));
+    const file = path.join(folder, 'nvcc');
+    fs.writeFileSync(file, '');
+    assert.equal(findNvcc({ environment: { PATH: folder }, platform: 'linux' }), file);
+    fs.rmSync(folder, { recursive: true });
   });
-  it('a configured path that is wrong is not replaced by another', () => {
-    const home = path.dirname(path.dirname(tool('kit', 'bin', 'nvcc')));
-    assert.equal(find({ CUDA_HOME: home }, path.join(folder, 'elsewhere')), undefined);
-  });
-  it('CUDA_HOME before PATH', () => {
-    const first = tool('home', 'bin', 'nvcc');
-    const second = tool('path', 'nvcc');
-    assert.equal(find({ CUDA_HOME: path.join(folder, 'home'), PATH: path.dirname(second) }), first);
-    assert.equal(find({ PATH: `/nowhere:${path.dirname(second)}` }), second);
-  });
+});
+
+describe('Compilers that are not started', () => {
+  const check = (configured: string, isRefused: boolean) => () =>
+    assert.equal(
+      unusableCompiler(configured)?.startsWith(`${configured}: clang is not started`),
+      isRefused || undefined,
+    );
+  it('clang', check('/usr/bin/clang++-18', true));
+  it('clang of Windows', check('C:\\LLVM\\bin\\clang.exe', true));
+  it('nvcc', check('/opt/clang/bin/nvcc', false));
 });
 
 describe('Architectures', () => {
@@ -159,6 +211,30 @@ describe('A compiler that misbehaves', function () {
     assert.match('error' in compiled ? compiled.error : '', /took longer than/);
     assert.ok(Date.now() - start < 10_000);
   });
+  for (const how of ['process.exit(0)', "process.kill(process.pid, 'SIGTERM')"]) {
+    it(`is ended with the process that started it, and what it started: ${how}`, async () => {
+      const told = path.join(folder, `pid-${how.length}`);
+      const nvcc = fake(`sleep 60 & echo $! > ${told}; sleep 60`);
+      const module = path.resolve(__dirname, '../../../server/src/compiler/run-program.ts');
+      const script = `require(${JSON.stringify(module)}).runProgram(${JSON.stringify(nvcc)},
+        { arguments: ['a.cu'], folder: ${JSON.stringify(folder)}, milliseconds: 60000, outputLimit: 100 });
+        const wait = () => require('fs').existsSync(${JSON.stringify(told)}) ? setTimeout(() => ${how}, 200) : setTimeout(wait, 50);
+        wait();`;
+      const root = path.resolve(__dirname, '../../..');
+      spawnSync(process.execPath, ['--require', 'tsx/cjs', '-e', script], { cwd: root, timeout: 20_000 });
+      const grandchild = Number(fs.readFileSync(told, 'utf8'));
+      const isAlive = () => {
+        try {
+          process.kill(grandchild, 0);
+          return !/^State:\s+Z/m.test(fs.readFileSync(`/proc/${grandchild}/status`, 'utf8'));
+        } catch {
+          return false;
+        }
+      };
+      for (let wait = 0; wait < 50 && isAlive(); wait++) await new Promise((resolve) => setTimeout(resolve, 100));
+      assert.equal(isAlive(), false);
+    });
+  }
   it('prints without end', async () => {
     const compiled = await compile(fake('head -c 30000000 /dev/zero | tr "\\0" "x"; exit 1'));
     assert.ok('error' in compiled && compiled.error.length < 400);

@@ -11,6 +11,7 @@ import {
   originText,
   registersText,
   stepNames,
+  tierText,
 } from '../../report/wording';
 import { type Content, element, escaped, type Markup } from './markup';
 import { curvePicture, witnessMarkup } from './pictures';
@@ -60,7 +61,7 @@ function kernelPart(
     {},
     element('h1', {}, kernel.name + types),
     element('p', { class: 'dim' }, `${path}:${kernel.line}, compute capability ${computeCapability}`),
-    kernel.problem && element('p', { class: 'poor' }, kernel.problem),
+    kernel.problem ? element('p', { class: 'poor' }, kernel.problem) : element('p', { class: 'dim' }, tierText(kernel)),
     own.length > 0 ? findingsPart(own, sources) : undefined,
     kernel.launches.map((launch, index) => launchPart(launch, index, kernel.launches.length, row, sources)),
     kernel.skipped.length > 0

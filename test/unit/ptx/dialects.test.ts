@@ -1,0 +1,352 @@
+/** PTX as other compilers write it: earlier toolkits, and LLVM's own back end (Triton). The samples are ours, in their style. */
+import assert from 'node:assert/strict';
+import { analyzeFile } from '../../../server/src/analysis/analyze';
+import { parsePtx } from '../../../server/src/ptx/parse';
+import { accessesOf, type Launch } from './run';
+
+const check =
+  (text: string, expected: readonly string[], launch: Launch = {}) =>
+  () => {
+    assert.deepEqual(parsePtx(text).problems, []);
+    assert.deepEqual(accessesOf(text, launch), expected);
+  };
+
+describe('PTX of nvcc 11', () => {
+  // PTX ISA 7: labels, locations without the place of inlining, and calls in braces.
+  const head = '.version 7.0\n.target sm_70\n.address_size 64\n';
+  it(
+    'a reduction over a warp and a block',
+    check(
+      `${head}
+// _ZZ1kPKfPfE4part has been demoted
+.visible .entry k(
+	.param .u64 k_param_0,
+	.param .u64 k_param_1
+)
+{
+	.reg .pred 	%p<4>;
+	.reg .f32 	%f<8>;
+	.reg .b32 	%r<12>;
+	.reg .b64 	%rd<8>;
+	// demoted variable
+	.shared .align 4 .b8 _ZZ1kPKfPfE4part[128];
+	.loc 1 4 1
+	ld.param.u64 	%rd1, [k_param_0];
+	ld.param.u64 	%rd2, [k_param_1];
+	cvta.to.global.u64 	%rd3, %rd1;
+	mov.u32 	%r1, %tid.x;
+	mul.wide.u32 	%rd4, %r1, 4;
+	add.s64 	%rd5, %rd3, %rd4;
+	.loc 1 5 1
+	ld.global.f32 	%f1, [%rd5];
+	mov.b32 	 %r2, %f1;
+	mov.u32 	%r3, 31;
+	mov.u32 	%r4, 16;
+	mov.u32 	%r5, -1;
+	shfl.sync.down.b32 	%r6|%p1, %r2, %r4, %r3, %r5;
+	mov.b32 	 %f2, %r6;
+	add.f32 	%f3, %f1, %f2;
+	and.b32  	%r7, %r1, 31;
+	setp.ne.s32	%p2, %r7, 0;
+	@%p2 bra 	BB0_2;
+	shr.u32 	%r8, %r1, 5;
+	shl.b32 	%r9, %r8, 2;
+	mov.u32 	%r10, _ZZ1kPKfPfE4part;
+	add.s32 	%r11, %r10, %r9;
+	.loc 1 7 1
+	st.shared.f32 	[%r11], %f3;
+
+BB0_2:
+	bar.sync 	0;
+	setp.gt.u32	%p3, %r1, 31;
+	@%p3 bra 	BB0_4;
+	cvta.to.global.u64 	%rd6, %rd2;
+	add.s64 	%rd7, %rd6, %rd4;
+	.loc 1 9 1
+	st.global.f32 	[%rd7], %f3;
+BB0_4:
+	ret;
+}
+`,
+      [
+        'global load 4 B: 4 requests of 128 lanes, 16 of 16 sectors',
+        'shared store 4 B: 4 requests of 4 lanes, 4 of 4 wavefronts',
+        'global store 4 B: 1 requests of 32 lanes, 4 of 4 sectors',
+      ],
+      { block: [128, 1, 1] },
+    ),
+  );
+  it(
+    'a call to a function that is not inlined',
+    check(
+      `${head}
+.func  (.param .b32 func_retval0) _Z5indexi(
+	.param .b32 _Z5indexi_param_0
+)
+{
+	.reg .b32 	%r<3>;
+	ld.param.u32 	%r1, [_Z5indexi_param_0];
+	shl.b32 	%r2, %r1, 1;
+	st.param.b32	[func_retval0+0], %r2;
+	ret;
+}
+.visible .entry k(
+	.param .u64 k_param_0
+)
+.maxntid 256, 1, 1
+.minnctapersm 2
+{
+	.reg .f32 	%f<2>;
+	.reg .b32 	%r<3>;
+	.reg .b64 	%rd<5>;
+	ld.param.u64 	%rd1, [k_param_0];
+	cvta.to.global.u64 	%rd2, %rd1;
+	mov.u32 	%r1, %tid.x;
+	// Callseq Start 0
+	{
+	.reg .b32 temp_param_reg;
+	// <end>}
+	.param .b32 param0;
+	st.param.b32	[param0+0], %r1;
+	.param .b32 retval0;
+	call.uni (retval0), 
+	_Z5indexi, 
+	(
+	param0
+	);
+	ld.param.b32	%r2, [retval0+0];
+	
+	//{
+	}// Callseq End 0
+	mul.wide.s32 	%rd3, %r2, 4;
+	add.s64 	%rd4, %rd2, %rd3;
+	ld.global.f32 	%f1, [%rd4];
+	ret;
+}
+`,
+      ['global load 4 B: 1 requests of 32 lanes, 8 of 4 sectors'],
+    ),
+  );
+});
+
+describe('PTX of nvcc 12', () => {
+  it(
+    'inlined functions, weak functions, debug strings, an extern array, a switch',
+    check(
+      `.version 8.4
+.target sm_80
+.address_size 64
+
+	// .globl	k
+.extern .func  (.param .b32 func_retval0) vprintf
+(
+	.param .b64 vprintf_param_0,
+	.param .b64 vprintf_param_1
+)
+;
+.global .align 1 .b8 $str[4] = {37, 100, 10, 0};
+.extern .shared .align 16 .b8 buffer[];
+
+.visible .entry k(
+	.param .u64 k_param_0,
+	.param .u32 k_param_1
+)
+.maxntid 128, 1, 1
+{
+	.reg .pred 	%p<3>;
+	.reg .b16 	%rs<3>;
+	.reg .f32 	%f<6>;
+	.reg .b32 	%r<10>;
+	.reg .b64 	%rd<6>;
+	.loc	1 5 0
+	ld.param.u64 	%rd1, [k_param_0];
+	ld.param.u32 	%r1, [k_param_1];
+	.loc	1 6 5
+	.loc	2 1085 3, function_name $L__info_string0, inlined_at 1 6 5
+	cvta.to.global.u64 	%rd2, %rd1;
+	mov.u32 	%r2, %tid.x;
+	mul.wide.u32 	%rd3, %r2, 16;
+	add.s64 	%rd4, %rd2, %rd3;
+	ld.global.nc.v4.f32 	{%f1, %f2, %f3, %f4}, [%rd4];
+	shl.b32 	%r3, %r2, 4;
+	mov.u32 	%r4, buffer;
+	add.s32 	%r5, %r4, %r3;
+	st.shared.v4.f32 	[%r5], {%f1, %f2, %f3, %f4};
+	bar.sync 	0;
+	setp.eq.s32 	%p1, %r1, 7;
+	@%p1 bra 	$L__BB0_2;
+	bra.uni 	$L__BB0_3;
+
+$L__BB0_2:
+	.pragma "nounroll";
+	ld.shared.f32 	%f5, [buffer+8];
+$L__BB0_3:
+	ret;
+
+}
+	.file	1 "/home/x/a.cu"
+	.file	2 "/usr/local/cuda/include/sm_32_intrinsics.hpp", 1700000000, 1000
+	.section	.debug_str
+	{
+$L__info_string0:
+.b8 95,90,53
+.b8 0
+	}
+`,
+      [
+        'global load 16 B: 1 requests of 32 lanes, 16 of 16 sectors',
+        'shared store 16 B: 1 requests of 32 lanes, 4 of 4 wavefronts',
+        'shared load 4 B: 1 requests of 32 lanes, 1 of 1 wavefronts',
+      ],
+      { parameters: [undefined, 7], dynamicSharedBytes: 4096 },
+    ),
+  );
+});
+
+describe('PTX of Triton', () => {
+  const add = `//
+// Generated by LLVM NVPTX Back-End
+//
+
+.version 8.7
+.target sm_90a
+.address_size 64
+
+	// .globl	k                      // -- Begin function k
+.extern .shared .align 16 .b8 global_smem[];
+                                        // @k
+.visible .entry k(
+	.param .u64 .ptr .global .align 1 k_param_0,
+	.param .u64 .ptr .global .align 1 k_param_1,
+	.param .u32 k_param_2
+)
+.reqntid 128, 1, 1
+{
+	.reg .pred 	%p<10>;
+	.reg .b32 	%r<40>;
+	.reg .f32 	%f<20>;
+	.reg .b64 	%rd<12>;
+$L__func_begin0:
+
+// %bb.0:
+	ld.param.u64 	%rd1, [k_param_0];
+	ld.param.u64 	%rd2, [k_param_1];
+	ld.param.u32 	%r1, [k_param_2];
+$L__tmp0:
+	// begin inline asm
+	mov.u32 %r2, %ctaid.x;
+	// end inline asm
+	shl.b32 	%r3, %r2, 9;
+	mov.u32 	%r4, %tid.x;
+	shl.b32 	%r5, %r4, 2;
+	and.b32  	%r6, %r5, 508;
+	or.b32  	%r7, %r3, %r6;
+	setp.lt.s32 	%p1, %r7, %r1;
+	mul.wide.s32 	%rd3, %r7, 4;
+	add.s64 	%rd4, %rd1, %rd3;
+	// begin inline asm
+	mov.u32 %r8, 0x0;
+	mov.u32 %r9, 0x0;
+	mov.u32 %r10, 0x0;
+	mov.u32 %r11, 0x0;
+	@%p1 ld.global.v4.b32 { %r8, %r9, %r10, %r11 }, [ %rd4 + 0 ];
+	// end inline asm
+	mov.b32 	%f1, %r8;
+	add.s64 	%rd5, %rd2, %rd3;
+	// begin inline asm
+	@%p1 st.global.v4.b32 [ %rd5 + 0 ], { %r8, %r9, %r10, %r11 };
+	// end inline asm
+	ret;
+$L__tmp1:
+$L__func_end0:
+                                        // -- End function
+}
+	.file	1 "/home/x/add.py"
+	.section	.debug_abbrev
+	{
+.b8 1                                   // Abbreviation Code
+.b8 17                                  // DW_TAG_compile_unit
+.b8 0                                   // EOM(1)
+	}
+	.section	.debug_info
+	{
+.b32 50                                 // Length of Unit
+.b32 .debug_abbrev                      // Offset Into Abbrev. Section
+	}
+	.section	.debug_macinfo	{	}
+`;
+  it(
+    'a masked vector load and store',
+    check(
+      add,
+      [
+        'global load 16 B: 2 requests of 50 lanes, 25 of 25 sectors',
+        'global store 16 B: 2 requests of 50 lanes, 25 of 25 sectors',
+      ],
+      { block: [128, 1, 1], parameters: [undefined, undefined, 200] },
+    ),
+  );
+  it('as a file: its block from .reqntid, its lines those of the PTX', () => {
+    const options = { computeCapability: '9.0', defines: new Map(), assume: new Map([['parameter 3', 512]]) };
+    const report = analyzeFile({ path: 'add.ptx', text: add, options, include: () => undefined });
+    assert.deepEqual(report.notes, []);
+    assert.deepEqual(report.kernels[0].launches[0].block, [128, 1, 1]);
+    const lines = add.split('\n');
+    for (const { line, operation } of report.kernels[0].launches[0].accesses)
+      assert.match(lines[line - 1], operation === 'load' ? /ld\.global/ : /st\.global/);
+  });
+  it(
+    'a pipelined product: copies past L1, matrices, tensor cores',
+    check(
+      `.version 8.7
+.target sm_80
+.address_size 64
+.extern .shared .align 16 .b8 global_smem[];
+.visible .entry k(.param .u64 .ptr .global .align 1 k_param_0)
+.reqntid 32
+{
+	.reg .pred 	%p<3>;
+	.reg .b32 	%r<30>;
+	.reg .f32 	%f<9>;
+	.reg .b64 	%rd<5>;
+	ld.param.b64 	%rd1, [k_param_0];
+	mov.u32 	%r1, %tid.x;
+	shl.b32 	%r2, %r1, 4;
+	cvt.u64.u32 	%rd2, %r2;
+	add.s64 	%rd3, %rd1, %rd2;
+	mov.b32 	%r3, global_smem;
+	add.s32 	%r4, %r3, %r2;
+	mov.b32 	%r5, 16;
+	// begin inline asm
+	cp.async.cg.shared.global [ %r4 + 0 ], [ %rd3 + 0 ], 0x10, %r5;
+	// end inline asm
+	cp.async.commit_group;
+	// begin inline asm
+	cp.async.wait_group 0x0;
+	// end inline asm
+	bar.sync 	0;
+	and.b32 	%r6, %r1, 15;
+	shl.b32 	%r7, %r6, 5;
+	shr.u32 	%r8, %r1, 4;
+	shl.b32 	%r9, %r8, 4;
+	add.s32 	%r10, %r7, %r9;
+	add.s32 	%r11, %r3, %r10;
+	// begin inline asm
+	ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r12, %r13, %r14, %r15}, [%r11];
+	// end inline asm
+	mov.b32 	%f1, 0f00000000;
+	// begin inline asm
+	mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 { %f1, %f2, %f3, %f4 }, { %r12, %r13, %r14, %r15 }, { %r16, %r17 }, { %f1, %f1, %f1, %f1 };
+	// end inline asm
+	ret;
+}
+`,
+      [
+        'global load 16 B: 1 requests of 32 lanes, 16 of 16 sectors',
+        'shared store 16 B: 1 requests of 32 lanes, 4 of 4 wavefronts',
+        'shared load 16 B: 1 requests of 32 lanes, 8 of 4 wavefronts',
+      ],
+      { dynamicSharedBytes: 4096 },
+    ),
+  );
+});
