@@ -24,6 +24,15 @@ describe('budgets', () => {
       [{ kind: 'number', value: 64, type: 'unsigned int' }],
     );
   });
+  it('are not used up by a reference on the host, however deep its loops are nested', () => {
+    const nest = Array.from({ length: 8 }, (_, i) => `for (int i${i} = 0; i${i} < 40; ++i${i})`).join(' ');
+    check(
+      `float reference(float* a) { float s = 0; ${nest} { s += a[i0 + i7]; if (s > 3) s -= a[i1]; } return s; }
+      int main() { float* h = (float*)malloc(400); float want = reference(h); for (int r = 0; r < 2; r++) want += reference(h);
+        int n = 5 * 7; k<<<n, 64>>>(n); }`,
+      'k <<<(35,1,1),(64,1,1),0>>>(35)',
+    );
+  });
   it('hold for large arrays that every launch passes', () => {
     const text = `__constant__ float m[2048][2048]; float h[2048][2048]; __global__ void k(int);
       int main() { h[0][0] = 1; cudaMemcpyToSymbol(m, h, sizeof(h)); for (int i = 0; i < 1000; i++) k<<<1, 32>>>(i); }`;

@@ -128,25 +128,4 @@ export const conversionFunctions: Record<string, BuiltinFunction> = {
   __high2float: element(1, types.float),
   __low2half: element(0, types.half),
   __high2half: element(1, types.half),
-  __byte_perm: (call) => ({
-    kind: 'scalar',
-    type: types.uint,
-    register: call.ctx.builder.unknown('u32', 'byte permutation'),
-  }),
-  __dp4a: (call) => ({ kind: 'scalar', type: types.int, register: call.ctx.builder.unknown('i32', 'dot product') }),
-  __vsubss4: (call) => ({
-    kind: 'scalar',
-    type: types.uint,
-    register: call.ctx.builder.unknown('u32', 'packed arithmetic'),
-  }),
-  __funnelshift_r: (call) => ({
-    kind: 'scalar',
-    type: types.uint,
-    register: call.ctx.builder.unknown('u32', 'funnel shift'),
-  }),
-  __funnelshift_l: (call) => ({
-    kind: 'scalar',
-    type: types.uint,
-    register: call.ctx.builder.unknown('u32', 'funnel shift'),
-  }),
 };

@@ -14,6 +14,7 @@ import { bytes } from './bytes';
 import { complex } from './complex';
 import { cub } from './cub';
 import { cuda } from './cuda';
+import { integerIntrinsics } from './integer-intrinsics';
 import { matrices } from './matrices';
 import { random } from './random';
 import { standard } from './standard';
@@ -33,6 +34,10 @@ const parts: readonly Part[] = [
   { text: cuda, wanted: /^(?:cuda|memcpy_async|block_tile_memory)$/ },
   { text: matrices, wanted: /^wmma$/ },
   { text: textures, wanted: /^(?:texture|surface)$/ },
+  {
+    text: integerIntrinsics,
+    wanted: /^__(?:funnelshift|byte_perm|dp[24]a|u?sad$|u?r?hadd$|v(?:add|sub|avg|hadd|abs|max|min|cmp|set|sad))/,
+  },
   { text: bytes, wanted: /^(?:__builtin_)?memset$/ },
 ];
 
