@@ -17,11 +17,12 @@ export function accessSite(
 ): number {
   const object = place.object ?? objectOfAddress(ctx, address);
   const space = object === undefined ? 'generic' : ctx.builder.objects[object].space;
-  const key = `${ctx.callPath}:${place.node.first}:${place.node.last}:${operation}:${object ?? ''}:${extra.atomic ?? ''}:${extra.resultUsed ?? ''}`;
+  const at = place.at ?? place.node;
+  const key = `${ctx.callPath}:${place.node.first}:${place.node.last}:${at.first}:${operation}:${object ?? ''}:${extra.atomic ?? ''}:${extra.resultUsed ?? ''}`;
   const known = ctx.sites.get(key);
   if (known !== undefined) return known;
   const site: AccessSite = {
-    place: placeOf(ctx, place.node),
+    place: placeOf(ctx, at),
     expression: textOf(ctx.unit.tokens, inUserText(ctx, place.node)),
     operation,
     space: space as MemorySpace | 'generic',

@@ -9,16 +9,17 @@ import { KnownValues } from './known-values';
 import { readRegister, writeRegister } from './places';
 import { RUNTIME_FACTOR, type RuntimeTrips, runtimeTrips } from './runtime-unroll';
 import { conditionOf, statement, withScope } from './statements';
-import { tripCount } from './trip-count';
-import { unrollDecision } from './unroll';
+import { mostTrips, tripCount } from './trip-count';
+import { guardedDecision, unrollDecision } from './unroll';
 
 export function forStatement(ctx: Context, node: ast.ForStatement): void {
   withScope(ctx, 'for', () => {
     if (node.initializer) statement(ctx, node.initializer);
     const trips = tripCount(ctx, node);
-    const plan = unrollDecision(ctx, node, trips);
+    const most = trips === undefined ? mostTrips(ctx, node) : undefined;
+    const plan = most === undefined ? unrollDecision(ctx, node, trips) : guardedDecision(ctx, node, most);
     const runtime = plan.kind === 'none' && node.unroll === undefined ? runtimeTrips(ctx, node) : undefined;
-    if (plan.kind === 'full') unrolled(ctx, node, plan.trips);
+    if (plan.kind === 'full') unrolled(ctx, node, plan.trips, most === undefined ? undefined : node.condition);
     else if (runtime) inFours(ctx, node, runtime);
     else
       loop(ctx, {
@@ -37,13 +38,23 @@ export function whileStatement(ctx: Context, node: ast.WhileStatement): void {
   );
 }
 
-/** Every iteration written out, with the loop variable constant in each. */
-function unrolled(ctx: Context, node: ast.ForStatement, trips: number): void {
+/**
+ * Every iteration written out, with the loop variable constant in each.
+ * @param guard what still ends the loop early
+ */
+function unrolled(
+  ctx: Context,
+  node: ast.ForStatement,
+  trips: number,
+  guard: ast.Expression | ast.VariableDeclaration | undefined,
+): void {
   const b = ctx.builder;
   const breaks = b.newBlock();
   const jumps = containsJump(node.body);
   const ends: KnownValues[] = [];
+  if (guard) b.enterRegion();
   for (let i = 0; i < trips && b.reachable; i++) {
+    if (guard) leaveUnless(ctx, guard, breaks, ends);
     const next = jumps ? b.newBlock() : undefined;
     const target: JumpTarget = { breakBlock: breaks, continueBlock: next ?? breaks, onBreak: ends, onContinue: [] };
     ctx.frame.jumps.push(target);
@@ -60,11 +71,26 @@ function unrolled(ctx: Context, node: ast.ForStatement, trips: number): void {
     }
     if (node.increment) expression(ctx, node.increment);
   }
+  if (guard) b.leaveRegion();
   if (b.reachable) ends.push(ctx.known);
   b.jump(breaks);
   b.use(breaks);
   if (ends.length === 0) b.exit();
   ctx.known = KnownValues.merged(ends);
+}
+
+function leaveUnless(
+  ctx: Context,
+  guard: ast.Expression | ast.VariableDeclaration,
+  breaks: number,
+  ends: KnownValues[],
+): void {
+  const b = ctx.builder;
+  const body = b.newBlock();
+  const place = placeOf(ctx, { first: guard.first, last: guard.last });
+  b.branch(conditionOf(ctx, guard), body, breaks, { place, kind: 'if' });
+  ends.push(ctx.known.fork());
+  b.use(body);
 }
 
 /** Four iterations in one pass, and the rest before or behind them. */

@@ -131,8 +131,10 @@ export function assignExpression(ctx: Context, node: ast.AssignExpression): Valu
     const right = node.right.kind === 'initList' ? undefined : expression(ctx, node.right);
     const overloaded = right && userOperator(ctx, `operator${node.operator}`, [place, right], node);
     if (overloaded) return overloaded;
-    const value = right ? combine(ctx, operator, place, right, node) : expression(ctx, node.right);
-    store(ctx, recordTarget(ctx, place, node), value, node.left);
+    const at = recordLine(ctx, node);
+    const read = right && at !== node.right ? standingAt(right, at) : right;
+    const value = read ? combine(ctx, operator, place, read, node) : expression(ctx, node.right);
+    store(ctx, standingAt(place, at), value, node.left);
     return place;
   }
   const right = expression(ctx, node.right);
@@ -141,16 +143,34 @@ export function assignExpression(ctx: Context, node: ast.AssignExpression): Valu
 }
 
 /**
- * The store of a record that is assigned over several lines stands on the line of the value, as nvcc has it (H200:
- * sgemm_ladder.cu:93, wmma_gemm.cu:40); that of a scalar, of what a function returns (`= make_float4(…)`) and of a list on its own.
+ * Where a record that is assigned over several lines is read and written: on the line of the value, as nvcc has it (H200:
+ * sgemm_ladder.cu:93, wmma_gemm.cu:40), but with a call in the place that is assigned on the line of this call, and with one in the
+ * value on the first (lines of eight small kernels, nvcc 13.0). That of a scalar, of what a function returns (`= make_float4(…)`) and of
+ * a list stands where it is written.
  */
-function recordTarget(ctx: Context, place: Value, node: ast.AssignExpression): Value {
-  if (place.kind !== 'place' || place.place.kind !== 'memory' || node.right.kind === 'call') return place;
+function recordLine(ctx: Context, node: ast.AssignExpression): ast.Node | undefined {
+  if (node.right.kind === 'call' || node.right.kind === 'initList') return undefined;
   const { tokens } = ctx.unit;
-  for (let token = node.left.last + 1; token <= node.right.first; token++)
-    if (tokens.flags[token] & TokenFlag.lineStart) return { ...place, place: { ...place.place, node: node.right } };
-  return place;
+  let isOneLine = true;
+  for (let token = node.left.last + 1; token <= node.right.first && isOneLine; token++)
+    isOneLine = (tokens.flags[token] & TokenFlag.lineStart) === 0;
+  if (isOneLine) return undefined;
+  return callIn(node.left, 0) ?? (callIn(node.right, 0) ? node.left : node.right);
 }
+
+function callIn(value: unknown, depth: number): ast.Node | undefined {
+  if (typeof value !== 'object' || value === null || depth > 60 || value instanceof Set) return undefined;
+  const node = value as ast.Expression;
+  if (node.kind === 'call') return node;
+  for (const part of Object.values(value)) {
+    const found = callIn(part, depth + 1);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+const standingAt = (value: Value, at: ast.Node | undefined): Value =>
+  at && value.kind === 'place' && value.place.kind === 'memory' ? { ...value, place: { ...value.place, at } } : value;
 
 function combine(ctx: Context, operator: string, place: Value, right: Value, node: ast.AssignExpression): Value {
   const value = rvalue(ctx, right, node.right);

@@ -40,6 +40,18 @@ export function tripCount(ctx: Context, node: ast.ForStatement): number | undefi
   return trips;
 }
 
+/**
+ * Most iterations of `for (…; i < n && k < 4; k++)`: those that the part with a constant bound allows; undefined where neither part or
+ * each of them has one.
+ */
+export function mostTrips(ctx: Context, node: ast.ForStatement): number | undefined {
+  const { condition } = node;
+  if (condition?.kind !== 'binary' || condition.operator !== '&&') return undefined;
+  const left = tripCount(ctx, { ...node, condition: condition.left });
+  const right = tripCount(ctx, { ...node, condition: condition.right });
+  return left === undefined || right === undefined ? (left ?? right) : undefined;
+}
+
 function nameOf(node: ast.Expression): string | undefined {
   return node.kind === 'name' && node.name.parts.length === 1 ? node.name.parts[0].name : undefined;
 }

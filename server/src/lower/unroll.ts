@@ -30,6 +30,17 @@ export function unrollDecision(ctx: Context, node: ast.ForStatement, trips: numb
     : { kind: 'none' };
 }
 
+/**
+ * A loop with a second condition, which may end it earlier: written out where a pragma asks for it, and where it has one iteration
+ * (PTX of twelve small kernels, nvcc 13.0: `i < n && k < 4` stays a loop without).
+ */
+export function guardedDecision(ctx: Context, node: ast.ForStatement, most: number): UnrollDecision {
+  const factor = node.unroll === undefined || node.unroll === 'full' ? undefined : constantOf(ctx, node.unroll);
+  const isAsked = node.unroll === 'full' || (factor !== undefined && factor >= most);
+  const fits = most <= ctx.budget.unrolledIterations && !ctx.budget.keepsLoops;
+  return most <= 1 || (isAsked && fits) ? { kind: 'full', trips: most } : { kind: 'none' };
+}
+
 /** Tokens of a body with the loops of known length inside it written out (H200: attention.cu:72, 32 × 32 passes, stays a loop). */
 function weightOf(ctx: Context, body: ast.Statement): number {
   let weight = body.last - body.first + 1;

@@ -55,6 +55,8 @@ export interface MemoryPlace {
   readonly address: Register;
   readonly offset: number;
   readonly node: Node;
+  /** Where the compiler says it happens, if that is elsewhere. */
+  readonly at?: Node;
   /** Index into the program's objects where the pointer's origin is known. */
   readonly object?: number;
   readonly readOnly?: boolean;

@@ -43,6 +43,18 @@ describe('lines of accesses', () => {
     other[threadIdx.x] = //= global store 1 x 4 bytes
         in[threadIdx.x].x + 1;
 }`));
+  it('with a call in the place that is assigned a record is copied where the call stands, with one in the value at the first line', () =>
+    checkLines(
+      `k(const float4 *in, float4 *out)
+{
+    out[ //= none
+        swizzled(threadIdx.x)] = //= global load 1 x 16 bytes, global store 1 x 16 bytes
+        in[threadIdx.x]; //= none
+    out[threadIdx.x + 64] = //= global load 1 x 16 bytes, global store 1 x 16 bytes
+        in[swizzled(threadIdx.x)]; //= none
+}`,
+      '__device__ int swizzled(int i) { return i ^ 3; }',
+    ));
   it('what a returned reference refers to is accessed where the call stands', () =>
     checkLines(
       `k(Field f)

@@ -2,13 +2,19 @@
  * CUB's block and warp primitives. What they compute is not known here and what they do in their temporary storage is theirs; its
  * size is CUB 3.0's (measured with nvcc 13.0 for 64 to 1024 threads of 1, 4 and 8 bytes), because occupancy depends on it.
  */
-const blockLike = (name: string, parameters: string, bytes: string, body: string): string => `
+const blockLike = (
+  name: string,
+  parameters: string,
+  bytes: string,
+  body: string,
+  [own, given]: readonly [string, string] = ['', ''],
+): string => `
 template <${parameters}> class ${name} {
 public:
   struct TempStorage { alignas(16) unsigned char bytes[${bytes}]; };
-  __device__ ${name}() {}
-  __device__ ${name}(TempStorage& storage) {}
-  __device__ ${name}(TempStorage& storage, int linear) {}
+  __device__ ${name}() { ${own} }
+  __device__ ${name}(TempStorage& storage) { ${given} }
+  __device__ ${name}(TempStorage& storage, int linear) { ${given} }
   ${body}
 };`;
 
@@ -33,6 +39,34 @@ const reductions = (sync: string, names: readonly string[]): string =>
   template <class A, class B, class C> __device__ T ${name}(const A& x, const B& y, const C& z) { ${sync} return __warplens_unknown<T>(x); }`,
     )
     .join('');
+
+/**
+ * A block's reduction as CUB 3.0 does it by default: the first lane of every warp stores what its warp has, the first thread reads what
+ * the other warps stored (PTX of nvcc 13.0). The warps themselves shuffle.
+ */
+const blockReduction = `
+  TempStorage* storage;
+  __device__ T aggregate(T x) {
+    if (A != BLOCK_REDUCE_WARP_REDUCTIONS) { __syncthreads(); return x; }
+    constexpr int warps = (X * Y * Z + 31) / 32;
+    int thread = threadIdx.x + X * (threadIdx.y + Y * threadIdx.z);
+    T* aggregates = (T*)(storage->bytes + (warps + sizeof(T) - 1) / sizeof(T) * sizeof(T));
+    if (thread % 32 == 0) aggregates[thread / 32] = x;
+    __syncthreads();
+    if (thread == 0) {
+      #pragma unroll
+      for (int warp = 1; warp < warps; ++warp) __warplens_use(aggregates[warp]);
+    }
+    return __warplens_unknown<T>(x);
+  }`;
+const blockReductions = ['Sum', 'Reduce']
+  .map(
+    (name) => `
+  template <class A1> __device__ T ${name}(const A1& x) { return aggregate(__warplens_unknown<T>(x)); }
+  template <class A1, class B> __device__ T ${name}(const A1& x, const B& y) { return aggregate(__warplens_unknown<T>(x)); }
+  template <class A1, class B, class C> __device__ T ${name}(const A1& x, const B& y, const C& z) { return aggregate(__warplens_unknown<T>(x)); }`,
+  )
+  .join('');
 
 const grid = 'sizeof(T) * (X * Y * Z + ((X * Y * Z / 32) % 2 == 0 && X * Y * Z / 32 > 2 ? 32 : 0))';
 const warps = '((X * Y * Z + 31) / 32)';
@@ -87,7 +121,7 @@ struct Sum { template <class A, class B> __host__ __device__ A operator()(A a, B
 struct Max { template <class A, class B> __host__ __device__ A operator()(A a, B b) const { return a > b ? a : b; } };
 struct Min { template <class A, class B> __host__ __device__ A operator()(A a, B b) const { return a < b ? a : b; } };
 template <class K, class V> struct KeyValuePair { K key; V value; };
-${blockLike('BlockReduce', 'class T, int X, BlockReduceAlgorithm A = BLOCK_REDUCE_WARP_REDUCTIONS, int Y = 1, int Z = 1, int CC = 0', reduceBytes, reductions(sync, ['Sum', 'Reduce']))}
+${blockLike('BlockReduce', 'class T, int X, BlockReduceAlgorithm A = BLOCK_REDUCE_WARP_REDUCTIONS, int Y = 1, int Z = 1, int CC = 0', reduceBytes, `${blockReduction}${blockReductions}`, ['__shared__ TempStorage unnamed; this->storage = &unnamed;', 'this->storage = &storage;'])}
 ${blockLike('BlockScan', 'class T, int X, BlockScanAlgorithm A = BLOCK_SCAN_RAKING, int Y = 1, int Z = 1, int CC = 0', scanBytes, scanMethods(sync))}
 ${blockLike('WarpReduce', 'class T, int W = 32, int CC = 0', '1', reductions('', ['Sum', 'Reduce', 'Max', 'Min', 'HeadSegmentedSum', 'TailSegmentedSum', 'HeadSegmentedReduce', 'TailSegmentedReduce']))}
 ${blockLike('WarpScan', 'class T, int W = 32, int CC = 0', '1', `${scanMethods('')} template <class A> __device__ T Broadcast(const A& x, unsigned lane) { return __shfl_sync(0xffffffff, x, lane); }`)}
