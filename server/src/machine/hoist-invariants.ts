@@ -17,7 +17,7 @@ import type {
   SourcePlace,
   Terminator,
 } from '../program/program';
-import { changesAtBarrier, isReadOnly, mayTouch } from './reuse-loads';
+import { changesAtBarrier, isReadOnly, mayTouch } from './memory-overlap';
 
 interface Work extends Program {
   readonly blocks: { readonly instructions: Instruction[]; readonly terminator: Terminator }[];

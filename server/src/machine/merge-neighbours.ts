@@ -29,7 +29,7 @@ import {
   type StoreInstruction,
 } from '../program/program';
 import { type Congruences, congruences } from './alignment';
-import { mayTouch } from './reuse-loads';
+import { mayTouch } from './memory-overlap';
 import { type Base, copyWindows, loadWindows, storeWindows, type Window } from './vector-windows';
 
 export type Access = LoadInstruction | StoreInstruction;

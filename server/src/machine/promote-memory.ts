@@ -20,7 +20,7 @@ import {
   type RegisterInfo,
   type StoreInstruction,
 } from '../program/program';
-import { changesAtBarrier, isReadOnly, mayTouch } from './reuse-loads';
+import { changesAtBarrier, isReadOnly, mayTouch } from './memory-overlap';
 
 type Access = LoadInstruction | StoreInstruction;
 

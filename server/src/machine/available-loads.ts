@@ -1,0 +1,126 @@
+/** What a block knows to be in memory: values loaded or stored, by the array they lie in and the register of their address. */
+import { type AccessSite, bytesOf, type Program, type Register, type ScalarType } from '../program/program';
+import { changesAtBarrier, mayTouch } from './memory-overlap';
+
+/** Bytes from a register on: register + first … register + last (inclusive). */
+export interface Range {
+  readonly address: Register;
+  readonly first: number;
+  readonly last: number;
+}
+
+interface Available extends Range {
+  readonly values: readonly Register[];
+}
+
+/** Who may change something: a table that has not been copied since. */
+type Owner = object;
+
+/** Values at one base, by offset, type and number of elements. */
+interface Base {
+  readonly owner: Owner;
+  readonly values: Map<string, Available>;
+}
+
+/** Values of one array, or of one space where the array is not known. */
+interface Group {
+  readonly owner: Owner;
+  readonly site: AccessSite;
+  readonly readOnly: boolean;
+  readonly bases: Map<Register, Base>;
+}
+
+const valueKey = (offset: number, type: ScalarType, count: number): string => `${offset}:${type}x${count}`;
+
+/**
+ * Values that need not be loaded. Stores ask array by array, not value by value, and copies share what neither has changed:
+ * kernels written out by unrolling know hundreds of values in hundreds of blocks.
+ */
+export class AvailableLoads {
+  private owner: Owner = {};
+
+  constructor(
+    private readonly program: Program,
+    private readonly groups = new Map<string, Group>(),
+  ) {}
+
+  get isEmpty(): boolean {
+    return this.groups.size === 0;
+  }
+
+  fork(): AvailableLoads {
+    this.owner = {};
+    return new AvailableLoads(this.program, new Map(this.groups));
+  }
+
+  /** The registers that hold `count` elements at register + offset. */
+  find(address: Register, offset: number, type: ScalarType, count: number): readonly Register[] | undefined {
+    let key: string | undefined;
+    for (const { bases } of this.groups.values()) {
+      const base = bases.get(address);
+      if (!base) continue;
+      key ??= valueKey(offset, type, count);
+      const found = base.values.get(key);
+      if (found) return found.values;
+    }
+    return undefined;
+  }
+
+  add(site: AccessSite, readOnly: boolean, range: Range, type: ScalarType, values: readonly Register[]): void {
+    const { owner } = this;
+    const key = readOnly ? `read ${site.object ?? site.space}` : `${site.object ?? site.space}`;
+    let group = this.groups.get(key);
+    if (group?.owner !== owner) {
+      group = { owner, site: group?.site ?? site, readOnly, bases: new Map(group?.bases) };
+      this.groups.set(key, group);
+    }
+    let base = group.bases.get(range.address);
+    if (base?.owner !== owner) {
+      base = { owner, values: new Map(base?.values) };
+      group.bases.set(range.address, base);
+    }
+    base.values.set(valueKey(range.first, type, values.length), { ...range, values });
+  }
+
+  /** Forgets what a store may change; other bytes of the same base it does not. */
+  store(site: AccessSite, range?: Range): void {
+    for (const [key, group] of this.groups) {
+      if (group.readOnly || !mayTouch(this.program, group.site, site)) continue;
+      const base = range && group.bases.get(range.address);
+      if (!base) this.groups.delete(key);
+      else this.keepBase(key, group, range, base);
+    }
+  }
+
+  /** Of a group only the values at one base stay that do not overlap a range of it. */
+  private keepBase(key: string, group: Group, range: Range, base: Base): void {
+    const { owner } = this;
+    const overlapping: string[] = [];
+    for (const [value, { first, last }] of base.values)
+      if (range.first <= last && first <= range.last) overlapping.push(value);
+    if (overlapping.length === base.values.size) {
+      this.groups.delete(key);
+      return;
+    }
+    let kept = base;
+    if (overlapping.length > 0) {
+      if (base.owner !== owner) kept = { owner, values: new Map(base.values) };
+      for (const value of overlapping) kept.values.delete(value);
+    }
+    if (group.bases.size > 1 || kept !== base)
+      this.groups.set(key, { ...group, owner, bases: new Map([[range.address, kept]]) });
+  }
+
+  /** Other threads have written to what they may write to. */
+  barrier(): void {
+    for (const [key, { readOnly, site }] of this.groups)
+      if (!readOnly && changesAtBarrier(this.program, site)) this.groups.delete(key);
+  }
+}
+
+/** Bytes of `count` elements. */
+export const rangeOf = (address: Register, offset: number, type: ScalarType, count: number): Range => ({
+  address,
+  first: offset,
+  last: offset + bytesOf[type] * count - 1,
+});
