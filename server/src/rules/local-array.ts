@@ -44,16 +44,32 @@ function runTimeIndexed(context: RuleContext, program: Program): ReadonlyMap<str
     for (const { instructions } of program.blocks) for (const i of instructions) work(i);
   };
   each((i) => {
-    for (const r of writesOf(i)) makers.set(r, [...(makers.get(r) ?? []), i]);
+    for (const r of writesOf(i)) {
+      const made = makers.get(r);
+      if (made) made.push(i);
+      else makers.set(r, [i]);
+    }
   });
   const given = new Set(program.inputs.flatMap(({ register, source }) => (source.kind === 'object' ? [] : [register])));
+  const unrollable = new Map<Register, boolean>();
+  const isCounter = (r: Register, made: readonly Instruction[]): boolean => {
+    let known = unrollable.get(r);
+    if (known === undefined) unrollable.set(r, (known = isUnrollable(program, r, made)));
+    return known;
+  };
+  // written out, many accesses share few addresses
+  const indices = new Map<Register, Certainty | undefined>();
   const indexOf = (start: Register): Certainty | undefined => {
+    if (!indices.has(start)) indices.set(start, findIndex(start));
+    return indices.get(start);
+  };
+  const findIndex = (start: Register): Certainty | undefined => {
     const seen = new Set([start]);
     let isCounted = false;
     for (const r of seen) {
       if (given.has(r)) return 'certain';
       const made = makers.get(r) ?? [];
-      if (made.length > 1 && !isUnrollable(program, r, made)) isCounted = true;
+      if (made.length > 1 && !isCounter(r, made)) isCounted = true;
       for (const i of made) {
         if (i.op === 'load' || i.op === 'atomic' || i.op === 'lane') return 'certain';
         for (const operand of readsOf(i)) seen.add(operand);
