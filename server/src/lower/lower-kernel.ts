@@ -43,11 +43,19 @@ export function lowerKernel(
   kernel: KernelInstance,
   budget: LoweringBudget = defaultBudget,
 ): Program {
-  const whole = lowerTries(unit, kernel, budget);
-  if (!whole.isCut || whole.isSpent) return { ...whole.program, effort: whole.effort };
+  const inMemory = new Set<string>();
+  const first = tried(lowerOnce(unit, kernel, inMemory, budget));
+  if (!first.isCut || first.isSpent) {
+    const whole = lowerTries(unit, kernel, inMemory, budget, first);
+    return { ...whole.program, effort: whole.effort };
+  }
   // written out it is too large: with its loops it may fit
-  const looped = lowerTries(unit, kernel, { ...budget, keepsLoops: true });
-  return { ...(looped.isCut ? whole : looped).program, effort: whole.effort + looped.effort };
+  const kept = { ...budget, keepsLoops: true };
+  const inMemoryThen = new Set<string>();
+  const looped = lowerTries(unit, kernel, inMemoryThen, kept, tried(lowerOnce(unit, kernel, inMemoryThen, kept)));
+  if (!looped.isCut) return { ...looped.program, effort: first.effort + looped.effort };
+  const whole = lowerTries(unit, kernel, inMemory, budget, first);
+  return { ...whole.program, effort: whole.effort + looped.effort };
 }
 
 /** Passes look at blocks as well as at instructions: kernels with many short ones take longer. */
@@ -65,19 +73,25 @@ interface Lowered {
   readonly isSpent: boolean;
 }
 
+interface Tried extends Lowered {
+  /** Of this try and those before it. */
+  readonly effort: number;
+}
+
+const tried = (lowered: Lowered, before = 0): Tried => ({ ...lowered, effort: before + effortOf(lowered.program) });
+
+/** Further tries behind a first one, until no local array asks for memory. */
 function lowerTries(
   unit: UnitContext,
   kernel: KernelInstance,
+  inMemory: Set<string>,
   budget: LoweringBudget,
-): Lowered & { readonly effort: number } {
-  const inMemory = new Set<string>();
-  let lowered = lowerOnce(unit, kernel, inMemory, budget);
-  let effort = effortOf(lowered.program);
-  for (let i = 1; i < MAX_TRIES && lowered.demanded; i++) {
-    lowered = lowerOnce(unit, kernel, inMemory, budget);
-    effort += effortOf(lowered.program);
-  }
-  return { ...lowered, effort };
+  first: Tried,
+): Tried {
+  let last = first;
+  for (let i = 1; i < MAX_TRIES && last.demanded; i++)
+    last = tried(lowerOnce(unit, kernel, inMemory, budget), last.effort);
+  return last;
 }
 
 /** A pack takes the place of as many arguments of the launch as it has elements. */
