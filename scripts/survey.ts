@@ -7,7 +7,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { createAnalyzer } from '../server/src/analysis/analyze';
+import { type Analyzer, createAnalyzer } from '../server/src/analysis/analyze';
 import type { AnalysisRequest } from '../server/src/analysis/request';
 import type { AccessReport, FileReport, KernelReport } from '../server/src/report/report';
 import { cudaFile, filesUnder } from '../server/src/workspace/source-tree';
@@ -45,9 +45,11 @@ const slowFile = 2000;
 
 async function child(folder: string): Promise<void> {
   const units = new UnitReader(new Map(), () => {});
+  // one for all files, as the command line and the server have it: headers that files share are understood once
+  const analyzer = createAnalyzer();
   process.on('message', (file: string) => {
     process.send?.({ started: file });
-    process.send?.(analyse(folder, file, units));
+    process.send?.(analyse(folder, file, units, analyzer));
   });
   process.send?.({ ready: true });
 }
@@ -58,7 +60,7 @@ function processorTime(): number {
   return (user + system) / 1000;
 }
 
-function analyse(folder: string, file: string, units: UnitReader): FileResult {
+function analyse(folder: string, file: string, units: UnitReader, analyzer: Analyzer): FileResult {
   const times: number[] = [];
   let last = processorTime();
   const begin = last;
@@ -79,7 +81,7 @@ function analyse(folder: string, file: string, units: UnitReader): FileResult {
     },
   };
   try {
-    const report = createAnalyzer().analyze(request);
+    const report = analyzer.analyze(request);
     return { file, milliseconds: processorTime() - begin, kernels: kernelsOf(report, folder, times) };
   } catch (error) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);

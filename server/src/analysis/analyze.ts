@@ -32,7 +32,7 @@ import { Linker } from './linker';
 import { type ParsedUnit, parseUnit } from './parsed-unit';
 import type { AnalysisRequest } from './request';
 import { SampledLaunches } from './sampled-launches';
-import { simulateLaunch } from './simulate';
+import { KnownRuns, simulateLaunch } from './simulate';
 import { instanceArguments, type Unit } from './unit';
 
 /** Keeps results by content between calls: after an edit only what it touches is lowered and executed again. */
@@ -351,6 +351,7 @@ function kernelResult(
   }
   const programs = new Map<string, InstancePrograms>();
   const effort = unit.effort.kernel(plans.length);
+  const runs = new KnownRuns();
   // The source tier has mostly answered before the compiler: its programs are at hand then.
   const earlier = compiled && results.get(keyFor(''));
   const sources = earlier && shifted(earlier, fingerprint, plans).launches;
@@ -376,6 +377,7 @@ function kernelResult(
       assume: options.assume,
       parameterNames: kernel.declaration.parameters.map((p) => p.name),
       effort,
+      runs,
       cancelled: unit.request.cancelled,
     });
     return [{ index, plan, simulation, ...made }];

@@ -4,25 +4,34 @@
  * samples. What one leaves over the later ones may use, and every kernel gets some. Counted in instructions and not by a
  * clock, so that equal texts give equal reports.
  */
+import type { ExecutionBudget } from '../execute/execution';
 import { defaultBudget, type LoweringBudget } from '../lower/context';
 import type { Program } from '../program/program';
 
-/** Warp instructions of a file; one to three million a second are executed. */
-const FILE = 1_500_000;
+/** Warp instructions of a file; about a million a second are executed. */
+const FILE = 600_000;
 /** Of one kernel, all launches and samples together. */
-const KERNEL = 1_000_000;
+const KERNEL = 80_000;
 /** Every run gets this much, however much was used up before. */
-const LEAST = 20_000;
+const LEAST = 8_000;
 /** Runs of a kernel that get it: beyond, only what is left over. */
 const SURE_RUNS = 12;
 const BLOCKS = 2048;
+/** Every run may come this often to everything, or long bodies would be cut before the first loop has shown what it does. */
+const PASSES = 8;
+/** A loop that takes this part of a run is sampled; who waits longer has more of its passes executed. */
+const LOOP_SHARE = 64;
+const PATIENT_LOOP_SHARE = 4;
 /** Effort of making all programs of a file (see Program.effort), about ten microseconds each; of one made when it is spent. */
 const LOWERED = 100_000;
 const LEAST_LOWERED = 8_000;
+/** Of one kernel: an instance is made as long as those before it stay below. The command line has no such limit. */
+const INSTANCES = 12_000;
 
 export class Effort {
   private left: number;
   private lowered = 0;
+  private loweredBefore = 0;
   /** What may have been lowered when the present kernel is done. */
   private loweredByNow = LOWERED;
 
@@ -38,9 +47,11 @@ export class Effort {
   kernel(launches: number): KernelEffort {
     const parts = Math.max(1, Math.min(2, this.kernels));
     const share = this.left / parts;
+    this.loweredBefore = this.lowered;
     this.loweredByNow = this.lowered + Math.max(LEAST_LOWERED, (LOWERED - this.lowered) / parts);
     this.kernels--;
-    return new KernelEffort(Math.min(KERNEL * this.patience, Math.max(share, LEAST * Math.min(SURE_RUNS, launches))));
+    const total = Math.min(KERNEL * this.patience, Math.max(share, LEAST * Math.min(SURE_RUNS, launches)));
+    return new KernelEffort(total, Math.max(PATIENT_LOOP_SHARE, LOOP_SHARE / this.patience));
   }
 
   /** What the next program may have: with large ones before it, less. */
@@ -55,7 +66,8 @@ export class Effort {
 
   /** No further instance of a kernel that has one already. */
   get isLoweringSpent(): boolean {
-    return this.lowered >= this.loweredByNow;
+    const ofKernel = this.lowered - this.loweredBefore;
+    return this.lowered >= this.loweredByNow || ofKernel >= INSTANCES * this.patience;
   }
 
   chargeProgram(program: Program): void {
@@ -71,12 +83,24 @@ export class Effort {
 export class KernelEffort {
   spent = 0;
 
-  constructor(private readonly total: number) {}
+  constructor(
+    private readonly total: number,
+    private readonly loopShare: number,
+  ) {}
 
-  /** What the next run may use: the sample that is reported half of what is left, one that only checks it an eighth. */
-  budget(isReported: boolean): { warpInstructions: number; blocks: number } {
+  /**
+   * What the next run may use: the sample that is reported half of what is left, one that only checks it an eighth.
+   * @param once warp instructions of a block that comes to everything once
+   */
+  budget(isReported: boolean, once = 0): Omit<ExecutionBudget, 'cancelled'> {
     const left = Math.max(0, this.total - this.spent);
-    return { warpInstructions: Math.ceil(Math.max(LEAST, left / (isReported ? 2 : 8))), blocks: BLOCKS };
+    const warpInstructions = Math.ceil(Math.max(LEAST, PASSES * once, left / (isReported ? 2 : 8)));
+    return {
+      warpInstructions,
+      firstBlock: PASSES * once,
+      blocks: BLOCKS,
+      sampleLoopsAfter: warpInstructions / this.loopShare,
+    };
   }
 
   charge(warpInstructions: number): void {

@@ -3,9 +3,11 @@ import { execute } from '../execute/execute';
 import type { Execution, LaunchShape } from '../execute/execution';
 import { ticketAccesses } from '../execute/tickets';
 import type { MemoryModel } from '../hardware/memory-model';
+import { controlFlow } from '../program/control-flow';
 import { dependencies } from '../program/dependence';
 import { readsOf } from '../program/operands';
 import type { Program } from '../program/program';
+import { sliceForCounters } from '../program/slice';
 import type { Assumption } from '../report/report';
 import type { KernelEffort } from './effort';
 import { type PlannedLaunch, type Triple, tripleOf } from './launch-plan';
@@ -61,10 +63,30 @@ export class CheckSamples {
   }
 }
 
+/** Executions of a kernel by what decides them: launches of equal shape and arguments are executed once. */
+export class KnownRuns {
+  private readonly runs = new Map<Program, Map<string, Execution>>();
+
+  get(program: Program, shape: LaunchShape): Execution | undefined {
+    return this.runs.get(program)?.get(runKey(shape));
+  }
+
+  set(program: Program, shape: LaunchShape, execution: Execution): void {
+    let runs = this.runs.get(program);
+    if (!runs) this.runs.set(program, (runs = new Map()));
+    runs.set(runKey(shape), execution);
+  }
+}
+
+const runKey = ({ grid, block, dynamicSharedBytes, inputs }: LaunchShape): string =>
+  JSON.stringify([grid, block, dynamicSharedBytes, [...inputs]]);
+
 export interface SimulationOptions {
   readonly assume: ReadonlyMap<string, number>;
   readonly parameterNames: readonly (string | undefined)[];
   readonly effort: KernelEffort;
+  /** Shared by the launches of a kernel. */
+  readonly runs?: KnownRuns;
   readonly cancelled?: () => boolean;
 }
 
@@ -146,12 +168,42 @@ function runSample(
     dynamicSharedBytes: plan.dynamicSharedBytes,
     inputs: resolved.values,
   };
-  const budget = { ...options.effort.budget(isReported), cancelled };
-  const execution = execute(withSymbolTables(program, plan.symbols), shape, model, budget);
-  options.effort.charge(execution.simulatedWarpInstructions);
+  const execution = executed(withSymbolTables(program, plan.symbols), shape, model, options, cancelled, isReported);
   const assumptions = [...plan.assumptions, ...resolved.assumptions];
   if (!plan.grid) assumptions.push({ name: 'gridDim.x', value: grid[0], origin: 'assumed' });
   return { sample: { shape, execution, assumptions }, sampled: resolved.sampled };
+}
+
+/** Passes of an inner loop that a pass of the loop around it is expected to make, at least. */
+const INNER_PASSES = 4;
+
+/** Warp instructions of a block whose warps come to everything once, and a few times to what stands in loops within loops. */
+function stepsOnce(program: Program, { block }: LaunchShape): number {
+  const warps = Math.ceil((block[0] * block[1] * block[2]) / 32);
+  const { loopOf, loops } = controlFlow(program);
+  const isInner = (at: number) => loopOf[at] >= 0 && loops[loopOf[at]].parent >= 0;
+  const steps = sliceForCounters(program).kept.map(({ length }, at) => (length + 1) * (isInner(at) ? INNER_PASSES : 1));
+  return steps.reduce((sum, each) => sum + each, 0) * warps;
+}
+
+function executed(
+  program: Program,
+  shape: LaunchShape,
+  model: MemoryModel,
+  { effort, runs }: SimulationOptions,
+  cancelled: (() => boolean) | undefined,
+  isReported: boolean,
+): Execution {
+  const known = runs?.get(program, shape);
+  if (known) return known;
+  const execution = execute(program, shape, model, {
+    ...effort.budget(isReported, stepsOnce(program, shape)),
+    cancelled,
+  });
+  effort.charge(execution.simulatedWarpInstructions);
+  // what a run with less effort was cut from is not shown in place of a whole one
+  if (isReported || execution.incomplete === undefined) runs?.set(program, shape, execution);
+  return execution;
 }
 
 /** For every access the assumed values that its address or its execution rests on. */

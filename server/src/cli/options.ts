@@ -115,7 +115,7 @@ export function analysisOptions(options: SharedOptions): AnalysisOptions[] {
 }
 
 /** Nobody types while the command line works: long loops are executed further than in the editor. */
-export const PATIENCE = 8;
+export const PATIENCE = 64;
 
 /** Where headers are looked for; the folder worked in is the workspace. */
 export function workspaceOf(options: SharedOptions): Workspace {

@@ -4,29 +4,16 @@
  * counted up as far as the proof holds.
  */
 
-import { hasBit } from '../program/liveness';
 import { writesOf } from '../program/operands';
-import type { Register, ScalarType } from '../program/program';
-import { type Delta, LONGEST_PERIOD, Proof } from './affine';
-import { numberOf } from './conversion';
+import type { Register } from '../program/program';
+import { LONGEST_PERIOD, Proof } from './affine';
+import { type Carried, carriedThrough, difference, moveOn, rememberCarried, sameStep } from './carried';
 import type { LoopState, Machine } from './machine';
 import type { Frame, Mask } from './mask';
 import { MemoryProof } from './proof-memory';
 import type { Entry } from './stack';
 import type { Step } from './steps';
-import {
-  areAlike,
-  changeSome,
-  copyValue,
-  isFloat,
-  isUnknownIn,
-  KNOWN,
-  LaneValue,
-  laneOf,
-  setLinear,
-  setUniform,
-  UNKNOWN,
-} from './value';
+import { copyValue } from './value';
 
 /** Passes that are executed before the first attempt: shorter loops are not worth it. */
 const FIRST_ATTEMPT = 4;
@@ -34,13 +21,6 @@ const FIRST_ATTEMPT = 4;
 const PERIODS = [1, 2, 3, 4, 6, 8];
 /** Skipping passes that store values which matter makes these unknown: up to this many warp instructions are executed. */
 const WORTH_EXECUTING = 200_000;
-
-interface Carried {
-  readonly register: Register;
-  readonly type: ScalarType;
-  readonly start: LaneValue;
-  step: Delta;
-}
 
 interface Tracker {
   readonly loop: number;
@@ -159,38 +139,26 @@ export class Acceleration {
     if (proof && registers.some((register) => !proof.isConstant(register))) proof.fail();
   }
 
+  /** No attempt at a loop before an arrival at its header: another way is tried. */
+  pause(loop: number, nextAttempt: number): void {
+    this.giveUp(this.trackers[loop], nextAttempt);
+  }
+
   private measure(tracker: Tracker, top: Entry): void {
+    const { machine } = this;
     tracker.phase = 'measuring';
     tracker.left = tracker.period;
     tracker.depth = this.machine.stack.entries.length;
     tracker.mask ??= this.machine.stack.masks.take();
     tracker.mask.copyFrom(top.mask);
-    tracker.carried = this.carriedThrough(tracker.loop).map((register) => this.remember(register));
+    tracker.carried = this.carriedThrough(tracker.loop).map((register) => rememberCarried(machine.decoder, register));
     tracker.executedAt = this.machine.executed;
     tracker.skippedAt = this.skipped;
   }
 
-  /** Variables assigned in a loop whose values go from one pass to the next. */
   private carriedThrough(loop: number): readonly Register[] {
-    const known = this.carriedBy[loop];
-    if (known) return known;
-    const { flow, live } = this.machine.decoder.analysis;
-    const { contains, header } = flow.loops[loop];
-    const registers: Register[] = [];
-    live.bitOf.forEach((bit, register) => {
-      if (bit < 0 || !hasBit(live.liveIn[header], bit)) return;
-      if (flow.order.some((block) => contains[block] === 1 && hasBit(live.assigned[block], bit)))
-        registers.push(register);
-    });
-    this.carriedBy[loop] = registers;
-    return registers;
-  }
-
-  private remember(register: Register): Carried {
-    const value = this.machine.decoder.values[register];
-    const start = new LaneValue(value.wide, value.geometry);
-    copyValue(start, value);
-    return { register, type: this.machine.decoder.analysis.program.registers[register].type, start, step: 0 };
+    this.carriedBy[loop] ??= carriedThrough(this.machine.decoder.analysis, loop);
+    return this.carriedBy[loop];
   }
 
   private startProof(tracker: Tracker, top: Entry, state: LoopState, remaining: number): void {
@@ -281,24 +249,7 @@ export class Acceleration {
     const before = tracker.counters;
     if (before) for (let i = 0; i < counters.length; i++) counters[i] += periods * (counters[i] - before[i]);
     this.skipped += periods * cost;
-    const isFull = top.mask.count === machine.stack.alive;
-    for (const { register, step } of tracker.carried) {
-      const value = machine.decoder.values[register];
-      if (step === 0 || value.unknown === UNKNOWN) continue;
-      const bit = machine.decoder.analysis.live.bitOf[register];
-      const isWhole = value.unknown === KNOWN && (isFull || !hasBit(top.kept, bit));
-      if (isWhole && typeof step === 'number' && (value.uniform || value.linear)) {
-        const moved = value.scalar + periods * step;
-        const held = value.wide ? moved : moved | 0;
-        if (value.uniform) setUniform(value, held);
-        else setLinear(value, held, value.kx, value.ky, value.kz);
-        continue;
-      }
-      const vector = changeSome(value);
-      for (let lane = top.mask.lo; lane < top.mask.hi; lane++) {
-        if (top.mask.lanes[lane] !== 0) vector[lane] += periods * (typeof step === 'number' ? step : step[lane]);
-      }
-    }
+    moveOn(machine.decoder, tracker.carried, periods, top.mask, top.kept, top.mask.count === machine.stack.alive);
   }
 
   /** Tries a longer period from here on, or none for a while. */
@@ -333,39 +284,4 @@ export class Acceleration {
     this.memory = undefined;
     this.proving = -1;
   }
-}
-
-/** By how much a variable grew since it was remembered; undefined when that cannot be told or makes no sense. */
-function difference(carried: Carried, now: LaneValue, mask: Mask): Delta | undefined {
-  const { start, type } = carried;
-  if (start.unknown === UNKNOWN && now.unknown === UNKNOWN) return 0;
-  const mustStay = isFloat(type) || type === 'pred';
-  const number = numberOf(type === 'u64' ? 'i64' : type);
-  const stepOf = (before: number, after: number) => {
-    if (Object.is(before, after)) return 0;
-    return mustStay ? undefined : number(after) - number(before);
-  };
-  if ((start.unknown | now.unknown) === KNOWN && areAlike({ ...start, scalar: now.scalar }, now)) {
-    return stepOf(start.scalar, now.scalar);
-  }
-  const steps = new Float64Array(now.geometry.lanes);
-  for (let lane = mask.lo; lane < mask.hi; lane++) {
-    if (mask.lanes[lane] === 0) continue;
-    const wasUnknown = isUnknownIn(start, lane);
-    if (wasUnknown !== isUnknownIn(now, lane)) return undefined;
-    if (wasUnknown) continue;
-    const step = stepOf(laneOf(start, lane), laneOf(now, lane));
-    if (step === undefined) return undefined;
-    steps[lane] = step;
-  }
-  return steps.every((step) => step === 0) ? 0 : steps;
-}
-
-function sameStep(a: Delta, b: Delta, mask: Mask): boolean {
-  if (typeof a === 'number' && typeof b === 'number') return a === b;
-  for (let lane = mask.lo; lane < mask.hi; lane++) {
-    if (mask.lanes[lane] === 0) continue;
-    if ((typeof a === 'number' ? a : a[lane]) !== (typeof b === 'number' ? b : b[lane])) return false;
-  }
-  return true;
 }

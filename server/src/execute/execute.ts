@@ -28,10 +28,14 @@ import { geometryOf, type LaneValue, setUnknown } from './value';
 const MOST_THREADS = 1024;
 /** Elements of local memory whose contents are kept for a block. */
 const MOST_LOCAL_CONTENTS = 8 * 2 ** 20;
-/** A grid is executed as a whole when that costs no more than this many warp instructions. */
+/** A grid is executed as a whole when that costs no more than this many warp instructions, or this part of the budget. */
 const CHEAP_GRID = 20_000;
-/** Where blocks differ, as many of them are executed as cost no more than this. */
+const CHEAP_PART = 10;
+/** Where blocks differ, as many of them are executed as cost no more than this, or this part of the budget. */
 const DIVERSE_GRID = 60_000;
+const DIVERSE_PART = 4;
+/** By how much a block may cost more than those before it. */
+const MARGIN = 1.25;
 
 /**
  * Executes a launch and counts, for every access site, branch and basic block, what the warps of the whole grid do.
@@ -64,6 +68,7 @@ class GridRun {
   private simulated = 0;
   private blocks = 0;
   private isUniform = true;
+  private sampledLoops = false;
 
   constructor(
     private readonly program: Program,
@@ -87,16 +92,15 @@ class GridRun {
       this.layout,
       this.reasons,
       this.notes,
-      this.budget.everyPass !== true,
     );
     const runBlock = (block: readonly [number, number, number], isOnly: boolean) => {
       const remaining = Math.max(0, this.budget.warpInstructions - this.simulated);
-      // One block alone may not use up everything: others may behave differently.
-      const steps = isOnly ? remaining : Math.ceil(remaining / 2);
-      launched.run(block, steps, this.budget.cancelled);
+      const steps = isOnly ? remaining : this.stepsOfNext(remaining);
+      launched.run(block, steps, this.budget);
       this.simulated += launched.machine.executed;
       this.blocks++;
-      this.note(launched.machine.stop);
+      this.sampledLoops ||= launched.machine.sampling.hasSkipped;
+      this.note(launched.machine.stop ?? (launched.machine.abandoned ? 'budget' : undefined));
       return launched.counters;
     };
     if (size <= Math.min(SMALL_GRID, this.budget.blocks)) {
@@ -104,6 +108,23 @@ class GridRun {
       return;
     }
     this.sampleGrid(grid, size, (block) => runBlock(block, false));
+  }
+
+  /** Warp instructions of a block, the average of those executed. */
+  private get costOfBlock(): number {
+    return this.blocks === 0 ? 0 : this.simulated / this.blocks;
+  }
+
+  /** One block alone may not use up everything: others may behave differently, but not cost much more. */
+  private stepsOfNext(remaining: number): number {
+    const expected = this.blocks === 0 ? (this.budget.firstBlock ?? 0) : 2 * this.costOfBlock;
+    return Math.ceil(Math.max(remaining / 2, Math.min(remaining, expected)));
+  }
+
+  /** Another block can be executed to its end. */
+  private get isWithinBudget(): boolean {
+    const left = this.budget.warpInstructions - this.simulated;
+    return this.blocks < this.budget.blocks && this.incomplete === undefined && left > this.costOfBlock * MARGIN;
   }
 
   private sampleGrid(
@@ -119,14 +140,14 @@ class GridRun {
       return;
     }
     // The probe is executed again.
-    if (size < this.budget.blocks && size * cost <= CHEAP_GRID) {
+    if (size < this.budget.blocks && size * cost <= Math.min(CHEAP_GRID, this.budget.warpInstructions / CHEAP_PART)) {
       this.sampleClass(allBlocks(grid), runBlock);
       return;
     }
     let covered = 0;
     let inner: Float64Array | undefined;
     for (const each of classes) {
-      if (this.incomplete !== undefined || this.blocks >= this.budget.blocks) break;
+      if (!this.isWithinBudget) break;
       const isInner = each === classes[0];
       const counted = this.sampleClass(each, runBlock, isInner ? probe : undefined, !isInner, inner);
       if (isInner) inner = counted;
@@ -161,8 +182,10 @@ class GridRun {
     while (samples < most && (samples < blocks.least || !agree)) {
       // A block at the border that does what inner ones do is taken not to differ from its neighbours.
       if (samples === 1 && inner && first && areEqual(first, inner)) break;
-      const isWithin = this.blocks < this.budget.blocks && this.incomplete === undefined;
-      if (!isWithin && samples > 0) break;
+      if (!this.isWithinBudget && samples > 0) {
+        if (samples < blocks.least && !isBorder) this.note('budget');
+        break;
+      }
       const counters = samples === 0 && probe ? probe : runBlock(blocks.sample(samples));
       const weight = blocks.weight(samples);
       samples++;
@@ -185,10 +208,13 @@ class GridRun {
 
   /** Blocks that may still be executed where blocks differ. */
   private affordable(): number {
-    const cost = this.simulated / Math.max(1, this.blocks);
-    const left = Math.min(DIVERSE_GRID, (this.budget.warpInstructions - this.simulated) / 2);
+    const { warpInstructions } = this.budget;
+    const left = Math.min(DIVERSE_GRID, warpInstructions / DIVERSE_PART, (warpInstructions - this.simulated) / 2);
     // Half of the blocks is left to other classes.
-    return Math.min(Math.floor(left / Math.max(1, cost)), Math.floor((this.budget.blocks - this.blocks) / 2));
+    return Math.min(
+      Math.floor(left / Math.max(1, this.costOfBlock)),
+      Math.floor((this.budget.blocks - this.blocks) / 2),
+    );
   }
 
   /** Executes every block of a class whose samples differ, where that can be afforded. */
@@ -222,6 +248,7 @@ class GridRun {
       laneExecutions: totals.slice(layout.lanes, layout.lanes + layout.blocks),
       simulatedWarpInstructions: this.simulated,
       simulatedBlocks: this.blocks,
+      sampledLoops: this.sampledLoops,
       uniformBlocks: this.isUniform && incomplete === undefined,
       incomplete,
     };
@@ -295,7 +322,6 @@ class LaunchedBlocks {
     layout: CounterLayout,
     private readonly reasons: Reasons,
     notes: (AccessNotes | undefined)[],
-    private readonly accelerate: boolean,
   ) {
     const threads = launch.block[0] * launch.block[1] * launch.block[2];
     const warps = Math.ceil(threads / WARP);
@@ -318,7 +344,7 @@ class LaunchedBlocks {
     fullMask(this.threads, threads);
   }
 
-  run(block: readonly [number, number, number], steps: number, cancelled: (() => boolean) | undefined): void {
+  run(block: readonly [number, number, number], steps: number, budget: ExecutionBudget): void {
     this.counters.fill(0);
     this.tally.block = block;
     this.memory.shared?.clear();
@@ -327,7 +353,8 @@ class LaunchedBlocks {
     this.memory.tickets.begin(block[0] + width * (block[1] + height * block[2]));
     for (const variable of this.variables) setUnknown(variable, this.unassigned);
     setBlockInputs(this.program, block, this.values, this.reasons);
-    this.machine.run(this.threads, { steps, cancelled, accelerate: this.accelerate });
+    const { cancelled, sampleLoopsAfter } = budget;
+    this.machine.run(this.threads, { steps, cancelled, accelerate: budget.everyPass !== true, sampleLoopsAfter });
   }
 }
 

@@ -18,8 +18,12 @@ export interface LaunchShape {
 export interface ExecutionBudget {
   /** Warp instructions over the whole execution. */
   readonly warpInstructions: number;
+  /** The first block may have as many of them in any case; half of all otherwise. */
+  readonly firstBlock?: number;
   /** Blocks executed at most. */
   readonly blocks: number;
+  /** Warp instructions after which the passes of a loop are sampled where no proof skips them; never by default. */
+  readonly sampleLoopsAfter?: number;
   /** Polled now and then; true stops the execution with a partial result. */
   readonly cancelled?: () => boolean;
   /** Execute every pass of every loop, also where passes are proven to count the same (for tests). */
@@ -84,6 +88,8 @@ export interface Execution {
   readonly simulatedBlocks: number;
   /** All blocks gave the same counts (or the grid was executed wholly): figures are exact, not sampled. */
   readonly uniformBlocks: boolean;
+  /** Some passes of long loops were counted like those around them. */
+  readonly sampledLoops: boolean;
   /** Undefined when everything was executed within the budget. */
   readonly incomplete?: string;
 }

@@ -3,14 +3,15 @@
 import { EXIT } from '../program/control-flow';
 import { Acceleration } from './acceleration';
 import type { Tally } from './access';
-import type { BranchPlan } from './branch-plan';
+import { type BranchPlan, variablesOfLoop } from './branch-plan';
 import { BRANCH_FIELDS, type CounterLayout } from './counters';
 import { type Decoder, decodeBlock } from './decode';
+import { LoopSampling } from './loop-sampling';
 import type { Frame, Mask } from './mask';
 import { UnknownBranches } from './speculation';
 import { type Entry, Stack } from './stack';
 import type { Step } from './steps';
-import { KNOWN, type Lanes32, type LaneValue, vectorOf } from './value';
+import { KNOWN, type Lanes32, type LaneValue, markLanes, UNKNOWN, vectorOf } from './value';
 
 /** What is known of the pass through a loop that is being executed. */
 export interface LoopState {
@@ -34,6 +35,8 @@ export interface Limits {
   readonly cancelled?: () => boolean;
   /** false: every pass of every loop is executed (for tests). */
   readonly accelerate?: boolean;
+  /** Warp instructions after which the passes of a loop are sampled where no proof skips them. */
+  readonly sampleLoopsAfter?: number;
 }
 
 export type Stop = 'budget' | 'cancelled' | 'endless';
@@ -56,7 +59,10 @@ export class Machine {
   executed = 0;
   /** Why the block was not finished. */
   stop: Stop | undefined;
+  /** A loop of the block was left before its end. */
+  abandoned = false;
   readonly acceleration: Acceleration;
+  readonly sampling: LoopSampling;
   private readonly unknown: UnknownBranches;
   private untilPoll = POLL_INTERVAL;
 
@@ -69,16 +75,17 @@ export class Machine {
     const { analysis } = decoder;
     this.stack = new Stack(warps, analysis.live);
     this.loops = analysis.flow.loops.map(() => ({ arrivals: 0, hasKnownExit: false }));
-    this.plans = analysis.program.blocks.map((block, index) => ({
+    this.plans = analysis.program.blocks.map((_, index) => ({
       steps: undefined,
-      // The terminator is an instruction too.
-      instructions: block.instructions.length + 1,
+      // What only computes data is not executed. The terminator is an instruction too.
+      instructions: analysis.slice.kept[index].length + 1,
       branch: analysis.branches[index],
     }));
     const mask = this.stack.masks.take();
     this.frame = { mask, lo: 0, hi: 0, full: true, kept: new Int32Array(0), speculative: 0 };
     this.unknown = new UnknownBranches(this);
     this.acceleration = new Acceleration(this);
+    this.sampling = new LoopSampling(this);
   }
 
   /** Executes one block of threads; counters go to the tally. */
@@ -86,9 +93,12 @@ export class Machine {
     const { stack } = this;
     this.executed = 0;
     this.stop = undefined;
+    this.abandoned = false;
     stack.start(threads);
     this.acceleration.reset();
+    this.sampling.reset();
     while (stack.entries.length > 0 && this.stop === undefined) this.advance(limits);
+    this.sampling.finish();
   }
 
   private advance(limits: Limits): void {
@@ -108,7 +118,7 @@ export class Machine {
     const block = top.pc;
     const { analysis } = this.decoder;
     const loop = analysis.flow.loopAtHeader[block];
-    if (loop >= 0) this.arrive(loop, top, limits);
+    if (loop >= 0 && !this.arrive(loop, top, limits)) return;
     const { mask } = top;
     const { frame } = this;
     frame.mask = mask;
@@ -139,7 +149,8 @@ export class Machine {
     return steps;
   }
 
-  private arrive(loop: number, top: Entry, limits: Limits): void {
+  /** The header of a loop is about to be executed; false: the loop is left instead. */
+  private arrive(loop: number, top: Entry, limits: Limits): boolean {
     const state = this.loops[loop];
     if (top.from < 0 || this.decoder.analysis.flow.loops[loop].contains[top.from] === 0) {
       state.arrivals = 0;
@@ -150,7 +161,33 @@ export class Machine {
       state.mustLeave = undefined;
     }
     state.arrivals++;
-    if (limits.accelerate !== false) this.acceleration.arrive(loop, top, state, limits.steps - this.executed);
+    if (limits.accelerate === false) return true;
+    if (limits.sampleLoopsAfter !== undefined) {
+      this.sampling.arrive(loop, top, state, limits.sampleLoopsAfter);
+      if (this.sampling.isTooLong(loop, state.arrivals, limits.steps)) {
+        this.abandon(loop, top);
+        return false;
+      }
+    }
+    this.acceleration.arrive(loop, top, state, limits.steps - this.executed);
+    return true;
+  }
+
+  /** Lanes go on behind a loop that would take too long, and do not know what its further passes would have left. */
+  private abandon(loop: number, top: Entry): void {
+    const { analysis, reasons, values } = this.decoder;
+    const { header } = analysis.flow.loops[loop];
+    const variables = variablesOfLoop(analysis, loop);
+    const reason = reasons.number('changed by passes of a long loop that were not executed');
+    this.acceleration.touch(variables);
+    for (const register of variables) forgetLanes(values[register], top.mask, reason);
+    this.forgetContents('stored by passes of a long loop that were not executed');
+    this.abandoned = true;
+    if (this.loops[loop].guard) this.leave(loop, header, analysis.points.loopEnd[loop], top.mask, true);
+    else {
+      top.from = header;
+      top.pc = analysis.points.loopEnd[loop];
+    }
   }
 
   private terminate(top: Entry, block: number, plan: BlockPlan): void {
@@ -170,6 +207,7 @@ export class Machine {
     const condition = this.decoder.values[terminator.condition] as LaneValue<Lanes32>;
     const at = this.layout.branches + BRANCH_FIELDS * terminator.branch;
     this.tally.counters[at] += top.mask.warps;
+    this.sampling.branch(block, top.mask);
     if (!plan.branch) return;
     if (condition.unknown !== KNOWN) {
       this.unknown.take(top, block, terminator, plan.branch, condition, at);
@@ -305,4 +343,10 @@ export function partition(mask: Mask, predicate: Int32Array, ifTrue: Mask, ifFal
     if (ifTrue.perWarp[warp] > 0 && ifFalse.perWarp[warp] > 0) divergent++;
   }
   return divergent;
+}
+
+function forgetLanes(value: LaneValue, mask: Mask, reason: number): void {
+  if (value.unknown === UNKNOWN) return;
+  const marks = markLanes(value, reason);
+  for (let lane = mask.lo; lane < mask.hi; lane++) if (mask.lanes[lane] !== 0) marks[lane] = 1;
 }

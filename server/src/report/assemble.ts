@@ -102,8 +102,10 @@ function certaintyOf(
   if (counts.unknownRequests > 0) reasons.push(`part of the addresses is not known: ${counts.unknownReason ?? ''}`);
   if (counts.speculative) reasons.push(counts.speculative);
   if (assumed.length > 0) reasons.push(`rests on assumed ${list(assumed, simulation)}`);
-  const incomplete = simulation.reported.execution.incomplete;
+  const { incomplete, sampledLoops } = simulation.reported.execution;
   if (incomplete) reasons.push(incomplete);
+  else if (sampledLoops)
+    reasons.push('of a long loop some passes were executed, the others count like those around them');
   return reasons.length > 0
     ? { certainty: 'assumed', reason: reasons.join('; ') }
     : { certainty: 'exact', reason: null };

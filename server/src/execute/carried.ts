@@ -1,0 +1,114 @@
+/** Variables that go from one pass of a loop to the next: by how much they move, and how to move them on. */
+
+import { hasBit } from '../program/liveness';
+import type { Register, ScalarType } from '../program/program';
+import type { Delta } from './affine';
+import { numberOf } from './conversion';
+import type { Analysis, Decoder } from './decode';
+import type { Mask } from './mask';
+import {
+  areAlike,
+  changeSome,
+  copyValue,
+  isFloat,
+  isUnknownIn,
+  KNOWN,
+  LaneValue,
+  laneOf,
+  setLinear,
+  setUniform,
+  UNKNOWN,
+} from './value';
+
+/** A variable as it was at the header of a loop, and by how much it has moved since. */
+export interface Carried {
+  readonly register: Register;
+  readonly type: ScalarType;
+  readonly start: LaneValue;
+  step: Delta;
+}
+
+/** Variables assigned in a loop whose values go from one pass to the next. */
+export function carriedThrough({ flow, live }: Analysis, loop: number): readonly Register[] {
+  const { contains, header } = flow.loops[loop];
+  const registers: Register[] = [];
+  live.bitOf.forEach((bit, register) => {
+    if (bit < 0 || !hasBit(live.liveIn[header], bit)) return;
+    if (flow.order.some((block) => contains[block] === 1 && hasBit(live.assigned[block], bit)))
+      registers.push(register);
+  });
+  return registers;
+}
+
+export function rememberCarried({ values, analysis }: Decoder, register: Register): Carried {
+  const value = values[register];
+  const start = new LaneValue(value.wide, value.geometry);
+  copyValue(start, value);
+  return { register, type: analysis.program.registers[register].type, start, step: 0 };
+}
+
+/** By how much a variable grew since it was remembered; undefined when that cannot be told or makes no sense. */
+export function difference(carried: Carried, now: LaneValue, mask: Mask): Delta | undefined {
+  const { start, type } = carried;
+  if (start.unknown === UNKNOWN && now.unknown === UNKNOWN) return 0;
+  const mustStay = isFloat(type) || type === 'pred';
+  const number = numberOf(type === 'u64' ? 'i64' : type);
+  const stepOf = (before: number, after: number) => {
+    if (Object.is(before, after)) return 0;
+    return mustStay ? undefined : number(after) - number(before);
+  };
+  if ((start.unknown | now.unknown) === KNOWN && areAlike({ ...start, scalar: now.scalar }, now)) {
+    return stepOf(start.scalar, now.scalar);
+  }
+  const steps = new Float64Array(now.geometry.lanes);
+  for (let lane = mask.lo; lane < mask.hi; lane++) {
+    if (mask.lanes[lane] === 0) continue;
+    const wasUnknown = isUnknownIn(start, lane);
+    if (wasUnknown !== isUnknownIn(now, lane)) return undefined;
+    if (wasUnknown) continue;
+    const step = stepOf(laneOf(start, lane), laneOf(now, lane));
+    if (step === undefined) return undefined;
+    steps[lane] = step;
+  }
+  return steps.every((step) => step === 0) ? 0 : steps;
+}
+
+export function sameStep(a: Delta, b: Delta, mask: Mask): boolean {
+  if (typeof a === 'number' && typeof b === 'number') return a === b;
+  for (let lane = mask.lo; lane < mask.hi; lane++) {
+    if (mask.lanes[lane] === 0) continue;
+    if ((typeof a === 'number' ? a : a[lane]) !== (typeof b === 'number' ? b : b[lane])) return false;
+  }
+  return true;
+}
+
+/**
+ * Moves variables on by several steps in the lanes of a mask.
+ * @param kept as in an Entry of the stack; isFull: no other lane is alive
+ */
+export function moveOn(
+  { values, analysis }: Decoder,
+  carried: readonly Carried[],
+  times: number,
+  mask: Mask,
+  kept: Int32Array,
+  isFull: boolean,
+): void {
+  for (const { register, step } of carried) {
+    const value = values[register];
+    if (step === 0 || value.unknown === UNKNOWN) continue;
+    const bit = analysis.live.bitOf[register];
+    const isWhole = value.unknown === KNOWN && (isFull || !hasBit(kept, bit));
+    if (isWhole && typeof step === 'number' && (value.uniform || value.linear)) {
+      const moved = value.scalar + times * step;
+      const held = value.wide ? moved : moved | 0;
+      if (value.uniform) setUniform(value, held);
+      else setLinear(value, held, value.kx, value.ky, value.kz);
+      continue;
+    }
+    const vector = changeSome(value);
+    for (let lane = mask.lo; lane < mask.hi; lane++) {
+      if (mask.lanes[lane] !== 0) vector[lane] += times * (typeof step === 'number' ? step : step[lane]);
+    }
+  }
+}
