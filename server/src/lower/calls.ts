@@ -19,7 +19,7 @@ import { bindTemplateParameters, deduceArguments } from './templates';
 import { parameterType, type Type, types, unqualified, withoutReference } from './types';
 import { unknownCall } from './unknown-calls';
 import { unknownValue, type Value } from './values';
-import { allocateStorage, bindParameter } from './variables';
+import { allocateStorage, bindParameter, materialise } from './variables';
 
 /** Lowers a call. `callee` and `args` may be given when they are known already (operators). */
 export function callExpression(ctx: Context, node: ast.CallExpression, callee?: Value, args?: readonly Value[]): Value {
@@ -154,12 +154,9 @@ function callFunctions(
   return callFunction(ctx, chosen, args, self && inPlace(ctx, self, node), node);
 }
 
-/** A temporary object in variables of its own, so that its methods have a `this`. */
+/** A temporary object as the `this` of its methods. */
 function inPlace(ctx: Context, object: Value, node: ast.Node): Value {
-  if (object.kind !== 'aggregate') return object;
-  const storage = allocateStorage(ctx, object.type, 'temporary');
-  writeStorage(ctx, storage, object, node);
-  return { kind: 'place', type: object.type, place: { kind: 'storage', storage } };
+  return object.kind === 'aggregate' ? materialise(ctx, object, node) : object;
 }
 
 // ---- inlining ----

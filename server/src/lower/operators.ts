@@ -17,6 +17,7 @@ import { findMethods, recordOf } from './records';
 import { arithmeticType, isFloat, promote, scalarOf, sizeOf, type Type, types, withoutReference } from './types';
 import { useValues } from './unknown-calls';
 import { type RegisterTarget, unknownValue, type Value } from './values';
+import { materialise } from './variables';
 
 const arithmetic: Record<string, BinaryOp> = {
   '+': 'add',
@@ -42,7 +43,7 @@ export function unaryExpression(ctx: Context, node: ast.UnaryExpression): Value 
       return overloaded ?? dereference(ctx, rvalue(ctx, operand, node.operand), node);
     }
     case '&':
-      return addressOfExpression(ctx, expression(ctx, node.operand));
+      return addressOfExpression(ctx, expression(ctx, node.operand), node);
     case '++':
     case '--':
     case 'post++':
@@ -87,7 +88,10 @@ function negate(ctx: Context, value: Value & { kind: 'scalar' }, operator: strin
 }
 
 /** `&x`: of memory a number, of registers a pointer that is known while lowering. */
-export function addressOfExpression(ctx: Context, value: Value): Value {
+export function addressOfExpression(ctx: Context, operand: Value, node: ast.Node): Value {
+  // a `const T&` parameter that a temporary was passed to
+  const isTemporary = operand.kind === 'scalar' || operand.kind === 'aggregate';
+  const value = isTemporary ? materialise(ctx, operand, node) : operand;
   const pointer: Type = { kind: 'pointer', to: withoutReference(value.type) };
   if (value.kind === 'functions' || value.kind === 'lambda') return value;
   if (value.kind !== 'place') return unknownValue(pointer, 'address of a temporary');

@@ -297,6 +297,13 @@ export function memoryObject(
   });
 }
 
+/** A temporary in variables of its own: what its address is taken of, or what its methods call `this`. */
+export function materialise(ctx: Context, value: Value, node: Node): Value {
+  const storage = allocateStorage(ctx, value.type, 'temporary');
+  writeStorage(ctx, storage, value, node);
+  return { kind: 'place', type: value.type, place: { kind: 'storage', storage } };
+}
+
 /** Binds an argument to a parameter. */
 export function bindParameter(
   ctx: Context,

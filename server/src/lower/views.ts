@@ -2,7 +2,7 @@
 import type { Register, ScalarType } from '../program/program';
 import type { Context } from './context';
 import { convertRegister } from './conversions';
-import { writeRegister } from './places';
+import { readRegister, writeRegister } from './places';
 import { scalarOf, sizeOf, type Type } from './types';
 import type { RegisterTarget, Storage, Value } from './values';
 
@@ -105,7 +105,10 @@ export function writeView(ctx: Context, view: View, register: Register | undefin
     if (leaf.kind !== 'scalar') continue;
     const to = ctx.builder.typeOf(leaf.register);
     const known = view.isWhole && register !== undefined;
-    const sources = register === undefined ? [] : [register];
+    // what is written to a part of it leaves the rest as it was
+    const isPart = !view.isWhole && view.leaves.length === 1;
+    const rest = isPart && sizeOf(view.type) !== sizeOf(leaf.type) ? [readRegister(ctx, leaf.register)] : [];
+    const sources = register === undefined ? rest : [register, ...rest];
     writeRegister(ctx, leaf.register, known ? sameBits(ctx, register, to) : unknownFrom(ctx, sources, to));
   }
 }

@@ -43,6 +43,36 @@ int main() { float *r; k<<<1, 32>>>(r); }
   });
 });
 
+describe('parts of a local variable', () => {
+  it('are needed when the whole is read, however many are written', () => {
+    check(`
+__device__ uchar4 shade(int y, int u) { return make_uchar4(y, u, y + u, 255); }
+__global__ void convert(const uchar2 *luma, const uchar2 *chroma, uint2 *out) {
+  union { uchar4 px[2]; uint2 raw; } both;
+  uchar2 y = luma[threadIdx.x], uv = chroma[threadIdx.x];
+  //         ^^^^^^^^^^^^^^^^^ global load 2 bytes exact
+  //                                 ^^^^^^^^^^^^^^^^^^^ global load 2 bytes exact
+  both.px[0] = shade(y.x, uv.x);
+  both.px[1] = shade(y.y, uv.y);
+  if (true) out[threadIdx.x] = both.raw;
+}
+int main() { uchar2 *a, *b; uint2 *r; convert<<<1, 32>>>(a, b, r); }
+`);
+  });
+
+  it('and temporaries have an address that their bits are copied from', () => {
+    check(`
+template <class To, class From> __device__ To bits(const From &from) { To to; memcpy(&to, &from, sizeof to); return to; }
+__global__ void half(const uint4 *in, float *out) {
+  uint4 v = in[threadIdx.x];
+  //        ^^^^^^^^^^^^^^^ global load 16 bytes exact
+  if (true) out[threadIdx.x] = bits<float>(v.x >> 4) + bits<float>(v.w | 0x3f800000u);
+}
+int main() { uint4 *p; float *r; half<<<1, 32>>>(p, r); }
+`);
+  });
+});
+
 describe('the line of a store of a record', () => {
   it('is that of the value where it is copied, and the statement’s own where a function gives it', () => {
     check(`
