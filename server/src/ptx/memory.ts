@@ -130,6 +130,18 @@ function isShrunk({ machine }: AccessSite, space: string, bytes: number): boolea
   return machine.every((each) => each.bytes !== undefined && each.bytes < bytes);
 }
 
+/**
+ * The type of what is left of an integer in device memory of which a part is used only: `a[i] >> 60` of 64 bits reads the upper four
+ * bytes (H200: ising_multispin.cu:49). Which part it is makes no difference to sectors.
+ */
+function partType({ machine }: AccessSite, space: string, type: ScalarType): ScalarType | undefined {
+  const bytes = machine?.[0]?.bytes;
+  if (space !== 'global' || isFloat(type) || bytes === undefined || bytes >= bytesOf[type]) return undefined;
+  return machine?.every((each) => each.bytes === bytes) ? unsignedOf[bytes] : undefined;
+}
+
+const unsignedOf: Readonly<Record<number, ScalarType>> = { 1: 'u8', 2: 'u16', 4: 'u32' };
+
 export function memoryHandlers(memory: Memory): Readonly<Record<string, Handler>> {
   const load: Handler = (ctx, instruction) => {
     const { opcode, operands } = instruction;
@@ -143,6 +155,13 @@ export function memoryHandlers(memory: Memory): Readonly<Record<string, Handler>
     const { builder } = ctx;
     const access = newSite(ctx, memory, instruction, 'load', space, address, bytesOf[type] * count);
     const { register, offset } = addressOf(ctx, address, space);
+    const part = count === 1 ? partType(builder.accesses[access], space, type) : undefined;
+    if (part !== undefined) {
+      const read = builder.register(part, 'temporary');
+      builder.emit({ op: 'load', type: part, dst: [read], address: register, offset, access });
+      ctx.write(dst, builder.convert(part, type, read));
+      return;
+    }
     const results = Array.from({ length: count }, () => builder.register(type, 'temporary'));
     const whole: LoadInstruction = { op: 'load', type, dst: results, address: register, offset, access };
     const targets = dst?.kind === 'vector' ? dst.elements : [dst];

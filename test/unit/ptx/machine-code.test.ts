@@ -94,6 +94,16 @@ describe('PTX with its machine code: widths', () => {
     ),
   );
   it(
+    'an integer of which a part is used is read in part',
+    check(
+      `mul.wide.u32 %rd1, %r90, 8; add.s64 %rd2, %rd90, %rd1;
+  ld.global.u64 %rd3, [%rd2]; // LDG 4
+  shr.u64 %rd4, %rd3, 60;
+  st.global.u32 [%rd2], %rd4; // STG 4`,
+      ['global load 4 B x1', 'global store 4 B x1'],
+    ),
+  );
+  it(
     'and stays whole where it has it whole',
     check(
       `.shared .align 16 .b8 s[4096]; mov.u32 %r3, s;
