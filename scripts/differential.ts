@@ -234,6 +234,14 @@ function tierRow(
   const instance = launch.templateArguments.length > 0 ? `<${launch.templateArguments.join(', ')}>` : '';
   const where = `${path.basename(path.dirname(file))}/${path.basename(file)}${header}:${group.line} ${launch.kernel}${instance} ${group.space} ${group.operation}`;
   const here = costOf(group);
+  if (chosen.length === 0 && group.unknownRequests > 0) {
+    const outcome = isData(group.reason)
+      ? 'address depends on data'
+      : ofPtx.includes(group)
+        ? 'unknown in the PTX'
+        : 'unknown';
+    return { where, outcome, cause: general(group.reason), totalsRight: false, detail: '' };
+  }
   if (chosen.length === 0) {
     const sum = (groups: readonly LineGroup[]) =>
       groups
