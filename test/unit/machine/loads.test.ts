@@ -94,3 +94,12 @@ describe('loops of unknown length run in fours', () => {
     out[threadIdx.x] = sum;
 }`));
 });
+
+describe('texture fetches', () => {
+  it('what their coordinates are made from is read', () =>
+    checkLines(`k(const float *at, float *out)
+{
+    float x = at[threadIdx.x] + 1; //= global load 1 x 4 bytes
+    out[threadIdx.x] = tex1D<float>(0, x);
+}`));
+});

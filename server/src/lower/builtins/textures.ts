@@ -2,10 +2,12 @@
  * Texture fetches and surface accesses: they are accesses of the texture path, but which bytes a coordinate means follows from a
  * layout that NVIDIA does not publish (and from addressing modes and filters of the host's descriptor), so that none of them has a figure.
  */
+import type { Register } from '../../program/program';
 import { inUserText, placeOf, textOf } from '../context';
-import { writeStorage } from '../places';
+import { rvalue, writeStorage } from '../places';
 import { dereference } from '../pointers';
 import { scalarOf, type Type, types, unqualified, withoutReference } from '../types';
+import { useValues } from '../unknown-calls';
 import { unknownValue, type Value } from '../values';
 import type { BuiltinCall } from './functions';
 import { unknownOf } from './opaque';
@@ -72,7 +74,15 @@ function store(call: BuiltinCall): void {
   builder.emit({ op: 'store', type, values: known, address: open(call), offset: 0, access: site(call, 'store') });
 }
 
-const open = ({ ctx, name }: BuiltinCall) => ctx.builder.unknown('i64', name === 'tex1Dfetch' ? LINEAR : REASON);
+/** The address, which is not known; what the coordinates were made from was read all the same. */
+function open({ ctx, name, args, node }: BuiltinCall): Register {
+  const scalars = args.filter((a) => scalarOf(withoutReference(a.type)) !== undefined);
+  useValues(
+    ctx,
+    scalars.map((a) => rvalue(ctx, a, node)),
+  );
+  return ctx.builder.unknown('i64', name === 'tex1Dfetch' ? LINEAR : REASON);
+}
 
 /** Types of the scalars of a texel: one, or up to four alike. */
 function scalarsOf(type: Type): NonNullable<ReturnType<typeof scalarOf>>[] {
