@@ -32,7 +32,7 @@ const MOST_LOCAL_CONTENTS = 8 * 2 ** 20;
 const CHEAP_GRID = 20_000;
 const CHEAP_PART = 10;
 /** Where blocks differ, as many of them are executed as cost no more than this, or this part of the budget. */
-const DIVERSE_GRID = 60_000;
+const DIVERSE_GRID = 240_000;
 const DIVERSE_PART = 4;
 /** By how much a block may cost more than those before it. */
 const MARGIN = 1.25;
@@ -69,6 +69,8 @@ class GridRun {
   private blocks = 0;
   private isUniform = true;
   private sampledLoops = false;
+  /** By access and space: what it counts differs from block to block, and not all blocks were executed. */
+  private readonly differs: Uint8Array;
 
   constructor(
     private readonly program: Program,
@@ -79,6 +81,7 @@ class GridRun {
     this.analysis = analyse(program);
     this.layout = counterLayout(program);
     this.totals = new Float64Array(this.layout.size);
+    this.differs = new Uint8Array(program.accesses.length * spaces.length);
   }
 
   executeGrid(): void {
@@ -202,8 +205,19 @@ class GridRun {
     const isLikeInner = inner !== undefined && areEqual(first, inner);
     if (samples < blocks.size && (!agree || (samples < blocks.least && !isLikeInner))) this.isUniform = false;
     if (agree) this.addScaled(first, blocks.size);
-    else for (let i = 0; i < sum.length; i++) this.totals[i] += (sum[i] * blocks.size) / weights;
+    else {
+      if (samples < blocks.size) this.noteDifferences(first, sum, weights);
+      for (let i = 0; i < sum.length; i++) this.totals[i] += (sum[i] * blocks.size) / weights;
+    }
     return agree ? first : undefined;
+  }
+
+  /** Which accesses count different things in different blocks of a class that was not executed whole. */
+  private noteDifferences(first: Float64Array, sum: Float64Array, weights: number): void {
+    for (let at = 0; at < this.differs.length; at++) {
+      const from = this.layout.accesses + ACCESS_FIELDS * at;
+      for (let i = from; i < from + ACCESS_FIELDS; i++) if (sum[i] !== first[i] * weights) this.differs[at] = 1;
+    }
   }
 
   /** Blocks that may still be executed where blocks differ. */
@@ -274,6 +288,7 @@ class GridRun {
         unknownRequests: totals[at + field.unknownRequests],
         unknownReason: notes.unknownReason === 0 ? undefined : reasons.text(notes.unknownReason),
         speculative: notes.speculative === 0 ? undefined : reasons.text(notes.speculative),
+        isSampled: this.differs[index] === 1,
         witness: notes.witness,
       });
     });

@@ -48,6 +48,8 @@ export interface AccessCounts {
   unknownReason?: string;
   /** Executed under a branch or loop whose outcome was not known; the reason. */
   speculative?: string;
+  /** Blocks differ in what they count here, and only some of them were executed. */
+  isSampled?: boolean;
   /** The request with the highest excess (the first such). */
   witness?: Witness;
 }

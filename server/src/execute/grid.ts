@@ -91,9 +91,11 @@ const STEPS = [0.6180339887498949, 0.7548776662466927, 0.5698402909980532];
 function samplesOf(spans: readonly [Span, Span, Span]): Pick<BlockClass, 'sample' | 'cycle' | 'weight'> {
   const radix = spans.map((span) => Math.min(PERIOD, span.count));
   const remainders = (n: number): number[] => {
+    // odd and even places of two axes meet in the first four samples: rows and planes may shift alignment by half a sector each
+    const row = Math.floor(n / radix[0]) % radix[1];
     const x = n % radix[0];
-    const y = (Math.floor(n / radix[0]) + x) % radix[1];
-    const z = (Math.floor(n / (radix[0] * radix[1])) + x + y) % radix[2];
+    const y = (row + (x >> 1)) % radix[1];
+    const z = (Math.floor(n / (radix[0] * radix[1])) + (x >> (radix[1] > 1 ? 2 : 1)) + (row >> 1)) % radix[2];
     return [x, y, z].map((digit, axis) => (radix[axis] === PERIOD ? REMAINDERS[digit] : digit));
   };
   // positions with a remainder: those of a span of 11 are 0 … 10, so 0, 1 and 2 come twice

@@ -83,6 +83,7 @@ function addCounts(into: AccessCounts, more: AccessCounts): void {
   into.unknownRequests += more.unknownRequests;
   into.unknownReason ??= more.unknownReason;
   into.speculative ??= more.speculative;
+  into.isSampled ||= more.isSampled;
   if (more.witness && excessOf(more.witness) > (into.witness ? excessOf(into.witness) : 0)) into.witness = more.witness;
 }
 
@@ -102,9 +103,10 @@ function certaintyOf(
   if (counts.unknownRequests > 0) reasons.push(`part of the addresses is not known: ${counts.unknownReason ?? ''}`);
   if (counts.speculative) reasons.push(counts.speculative);
   if (assumed.length > 0) reasons.push(`rests on assumed ${list(assumed, simulation)}`);
-  const { incomplete, sampledLoops } = simulation.reported.execution;
+  const { incomplete, sampledLoops, simulatedBlocks } = simulation.reported.execution;
   if (incomplete) reasons.push(incomplete);
-  else if (sampledLoops)
+  else if (counts.isSampled) reasons.push(`blocks differ here, and ${simulatedBlocks} of them were executed`);
+  if (!incomplete && sampledLoops)
     reasons.push('of a long loop some passes were executed, the others count like those around them');
   return reasons.length > 0
     ? { certainty: 'assumed', reason: reasons.join('; ') }

@@ -82,6 +82,20 @@ describe('grids', () => {
     );
   });
 
+  it('odd and even places of two axes meet in the first samples', () => {
+    for (const [grid, a, b] of [
+      [[40, 30, 1], 0, 1],
+      [[1, 40, 30], 1, 2],
+      [[40, 1, 30], 0, 2],
+    ] as const) {
+      const [inner] = blockClasses(grid);
+      const seen = new Set(
+        Array.from({ length: inner.least }, (_, n) => inner.sample(n).map((i) => i % 2)).map((p) => p[a] * 2 + p[b]),
+      );
+      assert.equal(seen.size, 4, grid.join());
+    }
+  });
+
   it('a sampled grid counts what the whole grid does', () => {
     const text = sound(copy('i = add.i32 x 3'));
     fc.assert(
@@ -114,6 +128,7 @@ describe('grids', () => {
     const [{ sectors, requests }] = execution.accesses;
     assert.equal(requests, 100_000);
     assert.ok(Math.abs(sectors / requests - 4.5) < 0.1, `${sectors / requests}`);
+    assert.equal(execution.accesses[0].isSampled, true);
   });
 
   it('corners and edges of a plane count by their number', () => {
