@@ -46,12 +46,11 @@ function mergeBlock(work: MergeWork, instructions: readonly Instruction[]): read
 }
 
 function mergeGroup(work: MergeWork, group: readonly Candidate[], replaced: Map<number, readonly Instruction[]>): void {
-  const byOffset = new Map(group.map((each) => [each.instruction.offset, each]));
-  for (const bearer of group) {
-    const width = widestOf(work, bearer.instruction);
-    if (width <= bearer.bytes || replaced.has(bearer.index)) continue;
-    const found = windowOf(work, byOffset, bearer, width, replaced);
-    if (found) replaceByOne(work, found.run, found.start, width, replaced, bearer.instruction.access);
+  for (const width of [16, 8, 4, 2]) {
+    const bearers = group.filter((each) => widestOf(work, each.instruction) === width && width > each.bytes);
+    if (bearers.length === 0) continue;
+    for (const { bearer, run, start } of bestRuns(work, group, bearers, width, replaced))
+      replaceByOne(work, run, start, width, replaced, bearer.instruction.access);
   }
 }
 
@@ -61,34 +60,61 @@ function widestOf({ program }: MergeWork, { access }: Access): number {
 }
 
 interface Run {
+  readonly bearer: Candidate;
   readonly run: readonly Candidate[];
   readonly start: number;
 }
 
-/** The bytes around an access that its machine instruction moves: those with the most accesses that have none of their own. */
-function windowOf(
+/**
+ * What the machine instructions of one width move. Each is aligned to its width, so the windows of all have one remainder:
+ * the one that follows from the address, else that under which they take up the most.
+ */
+function bestRuns(
   work: MergeWork,
-  byOffset: ReadonlyMap<number, Candidate>,
-  bearer: Candidate,
+  group: readonly Candidate[],
+  bearers: readonly Candidate[],
   width: number,
   replaced: ReadonlyMap<number, unknown>,
-): Run | undefined {
-  const { offset, address, op } = bearer.instruction;
+): readonly Run[] {
   const { modulus, remainder } = work.known;
-  const step = Math.min(...[...byOffset.values()].map(({ bytes }) => bytes));
-  let best: Run | undefined;
-  let most = bearer.bytes;
-  for (let start = offset; start > offset + bearer.bytes - width - 1; start -= step) {
+  const { address } = group[0].instruction;
+  const byOffset = new Map(group.map((each) => [each.instruction.offset, each]));
+  const step = Math.min(...group.map(({ bytes }) => bytes));
+  let best: readonly Run[] = [];
+  let most = 0;
+  for (let first = 0; first < width; first += step) {
+    const start = bearers[0].instruction.offset - first;
     if (modulus[address] >= width && (start + remainder[address]) % width !== 0) continue;
-    const run = within(byOffset, start, width).filter((each) => !replaced.has(each.index));
-    if (!run.every((each) => each === bearer || isPartOf(work, each, bearer))) continue;
-    const covered = run.reduce((sum, { bytes }) => sum + bytes, 0);
-    // A load may read what nobody asked for, a store writes what it is given.
-    if (run.length < 2 || covered <= most || (op === 'store' && covered < width)) continue;
-    best = { run, start };
-    most = covered;
+    const runs = runsFrom(work, byOffset, bearers, { start, width }, replaced);
+    const covered = runs.reduce((sum, { run }) => run.reduce((bytes, each) => bytes + each.bytes, sum), 0);
+    if (covered > most) [best, most] = [runs, covered];
   }
   return best;
+}
+
+/** The windows around the bearers that are a multiple of the width away from a start, as far as something is merged in them. */
+function runsFrom(
+  work: MergeWork,
+  byOffset: ReadonlyMap<number, Candidate>,
+  bearers: readonly Candidate[],
+  { start, width }: { readonly start: number; readonly width: number },
+  replaced: ReadonlyMap<number, unknown>,
+): Run[] {
+  const runs: Run[] = [];
+  const taken = new Set<Candidate>();
+  for (const bearer of bearers) {
+    const { offset, op } = bearer.instruction;
+    const at = start + width * Math.floor((offset - start) / width);
+    if (taken.has(bearer) || replaced.has(bearer.index) || offset + bearer.bytes > at + width) continue;
+    const run = within(byOffset, at, width).filter((each) => !replaced.has(each.index) && !taken.has(each));
+    if (run.length < 2 || !run.every((each) => each === bearer || isPartOf(work, each, bearer))) continue;
+    const covered = run.reduce((sum, { bytes }) => sum + bytes, 0);
+    // A load may read what nobody asked for, a store writes what it is given.
+    if (op === 'store' && covered < width) continue;
+    for (const each of run) taken.add(each);
+    runs.push({ bearer, run, start: at });
+  }
+  return runs;
 }
 
 /**

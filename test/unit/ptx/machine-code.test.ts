@@ -77,6 +77,14 @@ describe('PTX with its machine code: widths', () => {
     ),
   );
   it(
+    'two of them, each at a multiple of its width, although other windows would hold as much',
+    check(
+      `${shared}
+${[0, 4, 8, 12, 16, 20, 24, 28].map((at) => `  st.shared.f32 [%r3+${at}], %f1; // ${at % 16 === 12 ? 'STS 16' : 'none'}`).join('\n')}`,
+      ['shared store 16 B x1', 'shared store 16 B x1'],
+    ),
+  );
+  it(
     'a store writes what it is given only',
     check(
       `${shared}
