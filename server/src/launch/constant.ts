@@ -1,8 +1,10 @@
 /** Constant expressions outside of a run: for `__launch_bounds__`, and for the lowering's constexpr functions and tables. */
 import type { Expression, FunctionDeclaration, TranslationUnit, TypeNode } from '../parse/ast';
 import { arithmeticTypes } from './arithmetic';
+import { convert } from './conversion';
 import { createExporter } from './export';
 import { evaluate } from './expression';
+import { runBody } from './function-call';
 import type { HostValue } from './host-value';
 import { makeCell } from './memory';
 import { resolveType } from './resolve-type';
@@ -39,6 +41,27 @@ export function prepareConstants(unit: TranslationUnit): ConstantUnit {
 export function evaluateConstant(expression: Expression, scope: ConstantScope): HostValue {
   const state = createState(scope.unit.index, { steps: constantSteps });
   return createExporter(state).value(evaluate(state, expression, localScope(state, scope)));
+}
+
+/** A constexpr function of numbers, run: loops and recursion fold only here. Undefined where that is not to be had. */
+export function evaluateConstexpr(
+  { index }: ConstantUnit,
+  declaration: FunctionDeclaration,
+  passed: readonly HostValue[],
+  values: ReadonlyMap<string, HostValue>,
+): number | undefined {
+  const entry = index.functions.find((each) => each.declaration === declaration);
+  if (!entry) return undefined;
+  const state = createState(index, { steps: constantSteps });
+  const scope = childScope(entry.scope);
+  for (const [name, value] of values) scope.values.set(name, makeCell(imported(value), { name }));
+  for (const [i, { name, type }] of declaration.parameters.entries()) {
+    if (!name || !passed[i]) return undefined;
+    const declared = resolveType(state, type, scope);
+    scope.values.set(name, makeCell(convert(state, imported(passed[i]), declared), { type: declared, name }));
+  }
+  const result = runBody(state, declaration, scope, false);
+  return result.kind === 'number' && state.steps > 0 ? result.value : undefined;
 }
 
 function localScope(state: HostState, scope: ConstantScope): Scope {

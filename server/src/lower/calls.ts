@@ -2,6 +2,7 @@
 
 import type * as ast from '../parse/ast';
 import { callBuiltin } from './builtins/functions';
+import { constexprValue } from './constexpr';
 import { construct, initialiseMembers } from './construct';
 import { type Context, type Frame, forgetSince, LIBRARY_TOKENS, placeOf, skip } from './context';
 import { convertValue } from './conversions';
@@ -179,6 +180,8 @@ export function callFunction(
     skip(ctx, node, `${name} is recursive or nested too deeply to follow`);
     return unknownValue(returnTypeOf(ctx, chosen), `${name} is recursive or nested too deeply to follow`);
   }
+  const folded = self ? undefined : constexprValue(ctx, chosen, args);
+  if (folded) return folded;
   const scope = new Scope(chosen.scope, name);
   if (declaration.templateParameters)
     bindTemplateParameters(ctx, scope, declaration.templateParameters, chosen.templateArguments);

@@ -1,5 +1,5 @@
 /** Objects made from arguments or lists: zero values, aggregates, constructors. */
-import type { FunctionDeclaration, InitListExpression, Node, QualifiedName } from '../parse/ast';
+import type { Expression, FunctionDeclaration, InitListExpression, Node, QualifiedName } from '../parse/ast';
 import { callArguments, callFunction } from './calls';
 import { deduceClass } from './class-arguments';
 import { type Context, skip } from './context';
@@ -175,9 +175,28 @@ function defaultMembers(ctx: Context, type: Type & { kind: 'record' }, node: Nod
   return { kind: 'aggregate', type, elements };
 }
 
+interface ListItem {
+  readonly value: Expression;
+  /** Of an element of a pack that the list expands. */
+  readonly known?: Value;
+}
+
+/** A list's elements, packs expanded: `{first, rest...}`. */
+function itemsOf(ctx: Context, { elements }: InitListExpression): readonly ListItem[] {
+  if (!elements.some((e) => e.value.kind === 'packExpansion')) return elements;
+  return elements.flatMap(({ value }): readonly ListItem[] => {
+    if (value.kind !== 'packExpansion') return [{ value }];
+    return callArguments(ctx, [value]).map((known) => ({ value, known }));
+  });
+}
+
+/** How many elements a list gives an array. */
+export const lengthOfList = (ctx: Context, list: InitListExpression): number => itemsOf(ctx, list).length;
+
 /** Elements of an initialiser list that are still to be used. */
 interface ListCursor {
   readonly list: InitListExpression;
+  readonly items: readonly ListItem[];
   next: number;
   /** The next element's value, when it was looked at to see whether it is a whole record. */
   seen?: Value;
@@ -186,9 +205,13 @@ interface ListCursor {
 /** `T x = {…}` */
 export function initialiseFromList(ctx: Context, type: Type, list: InitListExpression): Value {
   const plain = unqualified(type);
-  if (plain.kind === 'array') return fillArray(ctx, plain, { list, next: 0 }, plain.count ?? list.elements.length);
+  const cursor = (): ListCursor => ({ list, items: itemsOf(ctx, list), next: 0 });
+  if (plain.kind === 'array') {
+    const whole = cursor();
+    return fillArray(ctx, plain, whole, plain.count ?? whole.items.length);
+  }
   if (plain.kind === 'record') return recordFromList(ctx, plain, list);
-  if (scalarOf(plain)) return fill(ctx, plain, { list, next: 0 });
+  if (scalarOf(plain)) return fill(ctx, plain, cursor());
   if (plain.kind === 'unknown' && plain.template) {
     const values = list.elements.map((e) => e.value);
     return construct(ctx, plain, callArguments(ctx, values), list, false);
@@ -204,19 +227,20 @@ function recordFromList(ctx: Context, type: Type & { kind: 'record' }, list: Ini
     return construct(ctx, type, callArguments(ctx, values), list, false);
   }
   const designated = list.elements.some((e) => e.designator !== undefined);
-  if (!designated) return fillRecord(ctx, type, { list, next: 0 });
+  const items = itemsOf(ctx, list);
+  if (!designated) return fillRecord(ctx, type, { list, items, next: 0 });
   const positions = new Map(list.elements.map((e, i) => [e.designator ?? record.fields[i]?.name, i]));
   const elements = record.fields.map((f) => {
     const at = positions.get(f.name);
-    return at === undefined ? construct(ctx, f.type, [], list, false) : fill(ctx, f.type, { list, next: at });
+    return at === undefined ? construct(ctx, f.type, [], list, false) : fill(ctx, f.type, { list, items, next: at });
   });
   return { kind: 'aggregate', type, elements };
 }
 
 /** One object from the list: from a list of its own, one value, or (inner braces left out) as many values as it has parts. */
 function fill(ctx: Context, type: Type, cursor: ListCursor): Value {
-  const { list } = cursor;
-  const node = list.elements[cursor.next]?.value;
+  const { list, items } = cursor;
+  const node = items[cursor.next]?.value;
   if (!node) return construct(ctx, type, [], list, false);
   if (node.kind === 'initList') {
     cursor.next++;
@@ -224,8 +248,8 @@ function fill(ctx: Context, type: Type, cursor: ListCursor): Value {
   }
   const plain = unqualified(type);
   if (plain.kind === 'array' && node.kind !== 'string')
-    return fillArray(ctx, plain, cursor, plain.count ?? list.elements.length - cursor.next);
-  const value = cursor.seen ?? rvalue(ctx, expression(ctx, node), node);
+    return fillArray(ctx, plain, cursor, plain.count ?? items.length - cursor.next);
+  const value = cursor.seen ?? rvalue(ctx, items[cursor.next].known ?? expression(ctx, node), node);
   cursor.seen = undefined;
   if (plain.kind === 'record' && value.kind === 'scalar' && plain.record.methods.size === 0) {
     cursor.seen = value;
@@ -241,10 +265,10 @@ function fillArray(ctx: Context, type: Type & { kind: 'array' }, cursor: ListCur
 }
 
 function fillRecord(ctx: Context, type: Type & { kind: 'record' }, cursor: ListCursor): Value {
-  const { list } = cursor;
+  const { list, items } = cursor;
   const elements = type.record.fields.map((f) => {
-    const isMissing = cursor.next >= list.elements.length;
-    return isMissing && list.elements.length > 0 && type.record.name === 'dim3'
+    const isMissing = cursor.next >= items.length;
+    return isMissing && items.length > 0 && type.record.name === 'dim3'
       ? dimDefault(ctx, 'dim3', f.type, list)
       : fill(ctx, f.type, cursor);
   });

@@ -1,3 +1,4 @@
+import type { ConstantUnit } from '../launch/constant';
 import type { AliasDeclaration, FunctionDeclaration, Node } from '../parse/ast';
 import type { TokenStream } from '../preprocess/token';
 import { ProgramBuilder } from '../program/builder';
@@ -57,6 +58,8 @@ export interface UnitContext {
   readonly scope: Scope;
   /** A library that the text uses and that is neither in the folder nor known here: most of what is not defined is its. */
   readonly missingLibrary?: string;
+  /** For constexpr functions whose loops do not fold while they are inlined. */
+  readonly constants: () => ConstantUnit;
 }
 
 /** State of the lowering of one kernel instance. */

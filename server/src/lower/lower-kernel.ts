@@ -1,4 +1,5 @@
 /** Entry of the lowering: one kernel, instantiated with template arguments, becomes a program. */
+import { type ConstantUnit, prepareConstants } from '../launch/constant';
 import type { FunctionDeclaration, Parameter, TranslationUnit } from '../parse/ast';
 import type { TokenStream } from '../preprocess/token';
 import type { Program } from '../program/program';
@@ -17,7 +18,13 @@ import type { Value } from './values';
 export function createUnitContext(unit: TranslationUnit, tokens: TokenStream): UnitContext {
   const scope = new Scope(libraryScope(tokens), '');
   declareAll(scope, unit.declarations);
-  return { tokens, scope, missingLibrary: missingLibrary(tokens, scope) };
+  let constants: ConstantUnit | undefined;
+  return {
+    tokens,
+    scope,
+    missingLibrary: missingLibrary(tokens, scope),
+    constants: () => (constants ??= prepareConstants(unit)),
+  };
 }
 
 /** CUTLASS is too large to know in our own words: that it is missing is said once, not for each of its functions. */

@@ -1,8 +1,9 @@
 /** Elements of local arrays whose index is not constant. */
 import type { Node } from '../parse/ast';
+import type { Register } from '../program/program';
 import { type Context, demandMemory } from './context';
-import { writeStorage } from './places';
-import { type RegisterTarget, type Storage, unknownValue } from './values';
+import { readStorage, writeStorage } from './places';
+import { type RegisterTarget, type Storage, unknownValue, type Value } from './values';
 import { allocateStorage } from './variables';
 
 /**
@@ -38,4 +39,42 @@ function standFor(ctx: Context, element: Storage, open: Storage): void {
   element.elements.forEach((inner, i) => {
     if (open.elements[i]) standFor(ctx, inner, open.elements[i]);
   });
+}
+
+/** Elements, and scalars in all, that are chosen among. */
+const MOST_ELEMENTS = 64;
+const MOST_SCALARS = 256;
+
+/**
+ * The element of an array in a __grid_constant__ parameter: the launch gives them all, and the machine loads the one from constant
+ * memory with an index in a register. Undefined for arrays that are to be in memory.
+ */
+export function chosenElement(ctx: Context, target: RegisterTarget, index: Value): Value | undefined {
+  const { elements, owner } = target;
+  if (owner || index.kind !== 'scalar' || elements.length > MOST_ELEMENTS) return undefined;
+  const values = elements.slice(target.index).map((element) => readStorage(ctx, element));
+  if (values.length === 0 || !values.every(isMadeOfScalars)) return undefined;
+  if (values.length * scalarsIn(values[0]) > MOST_SCALARS) return undefined;
+  const { builder } = ctx;
+  const type = builder.typeOf(index.register);
+  return values.reduceRight((others, value, i) =>
+    choose(ctx, builder.compare('eq', type, index.register, builder.constant(type, i)), value, others),
+  );
+}
+
+const isMadeOfScalars = (value: Value): boolean =>
+  value.kind === 'scalar' || (value.kind === 'aggregate' && value.elements.every(isMadeOfScalars));
+
+const scalarsIn = (value: Value): number =>
+  value.kind === 'aggregate' ? value.elements.reduce((sum, each) => sum + scalarsIn(each), 0) : 1;
+
+function choose(ctx: Context, condition: Register, value: Value, other: Value): Value {
+  const { builder } = ctx;
+  if (value.kind === 'scalar' && other.kind === 'scalar')
+    return {
+      ...value,
+      register: builder.select(builder.typeOf(value.register), condition, value.register, other.register),
+    };
+  if (value.kind !== 'aggregate' || other.kind !== 'aggregate') return value;
+  return { ...value, elements: value.elements.map((each, i) => choose(ctx, condition, each, other.elements[i])) };
 }

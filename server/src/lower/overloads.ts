@@ -2,8 +2,11 @@
 import type * as ast from '../parse/ast';
 import { pathToBase } from './bases';
 import type { Context } from './context';
+import { lookupQualified } from './lookup';
+import { namesIn } from './packs';
 import { evaluateArguments, isFailure, resolveType } from './resolve-type';
 import { Scope } from './scope';
+import { isMoreSpecialFunction } from './specialisations';
 import { bindTemplateParameters, deduceArguments } from './templates';
 import {
   isFloat,
@@ -33,15 +36,27 @@ export function chooseOverload(
   args: readonly Value[],
   explicit: readonly TemplateValue[] | undefined,
 ): ChosenFunction | undefined {
-  let best: { chosen: ChosenFunction; cost: number } | undefined;
+  let best: Rated | undefined;
   for (const declaration of candidates) {
     if (!declaration.body || !acceptsCount(declaration, args.length)) continue;
     const specialised = declaration.name.parts.at(-1)?.templateArguments;
     if (explicit?.length && !declaration.templateParameters && !specialised) continue;
     const rated = rate(ctx, declaration, scope, args, explicit ?? []);
-    if (rated && (!best || rated.cost < best.cost)) best = rated;
+    if (rated && (!best || rated.cost < best.cost || isMoreSpecial(ctx, rated, best))) best = rated;
   }
   return best?.chosen;
+}
+
+interface Rated {
+  readonly chosen: ChosenFunction;
+  readonly cost: number;
+}
+
+/** Of two templates that fit equally well. */
+function isMoreSpecial(ctx: Context, a: Rated, b: Rated): boolean {
+  const [own, other] = [a.chosen.declaration, b.chosen.declaration];
+  if (a.cost !== b.cost || !own.templateParameters || !other.templateParameters) return false;
+  return isMoreSpecialFunction(ctx, own, other, a.chosen.scope);
 }
 
 function acceptsCount(declaration: ast.FunctionDeclaration, count: number): boolean {
@@ -57,7 +72,7 @@ function rate(
   scope: Scope,
   args: readonly Value[],
   explicit: readonly TemplateValue[],
-): { chosen: ChosenFunction; cost: number } | undefined {
+): Rated | undefined {
   const argumentTypes = args.map((a) => a.type);
   let bound = scope;
   let templateArguments: TemplateValue[] = [];
@@ -71,7 +86,9 @@ function rate(
     templateArguments = deduceArguments(ctx, declaration, explicit, argumentTypes, scope);
     bound = new Scope(scope, 'overload');
     const complete = bindTemplateParameters(ctx, bound, declaration.templateParameters, templateArguments);
-    if (cannotBe(ctx, declaration, complete, bound)) return undefined;
+    const own = new Set(declaration.templateParameters.flatMap((p) => p.name ?? []));
+    const isOther = (p: ast.Parameter, i: number) => isNoInstance(ctx, p, argumentTypes[i], scope, own);
+    if (cannotBe(ctx, declaration, complete, bound) || declaration.parameters.some(isOther)) return undefined;
     if (templateArguments.some((t) => t.kind === 'unknown')) cost += 200;
     cost += 2;
   }
@@ -109,6 +126,22 @@ function cannotBe(
     fails(declaration.result) ||
     declaration.parameters.some((p) => fails(p.type))
   );
+}
+
+/** A number or a pointer for `const complex<T>&`: no T can be deduced from it, whatever converts to what. */
+function isNoInstance(
+  ctx: Context,
+  { type }: ast.Parameter,
+  given: Type | undefined,
+  scope: Scope,
+  own: ReadonlySet<string>,
+): boolean {
+  const kind = given && withoutReference(given).kind;
+  if (kind !== 'scalar' && kind !== 'pointer' && kind !== 'array') return false;
+  const node = type.kind === 'reference' ? type.to : type;
+  if (node.kind !== 'named' || !node.name.parts.at(-1)?.templateArguments) return false;
+  const names = namesIn(node);
+  return [...own].some((name) => names.has(name)) && lookupQualified(ctx, scope, node.name)?.kind === 'record';
 }
 
 /** Types of template arguments or of a qualified name. */

@@ -2,11 +2,11 @@
 import type { Node, Parameter } from '../parse/ast';
 import type { InputSource } from '../program/program';
 import { type Context, placeOf } from './context';
-import { writeStorage } from './places';
+import { assign, writeStorage } from './places';
 import { Scope } from './scope';
 import { alignOf, parameterType, scalarOf, sizeOf, type Type, typeKey } from './types';
-import { type Storage, unknownValue, type Value } from './values';
-import { allocateStorage } from './variables';
+import { type LocalDeclaration, type MemoryPlace, type Storage, unknownValue, type Value } from './values';
+import { allocateStorage, memoryObject } from './variables';
 
 /** A variable that starts with the launch's value. */
 export function parameterObject(ctx: Context, parameter: Parameter, index: number, type: Type): Value {
@@ -14,12 +14,30 @@ export function parameterObject(ctx: Context, parameter: Parameter, index: numbe
   const origin: Origin = { node: parameter, source: (path) => ({ kind: 'parameter', parameter: index, path }) };
   const value = inputValue(ctx, origin, parameterType(type), [name]);
   const plain = value.type;
+  const owner = indexedParameter(parameter, index, name);
+  if (owner && value.kind === 'aggregate' && ctx.inMemory.has(owner.key)) return localCopy(ctx, parameter, name, value);
   const storage: Storage =
     value.kind === 'scalar' || value.kind === 'aggregate'
-      ? allocateStorage(ctx, plain, name)
+      ? allocateStorage(ctx, plain, name, owner)
       : { kind: 'fixed', type: plain, cell: { value } };
   if (storage.kind !== 'fixed') writeStorage(ctx, storage, value, parameter);
   return { kind: 'place', type: plain, place: { kind: 'storage', storage } };
+}
+
+/**
+ * An array in a parameter that is indexed at run time makes nvcc 13.0 copy the whole parameter to local memory first (STL of all of it,
+ * LDL of the element: sm_90), unless it is __grid_constant__: then it is loaded from constant memory.
+ */
+function indexedParameter({ specifiers }: Parameter, index: number, name: string): LocalDeclaration | undefined {
+  return specifiers.isGridConstant ? undefined : { key: `parameter ${index}`, name };
+}
+
+function localCopy(ctx: Context, parameter: Parameter, name: string, value: Value): Value {
+  const object = memoryObject(ctx, parameter, name, value.type, 'local');
+  const address = ctx.builder.objects[object].register;
+  const place: MemoryPlace = { kind: 'memory', address, offset: 0, node: parameter, object };
+  assign(ctx, place, value.type, value, parameter);
+  return { kind: 'place', type: value.type, place };
 }
 
 /** Where the leaves of an object come from, by the names and indices that lead to them. */

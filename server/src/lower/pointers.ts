@@ -4,7 +4,7 @@ import { callExpression } from './calls';
 import type { Context } from './context';
 import { numberOf } from './conversions';
 import { expression } from './expressions';
-import { openElement } from './open-elements';
+import { chosenElement, openElement } from './open-elements';
 import { reasonOf, rvalue } from './places';
 import { findMethods, recordOf } from './records';
 import { qualified, sizeOf, type Type, typeKey, unqualified, withoutReference } from './types';
@@ -156,6 +156,8 @@ function registerElement(ctx: Context, target: RegisterTarget, index: Value, of:
     ctx.arrayOf.set(element, { ...target, index: target.index + i });
     return { kind: 'place', type: of, place: { kind: 'storage', storage: element } };
   }
+  const chosen = i === undefined ? chosenElement(ctx, target, index) : undefined;
+  if (chosen) return chosen;
   const open = i === undefined ? openElement(ctx, target, node) : undefined;
   if (open) return { kind: 'place', type: of, place: { kind: 'storage', storage: open } };
   return unknownValue(of, i === undefined ? 'index of a local array that is not constant' : 'index outside the array');

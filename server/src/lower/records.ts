@@ -6,7 +6,8 @@ import type { Context } from './context';
 import { expandTypes } from './packs';
 import { inScope, isSpecialisation, resolveType } from './resolve-type';
 import { declareAll, outOfClass, outOfClassVariables, Scope } from './scope';
-import { bindTemplateParameters, mostSpecialised } from './templates';
+import { mostSpecialised } from './specialisations';
+import { bindTemplateParameters } from './templates';
 import {
   alignOf,
   type Field,

@@ -6,14 +6,12 @@ import type {
   TemplateParameter,
   TypeNode,
 } from '../parse/ast';
-import { constantOf } from './constants';
 import type { Context } from './context';
 import { lookupQualified } from './lookup';
 import { namesIn } from './packs';
-import { argumentKey } from './records';
-import { evaluateArguments, inScope, resolveType } from './resolve-type';
+import { evaluateArguments, resolveType } from './resolve-type';
 import { type Entity, Scope } from './scope';
-import { type RecordInfo, type TemplateValue, type Type, typeKey, types, unqualified, withoutReference } from './types';
+import { type RecordInfo, type TemplateValue, type Type, types, unqualified, withoutReference } from './types';
 
 /** Defines the parameters in `scope` from the given arguments and the defaults; returns the complete list. */
 export function bindTemplateParameters(
@@ -59,7 +57,7 @@ function coerce(ctx: Context, scope: Scope, parameter: TemplateParameter, value:
 export type Callable = Pick<FunctionDeclaration, 'templateParameters' | 'parameters'>;
 
 /** Deduction state: parameter names and what was found for them. */
-interface Deduction {
+export interface Deduction {
   readonly names: ReadonlySet<string>;
   readonly found: Map<string, TemplateValue>;
   /** What can only be compared when the parameters are known: `void_t<typename T::type>`, `N * 2`. */
@@ -260,7 +258,7 @@ function deduceList(
   });
 }
 
-function nameOfArgument(argument: TemplateArgument): string | undefined {
+export function nameOfArgument(argument: TemplateArgument): string | undefined {
   if (
     argument.type?.kind === 'named' &&
     argument.type.name.parts.length === 1 &&
@@ -271,160 +269,4 @@ function nameOfArgument(argument: TemplateArgument): string | undefined {
   if (argument.expression?.kind === 'name' && argument.expression.name.parts.length === 1)
     return argument.expression.name.parts[0].name;
   return undefined;
-}
-
-/** The declaration whose pattern fits the arguments with the fewest parameters of its own, and what these are then. */
-export function mostSpecialised<D extends { readonly templateParameters?: readonly TemplateParameter[] }>(
-  ctx: Context,
-  declarations: readonly D[],
-  patternOf: (declaration: D) => readonly TemplateArgument[],
-  primary: readonly TemplateParameter[],
-  args: readonly TemplateValue[],
-  scope: Scope,
-): { declaration: D; bound: Map<string, TemplateValue> } | undefined {
-  let best: { declaration: D; bound: Map<string, TemplateValue> } | undefined;
-  const flat = args.flatMap((a) => (a.kind === 'pack' ? a.elements : [a]));
-  for (const declaration of declarations) {
-    const pattern = patternWithDefaults(patternOf(declaration), primary);
-    const bound = matchArguments(ctx, pattern, flat, declaration.templateParameters ?? [], scope);
-    if (bound && (!best || bound.size < best.bound.size)) best = { declaration, bound };
-  }
-  return best;
-}
-
-/** What a pattern leaves out are the defaults of the template. */
-function patternWithDefaults(
-  pattern: readonly TemplateArgument[],
-  primary: readonly TemplateParameter[],
-): readonly TemplateArgument[] {
-  const defaults = primary.slice(pattern.length).flatMap((p) => (p.default ? [p.default] : []));
-  return defaults.length > 0 ? [...pattern, ...defaults] : pattern;
-}
-
-/** Matches a partial specialisation's arguments against actual ones; the bindings of its parameters, or undefined. */
-function matchArguments(
-  ctx: Context,
-  pattern: readonly TemplateArgument[],
-  args: readonly TemplateValue[],
-  parameters: readonly TemplateParameter[],
-  scope: Scope,
-): Map<string, TemplateValue> | undefined {
-  const names = new Set(parameters.flatMap((p) => (p.name ? [p.name] : [])));
-  const later: ((bound: Scope) => boolean)[] = [];
-  const state: Deduction = { names, found: new Map(), later };
-  if (!matchList(ctx, pattern, args, state, scope)) return undefined;
-  const bound = new Scope(scope, 'match');
-  for (const [name, value] of state.found) bound.define(name, { kind: 'template', value });
-  return later.every((holds) => holds(bound)) ? state.found : undefined;
-}
-
-function matchList(
-  ctx: Context,
-  pattern: readonly TemplateArgument[],
-  args: readonly TemplateValue[],
-  state: Deduction,
-  scope: Scope,
-): boolean {
-  for (const [i, p] of pattern.entries()) {
-    if (p.pack) return matchPack(ctx, p, args.slice(i), state, scope);
-    if (!args[i] || !matchOne(ctx, p, args[i], state, scope)) return false;
-  }
-  return pattern.length === args.length;
-}
-
-/** `T...`, `Pair<I, T>...`: each parameter of the pattern becomes a pack. */
-function matchPack(
-  ctx: Context,
-  p: TemplateArgument,
-  args: readonly TemplateValue[],
-  state: Deduction,
-  scope: Scope,
-): boolean {
-  const plain = nameOfArgument(p);
-  const packs = new Map<string, TemplateValue[]>(plain && state.names.has(plain) ? [[plain, []]] : []);
-  for (const actual of args) {
-    const inner: Deduction = { names: state.names, found: new Map(), later: state.later };
-    if (!matchOne(ctx, p, actual, inner, scope)) return false;
-    for (const [name, value] of inner.found) packs.set(name, [...(packs.get(name) ?? []), value]);
-  }
-  return [...packs].every(([name, elements]) => bindOnce(state, name, { kind: 'pack', elements }));
-}
-
-/** Binds a parameter, or says whether it was bound to the same before. */
-function bindOnce(state: Deduction, name: string, value: TemplateValue): boolean {
-  const known = state.found.get(name);
-  if (!known) state.found.set(name, value);
-  return !known || argumentKey(known) === argumentKey(value);
-}
-
-function matchOne(ctx: Context, p: TemplateArgument, actual: TemplateValue, state: Deduction, scope: Scope): boolean {
-  const name = nameOfArgument(p);
-  if (name && state.names.has(name)) return bindOnce(state, name, actual);
-  if (p.type && actual.kind === 'type') return matchType(ctx, p.type, actual.type, state, scope);
-  if (p.expression && actual.kind === 'number') {
-    const node = p.expression;
-    const holds = (at: Scope) => inScope(ctx, at, () => constantOf(ctx, node)) === actual.value;
-    return whenKnown(state, node, scope, holds);
-  }
-  return false;
-}
-
-function matchType(ctx: Context, node: TypeNode, type: Type, state: Deduction, scope: Scope): boolean {
-  if (node.kind === 'named') {
-    const part = node.name.parts[node.name.parts.length - 1];
-    const isParameter = node.name.parts.length === 1 && state.names.has(part.name);
-    if (isParameter && !part.templateArguments) {
-      if ((node.isConst && !type.isConst) || (node.isVolatile && !type.isVolatile)) return false;
-      const isConst = node.isConst ? undefined : type.isConst;
-      const isVolatile = node.isVolatile ? undefined : type.isVolatile;
-      return bindOnce(state, part.name, { kind: 'type', type: { ...type, isConst, isVolatile } });
-    }
-    if (part.templateArguments && type.kind === 'record' && type.record.templateArguments) {
-      const { record } = type;
-      const template = templateOf(record);
-      if (!isParameter) {
-        const entity = lookupQualified(ctx, scope, node.name);
-        const pattern = entity?.kind === 'record' ? entity.declarations : undefined;
-        if (record.template && pattern ? !pattern.includes(record.template) : template?.name !== part.name)
-          return false;
-      } else if (!template || !bindOnce(state, part.name, template)) return false;
-      const pattern = patternWithDefaults(part.templateArguments, record.template?.templateParameters ?? []);
-      return matchList(ctx, pattern, record.templateArguments ?? [], state, scope);
-    }
-  }
-  if (node.kind === 'pointer') return type.kind === 'pointer' && matchType(ctx, node.to, type.to, state, scope);
-  if (node.kind === 'array') return type.kind === 'array' && matchArray(ctx, node, type, state, scope);
-  if (node.kind === 'reference') return type.kind === 'reference' && matchType(ctx, node.to, type.to, state, scope);
-  return whenKnown(state, node, scope, (at) => {
-    const plain = resolveType(ctx, node, at);
-    return typeKey(plain) === typeKey(type) && Boolean(plain.isConst) === Boolean(type.isConst);
-  });
-}
-
-/** Compares now, or once the parameters that the syntax names are bound. */
-function whenKnown(state: Deduction, node: object, scope: Scope, holds: (at: Scope) => boolean): boolean {
-  const names = namesIn(node);
-  if (!state.later || ![...state.names].some((n) => names.has(n))) return holds(scope);
-  state.later.push(holds);
-  return true;
-}
-
-/** `T[N]` binds both. */
-function matchArray(
-  ctx: Context,
-  node: TypeNode & { kind: 'array' },
-  type: Type & { kind: 'array' },
-  state: Deduction,
-  scope: Scope,
-): boolean {
-  const size = node.size?.kind === 'name' ? node.size.name.parts[0].name : undefined;
-  if (size !== undefined && type.count !== undefined && state.names.has(size))
-    if (!bindOnce(state, size, { kind: 'number', value: type.count, type: types.ulong })) return false;
-  return matchType(ctx, node.of, type.of, state, scope);
-}
-
-/** The template a record is an instance of, as the argument of a template template parameter. */
-function templateOf(record: RecordInfo): (TemplateValue & { kind: 'name' }) | undefined {
-  const name = record.template?.name?.parts.at(-1)?.name;
-  return name === undefined ? undefined : { kind: 'name', name, entity: record.scope?.parent?.own(name) };
 }

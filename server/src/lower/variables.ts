@@ -1,9 +1,9 @@
 /** Declarations of variables inside functions, and objects in memory. */
-import type { Expression, Node, Parameter, VariableDeclaration, VariableInitializer } from '../parse/ast';
+import type { Expression, Node, Parameter, Specifiers, VariableDeclaration, VariableInitializer } from '../parse/ast';
 import { baseOf } from './bases';
 import { declareBindings } from './bindings';
 import { callArguments } from './calls';
-import { construct, initialiseFromList } from './construct';
+import { construct, initialiseFromList, lengthOfList } from './construct';
 import { type Context, placeOf, skip } from './context';
 import { convertValue } from './conversions';
 import { expression } from './expressions';
@@ -101,7 +101,7 @@ function declareLocal(ctx: Context, declaration: VariableDeclaration, name: stri
     defineFunctionPointer(ctx, name, type, rvalue(ctx, expression(ctx, first), first), first);
     return;
   }
-  type = completeArray(type, declaration);
+  type = completeArray(ctx, type, declaration);
   const storage = storageFor(ctx, declaration, name, type);
   define(ctx.scope, name, storage);
   initialise(ctx, storage, type, declaration);
@@ -226,11 +226,11 @@ function initialisePointer(
 }
 
 /** `int a[] = {1, 2, 3}`: the list gives the size. */
-function completeArray(type: Type, declaration: VariableDeclaration): Type {
+function completeArray(ctx: Context, type: Type, declaration: VariableDeclaration): Type {
   if (type.kind !== 'array' || type.count !== undefined) return type;
   const init = declaration.initializer;
   const list = init?.form === 'assign' ? init.value : init?.form === 'braces' ? init.list : undefined;
-  if (list?.kind === 'initList') return { ...type, count: list.elements.length };
+  if (list?.kind === 'initList') return { ...type, count: lengthOfList(ctx, list) };
   if (list?.kind === 'string') return { ...type, count: list.value.length + 1 };
   return type;
 }
@@ -266,7 +266,7 @@ function sharedKey(ctx: Context, declaration: VariableDeclaration): object {
 /** Makes the memory object of a declaration. */
 export function memoryObject(
   ctx: Context,
-  declaration: VariableDeclaration,
+  declaration: Node & { readonly specifiers: Specifiers; readonly nameToken?: number },
   name: string,
   type: Type,
   space: 'shared' | 'local' | 'global' | 'constant',
@@ -293,7 +293,7 @@ export function memoryObject(
     dimensions,
     elementBytes: sizeOf(element) ?? 4,
     elementType: typeKey(element),
-    place: placeOf(ctx, { first: declaration.nameToken, last: declaration.nameToken }),
+    place: placeOf(ctx, nameOf(declaration)),
   });
 }
 
@@ -302,6 +302,11 @@ export function materialise(ctx: Context, value: Value, node: Node): Value {
   const storage = allocateStorage(ctx, value.type, 'temporary');
   writeStorage(ctx, storage, value, node);
   return { kind: 'place', type: value.type, place: { kind: 'storage', storage } };
+}
+
+/** Where a declaration's name stands; a parameter is shown whole. */
+function nameOf({ first, last, nameToken }: Node & { readonly nameToken?: number }): Node {
+  return nameToken === undefined ? { first, last } : { first: nameToken, last: nameToken };
 }
 
 /** Binds an argument to a parameter. */

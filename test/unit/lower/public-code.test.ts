@@ -325,3 +325,73 @@ __global__ void k(cudaTextureObject_t t, int* out, float* to) {
 }`);
   });
 });
+
+describe('partial ordering', () => {
+  it('takes the most special of the specialisations that fit', () => {
+    const outside = `template <class A, class B> struct S { static constexpr int v = 1; };
+      template <class A> struct S<A, A> { static constexpr int v = 2; };
+      template <class A> struct S<A*, A*> { static constexpr int v = 3; };
+      template <class A, class B> struct S<A*, B> { static constexpr int v = 4; };`;
+    equals('', 'S<int, float>::v', 1, outside);
+    equals('', 'S<int, int>::v', 2, outside);
+    equals('', 'S<int*, int*>::v', 3, outside);
+    equals('', 'S<int*, float>::v', 4, outside);
+  });
+  it('and of function templates that fit equally well', () => {
+    const outside = `template <class T> __device__ constexpr int rank(T) { return 1; }
+      template <class T> __device__ constexpr int rank(T*) { return 2; }
+      template <class T> __device__ constexpr int rank(const T*) { return 3; }`;
+    equals('', 'rank(3)', 1, outside);
+    equals('', 'rank(out)', 2, outside);
+    equals('const int* read = out;', 'rank(read)', 3, outside);
+  });
+});
+
+describe('constexpr functions', () => {
+  it('run loops whose ends only their values tell', () => {
+    const outside = `__host__ __device__ constexpr int above(int n) { int p = 1; while (p < n) p *= 2; return p; }
+      __host__ __device__ constexpr int root(int n) { int r = 0; for (int i = 0; i * i <= n; ++i) r = i; return r; }
+      template <int N> struct Tile { static constexpr int width = above(N) + 1; };`;
+    equals('', 'above(5)', 8, outside);
+    equals('constexpr int side = root(40);', 'side', 6, outside);
+    equals('__shared__ float tile[2][Tile<3>::width];', 'sizeof(tile[0]) / sizeof(float)', 5, outside);
+  });
+});
+
+describe('packs in braced lists', () => {
+  it('fill arrays', () => {
+    const outside = `template <int... E> __device__ int pick(int i) { constexpr int all[sizeof...(E)] = {E...}; return all[i]; }
+      template <class... J> __device__ int count(J... j) { int all[] = {9, int(j) + 1 ...}; return sizeof(all) / sizeof(int) + all[2]; }
+      template <class... J> struct Sizes { int v[sizeof...(J)]; __device__ Sizes(J... j) : v{int(j)...} {} };`;
+    equals('', 'pick<3, 7>(1)', 7, outside);
+    equals('', 'count(1, 2l)', 6, outside);
+    equals('Sizes<int, long> sizes(1, 5l);', 'sizes.v[1]', 5, outside);
+  });
+});
+
+describe('arrays in kernel parameters', () => {
+  it('have the values of the launch at any index', () => {
+    check(`
+struct Job { float* to; int n; int step; };
+struct Jobs { Job job[3]; float scale[4]; };
+__global__ void k(Jobs jobs, const float* a) {
+  Job one = jobs.job[blockIdx.x];
+  if (threadIdx.x < one.n) one.to[threadIdx.x * one.step] = a[threadIdx.x] * jobs.scale[threadIdx.x % 4];
+  //                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store x6 9.3333/4 sectors exact
+}
+int main() {
+  Jobs jobs;
+  for (int i = 0; i < 3; i++) { cudaMalloc(&jobs.job[i].to, 4096); jobs.job[i].n = 32 * (i + 1); jobs.job[i].step = i + 1; }
+  float* a;
+  cudaMalloc(&a, 4096);
+  k<<<3, 128>>>(jobs, a);
+}`);
+  });
+});
+
+describe('votes', () => {
+  it('__match_all_sync', () => {
+    equals('int same; unsigned all = __match_all_sync(~0u, 7, &same);', '(all == ~0u) + same', 2);
+    equals('int same; unsigned all = __match_all_sync(~0u, threadIdx.x / 8, &same);', 'all + same + 3', 3);
+  });
+});

@@ -271,6 +271,31 @@ void run(float* p) { k<<<1, 32>>>(View<2>{p, {2, 3}}); }`);
   });
 });
 
+describe('numbers and choices', () => {
+  it('complex numbers', () => {
+    equals('cuda::std::complex<int> a(1, 2), b(3, 1); auto c = a * b + 1;', 'c.real() + c.imag() - 2', 7);
+    equals('', 'sizeof(std::complex<float>) - alignof(cuda::std::complex<float>) + alignof(std::complex<float>)', 4);
+  });
+  it('optional and variant', () => {
+    equals('cuda::std::optional<int> a = 3, b; if (a) b = *a;', 'b.value() + a.value_or(1) - b.has_value()', 5);
+    equals('std::variant<int, float> v = 3;', 'std::get<int>(v) + v.index()', 3);
+    equals('std::variant<float, int> v = 3;', 'std::get<1>(v) + v.index()', 4);
+  });
+  it('mdspan', () => {
+    check(`
+namespace cs = cuda::std;
+// warplens: block=32 grid=1
+__global__ void k(float* a, int n) {
+  cs::mdspan<float, cs::extents<int, 64, 4>> rows(a);
+  rows(threadIdx.x, 1) = 1;
+//^^^^^^^^^^^^^^^^^^^^ global store 16/4 sectors exact
+  cs::mdspan<float, cs::dextents<int, 2>, cs::layout_left> columns(a, 64, 8);
+  columns(threadIdx.x, 2) = 1;
+//^^^^^^^^^^^^^^^^^^^^^^^ global store 4/4 sectors exact
+}`);
+  });
+});
+
 describe('spans and views', () => {
   it('span', () => {
     check(`

@@ -3,6 +3,7 @@ import type { Node } from '../../parse/ast';
 import type { LaneInstruction } from '../../program/program';
 import type { Context } from '../context';
 import { convertRegister, convertValue, toPredicate } from '../conversions';
+import { dereference } from '../pointers';
 import { scalarOf, types } from '../types';
 import { unknownValue, type Value } from '../values';
 import type { BuiltinCall, BuiltinFunction } from './functions';
@@ -102,6 +103,19 @@ const match: BuiltinFunction = (call) => {
   return { kind: 'scalar', type: types.uint, register: dst };
 };
 
+/** `__match_all_sync(mask, value, &pred)`: the active lanes where all have the value of this one, else 0. */
+const matchAll: BuiltinFunction = (call) => {
+  const { builder } = call.ctx;
+  const same = match(call);
+  const active = activeMask(call);
+  if (same.kind !== 'scalar' || active.kind !== 'scalar') return same;
+  const all = builder.compare('eq', 'u32', same.register, active.register);
+  const pred = convertRegister(call.ctx, all, 'pred', 'i32');
+  call.assign(dereference(call.ctx, call.value(2), call.node), { kind: 'scalar', type: types.int, register: pred });
+  const register = builder.select('u32', all, active.register, builder.constant('u32', 0));
+  return { kind: 'scalar', type: types.uint, register };
+};
+
 export const laneFunctions: Record<string, BuiltinFunction> = {
   ...Object.fromEntries(
     Object.entries(shuffles).flatMap(([name, fn]) => [
@@ -117,6 +131,7 @@ export const laneFunctions: Record<string, BuiltinFunction> = {
   __all_sync: voteFunction('all', 1),
   __activemask: activeMask,
   __match_any_sync: match,
+  __match_all_sync: matchAll,
   __reduce_add_sync: reduction('reduceAdd'),
   __reduce_min_sync: reduction('reduceMin'),
   __reduce_max_sync: reduction('reduceMax'),

@@ -2,6 +2,7 @@
 import { containers, orderedTuple, reversedTuple } from './standard-containers';
 import { algorithms, extrema, functors } from './standard-functions';
 import { numericLimits } from './standard-limits';
+import { alignedComplex, choices, plainComplex, views } from './standard-numbers';
 import { traits } from './standard-traits';
 
 export const standard = `
@@ -11,12 +12,15 @@ ${numericLimits}
 ${containers}
 ${functors}
 ${algorithms}
+${views}
 }
 namespace std {
 using namespace __warplens_std;
 namespace __tuples {
 using namespace __warplens_std;
 ${reversedTuple}
+${plainComplex}
+${choices}
 }
 using namespace __tuples;
 }
@@ -27,6 +31,8 @@ using namespace __warplens_std;
 namespace __tuples {
 using namespace __warplens_std;
 ${orderedTuple}
+${alignedComplex}
+${choices}
 }
 using namespace __tuples;
 }
