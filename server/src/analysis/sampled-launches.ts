@@ -10,7 +10,8 @@ import { sampleValue } from './sampling';
 const MOST_ROOTS = 64;
 
 export class SampledLaunches {
-  private readonly roots: readonly string[];
+  /** Host variables, with the names by which they are sampled. */
+  private readonly roots: ReadonlyMap<string, string>;
   private readonly bySample = new Map<number, readonly Launch[]>();
 
   /** @param find the unit's launches under further values of host variables, by name */
@@ -18,7 +19,9 @@ export class SampledLaunches {
     private readonly found: readonly Launch[],
     private readonly find: (values: ReadonlyMap<string, number>) => readonly Launch[],
   ) {
-    this.roots = [...new Set(found.flatMap(rootsOf))].slice(0, MOST_ROOTS);
+    const names = [...new Set(found.flatMap(rootsOf))].slice(0, MOST_ROOTS);
+    const passedAs = new Map(found.flatMap(directly));
+    this.roots = new Map(names.map((name) => [name, passedAs.get(name) ?? name]));
   }
 
   /** The launch under a sample; undefined where everything is known, or where the sample leads the host another way. */
@@ -26,7 +29,7 @@ export class SampledLaunches {
     if (rootsOf(launch).length === 0) return undefined;
     let launches = this.bySample.get(sample);
     if (!launches) {
-      launches = this.find(new Map(this.roots.map((root) => [root, sampleValue(root, sample)])));
+      launches = this.find(new Map([...this.roots].map(([root, name]) => [root, sampleValue(name, sample)])));
       this.bySample.set(sample, launches);
     }
     const isSame = (other: Launch) =>
@@ -35,9 +38,24 @@ export class SampledLaunches {
       other.arguments.length === launch.arguments.length &&
       other.instance === launch.instance;
     const [before, now] = [this.found.filter(isSame), launches.filter(isSame)];
-    return now.length === before.length ? now[before.indexOf(launch)] : undefined;
+    const other = now.length === before.length ? now[before.indexOf(launch)] : undefined;
+    return other?.grid.some(isImpossible) ? undefined : other;
   }
 }
+
+/** Blocks of a grid at most (CUDA C++ Programming Guide, "Compute Capabilities"); more is a difference that went below 0. */
+const MOST_BLOCKS = 2 ** 31 - 1;
+
+const isImpossible = (size: HostValue): boolean =>
+  size.kind === 'number' && (size.value < 1 || size.value > MOST_BLOCKS);
+
+/** Host variables that are passed as they are, with the parameters they are passed for: those are sampled by the same name. */
+const directly = ({ arguments: passed, kernel }: Launch): [string, string][] =>
+  passed.flatMap((value, i): [string, string][] => {
+    const name = kernel.declaration.parameters[i]?.name;
+    const root = value.kind === 'unknown' && value.roots?.length === 1 ? value.roots[0] : undefined;
+    return name && root !== undefined && value.kind === 'unknown' && value.name === root ? [[root, name]] : [];
+  });
 
 /** Names of the unknown host variables that a launch is computed from. */
 function rootsOf({ grid, block, dynamicSharedBytes, arguments: passed }: Launch): readonly string[] {

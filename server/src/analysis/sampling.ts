@@ -89,10 +89,10 @@ function siteValue({ source }: Input, launch: Pick<Launch, 'arguments' | 'symbol
   return source.kind === 'global' ? follow(launch.symbols.get(source.path[0]), source.path.slice(1)) : undefined;
 }
 
-/** The number that the host computes for an input from the sampled sizes. */
+/** The number that the host computes for an input from the sampled sizes; 0 and less is no size. */
 function computedValue(input: Input, under: Launch | undefined): number | undefined {
   const value = under && siteValue(input, under);
-  return value?.kind === 'number' && Number.isInteger(value.value) ? value.value : undefined;
+  return value?.kind === 'number' && Number.isInteger(value.value) && value.value > 0 ? value.value : undefined;
 }
 
 function follow(value: HostValue | undefined, path: readonly string[]): HostValue | undefined {

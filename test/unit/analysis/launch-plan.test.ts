@@ -47,4 +47,21 @@ void run(float* a, int w) {
   reverse<<<12, pitch / 4, pitch>>>(a, pitch);
 }`);
   });
+  it('unless that leads to no launch', () => {
+    check(`
+__global__ void inner(float* a, int cells) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < cells) a[i] = 0;
+  //             ^^^^ global store x32 assumed
+}
+void run(float* a, int n) { inner<<<(n - 4000 + 255) / 256, 256>>>(a, n - 4000); }`);
+  });
+  it('a variable is sampled by the name of the parameter that it is passed for', () => {
+    check(`
+__global__ void rows(float* a, int K) {
+  for (int i = threadIdx.x; i < K; i += 32) a[blockIdx.x * K + i] = 0;
+  //                                        ^^^^^^^^^^^^^^^^^^^^^ global store x4 assumed
+}
+void run(float* a, int channels) { rows<<<2, 32>>>(a, channels); }`);
+  });
 });
