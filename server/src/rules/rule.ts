@@ -4,7 +4,8 @@ import type { AnalysisRequest } from '../analysis/request';
 import { isSmallName } from '../analysis/sampling';
 import type { CheckKind, Simulation } from '../analysis/simulate';
 import type { Capability } from '../hardware/capabilities';
-import type { TokenStream } from '../preprocess/token';
+import { lineAndColumn } from '../preprocess/positions';
+import { TokenFlag, type TokenStream } from '../preprocess/token';
 import type { Program } from '../program/program';
 import type { AccessReport, FileReport, Finding, Fix, KernelReport, LaunchReport, Location } from '../report/report';
 
@@ -259,13 +260,42 @@ export function accessFinding(
 export const percent = (value: number): string => value.toFixed(1).replace(/\.0$/, '');
 
 /** Array declaration and launch, for the editor to link to. */
-function relatedOf(context: RuleContext, { access, launch }: WorstAccess): Finding['related'] {
+function relatedOf(context: RuleContext, { access, launch, launchIndex }: WorstAccess): Finding['related'] {
   const related: (Location & { message: string })[] = [];
+  const instance = instanceName(context.report.name, launch);
+  const macro = macroDefinition(context, access, launchIndex);
+  if (macro) related.push(macro);
   if (access.object) related.push({ ...access.object.declaration, message: `${access.object.name} is declared here` });
-  for (const call of access.calls ?? [])
-    related.push({ ...call, message: `reached from ${context.report.name} by this call` });
-  if (launch.location) related.push({ ...launch.location, message: launchedText(launch) });
+  for (const call of access.calls ?? []) related.push({ ...call, message: `reached from ${instance} by this call` });
+  const text = instance === context.report.name ? launchedText(launch) : `${instance} ${launchedText(launch)}`;
+  if (launch.location) related.push({ ...launch.location, message: text });
   return related;
+}
+
+/** `scale<float, 4>` */
+const instanceName = (kernel: string, { templateArguments }: LaunchReport): string =>
+  templateArguments.length > 0 ? `${kernel}<${templateArguments.join(', ')}>` : kernel;
+
+/** Where the macro is defined whose use an access is. */
+function macroDefinition(
+  { launches, locate, tokens }: RuleContext,
+  access: AccessReport,
+  launchIndex: number,
+): (Location & { message: string }) | undefined {
+  const wanted = placeOf(access);
+  const sites = launches[launchIndex].simulation.program.accesses;
+  const site = sites.find(({ place }) => place.first >= 0 && placeOf(locate(place.first, place.last)) === wanted);
+  if (!site) return undefined;
+  for (let t = site.place.first; t <= site.place.last && t < tokens.count; t++) {
+    const expansion = tokens.flags[t] & TokenFlag.fromMacro ? tokens.expansions[tokens.expansion[t]] : undefined;
+    const { definition, macro } = expansion ?? {};
+    const file = definition && tokens.files[definition.file];
+    if (!file) continue;
+    const [from, to] = [lineAndColumn(file, definition.start), lineAndColumn(file, definition.end)];
+    const range = { line: from.line, column: from.column, endLine: to.line, endColumn: to.column };
+    return { file: file.path, ...range, message: `${macro} is defined here` };
+  }
+  return undefined;
 }
 
 /** Where it is launched and with what, as far as the host code says it. */

@@ -79,6 +79,39 @@ describe('wording of findings', () => {
   });
 });
 
+describe('places of findings', () => {
+  const text = `#define AT(t, r) t[threadIdx.x][r]
+template <class T> __device__ T strided(const T* p, int i) { return p[i * 8]; }
+template <class T> __global__ void k(const T* a, T* o) {
+  __shared__ float t[32][32];
+  AT(t, 3) = strided(a, threadIdx.x);
+  __syncthreads();
+  o[threadIdx.x] = t[3][threadIdx.x];
+}
+int main() { float* a; cudaMalloc(&a, 65536); k<<<1, 32>>>(a, a); }`;
+  const relatedOf = (rule: string) => {
+    const found = analyse(text).diagnostics.find((each) => each.rule === rule);
+    const place = `${found?.line}:${found?.column}-${found?.endColumn}`;
+    return [place, ...(found?.related ?? []).map((each) => `${each.line}:${each.column} ${each.message}`)];
+  };
+  it('a macro stands at its use, and leads to its definition', () => {
+    assert.deepEqual(relatedOf('shared-bank-conflict'), [
+      '5:3-11',
+      '1:9 AT is defined here',
+      '4:20 t is declared here',
+      '9:47 k<float> launched here with grid 1, block 32',
+    ]);
+  });
+  it('a device function leads to its call in the instance of the kernel', () => {
+    assert.deepEqual(relatedOf('uncoalesced-global-access'), [
+      '2:69-77',
+      '3:38 a is declared here',
+      '5:14 reached from k<float> by this call',
+      '9:47 k<float> launched here with grid 1, block 32',
+    ]);
+  });
+});
+
 describe('a block that nobody gives', () => {
   const severities = (kernel: string, rule: string) =>
     analyse(kernel)
