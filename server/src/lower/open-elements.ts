@@ -13,7 +13,7 @@ import { allocateStorage } from './variables';
  */
 export function openElement(ctx: Context, target: RegisterTarget, node: Node): Storage | undefined {
   if (!ctx.budget.keepsLoops) {
-    if (target.owner) demandMemory(ctx, target.owner);
+    if (target.owner && !target.owner.isGridConstant) demandMemory(ctx, target.owner);
     return undefined;
   }
   const [first] = target.elements;
@@ -47,11 +47,11 @@ const MOST_SCALARS = 256;
 
 /**
  * The element of an array in a __grid_constant__ parameter: the launch gives them all, and the machine loads the one from constant
- * memory with an index in a register. Undefined for arrays that are to be in memory.
+ * memory with an index in a register. Undefined for all other arrays.
  */
 export function chosenElement(ctx: Context, target: RegisterTarget, index: Value): Value | undefined {
   const { elements, owner } = target;
-  if (owner || index.kind !== 'scalar' || elements.length > MOST_ELEMENTS) return undefined;
+  if (!owner?.isGridConstant || index.kind !== 'scalar' || elements.length > MOST_ELEMENTS) return undefined;
   const values = elements.slice(target.index).map((element) => readStorage(ctx, element));
   if (values.length === 0 || !values.every(isMadeOfScalars)) return undefined;
   if (values.length * scalarsIn(values[0]) > MOST_SCALARS) return undefined;

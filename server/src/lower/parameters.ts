@@ -14,8 +14,9 @@ export function parameterObject(ctx: Context, parameter: Parameter, index: numbe
   const origin: Origin = { node: parameter, source: (path) => ({ kind: 'parameter', parameter: index, path }) };
   const value = inputValue(ctx, origin, parameterType(type), [name]);
   const plain = value.type;
-  const owner = indexedParameter(parameter, index, name);
-  if (owner && value.kind === 'aggregate' && ctx.inMemory.has(owner.key)) return localCopy(ctx, parameter, name, value);
+  const { isGridConstant } = parameter.specifiers;
+  const owner: LocalDeclaration = { key: `parameter ${index}`, name, isGridConstant };
+  if (value.kind === 'aggregate' && ctx.inMemory.has(owner.key)) return localCopy(ctx, parameter, name, value);
   const storage: Storage =
     value.kind === 'scalar' || value.kind === 'aggregate'
       ? allocateStorage(ctx, plain, name, owner)
@@ -28,10 +29,6 @@ export function parameterObject(ctx: Context, parameter: Parameter, index: numbe
  * An array in a parameter that is indexed at run time makes nvcc 13.0 copy the whole parameter to local memory first (STL of all of it,
  * LDL of the element: sm_90), unless it is __grid_constant__: then it is loaded from constant memory.
  */
-function indexedParameter({ specifiers }: Parameter, index: number, name: string): LocalDeclaration | undefined {
-  return specifiers.isGridConstant ? undefined : { key: `parameter ${index}`, name };
-}
-
 function localCopy(ctx: Context, parameter: Parameter, name: string, value: Value): Value {
   const object = memoryObject(ctx, parameter, name, value.type, 'local');
   const address = ctx.builder.objects[object].register;

@@ -370,12 +370,12 @@ describe('packs in braced lists', () => {
 });
 
 describe('arrays in kernel parameters', () => {
-  it('have the values of the launch at any index', () => {
-    check(`
+  const source = (parameter: string, expected: string) => `
 struct Job { float* to; int n; int step; };
 struct Jobs { Job job[3]; float scale[4]; };
-__global__ void k(Jobs jobs, const float* a) {
+__global__ void k(${parameter}, const float* a) {
   Job one = jobs.job[blockIdx.x];
+  //        ^^^^^^^^^^^^^^^^^^^^ ${expected}
   if (threadIdx.x < one.n) one.to[threadIdx.x * one.step] = a[threadIdx.x] * jobs.scale[threadIdx.x % 4];
   //                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store x6 9.3333/4 sectors exact
 }
@@ -385,7 +385,12 @@ int main() {
   float* a;
   cudaMalloc(&a, 4096);
   k<<<3, 128>>>(jobs, a);
-}`);
+}`;
+  it('are copied to local memory where the index is not constant, with the values of the launch', () => {
+    check(source('Jobs jobs', 'local load exact'));
+  });
+  it('stay in constant memory where they are __grid_constant__', () => {
+    check(source('const __grid_constant__ Jobs jobs', 'no access'));
   });
 });
 
