@@ -43,11 +43,11 @@ export class SampledLaunches {
   }
 }
 
-/** Blocks of a grid at most (CUDA C++ Programming Guide, "Compute Capabilities"); more is a difference that went below 0. */
-const MOST_BLOCKS = 2 ** 31 - 1;
+/** Blocks of a grid at most, by axis (CUDA C++ Programming Guide, "Compute Capabilities"). */
+const MOST_BLOCKS = [2 ** 31 - 1, 65_535, 65_535];
 
-const isImpossible = (size: HostValue): boolean =>
-  size.kind === 'number' && (size.value < 1 || size.value > MOST_BLOCKS);
+const isImpossible = (size: HostValue, axis: number): boolean =>
+  size.kind === 'number' && (size.value < 1 || size.value > MOST_BLOCKS[axis]);
 
 /** Host variables that are passed as they are, with the parameters they are passed for: those are sampled by the same name. */
 const directly = ({ arguments: passed, kernel }: Launch): [string, string][] =>
