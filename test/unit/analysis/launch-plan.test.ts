@@ -58,7 +58,7 @@ void run(float* a, int n) { inner<<<(n - 4000 + 255) / 256, 256>>>(a, n - 4000);
     check(`
 __global__ void heads(float* a) {
   a[blockIdx.y * 32 + threadIdx.x] = 0;
-//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store x32 assumed
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store x32 exact
 }
 void run(float* a, int batch, int seq, int num) { heads<<<dim3(1, seq * num), 32>>>(a); }`);
   });
