@@ -15,6 +15,7 @@ import { convertBranches } from './if-conversion';
 import { inferObjects } from './infer-objects';
 import { mergeNeighbours } from './merge-neighbours';
 import { narrowVectors } from './narrow-vectors';
+import { narrowWords } from './narrow-words';
 import { promoteMemory } from './promote-memory';
 import { propagateCopies } from './propagate-copies';
 import { reuseLoads } from './reuse-loads';
@@ -45,6 +46,7 @@ const passes: readonly Pass[] = [
   narrowVectors,
   fetchAhead,
   mergeNeighbours,
+  narrowWords,
   dropDeadCode,
   aggregateAtomics,
 ];

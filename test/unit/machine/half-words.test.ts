@@ -1,0 +1,31 @@
+import { checkLines } from './check-lines';
+
+const k = (use: string, expected: string) => `k(const unsigned long long *p, unsigned long long *o) {
+  int i = threadIdx.x;
+  unsigned long long w = p[i]; //= ${expected}
+  o[i] = ${use};
+}`;
+
+describe('64-bit words', () => {
+  const half = 'global load 1 x 4 bytes';
+  const whole = 'global load 1 x 8 bytes';
+  for (const [use, expected] of [
+    ['w << 60', half],
+    ['w << 32', half],
+    ['(unsigned)w * 3', half],
+    ['(w & 0xffffffff) * 5', half],
+    ['w >> 60', half],
+    ['w << 20', whole],
+    ['w >> 20', whole],
+    ['w << threadIdx.y', whole],
+    ['w * 3', whole],
+    ['(w >> 60) | (w << 60)', whole],
+  ])
+    it(`of which ${use} is used: ${expected}`, () => checkLines(k(use, expected)));
+
+  it('are read whole when they are volatile', () => {
+    checkLines(`k(volatile unsigned long long *p, unsigned long long *o) {
+  o[threadIdx.x] = p[threadIdx.x] >> 60; //= global load 1 x 8 bytes, global store 1 x 8 bytes
+}`);
+  });
+});
