@@ -20,6 +20,7 @@ import { Machine } from './machine';
 import { Mask, WARP } from './mask';
 import { Contents } from './memory';
 import type { MemoryState } from './memory-steps';
+import { areEqual, sumOfRuns } from './piecewise';
 import { Reasons } from './reasons';
 import { Tickets } from './tickets';
 import { geometryOf, type LaneValue, setUnknown } from './value';
@@ -149,13 +150,16 @@ class GridRun {
     }
     let covered = 0;
     let inner: Float64Array | undefined;
+    let differs = false;
     for (const each of classes) {
       if (!this.isWithinBudget) break;
       const isInner = each === classes[0];
       const counted = this.sampleClass(each, runBlock, isInner ? probe : undefined, !isInner, inner);
       if (isInner) inner = counted;
+      else if (inner && counted && !areEqual(inner, counted)) differs = true;
       covered += each.size;
     }
+    if (differs && inner) this.refineRow(classes[0], inner, runBlock);
     if (covered === 0) {
       this.addScaled(probe, size);
       this.isUniform = false;
@@ -164,6 +168,26 @@ class GridRun {
       for (let i = 0; i < this.totals.length; i++) this.totals[i] *= size / covered;
       this.isUniform = false;
     }
+  }
+
+  /** Inner blocks of a row whose samples agree may differ towards its ends, if the blocks at the border do. */
+  private refineRow(
+    inner: BlockClass,
+    counters: Float64Array,
+    runBlock: (block: readonly [number, number, number]) => Float64Array,
+  ): void {
+    if (!inner.place) return;
+    const run = (n: number) => (this.isWithinBudget ? runBlock(inner.at(n)) : undefined);
+    const known = new Map([[inner.place(0), counters]]);
+    for (const n of [0, inner.size - 1]) {
+      const end = known.get(n) ?? run(n)?.slice();
+      if (!end) return;
+      known.set(n, end);
+    }
+    const runs = sumOfRuns(known, inner.size, run);
+    if (!runs) return;
+    this.addScaled(counters, -inner.size);
+    this.addScaled(runs, 1);
   }
 
   /** Executes samples of a class until they agree or its limit is reached, and adds what the class counts. */
@@ -179,6 +203,7 @@ class GridRun {
     let agree = true;
     let samples = 0;
     let weights = 0;
+    const row = new Map<number, Float64Array>();
     // Next to inner blocks that differ among themselves, those at the border do too.
     if (isBorder && inner === undefined && this.executeAll(blocks, runBlock)) return undefined;
     let most = blocks.most;
@@ -191,6 +216,7 @@ class GridRun {
       }
       const counters = samples === 0 && probe ? probe : runBlock(blocks.sample(samples));
       const weight = blocks.weight(samples);
+      if (blocks.place) row.set(blocks.place(samples), counters.slice());
       samples++;
       weights += weight;
       for (let i = 0; i < sum.length; i++) sum[i] += weight * counters[i];
@@ -202,6 +228,13 @@ class GridRun {
       }
     }
     if (first === undefined) return undefined;
+    if (!agree && samples < blocks.size) {
+      const runs = sumOfRuns(row, blocks.size, (n) => (this.isWithinBudget ? runBlock(blocks.at(n)) : undefined));
+      if (runs) {
+        this.addScaled(runs, 1);
+        return undefined;
+      }
+    }
     const isLikeInner = inner !== undefined && areEqual(first, inner);
     if (samples < blocks.size && (!agree || (samples < blocks.least && !isLikeInner))) this.isUniform = false;
     if (agree) this.addScaled(first, blocks.size);
@@ -313,11 +346,6 @@ function wholeCycles(samples: number, cycle: number): number {
   return samples < cycle ? samples : samples - (samples % cycle);
 }
 
-function areEqual(a: Float64Array, b: Float64Array): boolean {
-  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
-  return true;
-}
-
 /** The machine of a launch, ready to execute one block after the other. */
 class LaunchedBlocks {
   readonly machine: Machine;
@@ -349,7 +377,7 @@ class LaunchedBlocks {
     setLaunchInputs(program, launch, objects, this.values, reasons);
     const [width, height, depth] = launch.grid;
     const tickets = new Tickets(program, width * height * depth);
-    this.memory = memoryState(program, analysis, objects, lanes, tickets, reasons);
+    this.memory = memoryState(program, launch, analysis, objects, lanes, tickets, reasons);
     this.counters = new Float64Array(layout.size);
     this.tally = { model, counters: this.counters, firstAccess: layout.accesses, notes, block: [0, 0, 0] };
     const counter = new AccessCounter(this.tally, lanes);
@@ -373,9 +401,16 @@ class LaunchedBlocks {
   }
 }
 
+/** A launch that is not known gives no size for dynamic shared memory: what is stored there is kept as far as this, in bytes. */
+const OPEN_DYNAMIC_BYTES = 48 * 1024;
+
+const sharedBytesAreOpen = ({ objects }: Program, { dynamicSharedBytes }: LaunchShape): boolean =>
+  dynamicSharedBytes <= 0 && objects.some((object) => object.space === 'shared' && object.isDynamic);
+
 /** Contents are kept only where some address or branch depends on them. */
 function memoryState(
   program: Program,
+  launch: LaunchShape,
   analysis: Analysis,
   layout: Layout,
   lanes: number,
@@ -387,7 +422,9 @@ function memoryState(
       (site, access) => analysis.slice.storesMatter[access] === 1 && (site.space === space || site.space === 'generic'),
     );
   const neverWritten = reasons.number('reads memory that nothing was stored to');
-  const { sharedBytes, localBytes } = layout;
+  const { localBytes } = layout;
+  const isOpen = sharedBytesAreOpen(program, launch);
+  const sharedBytes = layout.sharedBytes + (isOpen ? OPEN_DYNAMIC_BYTES : 0);
   const keepsLocal = keeps('local') && localBytes * lanes <= MOST_LOCAL_CONTENTS;
   return {
     shared: keeps('shared') ? new Contents(addressWindows.shared, sharedBytes, 1, neverWritten) : undefined,

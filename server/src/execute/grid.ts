@@ -10,6 +10,8 @@ export interface BlockClass {
   readonly most: number;
   /** The blocks in order, 0 … size - 1. */
   readonly at: (n: number) => BlockIndex;
+  /** Blocks of a row, of which the n-th sample is `place(n)` in their order; undefined for planes. */
+  readonly place?: (n: number) => number;
   /** The n-th sample. Every `cycle` samples come in all combinations of remainders modulo 8 along the axes. */
   readonly sample: (n: number) => BlockIndex;
   readonly cycle: number;
@@ -62,11 +64,20 @@ export function blockClasses(grid: BlockIndex): BlockClass[] {
           most: Math.min(size, isInner ? INNER_MOST : BORDER_MOST),
           at,
           ...samplesOf([x, y, z]),
+          ...rowOf([x, y, z], size),
         });
       }
     }
   }
   return classes;
+}
+
+/** Where the samples of a class stand that is one row of blocks. */
+function rowOf(spans: readonly [Span, Span, Span], size: number): Pick<BlockClass, 'place'> {
+  const axis = spans.findIndex((span) => span.count === size);
+  if (axis < 0 || size === 1) return {};
+  const { sample } = samplesOf(spans);
+  return { place: (n) => sample(n)[axis] - spans[axis].first };
 }
 
 /** All blocks of a grid, x fastest. */

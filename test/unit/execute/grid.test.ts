@@ -131,6 +131,21 @@ describe('grids', () => {
     assert.equal(execution.accesses[0].isSampled, true);
   });
 
+  it('finds where the blocks of a row begin to do something else', () => {
+    // the last third of the grid has nothing to do, one block is in between
+    for (const n of [617 * 32 + 5, 998 * 32, 3 * 32, 32 * 400 + 31]) {
+      const execution = run(copy('i = add.i32 x 0'), {
+        grid: [1000, 1, 1],
+        block: [32, 1, 1],
+        values: { n },
+        blocks: 60,
+      });
+      const [{ requests, activeLanes }] = execution.accesses;
+      assert.deepEqual([requests, activeLanes], [Math.ceil(n / 32), n]);
+      assert.ok(execution.simulatedBlocks <= 60);
+    }
+  });
+
   it('corners and edges of a plane count by their number', () => {
     const text = copy('r = mul.i32 by 100000\n i = add.i32 x r').replace(
       'c = lt.i32 x n',

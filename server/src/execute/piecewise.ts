@@ -1,0 +1,71 @@
+/**
+ * Blocks of a row whose counts change at few places: where a stride over the grid ends, the first blocks make one round more. The
+ * places are found by halving, so that each run of equal blocks is counted by its length.
+ */
+
+/** What a block counted. */
+export type Counters = Float64Array;
+
+/** More changes than this are no few places. */
+const MOST_CHANGES = 3;
+
+/**
+ * The sum over blocks 0 … size - 1 from some that were executed, or undefined where these change too often or `run` gives up.
+ * @param known counters by block
+ * @param run executes a block; undefined when it may not
+ */
+export function sumOfRuns(
+  known: ReadonlyMap<number, Counters>,
+  size: number,
+  run: (n: number) => Counters | undefined,
+): Counters | undefined {
+  const places = [...known.keys()].sort((a, b) => a - b);
+  const changes = places.filter(
+    (place, k) => k > 0 && !areEqual(countersAt(known, place), countersAt(known, places[k - 1])),
+  );
+  if (changes.length === 0 || changes.length > MOST_CHANGES) return undefined;
+  const at = new Map(known);
+  for (const end of [0, size - 1]) if (!execute(at, end, run)) return undefined;
+  const ends = [...at.keys()].sort((a, b) => a - b);
+  for (let k = 1; k < ends.length; k++) if (!halve(at, ends[k - 1], ends[k], run)) return undefined;
+  return sumUp(at);
+}
+
+/** Executes blocks between two that differ, until neighbours do. */
+function halve(
+  at: Map<number, Counters>,
+  first: number,
+  last: number,
+  run: (n: number) => Counters | undefined,
+): boolean {
+  if (last - first <= 1 || areEqual(countersAt(at, first), countersAt(at, last))) return true;
+  const middle = Math.floor((first + last) / 2);
+  return execute(at, middle, run) && halve(at, first, middle, run) && halve(at, middle, last, run);
+}
+
+function execute(at: Map<number, Counters>, n: number, run: (n: number) => Counters | undefined): boolean {
+  if (at.has(n)) return true;
+  const counters = run(n);
+  if (counters) at.set(n, counters.slice());
+  return counters !== undefined;
+}
+
+/** Every block counts as the one executed last before it. */
+function sumUp(at: ReadonlyMap<number, Counters>): Counters {
+  const places = [...at.keys()].sort((a, b) => a - b);
+  const sum = new Float64Array(countersAt(at, places[0]).length);
+  places.forEach((place, k) => {
+    const length = k + 1 < places.length ? places[k + 1] - place : 1;
+    const counters = countersAt(at, place);
+    for (let i = 0; i < sum.length; i++) sum[i] += length * counters[i];
+  });
+  return sum;
+}
+
+const countersAt = (at: ReadonlyMap<number, Counters>, place: number): Counters => at.get(place) ?? new Float64Array(0);
+
+/** Whether two blocks counted the same. */
+export function areEqual(a: Counters, b: Counters): boolean {
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
