@@ -60,6 +60,8 @@ export interface UnitContext {
   readonly missingLibrary?: string;
   /** For constexpr functions whose loops do not fold while they are inlined. */
   readonly constants: () => ConstantUnit;
+  /** Bytes that the static shared memory of its kernels is rounded up to. */
+  readonly sharedGranule: number;
 }
 
 /** State of the lowering of one kernel instance. */

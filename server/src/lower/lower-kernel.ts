@@ -23,8 +23,31 @@ export function createUnitContext(unit: TranslationUnit, tokens: TokenStream): U
     tokens,
     scope,
     missingLibrary: missingLibrary(tokens, scope),
+    sharedGranule: sharedGranule(tokens),
     constants: () => (constants ??= prepareConstants(unit)),
   };
+}
+
+/** nvcc gives every `extern __shared__` array an alignment of 16 bytes or of what it declares. */
+const DYNAMIC_ALIGNMENT = 16;
+/** Tokens of `extern __shared__ __align__(32)` that are looked at. */
+const DECLARATION_HEAD = 8;
+
+/**
+ * Dynamic shared memory begins behind the static, on its own alignment, and ptxas rounds the static memory of every kernel of
+ * a module up to the largest alignment of the module's dynamic arrays, whether the kernel uses one or not (CUDA 13.0, sm_90:
+ * 4 bytes become 16 beside `extern __shared__ float p[]`, 32 beside one with `__align__(32)`).
+ */
+function sharedGranule(tokens: TokenStream): number {
+  let granule = 1;
+  for (let at = tokens.text.indexOf('extern'); at >= 0; at = tokens.text.indexOf('extern', at + 1)) {
+    const head = tokens.text.slice(at, at + DECLARATION_HEAD);
+    if (!head.includes('__shared__')) continue;
+    const aligned = head.findIndex((word) => word === '__align__' || word === 'alignas');
+    const declared = aligned < 0 ? Number.NaN : Number(head[aligned + 2]);
+    granule = Math.max(granule, DYNAMIC_ALIGNMENT, Number.isInteger(declared) ? declared : 1);
+  }
+  return granule;
 }
 
 /** CUTLASS is too large to know in our own words: that it is missing is said once, not for each of its functions. */
@@ -130,7 +153,7 @@ function lowerOnce(unit: UnitContext, kernel: KernelInstance, inMemory: Set<stri
       reason: `the kernel is too large: only its first ${budget.instructions} instructions are simulated`,
     });
   return {
-    program: ctx.builder.finish(),
+    program: { ...ctx.builder.finish(), sharedGranule: unit.sharedGranule },
     demanded: ctx.demanded,
     isCut: ctx.builder.overBudget,
     isSpent: ctx.steps > budget.steps,

@@ -176,7 +176,8 @@ function declareStaticMember(scope: Scope, declaration: VariableDeclaration): vo
   outOfClassVariables(scope).push(declaration);
 }
 
-function declareInPlaceTypes(scope: Scope, declaration: VariableDeclaration): void {
+/** The type that a variable's declaration defines: `struct Entry { … } stack[8];`. */
+export function declareInPlaceTypes(scope: Scope, declaration: VariableDeclaration): void {
   let type = declaration.type;
   while (type.kind === 'array' || type.kind === 'pointer') type = type.kind === 'array' ? type.of : type.to;
   if (type.kind === 'record') declareRecord(scope, type.record);

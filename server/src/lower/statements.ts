@@ -13,7 +13,7 @@ import { doStatement, forStatement, whileStatement } from './loops';
 import { scalarBinary } from './operators';
 import { rvalue } from './places';
 import { rangeForStatement } from './range-for';
-import { declareAll, Scope } from './scope';
+import { declareAll, declareInPlaceTypes, Scope } from './scope';
 import { types } from './types';
 import type { Value } from './values';
 import { declareVariable } from './variables';
@@ -123,6 +123,7 @@ export function withScope(ctx: Context, label: string, run: () => void): void {
 function localDeclarations(ctx: Context, declarations: readonly ast.Declaration[]): void {
   for (const declaration of declarations) {
     if (declaration.kind === 'variable') {
+      declareInPlaceTypes(ctx.scope, declaration);
       const isLocalConstant =
         declaration.specifiers.isStatic && !declaration.specifiers.isShared && declaration.type.isConst;
       if (isLocalConstant) declareAll(ctx.scope, [declaration]);

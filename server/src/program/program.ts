@@ -393,6 +393,8 @@ export interface Program {
   readonly objects: readonly MemoryObject[];
   readonly accesses: readonly AccessSite[];
   readonly branches: readonly BranchSite[];
+  /** Bytes that the static shared memory is rounded up to; 1 where nothing is said. */
+  readonly sharedGranule?: number;
   /** Constructs that were not understood: nothing else is affected but the values that depend on them. */
   /** What it cost to make: instructions that the front end emitted, those of tries that were given up included. */
   readonly effort?: number;

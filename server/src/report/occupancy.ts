@@ -36,7 +36,8 @@ export function staticSharedBytes(program: Program): number {
     if (o.space !== 'shared' || o.isDynamic) continue;
     end = Math.ceil(end / o.alignment) * o.alignment + (o.bytes ?? 0);
   }
-  return end;
+  const granule = program.sharedGranule ?? 1;
+  return Math.ceil(end / granule) * granule;
 }
 
 /** Null for a capability that is not known and a block without threads. */

@@ -254,3 +254,10 @@ __global__ void k(int* out, const int* in) {
 }`);
   });
 });
+
+describe('types in a declaration of variables', () => {
+  it('have a name for what follows', () => {
+    index('struct Entry { int at; float key; } e[2] = {{1, 0}, {3, 0}}; Entry f = e[1];', 'f.at * threadIdx.x', 3);
+    index('enum Side { left = 2, right = 4 } side = left; Side other = right;', 'other * threadIdx.x', 4);
+  });
+});

@@ -1,0 +1,43 @@
+/** Bytes of static shared memory, as ptxas reports them. */
+import assert from 'node:assert/strict';
+import { analyse } from '../analysis/check-accesses';
+
+function sharedBytes(source: string): Record<string, number | undefined> {
+  const { kernels } = analyse(source);
+  return Object.fromEntries(kernels.map((k) => [k.name, k.launches[0].occupancy?.staticSharedBytes]));
+}
+
+const kernel = (name: string, declarations: string) => `
+// warplens: block=256 grid=1
+__global__ void ${name}(int *out) { ${declarations} out[threadIdx.x] = 1; }`;
+
+describe('static shared memory', () => {
+  it('is the sum of the arrays', () => {
+    assert.deepEqual(sharedBytes(kernel('a', '__shared__ int e[17]; e[threadIdx.x % 17] = 1;')), { a: 68 });
+  });
+
+  it('is rounded up beside dynamic arrays, in every kernel of the file', () => {
+    const dynamic = kernel('b', 'extern __shared__ float p[]; p[threadIdx.x] = 1;');
+    assert.deepEqual(sharedBytes(kernel('a', '__shared__ int e[17]; e[threadIdx.x % 17] = 1;') + dynamic), {
+      a: 80,
+      b: 0,
+    });
+    const wide = kernel('b', 'extern __shared__ __align__(32) float p[]; p[threadIdx.x] = 1;');
+    assert.deepEqual(sharedBytes(kernel('a', '__shared__ int e; e = 1;') + wide), { a: 32, b: 0 });
+  });
+});
+
+describe('dynamic shared memory of a size that nobody gives', () => {
+  it('keeps what is stored there', () => {
+    const report = analyse(`
+__global__ void k(int *out, const int *in) {
+  extern __shared__ int at[];
+  at[threadIdx.x] = threadIdx.x * 2;
+  __syncthreads();
+  out[at[threadIdx.x]] = 1;
+}
+void run(int *out, const int *in, int bytes) { k<<<4, 32, bytes>>>(out, in); }`);
+    const store = report.kernels[0].launches[0].accesses.find((a) => a.space === 'global' && a.operation === 'store');
+    assert.deepEqual([store?.sectors, store?.idealSectors], [32, 16]);
+  });
+});
