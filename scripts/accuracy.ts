@@ -105,20 +105,31 @@ function chargedParts(access: AccessReport): ChargedPart[] {
   return access.charged?.map(part) ?? [{ ...access, startLine }];
 }
 
-/** The launches reported for a kernel, each recorded launch matched to one of the same shape (in order where there are several). */
-function matchLaunch(report: FileReport, recorded: RecordedLaunch, used: Set<LaunchReport>): LaunchReport | undefined {
-  const kernels = report.kernels.filter((k) => k.name === recorded.function);
+/** Recorded launches of one kernel, instance and shape: the rounds of a host loop, mostly. */
+function roundsOf(recorded: readonly RecordedLaunch[], of: RecordedLaunch): readonly RecordedLaunch[] {
+  return recorded.filter((r) => r.kernel === of.kernel && same(r.grid, of.grid) && same(r.block, of.block));
+}
+
+/**
+ * The reported launch that a recorded one is compared with: of its shape; where several are, in the order of both. A host loop is
+ * reported for its first, a typical and its last round: each recorded round is compared with the nearest of these, and rounds
+ * that alternate (two reported, more recorded) in turn.
+ */
+function matchLaunch(
+  report: FileReport,
+  all: readonly RecordedLaunch[],
+  recorded: RecordedLaunch,
+): LaunchReport | undefined {
+  const launches = report.kernels.filter((k) => k.name === recorded.function).flatMap((k) => k.launches);
   // of several instances the one whose arguments the profiler names
-  const all = kernels.flatMap((k) => k.launches);
-  const named = all.filter((l) => isInstance(recorded.kernel, l.templateArguments));
-  const launches = named.length > 0 ? named : all;
-  const shape = (l: LaunchReport) => same(l.grid, recorded.grid) && same(l.block, recorded.block);
-  const alike = launches.filter(shape);
-  // a launch in a loop is reported for its first and last rounds: go round
-  if (alike.every((l) => used.has(l))) for (const l of alike) used.delete(l);
-  const found = alike.find((l) => !used.has(l)) ?? launches.find((l) => same(l.block, recorded.block)) ?? launches[0];
-  if (found) used.add(found);
-  return found;
+  const named = launches.filter((l) => isInstance(recorded.kernel, l.templateArguments));
+  const candidates = named.length > 0 ? named : launches;
+  const alike = candidates.filter((l) => same(l.grid, recorded.grid) && same(l.block, recorded.block));
+  if (alike.length === 0) return candidates.find((l) => same(l.block, recorded.block)) ?? candidates[0];
+  const rounds = roundsOf(all, recorded);
+  const round = rounds.indexOf(recorded);
+  if (alike.length <= 2 || rounds.length <= alike.length) return alike[round % alike.length];
+  return alike[Math.round((round * (alike.length - 1)) / (rounds.length - 1))];
 }
 
 function compare(
@@ -217,9 +228,8 @@ async function main(): Promise<void> {
       origins[origin]++;
       if (originReason !== undefined) console.log(`${program}: ${name} is the source's: ${originReason}`);
     }
-    const used = new Set<LaunchReport>();
     for (const r of recorded.launches) {
-      const launch = matchLaunch(report, r, used);
+      const launch = matchLaunch(report, recorded.launches, r);
       found.push({
         program,
         isShape: launch !== undefined && same(launch.grid, r.grid) && same(launch.block, r.block),
