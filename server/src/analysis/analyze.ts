@@ -21,6 +21,7 @@ import { launchBoundsOf } from './bounds';
 import { PreparedCompilation, programFromPtx } from './compilation';
 import { Effort } from './effort';
 import type { Fingerprint } from './fingerprint';
+import { dataLoads, HostDataCache } from './host-data';
 import { type KernelResult, shifted } from './kernel-result';
 import type { FoundKernel } from './kernels';
 import { LaunchCache } from './launch-cache';
@@ -46,6 +47,7 @@ interface Memory {
   readonly lexCache: LexCache;
   readonly launches: LaunchCache;
   readonly linker: Linker;
+  readonly hostData: HostDataCache;
   readonly compilations: Map<string, PreparedCompilation>;
 }
 
@@ -59,6 +61,7 @@ export function createAnalyzer(): Analyzer {
     lexCache,
     launches: new LaunchCache(),
     linker: new Linker(lexCache),
+    hostData: new HostDataCache(),
     compilations: new Map(),
   };
   return {
@@ -99,6 +102,13 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
     sampled: new SampledLaunches(launches, launchesUnder),
     annotations: readAnnotations(kernels, source.comments),
     fingerprints,
+    data:
+      request.options.followData === false
+        ? undefined
+        : memory.hostData.of(tree, source, fingerprints, request.options.defines, {
+            patience: request.options.patience,
+            mayRun: request.options.followData !== 'ready',
+          }),
     effort: new Effort(wanted.length, request.options.patience),
     compiled: preparedCompilation(request, parsed, memory),
     notes: [],
@@ -145,7 +155,14 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
     ...unit.notes,
   ];
   const own = parsed.isWhole ? notes : notes.filter(({ file }) => file === request.path);
-  return { path: request.path, kernels: reports, diagnostics: suppressed(findings, source), notes: own };
+  const dataPending = unit.data?.isPending ? true : undefined;
+  return {
+    path: request.path,
+    kernels: reports,
+    diagnostics: suppressed(findings, source),
+    notes: own,
+    dataPending,
+  };
 }
 
 /** A header is understood from the file that includes it, as long as that one's conditions let it through. */
@@ -319,6 +336,11 @@ function dedupe<T extends Location & { reason: string }>(items: readonly T[]): T
   return [...seen.values()];
 }
 
+/** A result that rests on data holds for these data; one that waits for them no longer than that. */
+function isOfData({ dataKey }: KernelResult, data: Unit['data']): boolean {
+  return dataKey === undefined || dataKey === data?.ask();
+}
+
 function kernelResult(
   unit: Unit,
   kernel: FoundKernel,
@@ -339,7 +361,7 @@ function kernelResult(
     `${kernel.name}#${fingerprint.key}#${compilation}#${options.computeCapability}#${JSON.stringify([...options.assume])}#${plans.map(planKey).join(';')}`;
   const key = keyFor(compiled?.compilation.id ?? '');
   const known = results.get(key);
-  if (known) {
+  if (known && isOfData(known, unit.data)) {
     results.delete(key);
     const moved = shifted(known, fingerprint, plans);
     results.set(key, moved);
@@ -379,12 +401,14 @@ function kernelResult(
       effort,
       runs,
       cancelled: unit.request.cancelled,
+      data: unit.data,
     });
     return [{ index, plan, simulation, ...made }];
   });
   noteDropped(unit, kernel, plans.length - launches.length);
   unit.effort.charge(effort.spent);
-  const result: KernelResult = { fingerprint, cost: effort.spent, tried: new Map(), launches };
+  const dataKey = launches.some((l) => dataLoads(l.program).length > 0) ? unit.data?.key : undefined;
+  const result: KernelResult = { fingerprint, dataKey, cost: effort.spent, tried: new Map(), launches };
   if (!unit.request.cancelled?.()) remember(results, key, result, CACHE_SIZE);
   return result;
 }

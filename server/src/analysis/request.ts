@@ -66,6 +66,8 @@ export interface AnalysisOptions {
   readonly withCurves?: boolean;
   /** Device for the time estimate, e.g. 'H200'. */
   readonly device?: string;
+  /** false: what kernels load is not looked for in the host's code; 'ready': only where that was done before. */
+  readonly followData?: boolean | 'ready';
   /** Times the work that an editor may wait for; 1 when not given. */
   readonly patience?: number;
 }

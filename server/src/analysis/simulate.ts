@@ -10,9 +10,10 @@ import type { Program } from '../program/program';
 import { sliceForCounters } from '../program/slice';
 import type { Assumption } from '../report/report';
 import type { KernelEffort } from './effort';
+import { dataLoads, type HostData } from './host-data';
 import { type PlannedLaunch, type Triple, tripleOf } from './launch-plan';
 import { assumedGrid, isSmallName, LARGE_SAMPLE, resolveInputs, SAMPLES } from './sampling';
-import { withSymbolTables } from './symbols';
+import { isSymbolTable, withSymbolTables } from './symbols';
 
 /** The execution for one set of values. */
 export interface Sample {
@@ -28,6 +29,8 @@ export interface Simulation {
   readonly checks: CheckSamples;
   /** Names of sampled sizes that the access depends on, by access index; empty: the figure follows from the text. */
   readonly assumedFor: readonly (readonly string[])[];
+  /** By access: it rests on data that the host has put into memory; undefined where none was followed. */
+  readonly followed?: readonly boolean[];
   readonly gridAssumed: boolean;
 }
 
@@ -88,6 +91,8 @@ export interface SimulationOptions {
   /** Shared by the launches of a kernel. */
   readonly runs?: KnownRuns;
   readonly cancelled?: () => boolean;
+  /** The data that the host gives the kernel; not asked for where nothing rests on it. */
+  readonly data?: HostData;
 }
 
 export function simulateLaunch(
@@ -109,7 +114,8 @@ export function simulateLaunch(
     large: hasSmall ? [make(LARGE_SAMPLE)] : [],
     shapes: otherShapes(program, plan).map((block) => make(0, block)),
   });
-  return { program, reported: first.sample, checks, assumedFor, gridAssumed: plan.grid === undefined };
+  const followed = first.sample.shape.data === undefined ? undefined : followedAccesses(program, plan);
+  return { program, reported: first.sample, checks, assumedFor, followed, gridAssumed: plan.grid === undefined };
 }
 
 /** Shapes that people give a block when its lanes have more than one index. */
@@ -167,6 +173,7 @@ function runSample(
     block: plan.block,
     dynamicSharedBytes: plan.dynamicSharedBytes,
     inputs: resolved.values,
+    data: resolved.sampled.size === 0 ? dataOf(program, plan, options, resolved.values) : undefined,
   };
   const execution = executed(withSymbolTables(program, plan.symbols), shape, model, options, cancelled, isReported);
   const assumptions = [...plan.assumptions, ...resolved.assumptions];
@@ -194,7 +201,9 @@ function executed(
   cancelled: (() => boolean) | undefined,
   isReported: boolean,
 ): Execution {
-  const known = runs?.get(program, shape);
+  // equal arguments may come with other data
+  const isKept = runs !== undefined && shape.data === undefined;
+  const known = isKept ? runs.get(program, shape) : undefined;
   if (known) return known;
   const execution = execute(program, shape, model, {
     ...effort.budget(isReported, stepsOnce(program, shape)),
@@ -202,8 +211,37 @@ function executed(
   });
   effort.charge(execution.simulatedWarpInstructions);
   // what a run with less effort was cut from is not shown in place of a whole one
-  if (isReported || execution.incomplete === undefined) runs?.set(program, shape, execution);
+  if (isKept && (isReported || execution.incomplete === undefined)) runs.set(program, shape, execution);
   return execution;
+}
+
+/** What memory holds at the launch, where something rests on it. It holds for the launch as it is, not for other sizes. */
+function dataOf(
+  program: Program,
+  plan: PlannedLaunch,
+  options: SimulationOptions,
+  values: LaunchShape['inputs'],
+): LaunchShape['data'] {
+  if (!options.data || followedLoads(program, plan).size === 0) return undefined;
+  const numbers = new Map<number, number>();
+  for (const [input, value] of values) if (value.kind === 'number') numbers.set(input, value.value);
+  return options.data.at(plan, program, numbers);
+}
+
+/** Loads of data that decide something; of tables that the launch's symbols give the numbers are known anyway. */
+function followedLoads(program: Program, plan: PlannedLaunch): ReadonlySet<number> {
+  const isTable = (object: number | undefined) =>
+    object !== undefined && isSymbolTable(program.objects[object], plan.symbols);
+  return new Set(dataLoads(program).filter((access) => !isTable(program.accesses[access].object)));
+}
+
+/** By access: whether its address or its lanes rest on what is loaded from global memory. */
+function followedAccesses(program: Program, plan: PlannedLaunch): boolean[] {
+  const depends = dependencies(program);
+  const loads = followedLoads(program, plan);
+  return program.accesses.map((_, access) =>
+    [...(depends.addressLoads[access] ?? []), ...(depends.executionLoads[access] ?? [])].some((l) => loads.has(l)),
+  );
 }
 
 /** For every access the assumed values that its address or its execution rests on. */

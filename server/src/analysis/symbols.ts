@@ -18,6 +18,10 @@ export function withSymbolTables(program: Program, symbols: ReadonlyMap<string, 
   };
 }
 
+/** Whether the host's numbers are known for an object. */
+export const isSymbolTable = (object: MemoryObject | undefined, symbols: ReadonlyMap<string, HostValue>): boolean =>
+  object !== undefined && tableOf(object, symbols) !== undefined;
+
 function tableOf(object: MemoryObject, symbols: ReadonlyMap<string, HostValue>): MemoryObject['contents'] {
   const value = object.space === 'constant' ? symbols.get(object.name) : undefined;
   if (!value) return undefined;

@@ -7,6 +7,7 @@ import type { FileReport, Location } from '../report/report';
 import type { PreparedCompilation } from './compilation';
 import type { Effort } from './effort';
 import type { Fingerprints } from './fingerprint';
+import type { HostData } from './host-data';
 import type { FoundKernel } from './kernels';
 import type { PlannedLaunch } from './launch-plan';
 import type { Launch } from './launches';
@@ -23,6 +24,8 @@ export interface Unit {
   readonly sampled: SampledLaunches;
   readonly annotations: ReadonlyMap<FoundKernel, Annotation>;
   readonly fingerprints: Fingerprints;
+  /** What main fills memory with; undefined when data are not to be followed. */
+  readonly data: HostData | undefined;
   readonly effort: Effort;
   readonly compiled: PreparedCompilation | undefined;
   readonly notes: FileReport['notes'][number][];

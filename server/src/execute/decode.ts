@@ -57,13 +57,18 @@ export interface Analysis {
 }
 
 const analyses = new WeakMap<Program, Analysis>();
+const analysesWithData = new WeakMap<Program, Analysis>();
 
-/** Control flow, slice and liveness of a program; remembered as long as the program is. */
-export function analyse(program: Program): Analysis {
-  const known = analyses.get(program);
+/**
+ * Control flow, slice and liveness of a program; remembered as long as the program is.
+ * @param withData contents of global memory are known
+ */
+export function analyse(program: Program, withData = false): Analysis {
+  const remembered = withData ? analysesWithData : analyses;
+  const known = remembered.get(program);
   if (known) return known;
   const flow = controlFlow(program);
-  const slice = sliceForCounters(program);
+  const slice = sliceForCounters(program, withData);
   const live = liveness(program, flow, slice.kept);
   const points = reconvergence(program, flow);
   const branches = program.blocks.map((_, block) => branchPlan(program, flow, points, block));
@@ -77,7 +82,7 @@ export function analyse(program: Program): Analysis {
     unknownBranches: new Map(),
     loopVariables: new Map(),
   };
-  analyses.set(program, analysis);
+  remembered.set(program, analysis);
   return analysis;
 }
 
@@ -196,6 +201,8 @@ function decode(decoder: Decoder, instruction: Instruction): Step {
         targets,
       );
     }
+    case 'host':
+      return () => {};
     default:
       return compute(decoder, instruction);
   }
@@ -270,7 +277,7 @@ function sequence(steps: readonly Step[]): Step {
 
 type Computation = Exclude<
   Instruction,
-  { op: 'load' } | { op: 'store' } | { op: 'atomic' } | { op: 'asyncCopy' } | { op: 'matrix' }
+  { op: 'load' } | { op: 'store' } | { op: 'atomic' } | { op: 'asyncCopy' } | { op: 'matrix' } | { op: 'host' }
 >;
 
 function compute(decoder: Decoder, instruction: Computation): Step {

@@ -14,6 +14,7 @@ import {
 } from './counters';
 import { type Analysis, analyse, newValues } from './decode';
 import type { AccessCounts, BranchCounts, Execution, ExecutionBudget, LaunchShape } from './execution';
+import { globalContents } from './global-data';
 import { allBlocks, type BlockClass, blockClasses, SMALL_GRID } from './grid';
 import { fullMask, type Layout, layoutOf, setBlockInputs, setLaunchInputs } from './layout';
 import { Machine } from './machine';
@@ -23,7 +24,7 @@ import type { MemoryState } from './memory-steps';
 import { areEqual, sumOfRuns } from './piecewise';
 import { Reasons } from './reasons';
 import { Tickets } from './tickets';
-import { geometryOf, type LaneValue, setUnknown } from './value';
+import { geometryOf, KNOWN, type LaneValue, setUnknown } from './value';
 
 /** Threads of a block on every capability from 2.0 on. */
 const MOST_THREADS = 1024;
@@ -79,7 +80,7 @@ class GridRun {
     private readonly model: MemoryModel,
     private readonly budget: ExecutionBudget,
   ) {
-    this.analysis = analyse(program);
+    this.analysis = analyse(program, launch.data !== undefined);
     this.layout = counterLayout(program);
     this.totals = new Float64Array(this.layout.size);
     this.differs = new Uint8Array(program.accesses.length * spaces.length);
@@ -377,7 +378,13 @@ class LaunchedBlocks {
     setLaunchInputs(program, launch, objects, this.values, reasons);
     const [width, height, depth] = launch.grid;
     const tickets = new Tickets(program, width * height * depth);
-    this.memory = memoryState(program, launch, analysis, objects, lanes, tickets, reasons);
+    const { data } = launch;
+    const addressOf = (input: number): number | undefined => {
+      const value = this.values[program.inputs[input].register];
+      return value.uniform && value.unknown === KNOWN ? value.scalar : undefined;
+    };
+    const contents = data && globalContents(program, data, objects, addressOf);
+    this.memory = { ...memoryState(program, launch, analysis, objects, lanes, tickets, reasons), global: contents };
     this.counters = new Float64Array(layout.size);
     this.tally = { model, counters: this.counters, firstAccess: layout.accesses, notes, block: [0, 0, 0] };
     const counter = new AccessCounter(this.tally, lanes);
@@ -392,6 +399,7 @@ class LaunchedBlocks {
     this.tally.block = block;
     this.memory.shared?.clear();
     this.memory.local?.clear();
+    this.memory.global?.clear();
     const [width, height] = this.launch.grid;
     this.memory.tickets.begin(block[0] + width * (block[1] + height * block[2]));
     for (const variable of this.variables) setUnknown(variable, this.unassigned);
@@ -432,5 +440,6 @@ function memoryState(
     tables: layout.tables,
     tickets,
     reasons,
+    storesMatter: analysis.slice.storesMatter,
   };
 }

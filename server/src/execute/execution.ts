@@ -13,6 +13,26 @@ export interface LaunchShape {
   readonly dynamicSharedBytes: number;
   /** By index into Program.inputs; only kinds 'parameter' and 'global' need a value, missing ones are unknown. */
   readonly inputs: ReadonlyMap<number, InputValue>;
+  /** What memory holds when the kernel begins, as far as it is known. */
+  readonly data?: GlobalData;
+}
+
+/** Memory as the program of the host has left it; addresses are the host's. */
+export interface GlobalData {
+  readonly blocks: readonly MemoryBlock[];
+  /** By index into Program.inputs: where a pointer leads to. */
+  readonly pointers: ReadonlyMap<number, number>;
+  /** Objects of the device, by name. */
+  readonly symbols: ReadonlyMap<string, number | undefined>;
+}
+
+export interface MemoryBlock {
+  readonly address: number;
+  readonly size: number;
+  /** Undefined: nothing of it is known. */
+  readonly bytes: Uint8Array | undefined;
+  /** By byte: not 0 where it is not known; undefined: all is known. */
+  readonly shadows: Uint8Array | undefined;
 }
 
 export interface ExecutionBudget {

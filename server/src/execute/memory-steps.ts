@@ -11,6 +11,7 @@ import {
 } from '../program/program';
 import type { AccessCounter, AccessPlan } from './access';
 import type { Target } from './decode';
+import type { GlobalContents } from './global-data';
 import type { Frame } from './mask';
 import { type Cell, type Contents, cellOf, readTable, type Table } from './memory';
 import { binaryOperation } from './operations';
@@ -34,9 +35,13 @@ import {
 export interface MemoryState {
   readonly shared?: Contents;
   readonly local?: Contents;
+  /** Global and constant memory, where the data that the host puts there is known. */
+  readonly global?: GlobalContents;
   readonly tables: readonly Table[];
   readonly tickets: Tickets;
   readonly reasons: Reasons;
+  /** By access: 1 when what it stores decides something. */
+  readonly storesMatter: Uint8Array;
 }
 
 function contentsAt(memory: MemoryState, address: number): Contents | undefined {
@@ -55,14 +60,17 @@ export function loadStep(
   const count: Step = (frame) => counter.count(plan, address, instruction.offset, frame);
   if (targets.every((target) => target === undefined)) return count;
   const cell = cellOf(instruction.type);
-  const dataReason = memory.reasons.number(`depends on loaded data: ${plan.site.expression}`);
+  const site = {
+    access: instruction.access,
+    dataReason: memory.reasons.number(`depends on loaded data: ${plan.site.expression}`),
+  };
   // where a texel lies is never known, and nobody needs it to know that its value is data
   if (plan.site.space === 'texture')
     return (frame) => {
       count(frame);
       for (const target of targets) {
         if (!target) continue;
-        setUnknown(target.out, dataReason);
+        setUnknown(target.out, site.dataReason);
         target.commit?.(frame);
       }
     };
@@ -71,7 +79,7 @@ export function loadStep(
     targets.forEach((target, element) => {
       if (!target) return;
       const offset = instruction.offset + element * cell.bytes;
-      loadElement(memory, target.out, address, offset, cell, dataReason, frame);
+      loadElement(memory, target.out, address, offset, cell, site, frame);
     });
     for (const target of targets) target?.commit?.(frame);
   };
@@ -80,7 +88,13 @@ export function loadStep(
 /** The reason of the last `readLane` that gave nothing. */
 let lastReason = 0;
 
-function readLane(memory: MemoryState, address: number, lane: number, cell: Cell, dataReason: number) {
+function readLane(
+  memory: MemoryState,
+  address: number,
+  lane: number,
+  cell: Cell,
+  { access, dataReason }: LoadedSite,
+): number | undefined {
   const contents = contentsAt(memory, address);
   if (contents) {
     const value = contents.read(address, lane, cell);
@@ -88,7 +102,17 @@ function readLane(memory: MemoryState, address: number, lane: number, cell: Cell
     return value;
   }
   lastReason = dataReason;
-  return memory.tables.length === 0 ? undefined : readTable(memory.tables, address, cell);
+  const listed = memory.tables.length === 0 ? undefined : readTable(memory.tables, address, cell);
+  if (listed !== undefined || !memory.global) return listed;
+  const value = memory.global.read(address, cell, access);
+  if (value === undefined && memory.global.reason !== 0) lastReason = memory.global.reason;
+  return value;
+}
+
+/** Where a value is loaded, and what is said when it is not known. */
+interface LoadedSite {
+  readonly access: number;
+  readonly dataReason: number;
 }
 
 function loadElement(
@@ -97,7 +121,7 @@ function loadElement(
   address: LaneValue<Lanes64>,
   offset: number,
   cell: Cell,
-  dataReason: number,
+  site: LoadedSite,
   frame: Frame,
 ): void {
   if (address.unknown === UNKNOWN) {
@@ -105,7 +129,7 @@ function loadElement(
     return;
   }
   if (address.uniform && address.unknown === KNOWN && spaceOfAddress(address.scalar + offset) !== 'local') {
-    const value = readLane(memory, address.scalar + offset, 0, cell, dataReason);
+    const value = readLane(memory, address.scalar + offset, 0, cell, site);
     if (value === undefined) setUnknown(out, lastReason);
     else setUniform(out, value);
     return;
@@ -118,7 +142,7 @@ function loadElement(
       markLanes(out, address.reason)[lane] = 1;
       continue;
     }
-    const value = readLane(memory, laneOf(address, lane) + offset, lane, cell, dataReason);
+    const value = readLane(memory, laneOf(address, lane) + offset, lane, cell, site);
     if (value === undefined) markLanes(out, lastReason)[lane] = 1;
     else vector[lane] = value;
   }
@@ -134,12 +158,14 @@ export function storeStep(
   stored: readonly LaneValue[],
 ): Step {
   const count: Step = (frame) => counter.count(plan, address, instruction.offset, frame);
-  if (stored.length === 0 || plan.site.space === 'texture' || (!memory.shared && !memory.local)) return count;
+  const global = isKeptGlobally(memory, plan) ? memory.global : undefined;
+  if (stored.length === 0 || plan.site.space === 'texture' || (!memory.shared && !memory.local && !global))
+    return count;
   const cell = cellOf(instruction.type);
   return (frame) => {
     count(frame);
     stored.forEach((value, element) => {
-      storeElement(memory, plan, value, address, instruction.offset + element * cell.bytes, cell, frame);
+      storeElement(memory, plan, value, address, instruction.offset + element * cell.bytes, cell, frame, global);
     });
   };
 }
@@ -152,6 +178,7 @@ function storeElement(
   offset: number,
   cell: Cell,
   frame: Frame,
+  global: GlobalContents | undefined,
 ): void {
   const { lanes } = frame.mask;
   for (let lane = frame.lo; lane < frame.hi; lane++) {
@@ -162,11 +189,12 @@ function storeElement(
     }
     const at = laneOf(address, lane) + offset;
     const contents = contentsAt(memory, at);
-    if (!contents) continue;
+    if (!contents && !global) continue;
     // Under a condition that is not known the store may not happen: afterwards neither value is certain.
     const isKnown = frame.speculative === 0 && !isUnknownIn(value, lane);
     const reason = frame.speculative !== 0 ? frame.speculative : value.reason;
-    contents.write(at, lane, cell, isKnown ? laneOf(value, lane) : undefined, reason);
+    if (contents) contents.write(at, lane, cell, isKnown ? laneOf(value, lane) : undefined, reason);
+    else global?.write(at, cell, isKnown ? laneOf(value, lane) : undefined, reason);
   }
 }
 
@@ -175,7 +203,14 @@ export function poison(memory: MemoryState, plan: AccessPlan, reason: number): v
   const { space } = plan.site;
   if (space === 'shared' || space === 'generic') memory.shared?.poison(reason);
   if (space === 'local' || space === 'generic') memory.local?.poison(reason);
+  if (isKeptGlobally(memory, plan)) memory.global?.poison(reason);
 }
+
+/** Whether the kernel may load again what is stored at a site in global memory, and something depends on it. */
+const isKeptGlobally = (memory: MemoryState, { access, site }: AccessPlan): boolean =>
+  memory.global !== undefined &&
+  memory.storesMatter[access] === 1 &&
+  (site.space === 'global' || site.space === 'generic');
 
 export function atomicStep(
   memory: MemoryState,
@@ -190,7 +225,10 @@ export function atomicStep(
   if (!operands) return count;
   const cell = cellOf(instruction.type);
   const update = updateOf(instruction);
-  const dataReason = memory.reasons.number(`depends on loaded data: ${plan.site.expression}`);
+  const site = {
+    access: instruction.access,
+    dataReason: memory.reasons.number(`depends on loaded data: ${plan.site.expression}`),
+  };
   return (frame) => {
     count(frame);
     if (target && drawTicket(memory, instruction, address, operands.value, target.out, frame)) {
@@ -208,7 +246,7 @@ export function atomicStep(
         break;
       }
       const at = laneOf(address, lane) + instruction.offset;
-      const old = readLane(memory, at, lane, cell, dataReason);
+      const old = readLane(memory, at, lane, cell, site);
       if (target && old !== undefined) target.out.vector[lane] = old;
       else if (target) markLanes(target.out, lastReason)[lane] = 1;
       const contents = contentsAt(memory, at);

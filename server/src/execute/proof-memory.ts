@@ -61,10 +61,11 @@ export class MemoryProof {
     if (results.length === 0) return;
     const contents = this.contentsOf(instruction.access);
     if (this.proof.isConstant(instruction.address)) {
-      if (contents.length > 0) this.readsContents = true;
+      if (contents.length > 0 || this.decoder.memory.global) this.readsContents = true;
       return;
     }
-    const mayFind = contents.some((c) => c.holdsKnown) || this.decoder.memory.tables.length > 0;
+    const { tables, global } = this.decoder.memory;
+    const mayFind = contents.some((c) => c.holdsKnown) || tables.length > 0 || global !== undefined;
     const found = results.some((register) => this.decoder.values[register].unknown !== UNKNOWN);
     if (found || mayFind) this.proof.fail();
   }
@@ -84,6 +85,7 @@ export class MemoryProof {
 
   private checkStore(address: Register, values: readonly Register[], access: number, frame: Frame): void {
     const contents = this.contentsOf(access);
+    if (this.decoder.memory.global && this.matters(access)) this.changesContents = true;
     if (contents.length === 0) return;
     const isKnown = values.some((register) => this.decoder.values[register].unknown !== UNKNOWN);
     if (!(isKnown && frame.speculative === 0) && !contents.some((c) => c.holdsKnown)) return;

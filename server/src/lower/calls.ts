@@ -7,6 +7,7 @@ import { construct, initialiseMembers } from './construct';
 import { type Context, type Frame, forgetSince, LIBRARY_TOKENS, placeOf, skip } from './context';
 import { convertValue } from './conversions';
 import { expression } from './expressions';
+import { endProgram } from './host/memory';
 import { KnownValues } from './known-values';
 import { isLibraryScope } from './library/library';
 import { lookupIn, lookupName } from './lookup';
@@ -178,6 +179,7 @@ export function callFunction(
   const running = ctx.active.get(declaration) ?? 0;
   if (ctx.callDepth >= ctx.budget.callDepth || running >= (declaration.templateParameters ? 64 : 8)) {
     skip(ctx, node, `${name} is recursive or nested too deeply to follow`);
+    if (ctx.unit.isHost) endProgram(ctx);
     return unknownValue(returnTypeOf(ctx, chosen), `${name} is recursive or nested too deeply to follow`);
   }
   const folded = self ? undefined : constexprValue(ctx, chosen, args);
@@ -331,7 +333,7 @@ export function returnValue(ctx: Context, node: ast.ReturnStatement): void {
             false,
           )
         : expression(ctx, node.value);
-    value = reference ? raw : rvalue(ctx, raw, node.value);
+    value = reference ? raw : returned(ctx, raw, node.value);
     if (!reference && frame.result.kind !== 'unknown' && frame.result.kind !== 'void')
       value = convertValue(ctx, value, frame.result, node);
   }
@@ -351,6 +353,18 @@ export function returnValue(ctx: Context, node: ast.ReturnStatement): void {
   } else if (value) frame.value = oneOf(frame.value, value);
   if (ctx.builder.reachable) frame.known.push(ctx.known.fork());
   ctx.builder.jump(frame.exitBlock);
+}
+
+/** The value that is returned; a local variable is not copied but moved. */
+function returned(ctx: Context, value: Value, node: ast.Expression): Value {
+  const name = node.kind === 'name' && node.name.parts.length === 1 ? node.name.parts[0].name : undefined;
+  let scope: Scope | undefined = ctx.scope;
+  while (scope && scope.label !== 'body' && name !== undefined && !scope.own(name)) scope = scope.parent;
+  const saved = ctx.moves;
+  ctx.moves = name !== undefined && scope?.own(name) !== undefined;
+  const result = rvalue(ctx, value, node);
+  ctx.moves = saved;
+  return result;
 }
 
 /** Of values without registers only one can be returned; which of several functions it is at run time is not followed. */

@@ -5,14 +5,16 @@ import { deduceClass } from './class-arguments';
 import { type Context, skip } from './context';
 import { convertValue } from './conversions';
 import { expression } from './expressions';
+import { containerFromList } from './host/copies';
+import { freshObject } from './host/memory';
 import { chooseOverload } from './overloads';
 import { forEachElement } from './packs';
-import { readStorage, rvalue, writeStorage } from './places';
+import { assign, readStorage, rvalue, writeStorage } from './places';
 import { recordOf } from './records';
 import { inScope, resolveType } from './resolve-type';
 import { type RecordInfo, scalarOf, type Type, unqualified } from './types';
-import { unknownValue, type Value } from './values';
-import { allocateStorage } from './variables';
+import { type MemoryPlace, unknownValue, type Value } from './values';
+import { allocateStorage, holdsArray } from './variables';
 
 /** Elements of one array that are followed. */
 const MAX_ELEMENTS = 4096;
@@ -85,10 +87,39 @@ function callConstructor(
   if (constructors.length === 0 || !record.scope) return undefined;
   const chosen = chooseOverload(ctx, constructors, record.scope, args, undefined);
   if (!chosen) return undefined;
+  if (ctx.unit.isHost && holdsArray(type)) {
+    const place = freshObject(ctx, type, record.bytes, node);
+    return constructInPlace(ctx, place, type, args, node) ? { kind: 'place', type, place } : undefined;
+  }
   const storage = allocateStorage(ctx, type, record.name);
   writeStorage(ctx, storage, defaultMembers(ctx, type, node, uninitialised), node);
   callFunction(ctx, chosen, args, { kind: 'place', type, place: { kind: 'storage', storage } }, node);
   return readStorage(ctx, storage);
+}
+
+/** Makes an object where it lies in memory: its constructor runs there. False where it has none for these arguments. */
+export function constructInPlace(
+  ctx: Context,
+  place: MemoryPlace,
+  type: Type,
+  args: readonly Value[],
+  node: Node,
+): boolean {
+  const plain = unqualified(type);
+  if (plain.kind !== 'record' || !plain.record.scope) return false;
+  if (args.length === 1 && recordOf(args[0].type) === plain.record) return false;
+  const chosen = chooseOverload(ctx, constructorsOf(plain.record), plain.record.scope, args, undefined);
+  if (!chosen) return false;
+  plain.record.fields.forEach((field) => {
+    const member = plain.record.declaration?.members?.find((m) => m.kind === 'variable' && m.name === field.name);
+    const init = member?.kind === 'variable' ? member.initializer : undefined;
+    if (init?.form !== 'assign' || init.value.kind === 'initList') return;
+    const value = init.value;
+    const initial = inScope(ctx, plain.record.scope ?? ctx.scope, () => rvalue(ctx, expression(ctx, value), value));
+    assign(ctx, { ...place, offset: place.offset + field.offset }, field.type, initial, node);
+  });
+  callFunction(ctx, chosen, args, { kind: 'place', type: plain, place }, node);
+  return true;
 }
 
 /** A value of another type made a record by a constructor of one argument. */
@@ -104,8 +135,8 @@ export function convertByConstructor(
 /** Runs what stands behind the `:` of a constructor for the object it makes: bases and members in their order in the record. */
 export function initialiseMembers(ctx: Context, declaration: FunctionDeclaration, self: Value): void {
   const record = recordOf(self.type);
-  if (!record || self.kind !== 'place' || self.place.kind !== 'storage') return;
-  const { storage } = self.place;
+  if (!record || self.kind !== 'place') return;
+  const { place } = self;
   const order = (declaration.initializers ?? []).flatMap((initializer) => {
     const scopes = initializer.pack ? forEachElement(ctx, initializer, ctx.scope, (scope) => scope) : undefined;
     return (scopes ?? [ctx.scope]).flatMap((scope) => {
@@ -116,12 +147,35 @@ export function initialiseMembers(ctx: Context, declaration: FunctionDeclaration
   });
   for (const { initializer, index, scope } of order.sort((a, b) => a.index - b.index)) {
     // -1: another constructor of the record makes the whole of it
+    const type = index < 0 ? self.type : record.fields[index].type;
+    if (place.kind === 'memory') {
+      if (!ctx.unit.isHost) continue;
+      const member = {
+        ...place,
+        offset: place.offset + (index < 0 ? 0 : record.fields[index].offset),
+        node: declaration,
+      };
+      inScope(ctx, scope, () => initialiseMember(ctx, member, type, initializer.arguments, declaration));
+      continue;
+    }
+    const { storage } = place;
     const target = index < 0 ? storage : storage.kind === 'aggregate' ? storage.elements[index] : undefined;
     if (!target) continue;
-    const type = index < 0 ? self.type : record.fields[index].type;
     const value = inScope(ctx, scope, () => initialValue(ctx, type, initializer.arguments, declaration));
     writeStorage(ctx, target, value, declaration);
   }
+}
+
+function initialiseMember(
+  ctx: Context,
+  place: MemoryPlace,
+  type: Type,
+  args: MemberInitializer['arguments'],
+  node: Node,
+): void {
+  const isList = args.length === 1 && args[0].kind === 'initList';
+  if (!isList && holdsArray(type) && constructInPlace(ctx, place, type, callArguments(ctx, args), node)) return;
+  assign(ctx, place, type, initialValue(ctx, type, args, node), node);
 }
 
 type MemberInitializer = NonNullable<FunctionDeclaration['initializers']>[number];
@@ -222,6 +276,8 @@ export function initialiseFromList(ctx: Context, type: Type, list: InitListExpre
 
 function recordFromList(ctx: Context, type: Type & { kind: 'record' }, list: InitListExpression): Value {
   const { record } = type;
+  const container = ctx.unit.isHost ? containerFromList(ctx, type, list) : undefined;
+  if (container) return container;
   if (constructorsOf(record).length > 0) {
     const values = list.elements.map((e) => e.value);
     return construct(ctx, type, callArguments(ctx, values), list, false);

@@ -2,7 +2,7 @@ import type { ConstantUnit } from '../launch/constant';
 import type { AliasDeclaration, FunctionDeclaration, Node } from '../parse/ast';
 import type { TokenStream } from '../preprocess/token';
 import { ProgramBuilder } from '../program/builder';
-import type { Register, SourcePlace } from '../program/program';
+import type { HostLaunch, Register, SourcePlace } from '../program/program';
 import { KnownValues } from './known-values';
 import type { Entity, Scope } from './scope';
 import type { ConstantSymbol } from './symbols';
@@ -56,6 +56,8 @@ export const defaultBudget: LoweringBudget = {
 export interface UnitContext {
   readonly tokens: TokenStream;
   readonly scope: Scope;
+  /** What is lowered is the program of the host (host/lower-host.ts). */
+  readonly isHost?: true;
   /** A library that the text uses and that is neither in the folder nor known here: most of what is not defined is its. */
   readonly missingLibrary?: string;
   /** For constexpr functions whose loops do not fold while they are inlined. */
@@ -86,6 +88,8 @@ export interface Context {
   demanded: boolean;
   /** The call whose result the statement being lowered throws away. */
   discarded: Node | undefined;
+  /** What is read next is not needed any more where it stands: its memory goes with it (host). */
+  moves: boolean;
   readonly sites: Map<string, number>;
   readonly globals: Map<Entity, Value>;
   /** Instances of variable templates, by template and arguments. */
@@ -93,6 +97,8 @@ export interface Context {
   /** Constants that the host sets, by the register of their address. */
   readonly symbols: Map<Register, ConstantSymbol>;
   readonly sharedObjects: Map<object, number>;
+  /** Of the program of the host: what its launch instructions mean. */
+  readonly launches: HostLaunch[];
   readonly records: Map<string, Type>;
   readonly notes: Set<string>;
   /** Types of aliases that are no templates, by the scope they stand in. */
@@ -142,11 +148,13 @@ export function createContext(
     inMemory,
     demanded: false,
     discarded: undefined,
+    moves: false,
     sites: new Map(),
     globals: new Map(),
     variables: new Map(),
     symbols: new Map(),
     sharedObjects: new Map(),
+    launches: [],
     records: new Map(),
     notes: new Set(),
     aliases: new Map(),

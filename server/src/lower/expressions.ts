@@ -1,17 +1,23 @@
 /** Expressions: one function a node kind; each gives a Value (an lvalue is a place). Nothing here throws. */
 import type * as ast from '../parse/ast';
-import { callExpression } from './calls';
+import type { Register } from '../program/program';
+import { callArguments, callExpression } from './calls';
 import { castExpression, sizeofExpression } from './casts';
 import { conditionalExpression } from './conditional';
+import { construct } from './construct';
 import { type Context, skip, step as spend } from './context';
-import { toPredicate } from './conversions';
+import { convertValue, toPredicate } from './conversions';
+import { hostLaunch } from './host/launch';
+import { emitHost } from './host/memory';
 import { memberExpression } from './members';
 import { nameExpression, thisExpression } from './names';
 import { assignExpression, binaryExpression, binaryOnValues, unaryExpression, userOperator } from './operators';
 import { expandPack } from './packs';
-import { rvalue } from './places';
+import { assign, rvalue } from './places';
 import { indexExpression } from './pointers';
-import { scalarOf, type Type, types } from './types';
+import { recordOf } from './records';
+import { resolveType } from './resolve-type';
+import { scalarOf, sizeOf, type Type, types } from './types';
 import { useValues } from './unknown-calls';
 import { unknownValue, type Value } from './values';
 
@@ -81,6 +87,7 @@ function lowerExpression(ctx: Context, node: ast.Expression): Value {
         elements: expandPack(ctx, node.operand) ?? [expression(ctx, node.operand)],
       };
     case 'launch':
+      if (ctx.unit.isHost) return hostLaunch(ctx, node);
       // the grid it starts is another kernel's matter; here only its arguments are computed
       useValues(
         ctx,
@@ -90,6 +97,7 @@ function lowerExpression(ctx: Context, node: ast.Expression): Value {
     case 'throw':
       return { kind: 'void', type: types.void };
     case 'new':
+      if (ctx.unit.isHost) return newObject(ctx, node);
       return unknownValue({ kind: 'pointer', to: types.void }, 'memory from new');
     default:
       skip(ctx, node, node.reason);
@@ -122,11 +130,40 @@ function integerLiteral(ctx: Context, node: ast.IntegerLiteral): Value {
   const type = literalTypes[node.type] ?? types.int;
   const value = Number(node.value);
   if (Number.isSafeInteger(value)) return number(ctx, type, value);
+  if (ctx.unit.isHost) return { kind: 'scalar', type, register: longConstant(ctx, node.value) };
   return {
     kind: 'scalar',
     type,
     register: ctx.builder.unknown(scalarOf(type) ?? 'u64', 'integer constant beyond 2^53'),
   };
+}
+
+/** A constant beyond 2^53, from its halves. */
+function longConstant({ builder }: Context, value: bigint): Register {
+  const half = (bits: bigint) => builder.constant('u64', Number(BigInt.asUintN(32, bits)));
+  const high = builder.binary('shl', 'u64', half(value >> 32n), builder.constant('u32', 32));
+  return builder.binary('or', 'u64', high, half(value));
+}
+
+/** `new T[n]`, `new T(…)` in the program of the host. */
+function newObject(ctx: Context, node: ast.NewExpression): Value {
+  const type = resolveType(ctx, node.type);
+  const sized = node.type.kind === 'array' ? node.type.size : undefined;
+  const element = type.kind === 'array' ? type.of : type;
+  const size = sizeOf(element);
+  const pointer: Type = { kind: 'pointer', to: element };
+  if (size === undefined) return unknownValue(pointer, 'size of what new makes');
+  const bytes = ctx.builder.constant('i64', size);
+  const count = sized && convertValue(ctx, rvalue(ctx, expression(ctx, sized), sized), types.long, sized);
+  if (count && count.kind !== 'scalar') return unknownValue(pointer, 'size of what new makes');
+  const total = count?.kind === 'scalar' ? ctx.builder.binary('mul', 'i64', count.register, bytes) : bytes;
+  const isMade = type.kind !== 'array' && (node.arguments.length > 0 || recordOf(element) !== undefined);
+  const register = emitHost(ctx, recordOf(element) && !isMade ? 'allocateZero' : 'allocate', [total]);
+  if (isMade) {
+    const value = construct(ctx, element, callArguments(ctx, node.arguments), node, false);
+    assign(ctx, { kind: 'memory', address: register, offset: 0, node }, element, value, node);
+  }
+  return { kind: 'scalar', type: pointer, register };
 }
 
 function foldExpression(ctx: Context, node: ast.FoldExpression): Value {

@@ -71,11 +71,28 @@ function makeGlobal(ctx: Context, entity: Entity & { kind: 'global' }, node: Nod
     return local?.kind === 'value' ? local.value : unknownValue({ kind: 'unknown', reason: name }, name);
   }
   const type = completeType(resolveType(ctx, declaration.type), declaration);
+  if (ctx.unit.isHost) return hostVariable(ctx, declaration, name, type, node);
   const isMemory = s.isConstant || ((s.isDevice || s.isManaged) && !s.isConstexpr);
   const constant = !isMemory || type.isConst ? initialValue(ctx, declaration, type, node) : undefined;
   if (!isMemory && constant && (type.isConst || s.isConstexpr || declaration.type.kind === 'auto')) return constant;
   if (!isMemory) return unknownValue(type, `${name} is a variable of the host`);
   return deviceObject(ctx, declaration, name, type, s.isConstant ? 'constant' : 'global', node);
+}
+
+/** In the program of the host every variable has memory, but for numbers that never change. */
+function hostVariable(ctx: Context, declaration: VariableDeclaration, name: string, type: Type, node: Node): Value {
+  const s = declaration.specifiers;
+  const isFixed = (type.isConst || s.isConstexpr) && !s.isConstant && !s.isDevice;
+  const isValue = type.kind === 'unknown' || (isFixed && type.kind !== 'array');
+  const value = isValue ? initialValue(ctx, declaration, type, node) : undefined;
+  if (value && (type.kind === 'unknown' || value.kind === 'scalar')) return value;
+  if (type.kind === 'unknown') return unknownValue(type, type.reason);
+  const place = deviceObject(ctx, declaration, name, type, 'global', node);
+  const object = place.kind === 'place' && place.place.kind === 'memory' ? place.place.object : undefined;
+  const lifetime = s.isConstant || s.isDevice || s.isManaged ? 'device' : 'program';
+  if (object !== undefined) ctx.builder.objects[object] = { ...ctx.builder.objects[object], lifetime };
+  if (declaration.initializer) return place;
+  return s.isExtern && !s.isConstant && !s.isDevice ? unknownValue(type, `${name} is defined elsewhere`) : place;
 }
 
 function completeType(type: Type, declaration: VariableDeclaration): Type {
@@ -85,7 +102,12 @@ function completeType(type: Type, declaration: VariableDeclaration): Type {
   return list?.kind === 'initList' ? { ...type, count: list.elements.length } : type;
 }
 
-function initialValue(ctx: Context, declaration: VariableDeclaration, type: Type, node: Node): Value | undefined {
+export function initialValue(
+  ctx: Context,
+  declaration: VariableDeclaration,
+  type: Type,
+  node: Node,
+): Value | undefined {
   const init = declaration.initializer;
   if (!init) return undefined;
   if (init.form === 'braces') return initialiseFromList(ctx, type, init.list);
@@ -112,7 +134,7 @@ function deviceObject(
 ): Value {
   // a counter of the device starts at what it is initialised with, and some kernel changes it; a table stays what it is
   const isCounter = space === 'global' && type.kind !== 'array' && !type.isConst;
-  const contents = isCounter ? undefined : contentsOf(ctx, declaration, type, node);
+  const contents = isCounter || ctx.unit.isHost ? undefined : contentsOf(ctx, declaration, type, node);
   const object = memoryObject(ctx, declaration, name, type, space);
   if (contents) ctx.builder.objects[object] = { ...ctx.builder.objects[object], contents };
   const address = ctx.builder.objects[object].register;

@@ -18,7 +18,8 @@ export function forStatement(ctx: Context, node: ast.ForStatement): void {
     const trips = tripCount(ctx, node);
     const most = trips === undefined ? mostTrips(ctx, node) : undefined;
     const plan = most === undefined ? unrollDecision(ctx, node, trips) : guardedDecision(ctx, node, most);
-    const runtime = plan.kind === 'none' && node.unroll === undefined ? runtimeTrips(ctx, node) : undefined;
+    const isRuntime = plan.kind === 'none' && node.unroll === undefined && !ctx.unit.isHost;
+    const runtime = isRuntime ? runtimeTrips(ctx, node) : undefined;
     if (plan.kind === 'full') unrolled(ctx, node, plan.trips, most === undefined ? undefined : node.condition);
     else if (runtime) inFours(ctx, node, runtime);
     else

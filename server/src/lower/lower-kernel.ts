@@ -50,6 +50,13 @@ function sharedGranule(tokens: TokenStream): number {
   return granule;
 }
 
+/** The same for the program of the host. */
+export function createHostContext(unit: TranslationUnit, tokens: TokenStream): UnitContext {
+  const scope = new Scope(libraryScope(tokens, true), '');
+  declareAll(scope, unit.declarations);
+  return { tokens, scope, isHost: true };
+}
+
 /** CUTLASS is too large to know in our own words: that it is missing is said once, not for each of its functions. */
 function missingLibrary(tokens: TokenStream, scope: Scope): string | undefined {
   const uses = ['cute', 'cutlass'].filter((name) => !scope.own(name) && tokens.text.includes(name));

@@ -14,6 +14,23 @@ import { type Type, types } from './types';
 import { unknownValue, type Value } from './values';
 
 const functionNames: ReadonlySet<string> = new Set(['__func__', '__FUNCTION__', '__PRETTY_FUNCTION__']);
+/** Enumerators of headers that are not read. */
+const hostConstants: Readonly<Record<string, number | undefined>> = {
+  cudaSuccess: 0,
+  CUDA_SUCCESS: 0,
+  CUBLAS_STATUS_SUCCESS: 0,
+  CUFFT_SUCCESS: 0,
+  CURAND_STATUS_SUCCESS: 0,
+  CUSPARSE_STATUS_SUCCESS: 0,
+  EXIT_SUCCESS: 0,
+  EXIT_FAILURE: 1,
+  cudaMemcpyHostToHost: 0,
+  cudaMemcpyHostToDevice: 1,
+  cudaMemcpyDeviceToHost: 2,
+  cudaMemcpyDeviceToDevice: 3,
+  cudaMemcpyDefault: 4,
+};
+
 const stringType: Type = { kind: 'pointer', to: { ...types.char, isConst: true } };
 
 export function nameExpression(ctx: Context, node: ast.NameExpression): Value {
@@ -22,6 +39,8 @@ export function nameExpression(ctx: Context, node: ast.NameExpression): Value {
   if (entity) return entityValue(ctx, entity, part, node);
   const builtin = builtinVariable(ctx, part.name);
   if (builtin) return builtin;
+  const constant = ctx.unit.isHost ? hostConstants[part.name] : undefined;
+  if (constant !== undefined) return number(ctx, types.int, constant);
   if (functionNames.has(part.name)) return unknownValue(stringType, 'a string');
   const templateArguments = part.templateArguments
     ? evaluateArguments(ctx, part.templateArguments, ctx.scope)

@@ -6,6 +6,7 @@ import type { BinaryOp, CompareOp, ScalarType } from '../program/program';
 import { vectorOperator } from './builtins/vectors';
 import { callExpression } from './calls';
 import { logical } from './conditional';
+import { initialiseFromList } from './construct';
 import { type Context, skip } from './context';
 import { convertRegister, numberOf, toPredicate } from './conversions';
 import { expression, number } from './expressions';
@@ -110,6 +111,7 @@ export function addressOfExpression(ctx: Context, operand: Value, node: ast.Node
       elements: [value.place.storage],
       index: 0,
       elementType: pointer.kind === 'pointer' ? pointer.to : types.void,
+      owner: value.place.storage.kind === 'aggregate' ? value.place.storage.owner : undefined,
     },
   };
 }
@@ -137,7 +139,12 @@ export function assignExpression(ctx: Context, node: ast.AssignExpression): Valu
     if (overloaded) return overloaded;
     const at = recordLine(ctx, node);
     const read = right && at !== node.right ? standingAt(right, at) : right;
-    const value = read ? combine(ctx, operator, place, read, node) : expression(ctx, node.right);
+    const list = ctx.unit.isHost && node.right.kind === 'initList' ? node.right : undefined;
+    const value = read
+      ? combine(ctx, operator, place, read, node)
+      : list
+        ? initialiseFromList(ctx, place.type, list)
+        : expression(ctx, node.right);
     store(ctx, standingAt(place, at), value, node.left);
     return place;
   }

@@ -2,8 +2,9 @@
 import type { Node } from '../parse/ast';
 import { type Alignment, bytesOf, type Register, type ScalarType } from '../program/program';
 import { accessSite } from './access-sites';
-import { type Context, skip } from './context';
+import { type Context, demandMemory, skip } from './context';
 import { convertRegister, convertValue } from './conversions';
+import { copied, ownsMemory } from './host/copies';
 import { symbolValue } from './symbols';
 import {
   alignOf,
@@ -28,7 +29,9 @@ export function rvalue(ctx: Context, value: Value, node: Node): Value {
   if (value.kind !== 'place') return value;
   const type = withoutReference(value.type);
   if (type.kind === 'array') return decay(ctx, value.place, type, node);
-  return value.place.kind === 'storage' ? readStorage(ctx, value.place.storage) : readMemory(ctx, value.place, type);
+  const read =
+    value.place.kind === 'storage' ? readStorage(ctx, value.place.storage) : readMemory(ctx, value.place, type);
+  return ctx.unit.isHost && !ctx.moves && ownsMemory(type) ? copied(ctx, read, node) : read;
 }
 
 /** Array to pointer. */
@@ -113,6 +116,9 @@ export function writeStorage(ctx: Context, declared: Storage, value: Value, node
     }
     case 'scalar': {
       const converted = convertValue(ctx, rvalue(ctx, value, node), storage.type, node);
+      // a pointer that is kept needs an address to hold
+      if (converted.kind === 'placePointer' && ctx.unit.isHost && converted.target.owner)
+        demandMemory(ctx, converted.target.owner);
       if (converted.kind === 'scalar') writeRegister(ctx, storage.register, converted.register);
       else
         writeRegister(
@@ -201,8 +207,12 @@ function loadScalar(ctx: Context, place: MemoryPlace, scalar: ScalarType): Regis
   return scalar === 'pred' ? ctx.builder.compare('ne', 'u8', dst, ctx.builder.constant('u8', 0)) : dst;
 }
 
+/** Register and constant part of an address; in the program of the host sums may wrap, and nothing is merged. */
+const splitPlace = (ctx: Context, place: MemoryPlace): { register: Register; offset: number } =>
+  ctx.unit.isHost ? { register: place.address, offset: place.offset } : ctx.builder.splitAddress(addressOf(ctx, place));
+
 function emitLoad(ctx: Context, place: MemoryPlace, type: ScalarType, dst: readonly Register[]): void {
-  const { register, offset } = ctx.builder.splitAddress(addressOf(ctx, place));
+  const { register, offset } = splitPlace(ctx, place);
   const access = accessSite(ctx, place, 'load', register);
   ctx.builder.emit({ op: 'load', type, dst, address: register, offset, access, aligned: place.aligned });
 }
@@ -303,6 +313,8 @@ function writeMemory(ctx: Context, place: MemoryPlace, type: Type, value: Value,
 function storeScalar(ctx: Context, place: MemoryPlace, type: Type, scalar: ScalarType, value: Value, node: Node): void {
   const machine = machineType(scalar);
   const converted = convertValue(ctx, rvalue(ctx, value, node), type, node);
+  if (converted.kind === 'placePointer' && ctx.unit.isHost && converted.target.owner)
+    demandMemory(ctx, converted.target.owner);
   let register = converted.kind === 'scalar' ? converted.register : ctx.builder.unknown(machine, reasonOf(converted));
   if (scalar === 'pred' && converted.kind === 'scalar') register = convertRegister(ctx, register, 'pred', 'u8');
   if (place.bits) {
@@ -320,7 +332,7 @@ function emitStore(
   values: readonly Register[],
   isCopy?: boolean,
 ): void {
-  const { register, offset } = ctx.builder.splitAddress(addressOf(ctx, place));
+  const { register, offset } = splitPlace(ctx, place);
   const access = accessSite(ctx, place, 'store', register);
   ctx.builder.emit({ op: 'store', type, values, address: register, offset, access, aligned: place.aligned, isCopy });
 }

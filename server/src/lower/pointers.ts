@@ -5,7 +5,7 @@ import type { Context } from './context';
 import { numberOf } from './conversions';
 import { expression } from './expressions';
 import { chosenElement, openElement } from './open-elements';
-import { reasonOf, rvalue } from './places';
+import { reasonOf, rvalue, writeStorage } from './places';
 import { findMethods, recordOf } from './records';
 import { qualified, sizeOf, type Type, typeKey, unqualified, withoutReference } from './types';
 import {
@@ -160,6 +160,8 @@ function registerElement(ctx: Context, target: RegisterTarget, index: Value, of:
   if (chosen) return chosen;
   const open = i === undefined ? openElement(ctx, target, node) : undefined;
   if (open) return { kind: 'place', type: of, place: { kind: 'storage', storage: open } };
+  // the host may store to it: which of them is not known
+  if (ctx.unit.isHost) for (const e of target.elements) writeStorage(ctx, e, unknownValue(of, 'open index'), node);
   return unknownValue(of, i === undefined ? 'index of a local array that is not constant' : 'index outside the array');
 }
 

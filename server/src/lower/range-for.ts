@@ -3,12 +3,13 @@ import type * as ast from '../parse/ast';
 import { callValue } from './calls';
 import { type Context, skip } from './context';
 import { expression, number } from './expressions';
+import { endProgram, freshObject } from './host/memory';
 import { forStatement } from './loops';
 import { binaryOnValues } from './operators';
-import { rvalue, writeStorage } from './places';
+import { assign, rvalue, writeStorage } from './places';
 import { findMethods, recordOf } from './records';
 import { withScope } from './statements';
-import { type Type, types } from './types';
+import { sizeOf, type Type, types } from './types';
 import type { Value } from './values';
 import { allocateStorage } from './variables';
 
@@ -23,6 +24,7 @@ export function rangeForStatement(ctx: Context, node: ast.RangeForStatement): vo
   const range = rangeOf(ctx, expression(ctx, node.range), node.range);
   if (!range) {
     skip(ctx, node, 'range-for over something whose elements are not known');
+    if (ctx.unit.isHost) endProgram(ctx);
     return;
   }
   withScope(ctx, 'range-for', () => {
@@ -49,6 +51,11 @@ function listRange(ctx: Context, list: Value & { kind: 'aggregate' }, node: ast.
   const count = list.elements.length;
   if (count === 0) return { first: list, count: number(ctx, types.ulong, 0) };
   const type: Type = { kind: 'array', of: list.elements[0].type, count };
+  if (ctx.unit.isHost) {
+    const place = freshObject(ctx, type, sizeOf(type) ?? 0, node);
+    assign(ctx, place, type, { ...list, type }, node);
+    return { first: { kind: 'place', type, place }, count: number(ctx, types.ulong, count) };
+  }
   const storage = allocateStorage(ctx, type, 'list', { key: `${node.first}:list`, name: 'list' });
   writeStorage(ctx, storage, { ...list, type }, node);
   return {

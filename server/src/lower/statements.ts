@@ -8,6 +8,8 @@ import { type Context, forgetSince, type JumpTarget, placeOf, skip } from './con
 import { toPredicate } from './conversions';
 import { expression } from './expressions';
 import { forgetAssigned } from './flow';
+import { endProgram } from './host/memory';
+import { declareStatic } from './host/statics';
 import { KnownValues } from './known-values';
 import { doStatement, forStatement, whileStatement } from './loops';
 import { scalarBinary } from './operators';
@@ -89,6 +91,7 @@ function lowerStatement(ctx: Context, node: ast.Statement): void {
       break;
     case 'unknownStatement':
       skip(ctx, node, node.reason);
+      if (ctx.unit.isHost) endProgram(ctx);
       break;
     default:
       break;
@@ -126,7 +129,8 @@ function localDeclarations(ctx: Context, declarations: readonly ast.Declaration[
       declareInPlaceTypes(ctx.scope, declaration);
       const isLocalConstant =
         declaration.specifiers.isStatic && !declaration.specifiers.isShared && declaration.type.isConst;
-      if (isLocalConstant) declareAll(ctx.scope, [declaration]);
+      if (ctx.unit.isHost && declaration.specifiers.isStatic) declareStatic(ctx, declaration);
+      else if (isLocalConstant) declareAll(ctx.scope, [declaration]);
       else declareVariable(ctx, declaration);
     } else if (declaration.kind === 'unknownDeclaration') skip(ctx, declaration, declaration.reason);
     else declareAll(ctx.scope, [declaration]);

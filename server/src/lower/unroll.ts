@@ -14,6 +14,7 @@ const FULL_UNROLL_TOKENS = 4000;
 const KEPT_LOOP_TOKENS = 200;
 
 export function unrollDecision(ctx: Context, node: ast.ForStatement, trips: number | undefined): UnrollDecision {
+  if (ctx.unit.isHost) return { kind: 'none' };
   const pragma = node.unroll;
   const factor = pragma === undefined || pragma === 'full' ? undefined : constantOf(ctx, pragma);
   if (factor === 1 || factor === 0) return { kind: 'none' };

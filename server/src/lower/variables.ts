@@ -3,10 +3,12 @@ import type { Expression, Node, Parameter, Specifiers, VariableDeclaration, Vari
 import { baseOf } from './bases';
 import { declareBindings } from './bindings';
 import { callArguments } from './calls';
-import { construct, initialiseFromList, lengthOfList } from './construct';
+import { construct, constructInPlace, initialiseFromList, lengthOfList } from './construct';
 import { type Context, placeOf, skip } from './context';
 import { convertValue } from './conversions';
 import { expression } from './expressions';
+import { ownsMemory } from './host/copies';
+import { emitHost } from './host/memory';
 import { assign, countParts, rvalue, writeStorage } from './places';
 import { declaredAlignment, recordOf } from './records';
 import { resolveType } from './resolve-type';
@@ -171,7 +173,8 @@ type Home =
 function storageFor(ctx: Context, declaration: VariableDeclaration, name: string, type: Type): Home {
   const owner: LocalDeclaration = { key: `${declaration.first}:${name}`, name };
   const parts = countParts(type);
-  if (!ctx.inMemory.has(owner.key) && parts <= MAX_REGISTER_PARTS)
+  const isArray = ctx.unit.isHost && holdsArray(type);
+  if (!ctx.inMemory.has(owner.key) && parts <= MAX_REGISTER_PARTS && !isArray)
     return { kind: 'registers', storage: allocateStorage(ctx, type, name, owner) };
   const object = memoryObject(ctx, declaration, name, type, 'local');
   return {
@@ -179,6 +182,12 @@ function storageFor(ctx: Context, declaration: VariableDeclaration, name: string
     type,
     place: { kind: 'memory', address: ctx.builder.objects[object].register, offset: 0, node: declaration, object },
   };
+}
+
+/** Arrays of the host are in memory from the start: it costs nothing, and every index may be asked for. */
+export function holdsArray(type: Type): boolean {
+  if (type.kind === 'array') return true;
+  return type.kind === 'record' && type.record.fields.some((f) => holdsArray(f.type));
 }
 
 function define(scope: Scope, name: string, home: Home): void {
@@ -191,12 +200,63 @@ function define(scope: Scope, name: string, home: Home): void {
 
 function initialise(ctx: Context, home: Home, type: Type, declaration: VariableDeclaration): void {
   const init = declaration.initializer;
+  if (home.kind === 'memory' && ctx.unit.isHost) {
+    initialiseInMemory(ctx, home.place, type, init, declaration);
+    return;
+  }
   if (!init && home.kind === 'memory') return;
   const value = init ? initialValue(ctx, type, init, declaration) : construct(ctx, type, [], declaration, true);
   if (home.kind === 'memory') assign(ctx, home.place, type, value, declaration);
   else if (home.storage.kind === 'scalar' && type.kind === 'pointer')
     initialisePointer(ctx, home.storage, value, declaration);
   else writeStorage(ctx, home.storage, value, declaration);
+}
+
+/** An object of the host that lies in memory. */
+export function initialiseInMemory(
+  ctx: Context,
+  place: MemoryPlace,
+  type: Type,
+  init: VariableInitializer | undefined,
+  node: Node,
+): void {
+  const list = init?.form === 'braces' ? init.list : init?.form === 'assign' ? init.value : undefined;
+  const given =
+    init?.form === 'call' ? init.arguments : init?.form === 'braces' ? init.list.elements.map((e) => e.value) : [];
+  const isConstructed = !init || init.form === 'call' || (init.form === 'braces' && type.kind === 'record');
+  if (isConstructed && constructInPlace(ctx, place, type, callArguments(ctx, given), node)) return;
+  if (!init) {
+    constructParts(ctx, place, type, node);
+    return;
+  }
+  if (list?.kind === 'initList') clear(ctx, place, type);
+  assign(ctx, place, type, initialValue(ctx, type, init, node), node);
+}
+
+/** Elements of one array that are constructed one by one. */
+const MAX_CONSTRUCTED = 64;
+
+/** Objects inside of one that has no initialiser: those with constructors are made, numbers stay what they are. */
+function constructParts(ctx: Context, place: MemoryPlace, type: Type, node: Node): void {
+  if (type.kind === 'array' && type.of.kind === 'record') {
+    const size = sizeOf(type.of) ?? 0;
+    const isAll = (type.count ?? 0) <= MAX_CONSTRUCTED;
+    // an empty container is all zero
+    if (!isAll && ownsMemory(type.of)) clear(ctx, place, type);
+    for (let i = 0; isAll && i < (type.count ?? 0); i++)
+      initialiseInMemory(ctx, { ...place, offset: place.offset + i * size }, type.of, undefined, node);
+  } else if (type.kind === 'record') {
+    for (const field of type.record.fields)
+      initialiseInMemory(ctx, { ...place, offset: place.offset + field.offset }, field.type, undefined, node);
+  }
+}
+
+/** What a list leaves out is zero. */
+function clear(ctx: Context, place: MemoryPlace, type: Type): void {
+  const { builder } = ctx;
+  const bytes = builder.constant('i64', sizeOf(type) ?? 0);
+  const first = builder.binary('add', 'i64', place.address, builder.constant('i64', place.offset));
+  emitHost(ctx, 'fill', [first, builder.constant('i64', 0), bytes]);
 }
 
 function initialValue(ctx: Context, type: Type, init: VariableInitializer, node: Node): Value {

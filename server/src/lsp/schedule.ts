@@ -13,16 +13,24 @@ export interface ScheduleOptions {
 const fastMs = 60;
 const longestDelayMs = 400;
 
+/** Milliseconds without an edit after which the host's code is run for what kernels load. */
+const dataDelayMs = 300;
+
 /** How long to wait for more typing: nothing for files that are analysed at once, about their own time for slow ones. */
 export function typingDelay(lastMilliseconds: number): number {
   return lastMilliseconds < fastMs ? 0 : Math.min(longestDelayMs, lastMilliseconds / 2);
 }
+
+/** The answer to a key press does not wait for the host's code to be run. */
+const withReadyData = (job: AnalysisJob): AnalysisJob => ({ ...job, options: { ...job.options, followData: 'ready' } });
 
 export class Schedule {
   /** Documents that wait for their turn, the latest last. */
   private readonly ready = new Set<string>();
   private readonly delayed = new Map<string, NodeJS.Timeout>();
   private readonly lastMs = new Map<string, number>();
+  /** Documents whose kernels wait for data: their next analysis runs the host's code. */
+  private readonly waitsForData = new Set<string>();
   private current: string | undefined;
   private waiters: { readonly uri: string; readonly done: () => void }[] = [];
 
@@ -30,6 +38,7 @@ export class Schedule {
 
   /** The document has changed. */
   edited(uri: string): void {
+    this.waitsForData.delete(uri);
     this.request(uri, typingDelay(this.lastMs.get(uri) ?? 0));
   }
 
@@ -60,6 +69,7 @@ export class Schedule {
     this.delayed.delete(uri);
     this.ready.delete(uri);
     this.lastMs.delete(uri);
+    this.waitsForData.delete(uri);
     if (this.current === uri) this.options.host.cancel();
     this.release(uri);
   }
@@ -101,13 +111,27 @@ export class Schedule {
     const job = await this.options.jobFor(uri);
     // an edit while the settings were asked for: the text in hand is old already
     if (job !== undefined && !this.ready.has(uri)) {
-      const outcome = await this.options.host.run(job);
-      if (outcome.kind === 'report') this.lastMs.set(uri, outcome.milliseconds);
+      const runsHost = this.waitsForData.delete(uri);
+      const outcome = await this.options.host.run(runsHost ? job : withReadyData(job));
+      if (outcome.kind === 'report' && !runsHost) this.lastMs.set(uri, outcome.milliseconds);
       if (outcome.kind !== 'cancelled') this.options.finished(uri, job, outcome);
+      if (outcome.kind === 'report' && outcome.report.dataPending && !this.isWaiting(uri)) this.runHostSoon(uri);
     }
     this.current = undefined;
     this.release(uri);
     void this.next();
+  }
+
+  private isWaiting(uri: string): boolean {
+    return this.ready.has(uri) || this.delayed.has(uri);
+  }
+
+  private runHostSoon(uri: string): void {
+    this.waitsForData.add(uri);
+    this.delayed.set(
+      uri,
+      setTimeout(() => this.enqueue(uri), dataDelayMs),
+    );
   }
 
   private release(uri: string): void {

@@ -133,6 +133,8 @@ export function withOperands(i: Instruction, now: (r: Register) => Register): In
       };
     case 'work':
       return { ...i, reads: i.reads?.map(now) };
+    case 'host':
+      return { ...i, args: i.args.map(now) };
     case 'barrier':
     case 'unknown':
       return i;

@@ -56,6 +56,7 @@ function isNeeded(program: Program, i: Instruction, needed: Uint8Array): boolean
     case 'asyncCopy':
     case 'barrier':
     case 'work':
+    case 'host':
       return true;
     case 'matrix':
       return i.direction === 'store' || i.dst.some((d) => needed[d]) || i.dst.length === 0;
@@ -90,6 +91,7 @@ export function neededRegisters(program: Program): Uint8Array {
         i.op === 'asyncCopy' ||
         i.op === 'matrix' ||
         i.op === 'work' ||
+        i.op === 'host' ||
         (i.op === 'load' && program.accesses[i.access].isVolatile);
       if (isRoot) want(i);
     }

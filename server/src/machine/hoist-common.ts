@@ -3,9 +3,10 @@
  * first difference: of `a[i] - a[i + 1]` and `a[i] + a[i + 1]` both, of `a[i + 1] - a[i]` and `a[i] + 2` none. Evidence: SimplifyCFG
  * of NVVM with nvcc 13.0, PTX of eleven small kernels; on an H200 branches.cu:11 reads in[i] of both arms with one full request, bitonic_sort.cu:43
  * both elements. The load keeps the line of the second arm. The body of a loop and what follows the loop are not arms of a branch
- * (PTX of a stencil that marches through planes and writes the last one behind the loop).
+ * (PTX of a stencil that marches through planes and writes the last one behind the loop). Of a switch the last case and the default
+ * are such arms to ptxas (PTX has the loads of both still; branches.cu:40 has one, at the line of the case).
  */
-import { controlFlow } from '../program/control-flow';
+import { type ControlFlow, controlFlow } from '../program/control-flow';
 import { readsOf, writesOf } from '../program/operands';
 import type { Instruction, LoadInstruction, Program, Register } from '../program/program';
 
@@ -16,11 +17,20 @@ export function hoistCommonLoads(program: Program): Program {
     const { terminator } = blocks[index];
     if (terminator.kind !== 'branch' || terminator.ifTrue === terminator.ifFalse) continue;
     if (program.branches[terminator.branch].kind === 'loop') continue;
-    const arms = [terminator.ifTrue, terminator.ifFalse];
+    const isCase = program.branches[terminator.branch].kind === 'switch';
+    const otherwise = isCase ? throughEmpty(program, flow, terminator.ifFalse) : terminator.ifFalse;
+    const arms = [terminator.ifTrue, otherwise];
     if (!arms.every((arm) => flow.predecessors[arm].length === 1)) continue;
-    hoist(program, blocks[index].instructions, blocks[arms[0]], blocks[arms[1]]);
+    hoist(program, blocks[index].instructions, blocks[arms[0]], blocks[arms[1]], isCase);
   }
   return { ...program, blocks };
+}
+
+/** Where a block leads to that does nothing. */
+function throughEmpty(program: Program, { predecessors }: ControlFlow, block: number): number {
+  const { instructions, terminator } = program.blocks[block];
+  const isEmpty = instructions.length === 0 && terminator.kind === 'jump' && predecessors[block].length === 1;
+  return isEmpty ? terminator.target : block;
 }
 
 /** What an arm computes before it changes anything; keys are equal in both arms where the operands are equal. */
@@ -32,7 +42,7 @@ interface Beginning {
 
 type Arm = { instructions: Instruction[] };
 
-function hoist(program: Program, before: Instruction[], first: Arm, second: Arm): void {
+function hoist(program: Program, before: Instruction[], first: Arm, second: Arm, keepsFirst: boolean): void {
   const numbers = new Map<string, number>();
   const a = beginningOf(program, first.instructions, numbers);
   const b = beginningOf(program, second.instructions, numbers);
@@ -47,7 +57,9 @@ function hoist(program: Program, before: Instruction[], first: Arm, second: Arm)
   const moved = new Set<Instruction>();
   for (const { load } of common) collect(a, load, moved);
   const inOrder = first.instructions.filter((i) => moved.has(i));
-  const access = new Map<Instruction, number>(common.map(({ load, other }) => [load, other.access]));
+  const access = new Map<Instruction, number>(
+    common.map(({ load, other }) => [load, keepsFirst ? load.access : other.access]),
+  );
   before.push(...inOrder.map((i) => (i.op === 'load' ? { ...i, access: access.get(i) ?? i.access } : i)));
   first.instructions = first.instructions.filter((i) => !moved.has(i));
   const replacement = new Map<Instruction, LoadInstruction>(common.map(({ load, other }) => [other, load]));

@@ -97,7 +97,8 @@ function reversed(edges: readonly (readonly number[])[]): number[][] {
   return result;
 }
 
-function reversePostOrder(successors: readonly (readonly number[])[], entry: number): number[] {
+/** Blocks that can be reached from the entry, each before those it leads to but for loops. */
+export function reversePostOrder(successors: readonly (readonly number[])[], entry: number): number[] {
   const seen = new Uint8Array(successors.length);
   const order: number[] = [];
   // An explicit stack: inlined and unrolled code may be thousands of blocks deep.
@@ -119,6 +120,10 @@ function reversePostOrder(successors: readonly (readonly number[])[], entry: num
   }
   return order.reverse();
 }
+
+/** Immediate dominators of a graph given by its edges; -1 for the entry. */
+export const dominatorsOf = (successors: readonly (readonly number[])[], order: readonly number[]): Int32Array =>
+  immediateDominators(order, reversed(successors), successors.length);
 
 /** Cooper, Harvey, Kennedy: 'A simple, fast dominance algorithm'. */
 function immediateDominators(

@@ -30,6 +30,8 @@ export function readsOf(instruction: Instruction): readonly Register[] {
       return [instruction.a, instruction.b, instruction.width].filter((r): r is Register => r !== undefined);
     case 'work':
       return instruction.reads ?? none;
+    case 'host':
+      return instruction.args;
     case 'barrier':
     case 'unknown':
       return none;
@@ -114,6 +116,7 @@ export function writesOf(instruction: Instruction): readonly Register[] {
     case 'matrix':
       return instruction.direction === 'load' ? instruction.dst : none;
     case 'atomic':
+    case 'host':
       return instruction.dst === undefined ? none : [instruction.dst];
     case 'store':
     case 'asyncCopy':

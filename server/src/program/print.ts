@@ -69,6 +69,11 @@ function printInstruction(program: Program, instruction: Instruction, name: Nami
       return `barrier.${instruction.scope}`;
     case 'unknown':
       return `${name(instruction.dst)} = unknown ; ${instruction.reason}`;
+    case 'host': {
+      const result = instruction.dst === undefined ? '' : `${name(instruction.dst)} = `;
+      const launch = instruction.launch === undefined ? '' : ` #${instruction.launch}`;
+      return `${result}host.${instruction.fn}${launch} ${instruction.args.map(name).join(', ')}`.trimEnd();
+    }
     case 'work':
       return `work.${instruction.unit} ${instruction.count}`;
   }

@@ -178,10 +178,33 @@ export type Instruction =
   | MatrixLoadInstruction
   | LaneInstruction
   | { readonly op: 'barrier'; readonly scope: 'block' | 'warp' | 'grid' }
+  | HostInstruction
   /** dst is not known; the reason is for people */
   | { readonly op: 'unknown'; readonly dst: Register; readonly reason: string }
   /** arithmetic that matters for timing only (tensor-core product, special function …), no values; `reads` are used by it */
   | { readonly op: 'work'; readonly unit: WorkUnit; readonly count: number; readonly reads?: readonly Register[] };
+
+/**
+ * What only the program of the host does (host/run-host.ts); kernels have none of it. All but 'launch' take and give addresses and
+ * byte counts as i64.
+ */
+export interface HostInstruction {
+  readonly op: 'host';
+  readonly fn:
+    | 'allocate' // dst = address of `a` bytes that nothing is known of
+    | 'allocateDevice' // the same, where only copies and kernels write
+    | 'allocateZero' // the same, all zero
+    | 'certain' // dst = the truth value `a`, false where it is not known
+    | 'release' // the block at `a`, where it is the newest
+    | 'copy' // to `a` from `b`, `c` bytes (a row), and of more rows: `d` of them, `e` and `f` bytes apart
+    | 'fill' // from `a` on with the byte `b`, `c` bytes
+    | 'wild' // whatever `a` points into may have been changed
+    | 'launch' // of a kernel: launches[launch], its values in `args`
+    | 'end'; // the program ends here, with an error
+  readonly dst?: Register;
+  readonly args: readonly Register[];
+  readonly launch?: number;
+}
 
 export type WorkUnit = 'tensor' | 'special' | 'other';
 
@@ -357,6 +380,8 @@ export interface MemoryObject {
   readonly place: SourcePlace;
   /** A parameter that is `__restrict__`: what it points to is reached through no other pointer. */
   readonly isRestrict?: boolean;
+  /** Of a program of the host: a variable that only the device changes, or that lives as long as the program. */
+  readonly lifetime?: 'device' | 'program';
   /** Known contents: element values in order (constant tables). */
   readonly contents?: { readonly type: ScalarType; readonly values: readonly number[] };
 }
@@ -385,6 +410,29 @@ export interface Input {
   readonly name: string;
 }
 
+/** A launch in a program of the host: what its values are, in the order of the instruction's arguments. */
+export interface HostLaunch {
+  readonly place: SourcePlace;
+  readonly kernel: string;
+  readonly values: readonly HostLaunchValue[];
+}
+
+export type HostLaunchValue =
+  | { readonly kind: 'grid' | 'block'; readonly axis: 0 | 1 | 2 }
+  | { readonly kind: 'dynamicSharedBytes' }
+  /** A scalar of an argument, as inputs of the kernel name it. */
+  | {
+      readonly kind: 'parameter';
+      readonly parameter: number;
+      readonly path: readonly string[];
+      /** A pointer through which the kernel may write; it may lead to further pointers. */
+      readonly writes?: boolean;
+      readonly isPointer?: boolean;
+      readonly isFloat?: boolean;
+      /** What it points to holds pointers in turn. */
+      readonly leadsFurther?: boolean;
+    };
+
 export interface Program {
   readonly kernel: string;
   readonly registers: readonly RegisterInfo[];
@@ -395,6 +443,8 @@ export interface Program {
   readonly branches: readonly BranchSite[];
   /** Bytes that the static shared memory is rounded up to; 1 where nothing is said. */
   readonly sharedGranule?: number;
+  /** Of a program of the host. */
+  readonly launches?: readonly HostLaunch[];
   /** Constructs that were not understood: nothing else is affected but the values that depend on them. */
   /** What it cost to make: instructions that the front end emitted, those of tries that were given up included. */
   readonly effort?: number;

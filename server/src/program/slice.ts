@@ -13,18 +13,21 @@ export interface Slice {
 }
 
 const known = new WeakMap<Program, Slice>();
+const knownWithData = new WeakMap<Program, Slice>();
 
 /**
  * Backward slice from all addresses and branch conditions, over registers and the contents of shared and local memory.
  * Remembered as long as the program is.
+ * @param withData contents of global memory are known too: what a kernel stores there and loads again matters
  */
-export function sliceForCounters(program: Program): Slice {
-  let slice = known.get(program);
-  if (!slice) known.set(program, (slice = computeSlice(program)));
+export function sliceForCounters(program: Program, withData = false): Slice {
+  const remembered = withData ? knownWithData : known;
+  let slice = remembered.get(program);
+  if (!slice) remembered.set(program, (slice = computeSlice(program, withData)));
   return slice;
 }
 
-function computeSlice(program: Program): Slice {
+function computeSlice(program: Program, withData: boolean): Slice {
   const needed = new Uint8Array(program.registers.length);
   const storesMatter = new Uint8Array(program.accesses.length);
   const definitions = new Definitions(program);
@@ -48,7 +51,7 @@ function computeSlice(program: Program): Slice {
   const askedFor = new Uint8Array(program.accesses.length);
   const needContents = (access: number) => {
     const site = program.accesses[access];
-    if (askedFor[access] === 1 || !keepsContents(site)) return;
+    if (askedFor[access] === 1 || !(keepsContents(site) || (withData && site.space === 'global'))) return;
     askedFor[access] = 1;
     for (const store of storing) {
       if (store.op !== 'store' && store.op !== 'atomic') continue;

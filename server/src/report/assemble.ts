@@ -87,6 +87,9 @@ function addCounts(into: AccessCounts, more: AccessCounts): void {
   if (more.witness && excessOf(more.witness) > (into.witness ? excessOf(into.witness) : 0)) into.witness = more.witness;
 }
 
+/** Said of figures that rest on the contents of memory. */
+const FOLLOWED = 'with the data that main fills in before this launch';
+
 const excessOf = (w: Witness): number =>
   Math.max(w.wavefronts / Math.max(1, w.idealWavefronts), w.sectors / Math.max(1, w.idealSectors));
 
@@ -102,6 +105,7 @@ function certaintyOf(
   const reasons: string[] = [];
   if (counts.unknownRequests > 0) reasons.push(`part of the addresses is not known: ${counts.unknownReason ?? ''}`);
   if (counts.speculative) reasons.push(counts.speculative);
+  if (m.sites.some((site) => simulation.followed?.[site])) reasons.push(FOLLOWED);
   if (assumed.length > 0) reasons.push(`rests on assumed ${list(assumed, simulation)}`);
   const { incomplete, sampledLoops, simulatedBlocks } = simulation.reported.execution;
   if (incomplete) reasons.push(incomplete);

@@ -236,6 +236,8 @@ export interface FileReport {
   readonly diagnostics: readonly Finding[];
   /** One line each: what could not be analysed. */
   readonly notes: readonly (Location & { readonly message: string })[];
+  /** Kernels rest on data that the host's code was not run for yet (followData: 'ready'). */
+  readonly dataPending?: true;
 }
 
 export interface CheckReport {

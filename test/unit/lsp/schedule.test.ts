@@ -8,11 +8,13 @@ const report = { path: '', kernels: [], diagnostics: [], notes: [] };
 /** A host whose jobs end when the test says so. */
 class Host {
   readonly started: string[] = [];
+  readonly data: unknown[] = [];
   private end: ((outcome: Outcome) => void) | undefined;
 
   run(job: AnalysisJob): Promise<Outcome> {
     assert.equal(this.end, undefined, 'one job at a time');
     this.started.push(job.text);
+    this.data.push(job.options.followData);
     return new Promise((resolve) => (this.end = resolve));
   }
   cancel(): void {
@@ -124,5 +126,23 @@ describe('the schedule', () => {
     await turn(80);
     assert.equal(host.started.length, 2);
     host.finish();
+  });
+
+  it('runs the code of the host for data only when nobody types', async () => {
+    const pending = { kind: 'report', report: { ...report, dataPending: true }, headers: [], milliseconds: 1 } as const;
+    schedule.edited('a');
+    await turn();
+    host.finish(pending);
+    await turn(20);
+    schedule.edited('a');
+    await turn();
+    host.finish(pending);
+    await turn(20);
+    assert.deepEqual(host.data, ['ready', 'ready']);
+    await turn(400);
+    host.finish();
+    await turn();
+    assert.deepEqual(host.data, ['ready', 'ready', undefined]);
+    assert.equal(finished.length, 3);
   });
 });

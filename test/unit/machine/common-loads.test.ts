@@ -50,4 +50,17 @@ describe('loads common to both arms', () => {
   out[i] = in[i]; //= global load 1 x 4 bytes, global store 1 x 4 bytes
 }`);
   });
+
+  it('the last case of a switch and its default are arms', () => {
+    checkLines(`k(const unsigned char *kind, const float *x, const float *y, float *out) {
+  float r = 0;
+  switch (kind[threadIdx.x]) {
+    case 0: break;
+    case 1: r = x[threadIdx.x]; break; //= global load 1 x 4 bytes
+    case 2: r = 0.5f * x[threadIdx.x] * y[threadIdx.x]; break; //= global load 2 x 4 bytes
+    default: r = x[threadIdx.x] * y[threadIdx.x]; break; //= none
+  }
+  out[threadIdx.x] = r;
+}`);
+  });
 });

@@ -2,6 +2,7 @@
 import type * as ast from '../../parse/ast';
 import type { Context } from '../context';
 import { convertValue } from '../conversions';
+import { changeObject, hostFunction } from '../host/functions';
 import { store } from '../operators';
 import { rvalue } from '../places';
 import type { Type } from '../types';
@@ -193,6 +194,7 @@ export function callBuiltin(
     discarded: ctx.discarded === node,
   };
   const value = knownFunction(ctx, callee, args, call, node);
+  if (!value && ctx.unit.isHost && callee.self) changeObject(call, callee.self);
   if (!value) return unknownCall(ctx, node, args, otherwise);
   // what the arguments were loaded from is needed, though the result is not computed here
   if (value.kind === 'unknown' || (value.kind === 'scalar' && ctx.builder.isUnknown(value.register)))
@@ -214,6 +216,8 @@ function knownFunction(
     const method = groupMethod(call, callee.self);
     if (method) return method;
   }
+  const ofHost = ctx.unit.isHost && !callee.self ? hostFunction(call) : undefined;
+  if (ofHost) return ofHost;
   const found = functions.get(callee.name);
   if (found) return found(call);
   return (

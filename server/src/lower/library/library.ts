@@ -14,6 +14,7 @@ import { bytes } from './bytes';
 import { complex } from './complex';
 import { cub } from './cub';
 import { cuda } from './cuda';
+import { host } from './host';
 import { integerIntrinsics } from './integer-intrinsics';
 import { matrices } from './matrices';
 import { random } from './random';
@@ -41,17 +42,25 @@ const parts: readonly Part[] = [
   { text: bytes, wanted: /^(?:__builtin_)?memset$/ },
 ];
 
+const hostPart: Part = { text: host, wanted: /^main$/ };
+
 const scopes = new Map<string, Scope>();
 const parsed = new Map<Part, readonly Declaration[]>();
 
-/** The scope of the library's names that a unit can mean, to be put around the unit's own. */
-export function libraryScope(tokens: TokenStream): Scope {
+/**
+ * The scope of the library's names that a unit can mean, to be put around the unit's own.
+ * @param ofHost for the program of the host, which uses more of it
+ */
+export function libraryScope(tokens: TokenStream, ofHost = false): Scope {
   const words = new Set(tokens.text);
-  const needed = parts.filter(({ wanted }) => {
+  const wanted = parts.filter(({ wanted }) => {
     for (const word of words) if (wanted.test(word)) return true;
     return false;
   });
-  const key = needed.map((part) => parts.indexOf(part)).join();
+  // the host's memset is no loop of a kernel
+  const ofBoth = wanted.filter(({ text }) => text !== bytes);
+  const needed = ofHost ? [...new Set([parts[0], ...ofBoth]), hostPart] : wanted;
+  const key = needed.map((part) => (part === hostPart ? 'host' : parts.indexOf(part))).join();
   let scope = scopes.get(key);
   if (!scope) {
     scope = new Scope(undefined, 'library');

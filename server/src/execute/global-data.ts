@@ -1,0 +1,171 @@
+/**
+ * What is known of the contents of global and constant memory when a kernel begins: the data that the program of the host has put there.
+ * Blocks of a grid are executed apart, so that a block sees this and what it has stored itself. What atomics change, other blocks
+ * change too: that is never known.
+ */
+import type { Program } from '../program/program';
+import { mayAlias } from '../program/slice';
+import { bitcast } from './conversion';
+import type { GlobalData, MemoryBlock } from './execution';
+import type { Layout } from './layout';
+import type { Cell } from './memory';
+
+/** Bytes at an address of the execution. */
+interface Segment {
+  readonly first: number;
+  readonly end: number;
+  readonly view: DataView;
+  readonly shadows: Uint8Array | undefined;
+}
+
+const halfOf = bitcast('u16', 'f16').scalar;
+const bfloatOf = bitcast('u16', 'bf16').scalar;
+
+/** By the tag of a cell: its value from bytes. */
+const readers: Readonly<Record<number, (view: DataView, at: number) => number | undefined>> = {
+  1: (view, at) => view.getInt8(at),
+  2: (view, at) => view.getInt16(at, true),
+  3: (view, at) => view.getInt32(at, true),
+  4: (view, at) => safe(view.getBigInt64(at, true)),
+  5: (view, at) => halfOf(view.getUint16(at, true)),
+  6: (view, at) => bfloatOf(view.getUint16(at, true)),
+  7: (view, at) => view.getFloat32(at, true),
+  8: (view, at) => view.getFloat64(at, true),
+};
+
+function safe(value: bigint): number | undefined {
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : undefined;
+}
+
+interface Stored {
+  readonly tag: number;
+  readonly bytes: number;
+  readonly value: number | undefined;
+  readonly reason: number;
+}
+
+export class GlobalContents {
+  /** Why the last read gave nothing; 0 where there was nothing to be known. */
+  reason = 0;
+  private readonly stored = new Map<number, Stored>();
+  private readonly sizes = new Set<number>();
+  private poisoned = 0;
+  private last: Segment | undefined;
+  /** By access: 1 when atomics of the kernel may change what it reads. */
+  private readonly contested: Uint8Array;
+
+  constructor(
+    program: Program,
+    private readonly segments: readonly Segment[],
+  ) {
+    const atomics = program.accesses.filter((site) => site.operation === 'atomic');
+    this.contested = Uint8Array.from(program.accesses, (site) =>
+      atomics.some((atomic) => mayAlias(site, atomic)) ? 1 : 0,
+    );
+  }
+
+  /** Another block begins. */
+  clear(): void {
+    this.stored.clear();
+    this.sizes.clear();
+    this.poisoned = 0;
+  }
+
+  /** The value at an address; undefined where it is not known. */
+  read(address: number, cell: Cell, access: number): number | undefined {
+    this.reason = this.poisoned;
+    if (this.poisoned !== 0 || this.contested[access] === 1) return undefined;
+    if (this.stored.size > 0) {
+      const own = this.stored.get(address);
+      if (own) {
+        this.reason = own.reason;
+        return own.tag === cell.tag && own.value !== undefined ? cell.read(own.value) : undefined;
+      }
+      if (this.overlaps(address, cell.bytes)) return undefined;
+    }
+    const segment = this.segmentAt(address, cell.bytes);
+    if (!segment) return undefined;
+    const at = address - segment.first;
+    if (segment.shadows) for (let i = 0; i < cell.bytes; i++) if (segment.shadows[at + i] !== 0) return undefined;
+    const value = readers[cell.tag](segment.view, at);
+    return value === undefined ? undefined : cell.read(value);
+  }
+
+  /** Stores a value, or undefined for one that is not known for `reason`. */
+  write(address: number, cell: Cell, value: number | undefined, reason: number): void {
+    this.sizes.add(cell.bytes);
+    this.stored.set(address, { tag: cell.tag, bytes: cell.bytes, value, reason });
+  }
+
+  /** Something was stored at an address that is not known. */
+  poison(reason: number): void {
+    this.poisoned = reason;
+  }
+
+  /** Whether something of another size, or at another place, was stored over the bytes. */
+  private overlaps(address: number, bytes: number): boolean {
+    if (this.sizes.size === 1 && this.sizes.has(bytes) && address % bytes === 0) return false;
+    for (let at = address - 7; at < address + bytes; at++) {
+      const other = this.stored.get(at);
+      if (other && at + other.bytes > address) return true;
+    }
+    return false;
+  }
+
+  private segmentAt(address: number, bytes: number): Segment | undefined {
+    if (this.last && address >= this.last.first && address + bytes <= this.last.end) return this.last;
+    for (const segment of this.segments) {
+      if (address < segment.first || address + bytes > segment.end) continue;
+      this.last = segment;
+      return segment;
+    }
+    return undefined;
+  }
+}
+
+/**
+ * The contents for a launch: the host's blocks at the addresses that the execution gives the kernel's buffers, and at the host's own,
+ * for pointers that are loaded. Undefined when nothing is known.
+ * @param addressOf by input: the address that the execution gives it
+ */
+export function globalContents(
+  program: Program,
+  data: GlobalData,
+  layout: Layout,
+  addressOf: (input: number) => number | undefined,
+): GlobalContents | undefined {
+  const segments: Segment[] = [];
+  const seen = new Set<number>();
+  const add = (address: number, hostAddress: number | undefined) => {
+    const block = hostAddress === undefined ? undefined : blockOf(data.blocks, hostAddress);
+    if (!block || hostAddress === undefined) return;
+    const first = address - (hostAddress - block.address);
+    if (seen.has(first)) return;
+    seen.add(first);
+    segments.push(segment(first, block));
+  };
+  for (const [input, hostAddress] of data.pointers) {
+    const address = addressOf(input);
+    if (address !== undefined) add(address, hostAddress);
+  }
+  program.objects.forEach((object, index) => {
+    const address = layout.addresses[index];
+    if (address !== undefined && (object.space === 'global' || object.space === 'constant') && !object.contents)
+      add(address, data.symbols.get(object.name));
+  });
+  for (const block of data.blocks) if (block.bytes) add(block.address, block.address);
+  return segments.length === 0 ? undefined : new GlobalContents(program, segments);
+}
+
+const blockOf = (blocks: readonly MemoryBlock[], address: number): MemoryBlock | undefined =>
+  blocks.find((b) => b.bytes && address >= b.address && address < b.address + b.size);
+
+function segment(first: number, { bytes = new Uint8Array(0), shadows }: MemoryBlock): Segment {
+  return {
+    first,
+    end: first + bytes.length,
+    view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length),
+    shadows,
+  };
+}

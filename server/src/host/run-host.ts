@@ -1,0 +1,347 @@
+/** Runs the program of the host and keeps, for every launch that it comes to, what the kernel is given and finds in memory. */
+import type { HostLaunch, Program } from '../program/program';
+import { type Fuel, generateHost } from './generate';
+import { hostMath } from './math';
+import { HOST_BASE, LAUNCH_SHADOWS, LAUNCH_VALUES, PAGES, SHADOW } from './memory-layout';
+
+/** A block of memory, or an object of the program: bytes `start` to `end`. */
+interface Block {
+  readonly start: number;
+  readonly end: number;
+  /** Only copies and kernels write to it. */
+  readonly isDevice: boolean;
+  /** What launches saw of it and is still there. */
+  pending?: Contents;
+}
+
+/** What a block held at some time. */
+export class Contents {
+  /** Undefined: nothing of it is known. */
+  bytes: Uint8Array | undefined;
+  /** By byte: not 0 where it is not known; undefined: all is known. */
+  shadows: Uint8Array | undefined;
+
+  constructor(
+    readonly address: number,
+    readonly size: number,
+  ) {}
+}
+
+/** One time that a launch was come to. */
+export interface HostRound {
+  readonly launch: HostLaunch;
+  /** In the order of the launch's values; pointers as addresses, undefined where not known. */
+  readonly values: readonly (number | undefined)[];
+  /** Blocks that its pointers lead to, and the objects of the device, by address. */
+  readonly contents: readonly Contents[];
+}
+
+export interface HostRun {
+  readonly rounds: readonly HostRound[];
+  /** By name: where objects of the device lie; undefined where two have the name. */
+  readonly symbols: ReadonlyMap<string, number | undefined>;
+  /** Why it ended before its end. */
+  readonly stopped?: string;
+}
+
+/** Rounds that are kept of one launch. */
+const MOST_ROUNDS = 32;
+/** Bytes of all contents that are kept. */
+const MOST_BYTES = 2 ** 27;
+/** Bytes that a launch which is not the device's own memory is given may have: they are copied each time. */
+const MOST_EAGER = 2 ** 24;
+/** Blocks that do not fit begin here: nothing is behind these addresses. */
+const NOWHERE = 2 ** 31;
+
+class Stop extends Error {}
+
+/** What is used of the JavaScript interface; the compiler's library has it only together with the whole of the browser. */
+declare const WebAssembly: {
+  readonly Module: new (bytes: Uint8Array<ArrayBuffer>) => object;
+  readonly Instance: new (module: object, imports: object) => { readonly exports: { readonly run: () => void } };
+  readonly Memory: new (size: { initial: number; maximum: number }) => { readonly buffer: ArrayBuffer };
+  readonly RuntimeError: new () => Error;
+};
+
+/** Runs a program; undefined where it cannot be made into code. Never throws. */
+export function runHost(program: Program, fuel: Fuel): HostRun | undefined {
+  const generated = generateHost(program, fuel);
+  if (!generated) return undefined;
+  const machine = new HostMachine(program, generated.places, generated.end);
+  const module = new WebAssembly.Module(generated.bytes);
+  const instance = new WebAssembly.Instance(module, { env: { ...hostMath, ...machine.imports() } });
+  let stopped: string | undefined;
+  try {
+    instance.exports.run();
+  } catch (error) {
+    // an access beyond the memory ends the run as the budget does: what was launched until then is known
+    if (!(error instanceof Stop) && !(error instanceof WebAssembly.RuntimeError) && !(error instanceof RangeError))
+      throw error;
+    stopped = error.message;
+  }
+  return { ...machine.finish(), stopped };
+}
+
+class HostMachine {
+  private readonly memory = new WebAssembly.Memory({ initial: PAGES, maximum: PAGES });
+  private readonly bytes = new Uint8Array(this.memory.buffer, 0, SHADOW);
+  private readonly shadows = new Uint8Array(this.memory.buffer, SHADOW, SHADOW);
+  private readonly view = new DataView(this.memory.buffer);
+  /** By place. */
+  private readonly blocks: Block[] = [];
+  private readonly rounds: HostRound[] = [];
+  private readonly roundsOf = new Map<HostLaunch, number>();
+  private readonly symbols = new Map<string, number | undefined>();
+  private top: number;
+  private nowhere = NOWHERE;
+  private kept = 0;
+  /** Bytes that copies and fills may still move. */
+  private moves = 2 ** 32;
+
+  constructor(
+    private readonly program: Program,
+    places: readonly number[],
+    end: number,
+  ) {
+    this.top = end;
+    // null pointers lead to what is not known
+    this.shadows.fill(255, 0, LAUNCH_VALUES);
+    program.objects.forEach((object, index) => {
+      const start = places[index];
+      const isDevice = object.lifetime === 'device';
+      this.blocks.push({ start, end: start + (object.bytes ?? 0), isDevice });
+      if (object.lifetime === undefined) this.shadows.fill(255, start, start + (object.bytes ?? 0));
+      if (isDevice) this.symbols.set(object.name, this.symbols.has(object.name) ? undefined : HOST_BASE + start);
+    });
+  }
+
+  imports(): Record<string, unknown> {
+    return {
+      memory: this.memory,
+      allocate: (bytes: bigint, kind: number) => BigInt(this.allocate(Number(bytes), kind)),
+      release: (address: bigint, isUnknown: number) => {
+        if (!isUnknown) this.release(address);
+      },
+      copy: (
+        to: bigint,
+        from: bigint,
+        bytes: bigint,
+        rows: bigint,
+        toPitch: bigint,
+        fromPitch: bigint,
+        isLost: number,
+        isUnknown: number,
+      ) => {
+        if (isLost) throw new Stop('a copy to an address that is not known');
+        if (isUnknown) this.wild(to, false);
+        else
+          for (let row = 0; row < Number(rows); row++)
+            this.copy(placeOf(to) + row * Number(toPitch), placeOf(from) + row * Number(fromPitch), Number(bytes));
+      },
+      fill: (to: bigint, byte: bigint, bytes: bigint, isLost: number, isUnknown: number) => {
+        if (isLost) throw new Stop('memory at an address that is not known is set');
+        if (isUnknown) this.wild(to, false);
+        else this.fill(placeOf(to), Number(byte & 255n), Number(bytes));
+      },
+      wild: (address: bigint, isUnknown: number, isFurther: number) => {
+        if (isUnknown) throw new Stop('a store to an address that is not known');
+        this.wild(address, isFurther !== 0);
+      },
+      launch: (index: number) => this.launch(index),
+      stop: () => {
+        throw new Stop('the program ends, or takes too long');
+      },
+    };
+  }
+
+  // ---- memory ----
+
+  private allocate(bytes: number, kind: number): number {
+    const size = Math.max(0, bytes);
+    const start = Math.ceil(this.top / 256) * 256;
+    if (!(start + size <= SHADOW)) {
+      const at = this.nowhere;
+      this.nowhere += 256;
+      if (this.nowhere >= 2 ** 32) throw new Stop('too much memory');
+      return HOST_BASE + at;
+    }
+    this.top = start + size;
+    this.blocks.push({ start, end: start + size, isDevice: kind === 2 });
+    if (kind === 1) this.bytes.fill(0, start, start + size);
+    this.shadows.fill(kind === 1 ? 0 : 255, start, start + size);
+    return HOST_BASE + start;
+  }
+
+  /** Gives the newest block back. */
+  private release(address: bigint): void {
+    const last = this.blocks.at(-1);
+    if (!last || last.start !== placeOf(address) || last.pending) return;
+    this.blocks.pop();
+    this.top = last.start;
+  }
+
+  private blockAt(place: number): Block | undefined {
+    let low = 0;
+    let high = this.blocks.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.blocks[middle].start <= place) low = middle + 1;
+      else high = middle;
+    }
+    const block = this.blocks[low - 1];
+    return block && place < Math.max(block.end, block.start + 1) ? block : undefined;
+  }
+
+  private isWithin = (place: number, bytes: number): boolean => bytes >= 0 && place >= 0 && place + bytes <= SHADOW;
+
+  private spend(bytes: number): void {
+    this.moves -= bytes;
+    if (this.moves < 0) throw new Stop('too much is copied');
+  }
+
+  private copy(to: number, from: number, bytes: number): void {
+    if (bytes === 0) return;
+    this.spend(bytes);
+    const isKnown = this.isWithin(from, bytes);
+    if (!this.isWithin(to, bytes)) {
+      // a block that is nowhere holds nothing; what is read of it is not known
+      if (to < NOWHERE || bytes < 0) throw new Stop('a copy beyond the memory');
+      return;
+    }
+    this.aboutToChange(to);
+    if (isKnown) {
+      this.bytes.copyWithin(to, from, from + bytes);
+      this.shadows.copyWithin(to, from, from + bytes);
+    } else this.shadows.fill(255, to, to + bytes);
+  }
+
+  private fill(to: number, byte: number, bytes: number): void {
+    if (bytes === 0) return;
+    this.spend(bytes);
+    if (!this.isWithin(to, bytes)) {
+      if (to < NOWHERE || bytes < 0) throw new Stop('a copy beyond the memory');
+      return;
+    }
+    this.aboutToChange(to);
+    this.bytes.fill(byte, to, to + bytes);
+    this.shadows.fill(0, to, to + bytes);
+  }
+
+  /** Nothing is known any more of the block that a pointer leads to, or of those behind the pointers in it. */
+  private wild(address: bigint, isFurther: boolean): void {
+    const place = placeOf(address);
+    if (address === 0n || place >= SHADOW) return;
+    const block = this.blockAt(place);
+    if (!block) throw new Stop('a pointer that leads nowhere');
+    if (isFurther) for (const next of this.leadsTo(block)) this.forget(next);
+    else this.forget(block);
+  }
+
+  private forget(block: Block): void {
+    this.aboutToChange(block.start);
+    this.shadows.fill(255, block.start, block.end);
+  }
+
+  /** Blocks that pointers in a block lead to. */
+  private leadsTo(block: Block): Block[] {
+    const found = new Set<Block>();
+    for (let at = Math.ceil(block.start / 8) * 8; at + 8 <= block.end; at += 8) {
+      const high = this.view.getUint32(at + 4, true);
+      if (high !== HOST_BASE / 2 ** 32) continue;
+      const next = this.blockAt(this.view.getUint32(at, true));
+      if (next) found.add(next);
+    }
+    return [...found];
+  }
+
+  // ---- launches ----
+
+  private launch(index: number): void {
+    const launch = this.program.launches?.[index];
+    if (!launch) return;
+    const values = launch.values.map((value, i) =>
+      this.valueOf(i, value.kind === 'parameter' && value.isFloat === true),
+    );
+    const reached = this.reachedBy(launch, values);
+    const count = this.roundsOf.get(launch) ?? 0;
+    this.roundsOf.set(launch, count + 1);
+    if (count < MOST_ROUNDS) this.rounds.push({ launch, values, contents: this.snapshots(reached) });
+    this.afterLaunch(launch, values);
+  }
+
+  private valueOf(index: number, isFloat: boolean): number | undefined {
+    if (this.bytes[LAUNCH_SHADOWS + index] !== 0) return undefined;
+    const at = LAUNCH_VALUES + 8 * index;
+    return isFloat ? this.view.getFloat64(at, true) : Number(this.view.getBigInt64(at, true));
+  }
+
+  /** Blocks that the kernel may read: those of its pointers, what they lead to, and the objects of the device. */
+  private reachedBy(launch: HostLaunch, values: readonly (number | undefined)[]): Set<Block> {
+    const reached = new Set<Block>(this.blocks.filter((b, i) => i < this.program.objects.length && b.isDevice));
+    launch.values.forEach((value, i) => {
+      const address = values[i];
+      if (value.kind !== 'parameter' || !value.isPointer || address === undefined) return;
+      const block = this.blockAt(address - HOST_BASE);
+      if (!block) return;
+      reached.add(block);
+      if (value.leadsFurther) for (const next of this.leadsTo(block)) reached.add(next);
+    });
+    return reached;
+  }
+
+  private snapshots(blocks: Iterable<Block>): Contents[] {
+    return [...blocks].map((block) => {
+      if (block.pending) return block.pending;
+      const contents = new Contents(HOST_BASE + block.start, block.end - block.start);
+      if (block.isDevice) block.pending = contents;
+      else if (block.end - block.start <= MOST_EAGER) this.save(block, contents);
+      return contents;
+    });
+  }
+
+  /** To be called before a block changes: what launches saw of it is put aside. */
+  private aboutToChange(place: number): void {
+    const block = this.blockAt(place);
+    if (!block?.pending) return;
+    this.save(block, block.pending);
+    block.pending = undefined;
+  }
+
+  private save({ start, end }: Block, into: Contents): void {
+    const shadows = this.shadows.subarray(start, end);
+    const isUnknown = shadows.every((s) => s !== 0);
+    if (isUnknown || this.kept + end - start > MOST_BYTES) return;
+    this.kept += end - start;
+    into.bytes = this.bytes.slice(start, end);
+    into.shadows = shadows.some((s) => s !== 0) ? shadows.slice() : undefined;
+  }
+
+  /** What the kernel may write is not known any more. */
+  private afterLaunch(launch: HostLaunch, values: readonly (number | undefined)[]): void {
+    launch.values.forEach((value, i) => {
+      const address = values[i];
+      if (value.kind !== 'parameter' || !value.isPointer) return;
+      if (address === undefined) {
+        // it may lead anywhere that kernels may write
+        if (value.writes) for (const block of this.blocks) if (block.isDevice) this.forget(block);
+        return;
+      }
+      const block = this.blockAt(address - HOST_BASE);
+      if (!block) return;
+      if (value.leadsFurther) for (const next of this.leadsTo(block)) this.forget(next);
+      if (value.writes) this.forget(block);
+    });
+  }
+
+  finish(): HostRun {
+    for (const block of this.blocks) {
+      if (!block.pending) continue;
+      this.save(block, block.pending);
+      block.pending = undefined;
+    }
+    return { rounds: this.rounds, symbols: this.symbols };
+  }
+}
+
+/** Places are what is left of an address without its base. */
+const placeOf = (address: bigint): number => Number(address & 0xffffffffn);

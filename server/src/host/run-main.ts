@@ -1,0 +1,46 @@
+/** Entry: the program of a unit's host, run without arguments; what its launches find in memory comes out. */
+import { defaultBudget, type LoweringBudget } from '../lower/context';
+import { lowerHost } from '../lower/host/lower-host';
+import { createHostContext } from '../lower/lower-kernel';
+import { dropDeadCode } from '../machine/dead-code';
+import type { FunctionDeclaration, TranslationUnit } from '../parse/ast';
+import type { TokenStream } from '../preprocess/token';
+import { type HostRun, runHost } from './run-host';
+
+const LOWERING: LoweringBudget = { ...defaultBudget, instructions: 60_000, steps: 600_000, callDepth: 60 };
+/** Instructions of the program, one to a few nanoseconds each; with patience up to three times as many. */
+const FUEL = { total: 200_000_000, loop: 60_000_000 };
+const MOST_PATIENCE = 3;
+
+/**
+ * Runs `main`; undefined where there is none, where it launches nothing or is too large. Never throws.
+ * @param patience times the work of an editor's answer
+ */
+export function runMain(tree: TranslationUnit, tokens: TokenStream, patience = 1): HostRun | undefined {
+  const main = tree.declarations.find(isMain);
+  if (!main) return undefined;
+  try {
+    return runProgram(main, tree, tokens, patience);
+  } catch {
+    // a defect of ours here must not cost the kernels their figures: they are then as if nothing were known of the data
+    return undefined;
+  }
+}
+
+function runProgram(
+  main: FunctionDeclaration,
+  tree: TranslationUnit,
+  tokens: TokenStream,
+  patience: number,
+): HostRun | undefined {
+  const lowered = lowerHost(createHostContext(tree, tokens), main, LOWERING);
+  if (!lowered?.launches || lowered.launches.length === 0) return undefined;
+  // what the kernels' machine code would compute for nothing is nothing here
+  const blocks = lowered.blocks.map((b) => ({ ...b, instructions: b.instructions.filter((i) => i.op !== 'work') }));
+  const program = dropDeadCode({ ...lowered, blocks });
+  const times = Math.min(MOST_PATIENCE, patience);
+  return runHost(program, { total: FUEL.total * times, loop: FUEL.loop * times });
+}
+
+const isMain = (d: TranslationUnit['declarations'][number]): d is FunctionDeclaration =>
+  d.kind === 'function' && d.body !== undefined && d.name.parts.length === 1 && d.name.parts[0].name === 'main';

@@ -1,0 +1,63 @@
+/** Copies of objects that own memory: a vector that is assigned or passed by value has elements of its own. */
+import type { InitListExpression, Node } from '../../parse/ast';
+import { callFunction } from '../calls';
+import { construct, initialiseFromList } from '../construct';
+import type { Context } from '../context';
+import { convertValue } from '../conversions';
+import { expression, number } from '../expressions';
+import { assign, rvalue, writeStorage } from '../places';
+import { findMethods } from '../records';
+import { type RecordInfo, sizeOf, type Type, types } from '../types';
+import type { Value } from '../values';
+import { allocateStorage } from '../variables';
+
+const owners = new WeakMap<RecordInfo, boolean>();
+
+/** Whether a copy of the value must copy memory behind it. */
+export function ownsMemory(type: Type): boolean {
+  if (type.kind === 'array') return ownsMemory(type.of);
+  if (type.kind !== 'record') return false;
+  let owns = owners.get(type.record);
+  if (owns === undefined) {
+    owns = type.record.methods.has('__copied') || type.record.fields.some((f) => ownsMemory(f.type));
+    owners.set(type.record, owns);
+  }
+  return owns;
+}
+
+/** The value with memory of its own. */
+export function copied(ctx: Context, value: Value, node: Node): Value {
+  if (value.kind !== 'aggregate' || !ownsMemory(value.type)) return value;
+  const record = value.type.kind === 'record' ? value.type.record : undefined;
+  const copy = record && findMethods(record, '__copied');
+  if (!record || !copy?.owner.scope) return { ...value, elements: value.elements.map((e) => copied(ctx, e, node)) };
+  const storage = allocateStorage(ctx, value.type, 'copied');
+  writeStorage(ctx, storage, value, node);
+  const self: Value = { kind: 'place', type: value.type, place: { kind: 'storage', storage } };
+  const chosen = { declaration: copy.declarations[0], scope: copy.owner.scope, templateArguments: [] };
+  return callFunction(ctx, chosen, [], self, node);
+}
+
+/** `std::vector<T> v{a, b, c}`: a vector of as many elements, each given its value; undefined for records of other kinds. */
+export function containerFromList(
+  ctx: Context,
+  type: Type & { kind: 'record' },
+  list: InitListExpression,
+): Value | undefined {
+  const { record } = type;
+  if (!record.methods.has('__copied') || record.templateArguments?.[0]?.kind !== 'type') return undefined;
+  const element = record.templateArguments[0].type;
+  const size = sizeOf(element);
+  if (size === undefined) return undefined;
+  const made = construct(ctx, type, [number(ctx, types.ulong, list.elements.length)], list, false);
+  const first = made.kind === 'aggregate' ? made.elements[0] : undefined;
+  if (first?.kind !== 'scalar') return made;
+  list.elements.forEach(({ value: node }, i) => {
+    const value =
+      node.kind === 'initList'
+        ? initialiseFromList(ctx, element, node)
+        : convertValue(ctx, rvalue(ctx, expression(ctx, node), node), element, node);
+    assign(ctx, { kind: 'memory', address: first.register, offset: i * size, node: list }, element, value, node);
+  });
+  return made;
+}

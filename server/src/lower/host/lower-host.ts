@@ -1,0 +1,65 @@
+/** Entry of the lowering of the host: `main` and all that it calls become a program for one lane. */
+import type { FunctionDeclaration } from '../../parse/ast';
+import type { Program } from '../../program/program';
+import { inlineBody } from '../calls';
+import { type Context, createContext, type LoweringBudget, type UnitContext } from '../context';
+import { globalValue } from '../globals';
+import { writeStorage } from '../places';
+import { Scope } from '../scope';
+import { types } from '../types';
+import { unknownValue, type Value } from '../values';
+import { allocateStorage, initialiseInMemory } from '../variables';
+
+/** How often main is lowered again because a local array turned out to need memory. */
+const MAX_TRIES = 3;
+
+/** Lowers the program of a unit, run without arguments. Never throws. */
+export function lowerHost(unit: UnitContext, main: FunctionDeclaration, budget: LoweringBudget): Program | undefined {
+  const inMemory = new Set<string>();
+  for (let attempt = 0; attempt < MAX_TRIES; attempt++) {
+    const ctx = createContext(unit, 'main', inMemory, budget);
+    lowerMain(ctx, main);
+    if (ctx.builder.overBudget || ctx.steps > budget.steps) return undefined;
+    if (!ctx.demanded) return { ...ctx.builder.finish(), launches: ctx.launches };
+  }
+  return undefined;
+}
+
+function lowerMain(ctx: Context, main: FunctionDeclaration): void {
+  initialiseGlobals(ctx, ctx.unit.scope, 0);
+  const scope = new Scope(ctx.unit.scope, 'main');
+  ctx.scope = scope;
+  main.parameters.forEach((parameter, index) => {
+    if (parameter.name)
+      scope.define(parameter.name, { kind: 'value', value: argumentOfMain(ctx, index, parameter.name) });
+  });
+  if (main.body) inlineBody(ctx, main.body, new Scope(scope, 'body'), types.int, main);
+  ctx.builder.exit();
+}
+
+/** argc is 1; argv leads to what is not known. */
+function argumentOfMain(ctx: Context, index: number, name: string): Value {
+  const type = index === 0 ? types.int : ({ kind: 'pointer', to: { kind: 'pointer', to: types.char } } as const);
+  const storage = allocateStorage(ctx, type, name);
+  const value: Value =
+    index === 0
+      ? { kind: 'scalar', type, register: ctx.builder.constant('i32', 1) }
+      : unknownValue(type, 'arguments of the program');
+  writeStorage(ctx, storage, value, { first: 0, last: 0 });
+  return { kind: 'place', type, place: { kind: 'storage', storage } };
+}
+
+/** Variables at namespace scope get their values before main begins. */
+function initialiseGlobals(ctx: Context, scope: Scope, depth: number): void {
+  for (const [, entity] of scope.entries()) {
+    if (entity.kind === 'namespace' && depth < 8) initialiseGlobals(ctx, entity.scope, depth + 1);
+    if (entity.kind !== 'global' || entity.specialisations || entity.declaration.specifiers.isShared) continue;
+    const { declaration } = entity;
+    const place = globalValue(ctx, entity, declaration);
+    if (place.kind !== 'place' || place.place.kind !== 'memory') continue;
+    const saved = ctx.scope;
+    ctx.scope = entity.scope;
+    initialiseInMemory(ctx, place.place, place.type, declaration.initializer, declaration);
+    ctx.scope = saved;
+  }
+}

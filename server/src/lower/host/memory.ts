@@ -1,0 +1,87 @@
+/** Memory of the host in its program: blocks, copies, and pointers to variables that live in registers. */
+import type { Node } from '../../parse/ast';
+import type { HostInstruction, Register } from '../../program/program';
+import { type Context, placeOf } from '../context';
+import { convertRegister } from '../conversions';
+import { assign, readMemory, readStorage, writeStorage } from '../places';
+import { alignOf, sizeOf, type Type, typeKey, withoutReference } from '../types';
+import type { MemoryPlace, Value } from '../values';
+
+/** Emits an instruction of the host; gives its result, where it has one. */
+export function emitHost(ctx: Context, fn: HostInstruction['fn'], args: readonly Register[]): Register {
+  const isAllocation = fn.startsWith('allocate');
+  const dst = isAllocation ? ctx.builder.register('i64', 'temporary') : undefined;
+  ctx.builder.emit({ op: 'host', fn, dst, args });
+  return dst ?? ctx.builder.constant('i64', 0);
+}
+
+/** The program ends here: what cannot be followed would change what comes after. */
+export function endProgram(ctx: Context): void {
+  emitHost(ctx, 'end', []);
+  ctx.builder.exit();
+}
+
+/** The address that a pointer holds, and what is to be done once the memory behind it has changed. */
+export interface Pointed {
+  readonly address: Register;
+  readonly written?: () => void;
+}
+
+/** A pointer as a number. A variable that lives in registers gets memory for the time of a call. */
+export function pointed(ctx: Context, pointer: Value, node: Node): Pointed | undefined {
+  if (pointer.kind === 'scalar')
+    return { address: convertRegister(ctx, pointer.register, ctx.builder.typeOf(pointer.register), 'i64') };
+  if (pointer.kind !== 'placePointer') return undefined;
+  const { target } = pointer;
+  const size = sizeOf(target.elementType);
+  if (size === undefined) return undefined;
+  const elements = target.elements.slice(target.index);
+  const home = freshObject(ctx, target.elementType, size * elements.length, node);
+  const placeOfElement = (i: number): MemoryPlace => ({ ...home, offset: i * size });
+  elements.forEach((storage, i) => {
+    assign(ctx, placeOfElement(i), target.elementType, readStorage(ctx, storage), node);
+  });
+  return {
+    address: home.address,
+    written: () => {
+      elements.forEach((storage, i) => {
+        writeStorage(ctx, storage, readMemory(ctx, placeOfElement(i), target.elementType), node);
+      });
+    },
+  };
+}
+
+/** Memory of its own for a variable without a name. */
+export function freshObject(ctx: Context, type: Type, bytes: number, node: Node): MemoryPlace {
+  const object = ctx.builder.object({
+    name: '(variable)',
+    space: 'local',
+    bytes,
+    alignment: alignOf(type),
+    isDynamic: false,
+    dimensions: [],
+    elementBytes: bytes,
+    elementType: typeKey(type),
+    place: placeOf(ctx, node),
+  });
+  return { kind: 'memory', address: ctx.builder.objects[object].register, offset: 0, node, object };
+}
+
+/** Handles (FILE*, streams) and what another such function gave lead to nothing that is followed. */
+function leadsToMemory(ctx: Context, value: Value & { kind: 'scalar' }): boolean {
+  const type = withoutReference(value.type);
+  return type.kind === 'pointer' && type.to.kind !== 'unknown' && !ctx.builder.isUnknown(value.register);
+}
+
+/** Whatever can be reached through these values may have been changed by something that is not followed. */
+export function changeBehind(ctx: Context, values: readonly Value[], node: Node): void {
+  for (const value of values) {
+    if (value.kind === 'aggregate') changeBehind(ctx, value.elements, node);
+    else if (value.kind === 'scalar' && leadsToMemory(ctx, value))
+      emitHost(ctx, 'wild', [convertRegister(ctx, value.register, ctx.builder.typeOf(value.register), 'i64')]);
+    else if (value.kind === 'place' && value.place.kind === 'memory' && withoutReference(value.type).kind === 'record')
+      emitHost(ctx, 'wild', [value.place.address]);
+    else if (value.kind === 'place' && value.place.kind === 'storage')
+      changeBehind(ctx, [readStorage(ctx, value.place.storage)], node);
+  }
+}

@@ -1,0 +1,111 @@
+/** Algorithms of the standard library that only the host uses. Over pointers, which all iterators are here. */
+export const hostAlgorithms = `
+template <class T, class F> void __merge_sort(T* first, size_t n, F before) {
+  T* from = first;
+  T* to = (T*)__warplens_allocate(n * sizeof(T));
+  T* spare = to;
+  for (size_t width = 1; width < n; width *= 2) {
+    for (size_t low = 0; low < n; low += 2 * width) {
+      size_t middle = low + width < n ? low + width : n;
+      size_t high = low + 2 * width < n ? low + 2 * width : n;
+      size_t i = low;
+      size_t j = middle;
+      for (size_t k = low; k < high; ++k) {
+        bool left = i < middle;
+        if (left && j < high) left = !before(from[j], from[i]);
+        if (left) { to[k] = from[i]; i = i + 1; }
+        else { to[k] = from[j]; j = j + 1; }
+      }
+    }
+    T* t = from; from = to; to = t;
+  }
+  if (from != first) memcpy(first, from, n * sizeof(T));
+  __warplens_release(spare);
+}
+template <class T> void sort(T* a, T* b) { __merge_sort(a, b - a, less<>()); }
+template <class T, class F> void sort(T* a, T* b, F before) { __merge_sort(a, b - a, before); }
+template <class T> void stable_sort(T* a, T* b) { __merge_sort(a, b - a, less<>()); }
+template <class T, class F> void stable_sort(T* a, T* b, F before) { __merge_sort(a, b - a, before); }
+template <class T> void partial_sort(T* a, T* m, T* b) { __merge_sort(a, b - a, less<>()); }
+template <class T, class F> void partial_sort(T* a, T* m, T* b, F before) { __merge_sort(a, b - a, before); }
+template <class T> void nth_element(T* a, T* m, T* b) { __merge_sort(a, b - a, less<>()); }
+template <class T, class F> void nth_element(T* a, T* m, T* b, F before) { __merge_sort(a, b - a, before); }
+template <class T, class V> T* lower_bound(T* a, T* b, const V& x) {
+  size_t low = 0;
+  size_t n = b - a;
+  while (n > 0) {
+    size_t half = n / 2;
+    if (a[low + half] < x) { low += half + 1; n -= half + 1; } else n = half;
+  }
+  return a + low;
+}
+template <class T, class V> T* upper_bound(T* a, T* b, const V& x) {
+  size_t low = 0;
+  size_t n = b - a;
+  while (n > 0) {
+    size_t half = n / 2;
+    if (!(x < a[low + half])) { low += half + 1; n -= half + 1; } else n = half;
+  }
+  return a + low;
+}
+template <class T, class V> bool binary_search(T* a, T* b, const V& x) { T* p = lower_bound(a, b, x); return p != b && !(x < *p); }
+template <class T> T* unique(T* a, T* b) {
+  size_t n = b - a;
+  size_t kept = 0;
+  for (size_t i = 0; i < n; ++i) if (i == 0 || !(a[i] == a[kept - 1])) { a[kept] = a[i]; kept = kept + 1; }
+  return a + kept;
+}
+template <class T> void reverse(T* a, T* b) {
+  size_t n = b - a;
+  for (size_t i = 0; i < n / 2; ++i) { T t = a[i]; a[i] = a[n - 1 - i]; a[n - 1 - i] = t; }
+}
+template <class T, class F> void generate(T* a, T* b, F&& make) { size_t n = b - a; for (size_t i = 0; i < n; ++i) a[i] = make(); }
+template <class T, class N, class F> void generate_n(T* a, N n, F&& make) { for (N i = 0; i < n; ++i) a[i] = make(); }
+template <class T> T* max_element(T* a, T* b) { size_t n = b - a; size_t best = 0; for (size_t i = 1; i < n; ++i) if (a[best] < a[i]) best = i; return a + best; }
+template <class T> T* min_element(T* a, T* b) { size_t n = b - a; size_t best = 0; for (size_t i = 1; i < n; ++i) if (a[i] < a[best]) best = i; return a + best; }
+template <class T, class V> T* find(T* a, T* b, const V& x) { while (a != b && !(*a == x)) ++a; return a; }
+template <class T, class V> size_t count(T* a, T* b, const V& x) { size_t n = 0; for (; a != b; ++a) if (*a == x) ++n; return n; }
+template <class T, class F> size_t count_if(T* a, T* b, F&& f) { size_t n = 0; for (; a != b; ++a) if (f(*a)) ++n; return n; }
+template <class T, class U> bool equal(T* a, T* b, U* c) { bool same = true; for (; a != b; ++a, ++c) same = same && *a == *c; return same; }
+template <class T, class U> U* partial_sum(T* a, T* b, U* to) { T sum = T(); for (; a != b; ++a, ++to) { sum = sum + *a; *to = sum; } return to; }
+template <class T, class U> U* inclusive_scan(T* a, T* b, U* to) { return partial_sum(a, b, to); }
+template <class T, class U, class V> U* exclusive_scan(T* a, T* b, U* to, V sum) { for (; a != b; ++a, ++to) { V next = sum + *a; *to = sum; sum = next; } return to; }
+template <class T> T reduce(T* a, T* b) { T sum = T(); for (; a != b; ++a) sum = sum + *a; return sum; }
+template <class T, class V> V reduce(T* a, T* b, V sum) { for (; a != b; ++a) sum = sum + *a; return sum; }
+template <class T> void rotate(T* a, T* m, T* b) { reverse(a, m); reverse(m, b); reverse(a, b); }
+template <class T> void iter_swap(T* a, T* b) { T t = *a; *a = *b; *b = t; }
+template <class T> T* next(T* p, ptrdiff_t n = 1) { return p + n; }
+template <class T> T* prev(T* p, ptrdiff_t n = 1) { return p - n; }
+template <class T> ptrdiff_t distance(T* a, T* b) { return b - a; }
+template <class C> auto begin(C& c) { return c.begin(); }
+template <class C> auto end(C& c) { return c.end(); }
+template <class C> auto size(const C& c) { return c.size(); }
+template <class C> auto data(C& c) { return c.data(); }
+template <class T, size_t N> T* begin(T (&a)[N]) { return a; }
+template <class T, size_t N> T* end(T (&a)[N]) { return a + N; }
+template <class T, size_t N> size_t size(T (&a)[N]) { return N; }
+template <class T> struct __held { T& it; };
+template <class T> T& ref(T& x) { return x; }
+template <class T, class G> void shuffle(T* first, T* last, G&& g) {
+  size_t n = last - first;
+  if (n < 2) return;
+  unsigned long range = (unsigned long)(g.max() - g.min());
+  size_t i = 1;
+  if (range / n >= n) {
+    if (n % 2 == 0) {
+      size_t k = __uniform<unsigned long>(g, 0, 1);
+      iter_swap(first + 1, first + k);
+      i = 2;
+    }
+    while (i < n) {
+      unsigned long here = i + 1;
+      unsigned long both = __uniform<unsigned long>(g, 0, here * (here + 1) - 1);
+      iter_swap(first + i, first + both / (here + 1));
+      iter_swap(first + i + 1, first + both % (here + 1));
+      i = i + 2;
+    }
+    return;
+  }
+  for (; i < n; ++i) { size_t k = __uniform<unsigned long>(g, 0, i); iter_swap(first + i, first + k); }
+}
+`;

@@ -1,0 +1,255 @@
+/**
+ * Random numbers of the host. Generators are fixed by the standard ([rand.eng], [rand.predef]); distributions give the numbers of
+ * libstdc++ (GCC 11 and later, bits/uniform_int_dist.h and bits/random.tcc), rand() those of glibc (stdlib/random_r.c, TYPE_3).
+ */
+export const hostRandom = `
+template <class T, class G> T __uniform(G& g, T a, T b) {
+  unsigned long range = (unsigned long)(g.max() - g.min());
+  unsigned long wanted = (unsigned long)b - (unsigned long)a;
+  unsigned long got = 0;
+  if (range > wanted) {
+    unsigned long count = wanted + 1;
+    if (range == 0xfffffffful) {
+      unsigned long product = (unsigned long)g() * count;
+      unsigned low = (unsigned)product;
+      if (low < (unsigned)count) {
+        unsigned threshold = (0u - (unsigned)count) % (unsigned)count;
+        while (low < threshold) {
+          product = (unsigned long)g() * count;
+          low = (unsigned)product;
+        }
+      }
+      got = product >> 32;
+    } else if (range == 0xfffffffffffffffful) {
+      unsigned long x = g();
+      unsigned long low = x * count;
+      got = __umul64hi(x, count);
+      if (low < count) {
+        unsigned long threshold = (0ul - count) % count;
+        while (low < threshold) {
+          x = g();
+          low = x * count;
+          got = __umul64hi(x, count);
+        }
+      }
+    } else {
+      unsigned long scaling = range / count;
+      unsigned long past = count * scaling;
+      do got = (unsigned long)g() - g.min(); while (got >= past);
+      got = got / scaling;
+    }
+  } else got = (unsigned long)g() - g.min();
+  return T(got + (unsigned long)a);
+}
+template <class T, class G> T __canonical(G& g) {
+  T range = T(double(g.max() - g.min()) + 1.0);
+  T sum = T(g() - g.min());
+  T scale = range;
+  if constexpr (sizeof(T) == 8) {
+    if (g.max() - g.min() < (1ul << 53)) {
+      sum = sum + T(g() - g.min()) * scale;
+      scale = scale * range;
+    }
+  } else {
+    if (g.max() - g.min() < (1ul << 24)) {
+      sum = sum + T(g() - g.min()) * scale;
+      scale = scale * range;
+    }
+  }
+  T x = sum / scale;
+  if (x >= T(1)) x = sizeof(T) == 8 ? T(0.99999999999999988897769753748) : T(0.999999940395355224609375f);
+  return x;
+}
+template <class T, size_t B, class G> T generate_canonical(G& g) { return __canonical<T>(g); }
+template <class T = int> struct uniform_int_distribution {
+  using result_type = T;
+  T a_, b_;
+  uniform_int_distribution() : a_(0), b_(T(0x7fffffff)) {}
+  explicit uniform_int_distribution(T a) : a_(a), b_(T(0x7fffffff)) {}
+  uniform_int_distribution(T a, T b) : a_(a), b_(b) {}
+  T a() const { return a_; }
+  T b() const { return b_; }
+  void reset() {}
+  template <class G> T operator()(G& g) { return __uniform<T>(g, a_, b_); }
+};
+template <class T = double> struct uniform_real_distribution {
+  using result_type = T;
+  T a_, b_;
+  uniform_real_distribution() : a_(0), b_(1) {}
+  explicit uniform_real_distribution(T a) : a_(a), b_(1) {}
+  uniform_real_distribution(T a, T b) : a_(a), b_(b) {}
+  void reset() {}
+  template <class G> T operator()(G& g) { return __canonical<T>(g) * (b_ - a_) + a_; }
+};
+template <class T = double> struct normal_distribution {
+  using result_type = T;
+  T mean_, deviation_, saved_;
+  bool isSaved_;
+  normal_distribution() : mean_(0), deviation_(1), saved_(0), isSaved_(false) {}
+  explicit normal_distribution(T m) : mean_(m), deviation_(1), saved_(0), isSaved_(false) {}
+  normal_distribution(T m, T d) : mean_(m), deviation_(d), saved_(0), isSaved_(false) {}
+  void reset() { isSaved_ = false; }
+  template <class G> T operator()(G& g) {
+    T result = saved_;
+    if (isSaved_) isSaved_ = false;
+    else {
+      T x = 0, y = 0, r = 0;
+      do {
+        x = T(2) * __canonical<T>(g) - T(1);
+        y = T(2) * __canonical<T>(g) - T(1);
+        r = x * x + y * y;
+      } while (r > T(1) || r == T(0));
+      T scale = sqrt(T(-2) * log(r) / r);
+      saved_ = x * scale;
+      isSaved_ = true;
+      result = y * scale;
+    }
+    return result * deviation_ + mean_;
+  }
+};
+template <class T = double> struct exponential_distribution {
+  using result_type = T;
+  T lambda_;
+  exponential_distribution() : lambda_(1) {}
+  explicit exponential_distribution(T l) : lambda_(l) {}
+  template <class G> T operator()(G& g) { return -log(T(1) - __canonical<T>(g)) / lambda_; }
+};
+struct bernoulli_distribution {
+  double p_;
+  bernoulli_distribution() : p_(0.5) {}
+  explicit bernoulli_distribution(double p) : p_(p) {}
+  template <class G> bool operator()(G& g) { return __canonical<double>(g) < p_; }
+};
+struct mt19937 {
+  using result_type = unsigned long;
+  unsigned x_[624];
+  int at_;
+  mt19937() { seed(5489u); }
+  explicit mt19937(unsigned s) { seed(s); }
+  void seed(unsigned s) {
+    x_[0] = s;
+    for (int i = 1; i < 624; ++i) x_[i] = 1812433253u * (x_[i - 1] ^ (x_[i - 1] >> 30)) + i;
+    at_ = 624;
+  }
+  static constexpr unsigned long min() { return 0; }
+  static constexpr unsigned long max() { return 0xfffffffful; }
+  unsigned long operator()() {
+    if (at_ >= 624) {
+      for (int k = 0; k < 624; ++k) {
+        int after = k + 1 < 624 ? k + 1 : 0;
+        int far = k + 397 < 624 ? k + 397 : k - 227;
+        unsigned y = (x_[k] & 0x80000000u) | (x_[after] & 0x7fffffffu);
+        x_[k] = x_[far] ^ (y >> 1) ^ ((y & 1u) ? 0x9908b0dfu : 0u);
+      }
+      at_ = 0;
+    }
+    unsigned z = x_[at_];
+    at_ = at_ + 1;
+    z ^= z >> 11;
+    z ^= (z << 7) & 0x9d2c5680u;
+    z ^= (z << 15) & 0xefc60000u;
+    z ^= z >> 18;
+    return z;
+  }
+  void discard(unsigned long n) { for (unsigned long i = 0; i < n; ++i) (*this)(); }
+};
+struct mt19937_64 {
+  using result_type = unsigned long;
+  unsigned long x_[312];
+  int at_;
+  mt19937_64() { seed(5489ul); }
+  explicit mt19937_64(unsigned long s) { seed(s); }
+  void seed(unsigned long s) {
+    x_[0] = s;
+    for (int i = 1; i < 312; ++i) x_[i] = 6364136223846793005ul * (x_[i - 1] ^ (x_[i - 1] >> 62)) + i;
+    at_ = 312;
+  }
+  static constexpr unsigned long min() { return 0; }
+  static constexpr unsigned long max() { return 0xfffffffffffffffful; }
+  unsigned long operator()() {
+    if (at_ >= 312) {
+      for (int k = 0; k < 312; ++k) {
+        int after = k + 1 < 312 ? k + 1 : 0;
+        int far = k + 156 < 312 ? k + 156 : k - 156;
+        unsigned long y = (x_[k] & 0xffffffff80000000ul) | (x_[after] & 0x7ffffffful);
+        x_[k] = x_[far] ^ (y >> 1) ^ ((y & 1ul) ? 0xb5026f5aa96619e9ul : 0ul);
+      }
+      at_ = 0;
+    }
+    unsigned long z = x_[at_];
+    at_ = at_ + 1;
+    z ^= (z >> 29) & 0x5555555555555555ul;
+    z ^= (z << 17) & 0x71d67fffeda60000ul;
+    z ^= (z << 37) & 0xfff7eee000000000ul;
+    z ^= z >> 43;
+    return z;
+  }
+};
+template <unsigned long A> struct __minstd {
+  using result_type = unsigned long;
+  unsigned long x_;
+  __minstd() : x_(1) {}
+  explicit __minstd(unsigned long s) : x_(s % 2147483647ul == 0 ? 1 : s % 2147483647ul) {}
+  void seed(unsigned long s) { x_ = s % 2147483647ul == 0 ? 1 : s % 2147483647ul; }
+  static constexpr unsigned long min() { return 1; }
+  static constexpr unsigned long max() { return 2147483646ul; }
+  unsigned long operator()() { x_ = x_ * A % 2147483647ul; return x_; }
+};
+using minstd_rand0 = __minstd<16807ul>;
+using minstd_rand = __minstd<48271ul>;
+using default_random_engine = minstd_rand0;
+struct random_device {
+  using result_type = unsigned;
+  unsigned operator()() { return __warplens_unknown<unsigned>(0); }
+  static constexpr unsigned min() { return 0; }
+  static constexpr unsigned max() { return 0xffffffffu; }
+};
+`;
+
+/** Of the C library, at namespace scope. */
+export const hostRand = `
+int __rand_state[31];
+int __rand_at;
+bool __rand_ready;
+int __rand_next() {
+  int back = __rand_at >= 3 ? __rand_at - 3 : __rand_at + 28;
+  unsigned x = (unsigned)__rand_state[__rand_at] + (unsigned)__rand_state[back];
+  __rand_state[__rand_at] = (int)x;
+  __rand_at = __rand_at == 30 ? 0 : __rand_at + 1;
+  return (int)(x >> 1);
+}
+void srand(unsigned seed) {
+  int x = seed == 0 ? 1 : (int)seed;
+  __rand_state[0] = x;
+  for (int i = 1; i < 31; ++i) {
+    long next = (16807l * x) % 2147483647l;
+    x = (int)(next < 0 ? next + 2147483647l : next);
+    __rand_state[i] = x;
+  }
+  __rand_at = 3;
+  __rand_ready = true;
+  for (int i = 0; i < 310; ++i) __rand_next();
+}
+int rand() {
+  if (!__rand_ready) srand(1);
+  return __rand_next();
+}
+void srandom(unsigned seed) { srand(seed); }
+long random() { return rand(); }
+int rand_r(unsigned* seed) {
+  unsigned next = *seed;
+  next = next * 1103515245u + 12345u;
+  unsigned result = (next / 65536u) % 2048u;
+  next = next * 1103515245u + 12345u;
+  result = (result << 10) ^ ((next / 65536u) % 1024u);
+  next = next * 1103515245u + 12345u;
+  result = (result << 10) ^ ((next / 65536u) % 1024u);
+  *seed = next;
+  return (int)result;
+}
+unsigned long __drand_state;
+void srand48(long seed) { __drand_state = (((unsigned long)seed & 0xfffffffful) << 16) + 0x330eul; }
+unsigned long __drand_next() { __drand_state = (__drand_state * 0x5deece66dul + 11ul) & 0xfffffffffffful; return __drand_state; }
+double drand48() { return (double)__drand_next() / 281474976710656.0; }
+long lrand48() { return (long)(__drand_next() >> 17); }
+`;

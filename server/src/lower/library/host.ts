@@ -1,0 +1,21 @@
+/** What the programs of the host use of the standard library, beside what kernels do. */
+import { hostAlgorithms } from './host-algorithms';
+import { hostContainers } from './host-containers';
+import { hostRand, hostRandom } from './host-random';
+
+export const host = `
+${hostRand}
+namespace std {
+${hostContainers}
+${hostRandom}
+${hostAlgorithms}
+}
+namespace thrust {
+template <class T> using host_vector = std::vector<T>;
+template <class T> using device_vector = std::vector<T>;
+template <class T> T* raw_pointer_cast(T* p) { return p; }
+template <class T> T* device_pointer_cast(T* p) { return p; }
+template <class T> void sequence(T* a, T* b) { size_t n = b - a; for (size_t i = 0; i < n; ++i) a[i] = T(i); }
+template <class T> void sequence(T* a, T* b, T x) { size_t n = b - a; for (size_t i = 0; i < n; ++i) a[i] = x + T(i); }
+}
+`;

@@ -1,0 +1,130 @@
+/** Kernels that load what main has filled in: masks and addresses that rest on it are figures, assumed with the reason. */
+import assert from 'node:assert/strict';
+import { createAnalyzer } from '../../../server/src/analysis/analyze';
+import { analyse, check } from './check-accesses';
+
+const fill = (formula: string, n = 4096): string => `
+int main() {
+  std::vector<int> h(${n});
+  for (int i = 0; i < ${n}; i++) h[i] = ${formula};
+  int *in, *out;
+  cudaMalloc(&in, ${n} * sizeof(int));
+  cudaMalloc(&out, 8 * ${n} * sizeof(int));
+  cudaMemcpy(in, h.data(), ${n} * sizeof(int), cudaMemcpyHostToDevice);
+  k<<<${n} / 256, 256>>>(in, out);
+}`;
+
+describe('data of the host in kernels', () => {
+  it('decide which lanes take part', () => {
+    check(`
+__global__ void k(const int* in, int* out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (in[i] > 2) out[i] = 1;
+//               ^^^^^^ global store 4/1 sectors 8 lanes assumed
+}
+${fill('i % 4')}`);
+  });
+
+  it('are addresses', () => {
+    check(`
+__global__ void k(const int* in, int* out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[in[i]] = 1;
+//^^^^^^^^^^ global store 32/4 sectors assumed
+}
+${fill('i * 8')}`);
+  });
+
+  it('are those that the kernel has stored itself where it loads them again', () => {
+    check(`
+__global__ void k(int* in, int* out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  in[i] = in[i] * 4;
+  out[in[i]] = 1;
+//^^^^^^^^^^ global store 16/4 sectors assumed
+}
+${fill('i')}`);
+  });
+
+  it('say so', () => {
+    const report = analyse(`
+__global__ void k(const int* in, int* out) { out[in[threadIdx.x]] = in[threadIdx.x]; }
+${fill('i')}`);
+    const accesses = report.kernels[0].launches[0].accesses;
+    assert.deepEqual(
+      accesses.map((a) => [a.expression, a.certainty, a.reason]),
+      [
+        ['in[threadIdx.x]', 'exact', null],
+        ['out[in[threadIdx.x]]', 'assumed', 'with the data that main fills in before this launch'],
+      ],
+    );
+  });
+
+  it('are not known where atomics of other blocks change them, or where they were not followed', () => {
+    check(`
+__global__ void k(int* in, int* out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  atomicAdd(&in[i % 7], 1);
+  out[in[i]] = 1;
+//^^^^^^^^^^ global store unknown
+}
+${fill('i')}`);
+    check(`
+__global__ void k(const int* in, int* out) {
+  out[in[threadIdx.x]] = 1;
+//^^^^^^^^^^^^^^^^^^^^ global store unknown
+}
+${fill('fgetc(stdin)')}`);
+  });
+
+  it('do not hold for a launch of other sizes', () => {
+    const report = analyse(`
+__global__ void k(const int* in, int* out, int n) { if (threadIdx.x < n) out[in[threadIdx.x]] = 1; }
+int main() {
+  int h[32], n;
+  for (int i = 0; i < 32; i++) h[i] = i;
+  scanf("%d", &n);
+  int *in, *out;
+  cudaMalloc(&in, sizeof h);
+  cudaMalloc(&out, sizeof h);
+  cudaMemcpy(in, h, sizeof h, cudaMemcpyHostToDevice);
+  k<<<1, 32>>>(in, out, n);
+}`);
+    const store = report.kernels[0].launches[0].accesses.find((a) => a.operation === 'store');
+    assert.equal(store?.certainty, 'unknown');
+  });
+
+  it('follow an edit of the host, and stay through one of the kernel', () => {
+    const analyzer = createAnalyzer();
+    const sectors = (text: string): number | undefined =>
+      analyzer
+        .analyze({
+          path: 'test.cu',
+          text,
+          options: { computeCapability: '9.0', defines: new Map(), assume: new Map() },
+          include: () => undefined,
+        })
+        .kernels[0].launches[0].accesses.find((a) => a.operation === 'store')?.sectors;
+    const kernel = (body: string) =>
+      `__global__ void k(const int* in, int* out) { int i = blockIdx.x * blockDim.x + threadIdx.x; ${body} }`;
+    const direct = kernel('out[in[i]] = 1;');
+    assert.equal(sectors(direct + fill('i')), 512);
+    assert.equal(sectors(direct + fill('2 * i')), 1024);
+    assert.equal(sectors(kernel('out[2 * in[i]] = 1;') + fill('2 * i')), 2048);
+    assert.equal(sectors(direct + fill('i')), 512);
+  });
+
+  it('are not waited for where the caller does not want to, and used once they are there', () => {
+    const analyzer = createAnalyzer();
+    const text = `__global__ void k(const int* in, int* out) { out[in[threadIdx.x]] = 1; }${fill('i')}`;
+    const store = (followData: 'ready' | true) => {
+      const options = { computeCapability: '9.0', defines: new Map(), assume: new Map(), followData };
+      const { kernels, dataPending } = analyzer.analyze({ path: 'test.cu', text, options, include: () => undefined });
+      return [kernels[0].launches[0].accesses.find((a) => a.operation === 'store')?.certainty, dataPending];
+    };
+    assert.deepEqual(store('ready'), ['unknown', true]);
+    assert.deepEqual(store('ready'), ['unknown', true]);
+    assert.deepEqual(store(true), ['assumed', undefined]);
+    assert.deepEqual(store('ready'), ['assumed', undefined]);
+  });
+});

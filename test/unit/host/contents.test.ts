@@ -1,0 +1,185 @@
+/** What kernels find in memory: the program of the host is run, as far as it can be followed. */
+import { check } from './check-contents';
+
+const upload = `
+template <class T> T* up(const std::vector<T>& v) {
+  T* d;
+  if (cudaMalloc(&d, v.size() * sizeof(T)) != cudaSuccess) exit(1);
+  cudaMemcpy(d, v.data(), v.size() * sizeof(T), cudaMemcpyHostToDevice);
+  return d;
+}`;
+
+describe('data of the host', () => {
+  it('comes from formulas in loops', () => {
+    check(`
+__global__ void k(const int* a, int n) {}
+int main() {
+  const int n = 6;
+  int h[n];
+  for (int i = 0; i < n; i++) h[i] = (i * 7 + 3) % 5;
+  int* d;
+  cudaMalloc(&d, sizeof h);
+  cudaMemcpy(d, h, sizeof h, cudaMemcpyHostToDevice);
+  k<<<1, 32>>>(d, n); //= a: 3 0 2 4 1 3, n: 6
+}`);
+  });
+
+  it("comes from generators of one's own, also of 64 bits", () => {
+    check(`
+__global__ void k(const unsigned* a, const long* b) {}
+${upload}
+struct Random { unsigned state; explicit Random(unsigned s) : state(s) {} unsigned next() { state = state * 1664525u + 1013904223u; return state >> 16; } };
+int main() {
+  Random r(1);
+  std::vector<unsigned> a(3);
+  for (unsigned& x : a) x = r.next();
+  unsigned long long s = 88172645463325252ull;
+  std::vector<long> b;
+  for (int i = 0; i < 2; i++) { s ^= s << 13; s ^= s >> 7; s ^= s << 17; b.push_back(s % 1000003); }
+  k<<<1, 32>>>(up(a), up(b)); //= a: 15496 24200 33046, b: 634629 122062
+}`);
+  });
+
+  it('is built by loops whose length depends on data: rows of a sparse matrix', () => {
+    check(`
+struct Csr { const int* start; const int* column; int rows; };
+__global__ void k(Csr m) {}
+${upload}
+int main() {
+  std::vector<int> start(1, 0), column;
+  for (int r = 0; r < 4; r++) {
+    for (int c = 0; c <= r; c += 1 + r % 2) column.push_back(c);
+    start.push_back((int)column.size());
+  }
+  Csr m = {up(start), up(column), 4};
+  k<<<1, 32>>>(m); //= m.start: 0 1 2 5 7, m.column: 0 0 0 1 2 0 2, m.rows: 4
+}`);
+  });
+
+  it('is sorted, and a copy is an object of its own', () => {
+    check(`
+__global__ void k(const int* a, const int* b) {}
+${upload}
+int main() {
+  std::vector<int> a = {5, 1, 4, 1, 3};
+  std::vector<int> b = a;
+  std::sort(b.begin(), b.end(), [](int x, int y) { return x > y; });
+  k<<<1, 32>>>(up(a), up(b)); //= a: 5 1 4 1 3, b: 5 4 3 1 1
+}`);
+  });
+
+  it('may be in parts unknown', () => {
+    check(`
+__global__ void k(const int* a) {}
+int main(int argc, char** argv) {
+  int* d;
+  cudaMalloc(&d, 4 * sizeof(int));
+  cudaMemset(d, 0, 2 * sizeof(int));
+  int x = atoi(argv[1]), y = 7;
+  cudaMemcpy(d + 1, &x, sizeof x, cudaMemcpyHostToDevice);
+  cudaMemcpy(d + 3, &y, sizeof y, cudaMemcpyHostToDevice);
+  k<<<1, 32>>>(d); //= a: 0 ? ? 7
+}`);
+  });
+
+  it('is not known where a file or a function that is not there gives it', () => {
+    check(`
+__global__ void k(const int* a, const int* b) {}
+${upload}
+void load(int* p, int n);
+int main() {
+  std::vector<int> a(4, 1), b(4, 2);
+  FILE* f = fopen("a.bin", "rb");
+  fread(a.data(), 4, 4, f);
+  load(b.data() + 1, 2);
+  k<<<1, 32>>>(up(a), up(b)); //= a: ? ? ? ?, b: ? ? ? ?
+}`);
+  });
+
+  it('is what kernels may write only until they do', () => {
+    check(`
+__global__ void k(const int* in, int* out) {}
+${upload}
+int main() {
+  std::vector<int> a = {1, 2};
+  int* in = up(a);
+  int* out = up(a);
+  k<<<1, 32>>>(in, out); //= in: 1 2, out: 1 2
+  k<<<1, 32>>>(in, out); //= in: 1 2, out: ? ?
+  cudaMemcpy(out, in, 8, cudaMemcpyDeviceToDevice);
+  k<<<1, 32>>>(out, in); //= in: 1 2, out: 1 2
+}`);
+  });
+
+  it('goes on behind conditions that are not known: what they decide is not known', () => {
+    check(`
+__global__ void k(const int* a, int n) {}
+${upload}
+int main() {
+  std::vector<int> a = {1, 2, 3}, got(3);
+  int* d = up(a);
+  int n = 1, m = 2;
+  cudaMemcpy(got.data(), unknownBuffer(), 12, cudaMemcpyDeviceToHost);
+  for (int i = 0; i < 3; i++) if (got[i] > 3) { n++; a[1] = got[i]; }
+  if (n > 1000) exit(1);
+  k<<<1, 32>>>(up(a), n); //= a: ? ? ?, n: ?
+  k<<<1, 32>>>(d, m); //= a: 1 2 3, n: 2
+}`);
+  });
+
+  it('is that of each round of a loop', () => {
+    check(`
+__global__ void k(const int* a, int n) {}
+${upload}
+int main() {
+  for (int n = 1; n <= 2; n++) {
+    std::vector<int> a(2, n * 10);
+    k<<<n, 32>>>(up(a), n); //= a: 10 10, n: 1; a: 20 20, n: 2
+  }
+}`);
+  });
+
+  it('outlives loops that take too long: they are left, and what they write is not known', () => {
+    check(`
+__global__ void k(const int* a, const int* b) {}
+${upload}
+int main() {
+  std::vector<int> a(8, 3), b(1 << 12, 1);
+  for (int i = 0; i < 1 << 12; i++)
+    for (int j = 0; j < 1 << 12; j++) b[i] += b[j] * b[i ^ j];
+  k<<<1, 32>>>(up(a), up(b)); //= a: 3 3, b: ? ?
+}`);
+  });
+
+  it('reaches symbols and pointers to pointers', () => {
+    check(`
+__constant__ int table[3];
+__global__ void k(int n, int** rows) {}
+${upload}
+int main() {
+  int h[3] = {4, 5, 6};
+  cudaMemcpyToSymbol(table, h, sizeof h);
+  int* rows[2] = {up(std::vector<int>{1, 2}), up(std::vector<int>{3, 4})};
+  int** d;
+  cudaMalloc(&d, sizeof rows);
+  cudaMemcpy(d, rows, sizeof rows, cudaMemcpyHostToDevice);
+  k<<<1, 32>>>(1, d); //= rows[1]: 3 4
+  int back[3];
+  cudaMemcpyFromSymbol(back, table, sizeof back);
+  k<<<1, 32>>>(back[1], d); //= n: 5, rows[0]: ? ?
+}`);
+  });
+
+  it('ends where recursion is too deep to follow', () => {
+    check(`
+__global__ void k(const int* a) {}
+${upload}
+int depth(int n) { return n == 0 ? 0 : 1 + depth(n - 1); }
+int main() {
+  std::vector<int> a(1, 1);
+  k<<<1, 32>>>(up(a)); //= a: 1
+  a[0] = depth(100);
+  k<<<1, 32>>>(up(a)); //= not reached
+}`);
+  });
+});
