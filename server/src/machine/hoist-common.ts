@@ -47,8 +47,12 @@ function hoist(program: Program, before: Instruction[], first: Arm, second: Arm,
   const a = beginningOf(program, first.instructions, numbers);
   const b = beginningOf(program, second.instructions, numbers);
   const common: { readonly load: LoadInstruction; readonly other: LoadInstruction }[] = [];
-  for (const [k, { key, instruction }] of a.sequence.entries()) {
-    const other = b.sequence.at(k);
+  // the assembler has scheduled the loads together before it looks at the arms of a case
+  const ordered = ({ sequence }: Beginning) =>
+    keepsFirst ? sequence.filter(({ instruction }) => instruction.op === 'load') : sequence;
+  const others = ordered(b);
+  for (const [k, { key, instruction }] of ordered(a).entries()) {
+    const other = others.at(k);
     if (other?.key !== key) break;
     if (instruction.op === 'load' && other.instruction.op === 'load')
       common.push({ load: instruction, other: other.instruction });
