@@ -28,6 +28,20 @@ export function createUnitContext(unit: TranslationUnit, tokens: TokenStream): U
   };
 }
 
+/** The same for the program of the host. */
+export function createHostContext(unit: TranslationUnit, tokens: TokenStream): UnitContext {
+  const scope = new Scope(libraryScope(tokens, true), '');
+  declareAll(scope, unit.declarations);
+  let constants: ConstantUnit | undefined;
+  return {
+    tokens,
+    scope,
+    isHost: true,
+    sharedGranule: 1,
+    constants: () => (constants ??= prepareConstants(unit)),
+  };
+}
+
 /** nvcc gives every `extern __shared__` array an alignment of 16 bytes or of what it declares. */
 const DYNAMIC_ALIGNMENT = 16;
 /** Tokens of `extern __shared__ __align__(32)` that are looked at. */
@@ -48,13 +62,6 @@ function sharedGranule(tokens: TokenStream): number {
     granule = Math.max(granule, DYNAMIC_ALIGNMENT, Number.isInteger(declared) ? declared : 1);
   }
   return granule;
-}
-
-/** The same for the program of the host. */
-export function createHostContext(unit: TranslationUnit, tokens: TokenStream): UnitContext {
-  const scope = new Scope(libraryScope(tokens, true), '');
-  declareAll(scope, unit.declarations);
-  return { tokens, scope, isHost: true };
 }
 
 /** CUTLASS is too large to know in our own words: that it is missing is said once, not for each of its functions. */
