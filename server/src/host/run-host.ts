@@ -82,6 +82,11 @@ export function runHost(program: Program, fuel: Fuel): HostRun | undefined {
   return { ...machine.finish(), stopped };
 }
 
+/** About a fifth of a second. */
+const MOST_MOVED = 2 ** 30;
+/** Looking for pointers in a byte takes so much longer than moving it. */
+const SCAN_COST = 16;
+
 class HostMachine {
   private readonly memory = new WebAssembly.Memory({ initial: PAGES, maximum: PAGES });
   private readonly bytes = new Uint8Array(this.memory.buffer, 0, SHADOW);
@@ -95,8 +100,8 @@ class HostMachine {
   private top: number;
   private nowhere = NOWHERE;
   private kept = 0;
-  /** Bytes that copies and fills may still move. */
-  private moves = 2 ** 32;
+  /** Bytes that copies, fills and what becomes unknown may still move. */
+  private moves = MOST_MOVED;
 
   constructor(
     private readonly program: Program,
@@ -238,6 +243,7 @@ class HostMachine {
   }
 
   private forget(block: Block): void {
+    this.spend(block.end - block.start);
     this.aboutToChange(block.start);
     this.shadows.fill(255, block.start, block.end);
   }
@@ -245,6 +251,7 @@ class HostMachine {
   /** Blocks that pointers in a block lead to. */
   private leadsTo(block: Block): Block[] {
     const found = new Set<Block>();
+    this.spend((block.end - block.start) * SCAN_COST);
     for (let at = Math.ceil(block.start / 8) * 8; at + 8 <= block.end; at += 8) {
       const high = this.view.getUint32(at + 4, true);
       if (high !== HOST_BASE / 2 ** 32) continue;

@@ -9,7 +9,7 @@ import { type HostRun, runHost } from './run-host';
 
 const LOWERING: LoweringBudget = { ...defaultBudget, instructions: 60_000, steps: 600_000, callDepth: 60 };
 /** Instructions of the program, one to a few nanoseconds each; with patience up to three times as many. */
-const FUEL = { total: 200_000_000, loop: 60_000_000 };
+const FUEL = { total: 60_000_000, loop: 20_000_000 };
 const MOST_PATIENCE = 3;
 
 /**
