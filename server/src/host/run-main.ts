@@ -8,9 +8,9 @@ import type { TokenStream } from '../preprocess/token';
 import { type HostRun, runHost } from './run-host';
 
 const LOWERING: LoweringBudget = { ...defaultBudget, instructions: 60_000, steps: 600_000, callDepth: 60 };
-/** Instructions of the program, one to a few nanoseconds each; with patience up to three times as many. */
-const FUEL = { total: 60_000_000, loop: 20_000_000 };
-const MOST_PATIENCE = 3;
+/** Instructions of the program, one to a few nanoseconds each; with patience up to nine times as many. */
+const FUEL = { total: 20_000_000, loop: 6_700_000 };
+const MOST_PATIENCE = 9;
 
 /**
  * Runs `main`; undefined where there is none, where it launches nothing or is too large. Never throws.
