@@ -25,7 +25,6 @@ import { dataLoads, HostDataCache } from './host-data';
 import { type KernelResult, shifted } from './kernel-result';
 import type { FoundKernel } from './kernels';
 import { LaunchCache } from './launch-cache';
-
 import { type PlannedLaunch, planLaunches } from './launch-plan';
 import { launchReport } from './launch-report';
 import { matchLaunches } from './launches';

@@ -114,7 +114,8 @@ export function simulateLaunch(
     large: hasSmall ? [make(LARGE_SAMPLE)] : [],
     shapes: otherShapes(program, plan).map((block) => make(0, block)),
   });
-  const followed = first.sample.shape.data === undefined ? undefined : followedAccesses(program, plan);
+  const given = first.sample.execution.givenLoads;
+  const followed = given && followedAccesses(program, given);
   return { program, reported: first.sample, checks, assumedFor, followed, gridAssumed: plan.grid === undefined };
 }
 
@@ -222,25 +223,25 @@ function dataOf(
   options: SimulationOptions,
   values: LaunchShape['inputs'],
 ): LaunchShape['data'] {
-  if (!options.data || followedLoads(program, plan).size === 0) return undefined;
+  if (!options.data || !asksForData(program, plan)) return undefined;
   const numbers = new Map<number, number>();
   for (const [input, value] of values) if (value.kind === 'number') numbers.set(input, value.value);
   return options.data.at(plan, program, numbers);
 }
 
-/** Loads of data that decide something; of tables that the launch's symbols give the numbers are known anyway. */
-function followedLoads(program: Program, plan: PlannedLaunch): ReadonlySet<number> {
-  const isTable = (object: number | undefined) =>
-    object !== undefined && isSymbolTable(program.objects[object], plan.symbols);
-  return new Set(dataLoads(program).filter((access) => !isTable(program.accesses[access].object)));
+/** Loads of data decide something; of tables that the launch's symbols give the numbers are known anyway. */
+function asksForData(program: Program, plan: PlannedLaunch): boolean {
+  return dataLoads(program).some((access) => {
+    const { object } = program.accesses[access];
+    return object === undefined || !isSymbolTable(program.objects[object], plan.symbols);
+  });
 }
 
-/** By access: whether its address or its lanes rest on what is loaded from global memory. */
-function followedAccesses(program: Program, plan: PlannedLaunch): boolean[] {
+/** By access: whether its address or its lanes rest on a load that the host's data gave a value. */
+function followedAccesses(program: Program, given: ReadonlySet<number>): boolean[] {
   const depends = dependencies(program);
-  const loads = followedLoads(program, plan);
   return program.accesses.map((_, access) =>
-    [...(depends.addressLoads[access] ?? []), ...(depends.executionLoads[access] ?? [])].some((l) => loads.has(l)),
+    [...(depends.addressLoads[access] ?? []), ...(depends.executionLoads[access] ?? [])].some((l) => given.has(l)),
   );
 }
 

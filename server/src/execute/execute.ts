@@ -1,8 +1,7 @@
 /** Executes a kernel launch: counts what its warps do, over the whole grid. */
 
 import type { MemoryModel } from '../hardware/memory-model';
-import { addressWindows, type Program } from '../program/program';
-import { AccessCounter, type Tally } from './access';
+import type { Program } from '../program/program';
 import {
   ACCESS_FIELDS,
   type AccessNotes,
@@ -12,24 +11,16 @@ import {
   field,
   spaces,
 } from './counters';
-import { type Analysis, analyse, newValues } from './decode';
+import { type Analysis, analyse } from './decode';
 import type { AccessCounts, BranchCounts, Execution, ExecutionBudget, LaunchShape } from './execution';
-import { globalContents } from './global-data';
 import { allBlocks, type BlockClass, blockClasses, SMALL_GRID } from './grid';
-import { fullMask, type Layout, layoutOf, setBlockInputs, setLaunchInputs } from './layout';
-import { Machine } from './machine';
-import { Mask, WARP } from './mask';
-import { Contents } from './memory';
-import type { MemoryState } from './memory-steps';
+import { LaunchedBlocks } from './launched-blocks';
+import type { Machine } from './machine';
 import { areEqual, sumOfRuns } from './piecewise';
 import { Reasons } from './reasons';
-import { Tickets } from './tickets';
-import { geometryOf, KNOWN, type LaneValue, setUnknown } from './value';
 
 /** Threads of a block on every capability from 2.0 on. */
 const MOST_THREADS = 1024;
-/** Elements of local memory whose contents are kept for a block. */
-const MOST_LOCAL_CONTENTS = 8 * 2 ** 20;
 /** A grid is executed as a whole when that costs no more than this many warp instructions, or this part of the budget. */
 const CHEAP_GRID = 20_000;
 const CHEAP_PART = 10;
@@ -71,6 +62,7 @@ class GridRun {
   private blocks = 0;
   private isUniform = true;
   private sampledLoops = false;
+  private givenLoads: ReadonlySet<number> | undefined;
   /** By access and space: what it counts differs from block to block, and not all blocks were executed. */
   private readonly differs: Uint8Array;
 
@@ -98,6 +90,7 @@ class GridRun {
       this.reasons,
       this.notes,
     );
+    this.givenLoads = launched.givenLoads;
     const runBlock = (block: readonly [number, number, number], isOnly: boolean) => {
       const remaining = Math.max(0, this.budget.warpInstructions - this.simulated);
       const steps = isOnly ? remaining : this.stepsOfNext(remaining);
@@ -297,6 +290,7 @@ class GridRun {
       simulatedWarpInstructions: this.simulated,
       simulatedBlocks: this.blocks,
       sampledLoops: this.sampledLoops,
+      givenLoads: this.givenLoads,
       uniformBlocks: this.isUniform && incomplete === undefined,
       incomplete,
     };
@@ -345,101 +339,4 @@ class GridRun {
 /** Averages are right over whole cycles of samples only. */
 function wholeCycles(samples: number, cycle: number): number {
   return samples < cycle ? samples : samples - (samples % cycle);
-}
-
-/** The machine of a launch, ready to execute one block after the other. */
-class LaunchedBlocks {
-  readonly machine: Machine;
-  readonly counters: Float64Array;
-  private readonly values: readonly LaneValue[];
-  private readonly memory: MemoryState;
-  private readonly tally: Tally;
-  private readonly threads: Mask;
-  private readonly variables: readonly LaneValue[];
-  private readonly unassigned: number;
-
-  constructor(
-    private readonly program: Program,
-    private readonly launch: LaunchShape,
-    model: MemoryModel,
-    analysis: Analysis,
-    layout: CounterLayout,
-    private readonly reasons: Reasons,
-    notes: (AccessNotes | undefined)[],
-  ) {
-    const threads = launch.block[0] * launch.block[1] * launch.block[2];
-    const warps = Math.ceil(threads / WARP);
-    const geometry = geometryOf(launch.block, WARP);
-    const { lanes } = geometry;
-    this.values = newValues(analysis, geometry, reasons);
-    this.variables = this.values.filter((_, register) => analysis.live.bitOf[register] >= 0);
-    this.unassigned = reasons.number('variable used before anything is assigned to it');
-    const objects = layoutOf(program, launch.dynamicSharedBytes);
-    setLaunchInputs(program, launch, objects, this.values, reasons);
-    const [width, height, depth] = launch.grid;
-    const tickets = new Tickets(program, width * height * depth);
-    const { data } = launch;
-    const addressOf = (input: number): number | undefined => {
-      const value = this.values[program.inputs[input].register];
-      return value.uniform && value.unknown === KNOWN ? value.scalar : undefined;
-    };
-    const contents = data && globalContents(program, data, objects, addressOf);
-    this.memory = { ...memoryState(program, launch, analysis, objects, lanes, tickets, reasons), global: contents };
-    this.counters = new Float64Array(layout.size);
-    this.tally = { model, counters: this.counters, firstAccess: layout.accesses, notes, block: [0, 0, 0] };
-    const counter = new AccessCounter(this.tally, lanes);
-    const decoder = { analysis, values: this.values, reasons, counter, memory: this.memory, geometry };
-    this.machine = new Machine(decoder, layout, this.tally, warps);
-    this.threads = new Mask(warps);
-    fullMask(this.threads, threads);
-  }
-
-  run(block: readonly [number, number, number], steps: number, budget: ExecutionBudget): void {
-    this.counters.fill(0);
-    this.tally.block = block;
-    this.memory.shared?.clear();
-    this.memory.local?.clear();
-    this.memory.global?.clear();
-    const [width, height] = this.launch.grid;
-    this.memory.tickets.begin(block[0] + width * (block[1] + height * block[2]));
-    for (const variable of this.variables) setUnknown(variable, this.unassigned);
-    setBlockInputs(this.program, block, this.values, this.reasons);
-    const { cancelled, sampleLoopsAfter } = budget;
-    this.machine.run(this.threads, { steps, cancelled, accelerate: budget.everyPass !== true, sampleLoopsAfter });
-  }
-}
-
-/** A launch that is not known gives no size for dynamic shared memory: what is stored there is kept as far as this, in bytes. */
-const OPEN_DYNAMIC_BYTES = 48 * 1024;
-
-const sharedBytesAreOpen = ({ objects }: Program, { dynamicSharedBytes }: LaunchShape): boolean =>
-  dynamicSharedBytes <= 0 && objects.some((object) => object.space === 'shared' && object.isDynamic);
-
-/** Contents are kept only where some address or branch depends on them. */
-function memoryState(
-  program: Program,
-  launch: LaunchShape,
-  analysis: Analysis,
-  layout: Layout,
-  lanes: number,
-  tickets: Tickets,
-  reasons: Reasons,
-): MemoryState {
-  const keeps = (space: 'shared' | 'local') =>
-    program.accesses.some(
-      (site, access) => analysis.slice.storesMatter[access] === 1 && (site.space === space || site.space === 'generic'),
-    );
-  const neverWritten = reasons.number('reads memory that nothing was stored to');
-  const { localBytes } = layout;
-  const isOpen = sharedBytesAreOpen(program, launch);
-  const sharedBytes = layout.sharedBytes + (isOpen ? OPEN_DYNAMIC_BYTES : 0);
-  const keepsLocal = keeps('local') && localBytes * lanes <= MOST_LOCAL_CONTENTS;
-  return {
-    shared: keeps('shared') ? new Contents(addressWindows.shared, sharedBytes, 1, neverWritten) : undefined,
-    local: keepsLocal ? new Contents(addressWindows.local, localBytes, lanes, neverWritten) : undefined,
-    tables: layout.tables,
-    tickets,
-    reasons,
-    storesMatter: analysis.slice.storesMatter,
-  };
 }

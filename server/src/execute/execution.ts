@@ -110,6 +110,8 @@ export interface Execution {
   readonly simulatedBlocks: number;
   /** All blocks gave the same counts (or the grid was executed wholly): figures are exact, not sampled. */
   readonly uniformBlocks: boolean;
+  /** Loads that the contents of memory at the launch have given a value; undefined without such contents. */
+  readonly givenLoads?: ReadonlySet<number>;
   /** Some passes of long loops were counted like those around them. */
   readonly sampledLoops: boolean;
   /** Undefined when everything was executed within the budget. */

@@ -48,6 +48,8 @@ interface Stored {
 export class GlobalContents {
   /** Why the last read gave nothing; 0 where there was nothing to be known. */
   reason = 0;
+  /** Accesses that the contents have given a value. */
+  readonly given = new Set<number>();
   private readonly stored = new Map<number, Stored>();
   private readonly sizes = new Set<number>();
   private poisoned = 0;
@@ -89,7 +91,9 @@ export class GlobalContents {
     const at = address - segment.first;
     if (segment.shadows) for (let i = 0; i < cell.bytes; i++) if (segment.shadows[at + i] !== 0) return undefined;
     const value = readers[cell.tag](segment.view, at);
-    return value === undefined ? undefined : cell.read(value);
+    if (value === undefined) return undefined;
+    this.given.add(access);
+    return cell.read(value);
   }
 
   /** Stores a value, or undefined for one that is not known for `reason`. */

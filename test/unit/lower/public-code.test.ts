@@ -377,7 +377,7 @@ __global__ void k(${parameter}, const float* a) {
   Job one = jobs.job[blockIdx.x];
   //        ^^^^^^^^^^^^^^^^^^^^ ${expected}
   if (threadIdx.x < one.n) one.to[threadIdx.x * one.step] = a[threadIdx.x] * jobs.scale[threadIdx.x % 4];
-  //                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store x6 9.3333/4 sectors
+  //                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store x6 9.3333/4 sectors exact
 }
 int main() {
   Jobs jobs;

@@ -1,0 +1,121 @@
+/** A launch whose blocks are executed one after the other: values, memory and counters that one block leaves to the next. */
+import type { MemoryModel } from '../hardware/memory-model';
+import { addressWindows, type Program } from '../program/program';
+import { AccessCounter, type Tally } from './access';
+import type { AccessNotes, CounterLayout } from './counters';
+import { type Analysis, newValues } from './decode';
+import type { ExecutionBudget, LaunchShape } from './execution';
+import { globalContents } from './global-data';
+import { fullMask, type Layout, layoutOf, setBlockInputs, setLaunchInputs } from './layout';
+import { Machine } from './machine';
+import { Mask, WARP } from './mask';
+import { Contents } from './memory';
+import type { MemoryState } from './memory-steps';
+import type { Reasons } from './reasons';
+import { Tickets } from './tickets';
+import { geometryOf, KNOWN, type LaneValue, setUnknown } from './value';
+
+/** Elements of local memory whose contents are kept for a block. */
+const MOST_LOCAL_CONTENTS = 8 * 2 ** 20;
+
+/** The machine of a launch, ready to execute one block after the other. */
+export class LaunchedBlocks {
+  readonly machine: Machine;
+  readonly counters: Float64Array;
+  private readonly values: readonly LaneValue[];
+  private readonly memory: MemoryState;
+  private readonly tally: Tally;
+  private readonly threads: Mask;
+  private readonly variables: readonly LaneValue[];
+  private readonly unassigned: number;
+
+  constructor(
+    private readonly program: Program,
+    private readonly launch: LaunchShape,
+    model: MemoryModel,
+    analysis: Analysis,
+    layout: CounterLayout,
+    private readonly reasons: Reasons,
+    notes: (AccessNotes | undefined)[],
+  ) {
+    const threads = launch.block[0] * launch.block[1] * launch.block[2];
+    const warps = Math.ceil(threads / WARP);
+    const geometry = geometryOf(launch.block, WARP);
+    const { lanes } = geometry;
+    this.values = newValues(analysis, geometry, reasons);
+    this.variables = this.values.filter((_, register) => analysis.live.bitOf[register] >= 0);
+    this.unassigned = reasons.number('variable used before anything is assigned to it');
+    const objects = layoutOf(program, launch.dynamicSharedBytes);
+    setLaunchInputs(program, launch, objects, this.values, reasons);
+    const [width, height, depth] = launch.grid;
+    const tickets = new Tickets(program, width * height * depth);
+    const { data } = launch;
+    const addressOf = (input: number): number | undefined => {
+      const value = this.values[program.inputs[input].register];
+      return value.uniform && value.unknown === KNOWN ? value.scalar : undefined;
+    };
+    const contents = data && globalContents(program, data, objects, addressOf);
+    this.memory = { ...memoryState(program, launch, analysis, objects, lanes, tickets, reasons), global: contents };
+    this.counters = new Float64Array(layout.size);
+    this.tally = { model, counters: this.counters, firstAccess: layout.accesses, notes, block: [0, 0, 0] };
+    const counter = new AccessCounter(this.tally, lanes);
+    const decoder = { analysis, values: this.values, reasons, counter, memory: this.memory, geometry };
+    this.machine = new Machine(decoder, layout, this.tally, warps);
+    this.threads = new Mask(warps);
+    fullMask(this.threads, threads);
+  }
+
+  /** Loads that the contents of memory at the launch have given a value; undefined where nothing is known of them. */
+  get givenLoads(): ReadonlySet<number> | undefined {
+    return this.memory.global?.given;
+  }
+
+  run(block: readonly [number, number, number], steps: number, budget: ExecutionBudget): void {
+    this.counters.fill(0);
+    this.tally.block = block;
+    this.memory.shared?.clear();
+    this.memory.local?.clear();
+    this.memory.global?.clear();
+    const [width, height] = this.launch.grid;
+    this.memory.tickets.begin(block[0] + width * (block[1] + height * block[2]));
+    for (const variable of this.variables) setUnknown(variable, this.unassigned);
+    setBlockInputs(this.program, block, this.values, this.reasons);
+    const { cancelled, sampleLoopsAfter } = budget;
+    this.machine.run(this.threads, { steps, cancelled, accelerate: budget.everyPass !== true, sampleLoopsAfter });
+  }
+}
+
+/** A launch that is not known gives no size for dynamic shared memory: what is stored there is kept as far as this, in bytes. */
+const OPEN_DYNAMIC_BYTES = 48 * 1024;
+
+const sharedBytesAreOpen = ({ objects }: Program, { dynamicSharedBytes }: LaunchShape): boolean =>
+  dynamicSharedBytes <= 0 && objects.some((object) => object.space === 'shared' && object.isDynamic);
+
+/** Contents are kept only where some address or branch depends on them. */
+function memoryState(
+  program: Program,
+  launch: LaunchShape,
+  analysis: Analysis,
+  layout: Layout,
+  lanes: number,
+  tickets: Tickets,
+  reasons: Reasons,
+): MemoryState {
+  const keeps = (space: 'shared' | 'local') =>
+    program.accesses.some(
+      (site, access) => analysis.slice.storesMatter[access] === 1 && (site.space === space || site.space === 'generic'),
+    );
+  const neverWritten = reasons.number('reads memory that nothing was stored to');
+  const { localBytes } = layout;
+  const isOpen = sharedBytesAreOpen(program, launch);
+  const sharedBytes = layout.sharedBytes + (isOpen ? OPEN_DYNAMIC_BYTES : 0);
+  const keepsLocal = keeps('local') && localBytes * lanes <= MOST_LOCAL_CONTENTS;
+  return {
+    shared: keeps('shared') ? new Contents(addressWindows.shared, sharedBytes, 1, neverWritten) : undefined,
+    local: keepsLocal ? new Contents(addressWindows.local, localBytes, lanes, neverWritten) : undefined,
+    tables: layout.tables,
+    tickets,
+    reasons,
+    storesMatter: analysis.slice.storesMatter,
+  };
+}
