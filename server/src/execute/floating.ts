@@ -58,7 +58,8 @@ function greatest(x: number, y: number): number {
   return Number.isNaN(x) ? y : Number.isNaN(y) ? x : Math.max(x, y);
 }
 
-const unaryFunctions: Partial<Record<UnaryOp, (x: number) => number>> = {
+/** Mathematical functions of one number, before rounding to a type. */
+export const unaryFunctions: Partial<Record<UnaryOp, (x: number) => number>> = {
   neg: (x) => -x,
   abs: Math.abs,
   sqrt: Math.sqrt,
@@ -91,7 +92,8 @@ const unaryFunctions: Partial<Record<UnaryOp, (x: number) => number>> = {
   isinf: (x) => (Math.abs(x) === Number.POSITIVE_INFINITY ? 1 : 0),
 };
 
-const binaryFunctions: Partial<Record<BinaryOp, (x: number, y: number) => number>> = {
+/** The same of two numbers. */
+export const binaryFunctions: Partial<Record<BinaryOp, (x: number, y: number) => number>> = {
   add: (x, y) => x + y,
   sub: (x, y) => x - y,
   mul: (x, y) => x * y,

@@ -28,10 +28,10 @@ const comparisons: readonly (readonly [suffix: string, operator: string, isSigne
 const packed: readonly Packed[] = [
   { name: 'add', expression: 'a + b' },
   { name: 'sub', expression: 'a - b' },
-  { name: 'addss', expression: 'clamp(a + b, lowest, highest)', isSigned: true },
-  { name: 'subss', expression: 'clamp(a - b, lowest, highest)', isSigned: true },
-  { name: 'addus', expression: 'clamp(a + b, 0, most)' },
-  { name: 'subus', expression: 'clamp(a - b, 0, most)' },
+  { name: 'addss', expression: '__warplens::clamp(a + b, lowest, highest)', isSigned: true },
+  { name: 'subss', expression: '__warplens::clamp(a - b, lowest, highest)', isSigned: true },
+  { name: 'addus', expression: '__warplens::clamp(a + b, 0, most)' },
+  { name: 'subus', expression: '__warplens::clamp(a - b, 0, most)' },
   { name: 'avgu', expression: '(a + b + 1) >> 1' },
   { name: 'avgs', expression: '(a + b + (a + b >= 0 ? 1 : 0)) >> 1', isSigned: true },
   { name: 'haddu', expression: '(a + b) >> 1' },
@@ -58,7 +58,7 @@ __device__ inline unsigned int __v${name}${lanes}(unsigned int x, unsigned int y
   #pragma unroll
   for (int at = 0; at < 32; at += ${bits}) {
     const int a = ${extended('x')}, b = ${extended('y')};
-    all |= ((unsigned int)(${expression.replace(/clamp/g, '__warplens::clamp')}) & most) << at;
+    all |= ((unsigned int)(${expression}) & most) << at;
   }
   return all;
 }`;
