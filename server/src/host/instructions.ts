@@ -8,9 +8,9 @@ import {
   type Register,
   type ScalarType,
 } from '../program/program';
-import { pointersOf } from './doubt';
 import { importIndex } from './imports';
-import { LAUNCH_SHADOWS, LAUNCH_VALUES, MOST_VALUES, SHADOW } from './memory-layout';
+import { MemoryEmitter } from './memory-access';
+import { LAUNCH_SHADOWS, LAUNCH_VALUES, MOST_VALUES } from './memory-layout';
 import {
   binaryCode,
   bitcastCode,
@@ -31,7 +31,8 @@ const { i32, i64, f64 } = Kind;
 const UNKNOWN_SIZE = 65536;
 
 export class InstructionEmitter {
-  private readonly scratch: Readonly<Record<'zero' | 'address' | 'minus' | 'shadow', number>>;
+  private readonly scratch: Readonly<Record<'zero' | 'minus', number>>;
+  private readonly memory: MemoryEmitter;
   private readonly calls: Calls = { call: (name) => this.call(name) };
 
   constructor(
@@ -41,10 +42,9 @@ export class InstructionEmitter {
   ) {
     this.scratch = {
       zero: values.local(i32),
-      address: values.local(i64),
       minus: values.local(i32),
-      shadow: values.local(i32),
     };
+    this.memory = new MemoryEmitter(program, values, code, (name) => this.call(name));
   }
 
   /** Calls a function of the host. */
@@ -92,19 +92,29 @@ export class InstructionEmitter {
         break;
       case 'load':
         instruction.dst.forEach((dst, i) => {
-          this.load(dst, instruction.type, instruction.address, instruction.offset + i * bytesOf[instruction.type]);
+          this.memory.load(
+            dst,
+            instruction.type,
+            instruction.address,
+            instruction.offset + i * bytesOf[instruction.type],
+          );
         });
         break;
       case 'store':
         instruction.values.forEach((value, i) => {
-          this.store(value, instruction.type, instruction.address, instruction.offset + i * bytesOf[instruction.type]);
+          this.memory.store(
+            value,
+            instruction.type,
+            instruction.address,
+            instruction.offset + i * bytesOf[instruction.type],
+          );
         });
         break;
       case 'host':
         this.host(instruction);
         break;
       case 'atomic':
-        this.wild(instruction.address, false);
+        this.memory.wild(instruction.address, false);
         this.unknown(writesOf(instruction));
         break;
       default:
@@ -270,122 +280,6 @@ export class InstructionEmitter {
     }
   }
 
-  // ---- memory ----
-
-  /** Pushes the address as a place in memory; gives the rest of the offset that the access itself may add. */
-  private place(address: Register, offset: number): number {
-    const { code } = this;
-    this.values.get(address);
-    code.op(op.i32WrapI64);
-    if (offset >= 0) return offset;
-    code.i32(offset);
-    code.op(op.i32Add);
-    return 0;
-  }
-
-  private load(dst: Register, type: ScalarType, address: Register, offset: number): void {
-    const { code } = this;
-    const isDoubtful = this.values.mayBeUnknown(address);
-    const read = () => {
-      const rest = this.place(address, offset);
-      code.memory(loads[type], rest);
-      if (type === 'f16' || type === 'bf16') {
-        this.call(type === 'f16' ? 'fromHalf' : 'fromBfloat');
-        code.op(op.f32DemoteF64);
-      }
-      this.values.set(dst);
-      const again = this.place(address, offset);
-      shadowOfBytes(code, bytesOf[type], again);
-      this.values.setShadow(dst);
-    };
-    // the address may be in the register that is loaded into: it is looked at first
-    if (!isDoubtful) {
-      const saved = this.addressAside(dst, address);
-      if (saved === undefined) read();
-      else this.readFrom(saved, dst, type, offset);
-      return;
-    }
-    this.values.shadow(address);
-    code.open(op.if);
-    this.unknown([dst]);
-    code.op(op.else);
-    read();
-    code.op(op.end);
-  }
-
-  private addressAside(dst: Register, address: Register): number | undefined {
-    if (dst !== address) return undefined;
-    this.values.get(address);
-    this.code.local(op.localSet, this.scratch.address);
-    return this.scratch.address;
-  }
-
-  private readFrom(saved: number, dst: Register, type: ScalarType, offset: number): void {
-    const { code } = this;
-    const push = () => {
-      code.local(op.localGet, saved);
-      code.op(op.i32WrapI64);
-      code.i32(offset);
-      code.op(op.i32Add);
-    };
-    push();
-    code.memory(loads[type], 0);
-    this.values.set(dst);
-    push();
-    shadowOfBytes(code, bytesOf[type], 0);
-    this.values.setShadow(dst);
-  }
-
-  private store(value: Register, type: ScalarType, address: Register, offset: number): void {
-    const { code } = this;
-    const isDoubtful = this.values.mayBeUnknown(address);
-    if (isDoubtful) {
-      this.values.shadow(address);
-      code.open(op.if);
-      this.wild(address, false);
-      code.op(op.else);
-    }
-    const rest = this.place(address, offset);
-    this.values.get(value);
-    if (type === 'f16' || type === 'bf16') {
-      code.op(op.f64PromoteF32);
-      this.call(type === 'f16' ? 'toHalf' : 'toBfloat');
-    } else fitTo(code, kindOf[this.program.registers[value].type], kindOf[type]);
-    code.memory(stores[type], rest);
-    const again = this.place(address, offset);
-    const bytes = bytesOf[type];
-    this.values.shadow(value);
-    if (bytes === 8) code.op(op.i64ExtendI32S);
-    code.memory(
-      bytes === 8 ? op.i64Store : bytes === 4 ? op.i32Store : bytes === 2 ? op.i32Store16 : op.i32Store8,
-      again + SHADOW,
-    );
-    if (isDoubtful) code.op(op.end);
-  }
-
-  /** What an address points into may have been written anywhere; where not even the block is known, the run ends. */
-  private wild(address: Register, isFurther: boolean): void {
-    const { code } = this;
-    const root = this.rootOf(address);
-    this.values.get(root);
-    this.values.shadow(root);
-    code.i32(isFurther ? 1 : 0);
-    this.call('wild');
-  }
-
-  /** The pointer that an address was computed from: an index that is not known leaves the block known. */
-  private rootOf(address: Register): Register {
-    let root = address;
-    for (let i = 0; i < 32; i++) {
-      if (this.program.registers[root].role !== 'temporary' || !this.values.mayBeUnknown(root)) return root;
-      const instruction = this.values.definition.get(root);
-      const from = instruction && instruction.op !== 'load' ? pointersOf(instruction)[0] : undefined;
-      if (!from || kindOf[this.program.registers[from.from].type] !== i64) return root;
-      root = from.from;
-    }
-    return root;
-  }
-
   private host({ fn, dst, args, launch }: HostInstruction): void {
     const { code } = this;
     const argument = (index: number) => {
@@ -434,8 +328,8 @@ export class InstructionEmitter {
         this.call('fill');
         break;
       case 'wild':
-        this.wild(args[0], true);
-        this.wild(args[0], false);
+        this.memory.wild(args[0], true);
+        this.memory.wild(args[0], false);
         break;
       case 'launch':
         this.launch(args, launch ?? 0);
@@ -467,59 +361,8 @@ export class InstructionEmitter {
   }
 }
 
-const loads: Readonly<Record<ScalarType, number>> = {
-  pred: op.i32Load8U,
-  i8: op.i32Load8S,
-  u8: op.i32Load8U,
-  i16: op.i32Load16S,
-  u16: op.i32Load16U,
-  i32: op.i32Load,
-  u32: op.i32Load,
-  i64: op.i64Load,
-  u64: op.i64Load,
-  f16: op.i32Load16U,
-  bf16: op.i32Load16U,
-  f32: op.f32Load,
-  f64: op.f64Load,
-};
-const stores: Readonly<Record<ScalarType, number>> = {
-  pred: op.i32Store8,
-  i8: op.i32Store8,
-  u8: op.i32Store8,
-  i16: op.i32Store16,
-  u16: op.i32Store16,
-  i32: op.i32Store,
-  u32: op.i32Store,
-  i64: op.i64Store,
-  u64: op.i64Store,
-  f16: op.i32Store16,
-  bf16: op.i32Store16,
-  f32: op.f32Store,
-  f64: op.f64Store,
-};
-
-/** -1 where one of the bytes at a place is unknown, else 0. */
-function shadowOfBytes(code: Code, bytes: number, offset: number): void {
-  if (bytes === 8) {
-    code.memory(op.i64Load, offset + SHADOW);
-    code.op(op.i64Eqz);
-  } else {
-    code.memory(bytes === 4 ? op.i32Load : bytes === 2 ? op.i32Load16U : op.i32Load8U, offset + SHADOW);
-    code.op(op.i32Eqz);
-  }
-  code.i32(1);
-  code.op(op.i32Sub);
-}
-
 /** Shift counts have a type of their own. */
 function convertCount(code: Code, from: Kind, to: Kind): void {
-  if (from === i32 && to === i64) code.op(op.i64ExtendI32U);
-  else if (from === i64 && to === i32) code.op(op.i32WrapI64);
-}
-
-/** A value stored as another type of its kind. */
-function fitTo(code: Code, from: Kind, to: Kind): void {
-  if (from === to) return;
   if (from === i32 && to === i64) code.op(op.i64ExtendI32U);
   else if (from === i64 && to === i32) code.op(op.i32WrapI64);
 }
