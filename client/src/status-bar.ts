@@ -78,7 +78,7 @@ export class StatusBar implements vscode.Disposable {
 function compilerText(params: CompilerParams | undefined): string | undefined {
   if (params === undefined || params.state === 'none') return undefined;
   const { state, message } = params;
-  if (state === 'compiling') return 'nvcc is compiling the file.';
-  if (state === 'failed') return `nvcc: ${message ?? 'failed'}`;
-  return message === undefined ? 'Figures rest on what nvcc made of the saved file.' : `nvcc: ${message}`;
+  if (state === 'compiling') return 'The compiler is at work on the file.';
+  if (state === 'failed') return `Compiler: ${message ?? 'failed'}`;
+  return message === undefined ? 'Figures rest on what the compiler made of the saved file.' : `Compiler: ${message}`;
 }

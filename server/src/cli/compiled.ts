@@ -1,8 +1,8 @@
-/** What nvcc makes of the sources: PTX, registers, spills, shared memory. */
+/** What a compiler makes of the sources: PTX, registers, spills, shared memory. */
 import * as path from 'node:path';
 import type { AnalysisOptions, Compilation } from '../analysis/request';
-import { compileKernels } from '../compiler/compile';
-import { findNvcc, unusableCompiler } from '../compiler/find-nvcc';
+import { compileFile } from '../compiler/compile-file';
+import { findCompiler } from '../compiler/find-compiler';
 import { isPtxFile } from '../ptx/names';
 import { UnitReader, type Workspace } from '../workspace/units';
 import type { Source } from './sources';
@@ -19,15 +19,15 @@ export interface CompileSources {
   readonly sources: readonly Source[];
   readonly options: readonly AnalysisOptions[];
   readonly workspace: Workspace;
-  /** 'auto', 'off', or the path of nvcc. */
+  /** 'auto', 'off', 'clang', or the path of a compiler. */
   readonly compiler: string;
-  /** Told in one line what an nvcc that was named could not compile. */
+  /** Told in one line what a compiler that was named could not compile. */
   readonly complain: (line: string) => void;
 }
 
 /**
- * Compiles the sources with kernels for every capability, one after the other. With 'auto' nothing happens where no nvcc is
- * found, where there are many sources, and when nvcc fails.
+ * Compiles the sources with kernels for every capability, one after the other. With 'auto' nothing happens where no compiler is
+ * found, where there are many sources, and when it fails.
  */
 export async function compileSources(request: CompileSources): Promise<CompiledSources> {
   const { compiler, options, workspace } = request;
@@ -36,23 +36,21 @@ export async function compileSources(request: CompileSources): Promise<CompiledS
   const sources = request.sources.filter(({ path, text }) => isPtxFile(path) || text.includes('__global__'));
   const isNamed = compiler !== 'auto';
   if (!isNamed && sources.length > MOST_AUTOMATIC) return found;
-  const refused = isNamed ? unusableCompiler(compiler) : undefined;
-  if (refused !== undefined) {
-    request.complain(refused);
-    return found;
-  }
-  const nvcc = findNvcc({
+  const program = findCompiler({
     configured: isNamed ? compiler : undefined,
     environment: process.env,
     platform: process.platform,
   });
-  if (nvcc === undefined) return found;
+  if (program === undefined) return found;
+  if ('reason' in program) {
+    request.complain(program.reason);
+    return found;
+  }
   const units = new UnitReader(new Map(), () => {});
   for (const each of options) {
     for (const source of sources) {
       const { computeCapability } = each;
-      const result = await compileKernels({
-        nvcc,
+      const result = await compileFile(program, {
         file: path.resolve(source.path),
         flags: units.compilerFlags(source.path, each, workspace),
         capability: computeCapability,

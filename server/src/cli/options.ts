@@ -93,7 +93,7 @@ export function addSharedOptions(command: Command): Command {
     .addOption(new Option('--dynamic-shared <bytes>', 'dynamic shared memory of a block').argParser(wholeNumber(0)))
     .addOption(new Option('--registers <n>', 'registers a thread').argParser(wholeNumber(1)))
     .option('--kernel <name>', 'this kernel only')
-    .option('--compiler <auto|off|path>', 'nvcc to take registers from', 'auto');
+    .option('--compiler <auto|off|clang|path>', 'compiler to take PTX and registers from', 'auto');
 }
 
 /** One set of analysis options for each capability asked for. */
@@ -131,7 +131,7 @@ export function checkFilesOf(options: SharedOptions, isFile: (file: string) => b
   if (options.compileCommands !== undefined && !isFile(options.compileCommands)) {
     throw new UsageProblem(`${options.compileCommands}: does not exist`);
   }
-  if (options.compiler !== 'auto' && options.compiler !== 'off' && !isFile(options.compiler)) {
-    throw new UsageProblem(`${options.compiler}: no compiler there; use auto, off or the path of nvcc`);
+  if (!['auto', 'off', 'clang'].includes(options.compiler) && !isFile(options.compiler)) {
+    throw new UsageProblem(`${options.compiler}: no compiler there; use auto, off, clang or the path of nvcc or clang`);
   }
 }

@@ -6,15 +6,15 @@ import * as path from 'node:path';
 import type { MachineCode, MachineLine } from '../cubin/machine-access';
 import { readCubin } from '../cubin/read-cubin';
 import { isPtxFile } from '../ptx/names';
-import { architectureOf, capabilityOf, nearestArchitecture, supportedArchitectures } from './architecture';
+import { chosenArchitecture } from './architecture';
 import { demangleAll } from './demangle';
 import { firstError } from './errors';
 import { featureSuffix, usableFlags } from './flags';
 import { type KernelResources, parseResources } from './resources';
 import { type ProgramResult, runProgram } from './run-program';
 
-export interface CompileRequest {
-  readonly nvcc: string;
+/** What is to be compiled, by whichever compiler. */
+export interface SourceToCompile {
   /** Absolute path of the source. */
   readonly file: string;
   /** Unsaved text to compile in place of the file's. */
@@ -26,6 +26,10 @@ export interface CompileRequest {
   readonly signal?: AbortSignal;
   /** One minute unless given. */
   readonly milliseconds?: number;
+}
+
+export interface CompileRequest extends SourceToCompile {
+  readonly nvcc: string;
 }
 
 export interface CompileError {
@@ -50,9 +54,8 @@ export interface KernelsResult {
   readonly notes: readonly string[];
 }
 
-const MILLISECONDS = 60_000;
-/** Characters of messages that are kept. */
-const OUTPUT_LIMIT = 1_000_000;
+/** What a run of a compiler may take and say. */
+export const compilerLimits = { milliseconds: 60_000, outputLimit: 1_000_000 };
 /** Bytes of PTX beyond which it is not worth reading: parsed, it takes ten times as much memory. */
 const MOST_PTX = 16 * 2 ** 20;
 
@@ -71,13 +74,13 @@ export async function compileToPtx(request: CompileRequest): Promise<PtxResult |
 }
 
 /** The PTX that was left in a folder, with the name of the source in place of its copy's. */
-async function readPtx(
+export async function readPtx(
   folder: string,
-  request: CompileRequest,
+  request: SourceToCompile,
   { copy }: { readonly copy?: string },
 ): Promise<{ readonly ptx: string } | CompileError> {
   const name = (await fs.readdir(folder)).find((each) => each.endsWith('.ptx'));
-  if (name === undefined) return { error: 'nvcc wrote no PTX' };
+  if (name === undefined) return { error: 'the compiler wrote no PTX' };
   const file = path.join(folder, name);
   const { size } = await fs.stat(file);
   if (size > MOST_PTX) return { error: `the PTX has ${Math.round(size / 2 ** 20)} MB: too much to read` };
@@ -173,15 +176,9 @@ async function compile(
   mode: (architecture: string) => readonly string[],
 ): Promise<Compiled | Failed> {
   const { nvcc, signal } = request;
-  const notes: string[] = [];
-  const wanted = architectureOf(request.capability);
-  const architecture = nearestArchitecture(wanted, await supportedArchitectures(nvcc, folder, signal));
-  if (architecture !== wanted) {
-    notes.push(`the toolkit has no ${request.capability}: compiled for ${capabilityOf(architecture)}`);
-  }
+  const { architecture, notes } = await chosenArchitecture('nvcc', nvcc, request.capability, folder, signal);
   const source = request.file;
-  const copy = request.text === undefined ? undefined : path.join(folder, path.basename(source));
-  if (copy !== undefined && request.text !== undefined) await fs.writeFile(copy, request.text);
+  const copy = await unsavedCopy(request, folder);
   const result = await runProgram(nvcc, {
     arguments: [
       ...usableFlags(request.flags),
@@ -194,32 +191,49 @@ async function compile(
     ],
     // Relative flags are meant from the folder of the source unless a build says otherwise.
     folder: path.dirname(source),
-    milliseconds: request.milliseconds ?? MILLISECONDS,
-    outputLimit: OUTPUT_LIMIT,
+    ...compilerLimits,
+    ...(request.milliseconds === undefined ? {} : { milliseconds: request.milliseconds }),
     signal,
   });
-  const problem = problemOf(result, request);
+  const problem = problemOf(result, nvcc, request);
   if (problem) return { ...problem, error: copy ? problem.error.replaceAll(copy, source) : problem.error, copy };
   return { result, notes, architecture, copy };
 }
 
-function problemOf(result: ProgramResult, request: CompileRequest): CompileError | undefined {
+/** Unsaved text as a file of the same name in a folder. */
+export async function unsavedCopy({ file, text }: SourceToCompile, folder: string): Promise<string | undefined> {
+  if (text === undefined) return undefined;
+  const copy = path.join(folder, path.basename(file));
+  await fs.writeFile(copy, text);
+  return copy;
+}
+
+/** What went wrong in a run of a compiler; undefined for nothing. */
+export function problemOf(
+  result: ProgramResult,
+  compiler: string,
+  { milliseconds = compilerLimits.milliseconds }: Pick<SourceToCompile, 'milliseconds'>,
+): CompileError | undefined {
+  const name = path.basename(compiler);
   switch (result.status) {
     case 'cancelled':
       return { error: 'cancelled', isCancelled: true };
     case 'timeout':
-      return {
-        error: `nvcc took longer than ${Math.round((request.milliseconds ?? MILLISECONDS) / 1000)} s and was stopped`,
-      };
+      return { error: `${name} took longer than ${Math.round(milliseconds / 1000)} s and was stopped` };
     case 'not-started':
-      return { error: `${request.nvcc} cannot be started` };
+      return { error: `${compiler} cannot be started` };
     case 'exited':
       if (result.exitCode === 0) return undefined;
-      return { error: firstError(`${result.errors}\n${result.output}`) ?? `nvcc ended with status ${result.exitCode}` };
+      return {
+        error: firstError(`${result.errors}\n${result.output}`) ?? `${name} ended with status ${result.exitCode}`,
+      };
   }
 }
 
-async function inTemporaryFolder<T>(work: (folder: string) => Promise<T | CompileError>): Promise<T | CompileError> {
+/** Never rejects; the folder is gone afterwards. */
+export async function inTemporaryFolder<T>(
+  work: (folder: string) => Promise<T | CompileError>,
+): Promise<T | CompileError> {
   let folder: string | undefined;
   try {
     folder = await fs.mkdtemp(path.join(os.tmpdir(), 'warplens-'));

@@ -41,18 +41,15 @@ export function findNvcc({ configured, environment, platform, folders = disk }: 
   return candidates.find(folders.isFile);
 }
 
-/** Why a configured compiler is none that is started; undefined where nothing speaks against it. */
-export function unusableCompiler(configured: string): string | undefined {
-  const name = configured.split(/[/\\]/).pop() ?? '';
-  if (!/^clang(\+\+)?(-\d+)?(\.exe)?$/i.test(name)) return undefined;
-  return `${configured}: clang is not started, only nvcc is; PTX that clang writes (--cuda-device-only -S) can be checked as a .ptx file`;
-}
-
 /**
  * Folders of toolkits, newest first, as NVIDIA's and the systems' installers make them. macOS has had no toolkit since 10.2,
  * which went to /Developer/NVIDIA.
  */
-function usualToolkits(platform: NodeJS.Platform, environment: FindNvcc['environment'], folders: Folders): string[] {
+export function usualToolkits(
+  platform: NodeJS.Platform,
+  environment: FindNvcc['environment'],
+  folders: Folders,
+): string[] {
   const versions = (parent: string, pattern: RegExp, join: (...parts: string[]) => string): string[] =>
     newestFirst(folders.names(parent).filter((name) => pattern.test(name))).map((name) => join(parent, name));
   if (platform === 'win32') {
@@ -77,7 +74,7 @@ function newestFirst(names: readonly string[]): string[] {
   });
 }
 
-const disk: Folders = {
+export const disk: Folders = {
   isFile(file) {
     try {
       return fs.statSync(file).isFile();

@@ -130,3 +130,30 @@ const takesOperand = new Set([
   '-maxrregcount',
   '--maxrregcount',
 ]);
+
+/** Flags with an operand behind them that mean the same to clang. */
+const clangTakes = new Set(['-I', '-isystem', '-iquote', '-idirafter', '-include', '-D', '-U']);
+/** Beginnings of such flags in one word. */
+const clangKnows = /^(-I.|-D.|-U.|-isystem.|-std=|--std=|-O[0-3sz]$|-Ofast$|-f|--cuda-path=)/;
+/** nvcc's words for what clang calls otherwise. */
+const clangNames: Readonly<Record<string, string>> = {
+  '-use_fast_math': '-ffast-math',
+  '--use_fast_math': '-ffast-math',
+  '-fmad=false': '-ffp-contract=off',
+  '--fmad=false': '-ffp-contract=off',
+};
+/** nvcc's flags that begin like clang's. */
+const onlyNvccs = /^-(fmad|ftz|fatbin|foreign|forward|fdevice)/;
+/** Flags whose operand is another program's. */
+const othersOperand = new Set(['-Xcompiler', '-Xptxas', '-Xcudafe', '-Xlinker', '-Xarchive', '-Xnvlink']);
+
+/** Of the flags of a build, written for nvcc or clang, those that clang understands and that bear on what a file means. */
+export function clangFlags(flags: readonly string[]): string[] {
+  const usable = usableFlags(flags);
+  return usable.flatMap((flag, index): string[] => {
+    if (clangTakes.has(usable[index - 1]) || othersOperand.has(usable[index - 1])) return [];
+    if (clangTakes.has(flag)) return index + 1 < usable.length ? [flag, usable[index + 1]] : [];
+    if (clangNames[flag]) return [clangNames[flag]];
+    return clangKnows.test(flag) && !onlyNvccs.test(flag) ? [flag] : [];
+  });
+}

@@ -1,8 +1,8 @@
 /** Runs the compiler on open documents, in the background: one at a time, the latest request first, and nothing waits for it. */
 import * as path from 'node:path';
 import type { Compilation } from '../analysis/request';
-import { compileKernels } from '../compiler/compile';
-import { findNvcc, unusableCompiler } from '../compiler/find-nvcc';
+import { compileFile } from '../compiler/compile-file';
+import { type Compiler, findCompiler } from '../compiler/find-compiler';
 import { isPtxFile } from '../ptx/names';
 import { readSource } from '../workspace/text-files';
 import { UnitReader } from '../workspace/units';
@@ -121,16 +121,15 @@ export class CompilerService {
     const { options } = this;
     const settings = await options.settingsFor(uri);
     const file = pathOfUri(uri);
-    const nvcc = this.compilerFor(settings);
-    const text = nvcc === undefined ? undefined : this.textOf(uri, file, settings);
-    if (nvcc === undefined || text === undefined || signal.aborted) {
+    const compiler = this.compilerFor(settings);
+    const text = compiler === undefined ? undefined : this.textOf(uri, file, settings);
+    if (compiler === undefined || text === undefined || signal.aborted) {
       if (!signal.aborted) this.none(uri);
       return;
     }
     options.status(uri, 'compiling');
     const { computeCapability } = settings.options;
-    const result = await compileKernels({
-      nvcc,
+    const result = await compileFile(compiler, {
       file,
       text: text.isSaved ? undefined : text.text,
       flags: [
@@ -156,17 +155,13 @@ export class CompilerService {
     options.status(uri, 'compiled', notes.length > 0 ? notes.join('; ') : undefined);
   }
 
-  private compilerFor({ enable, compiler }: Settings): string | undefined {
+  private compilerFor({ enable, compiler }: Settings): Compiler | undefined {
     if (!enable || compiler === 'off' || !this.options.isTrusted()) return undefined;
     const configured = compiler === 'auto' ? undefined : compiler;
-    const refused = configured === undefined ? undefined : unusableCompiler(configured);
-    if (refused !== undefined) {
-      this.say('', `warplens.compiler: ${refused}`);
-      return undefined;
-    }
-    const found = findNvcc({ configured, environment: process.env, platform: process.platform });
-    if (found === undefined && configured !== undefined) this.say('', `warplens.compiler: no nvcc at ${configured}`);
-    return found;
+    const found = findCompiler({ configured, environment: process.env, platform: process.platform });
+    if (found === undefined || !('reason' in found)) return found;
+    this.say('', `warplens.compiler: ${found.reason}`);
+    return undefined;
   }
 
   /** What is to be compiled; undefined for a text without kernels. */

@@ -15,7 +15,7 @@ export interface Settings {
   /** As written: absolute, or relative to the workspace folder. */
   readonly includePaths: readonly string[];
   readonly compileCommands: string | undefined;
-  /** 'auto', 'off', or the path of nvcc or of a toolkit. */
+  /** 'auto', 'off', 'clang', or the path of nvcc, of clang or of a toolkit. */
   readonly compiler: string;
   /** For the compiler, behind those of the build. */
   readonly compilerFlags: readonly string[];

@@ -11,6 +11,16 @@ import { readsOf, writesOf } from '../program/operands';
 import type { Instruction, LoadInstruction, Program, Register } from '../program/program';
 
 export function hoistCommonLoads(program: Program): Program {
+  return hoistLoads(program);
+}
+
+/**
+ * Of two equal loads that both arms of a branch begin with the access that is made for both; undefined where each is made by itself.
+ */
+export type AccessOfBoth = (first: number, second: number) => number | undefined;
+
+/** @param accessOfBoth where the machine code is known: what it has once; else the rules above decide */
+export function hoistLoads(program: Program, accessOfBoth?: AccessOfBoth): Program {
   const flow = controlFlow(program);
   const blocks = program.blocks.map((b) => ({ ...b, instructions: [...b.instructions] }));
   for (const index of flow.order) {
@@ -21,7 +31,9 @@ export function hoistCommonLoads(program: Program): Program {
     const otherwise = isCase ? throughEmpty(program, flow, terminator.ifFalse) : terminator.ifFalse;
     const arms = [terminator.ifTrue, otherwise];
     if (!arms.every((arm) => flow.predecessors[arm].length === 1)) continue;
-    hoist(program, blocks[index].instructions, blocks[arms[0]], blocks[arms[1]], isCase);
+    const isScheduled = isCase || accessOfBoth !== undefined;
+    const chosen = accessOfBoth ?? ((first, second) => (isCase ? first : second));
+    hoist(program, blocks[index].instructions, blocks[arms[0]], blocks[arms[1]], isScheduled, chosen);
   }
   return { ...program, blocks };
 }
@@ -42,29 +54,36 @@ interface Beginning {
 
 type Arm = { instructions: Instruction[] };
 
-function hoist(program: Program, before: Instruction[], first: Arm, second: Arm, keepsFirst: boolean): void {
+/** @param isScheduled the loads are compared in their order, whatever is computed between them */
+function hoist(
+  program: Program,
+  before: Instruction[],
+  first: Arm,
+  second: Arm,
+  isScheduled: boolean,
+  accessOfBoth: AccessOfBoth,
+): void {
   const numbers = new Map<string, number>();
   const a = beginningOf(program, first.instructions, numbers);
   const b = beginningOf(program, second.instructions, numbers);
-  const common: { readonly load: LoadInstruction; readonly other: LoadInstruction }[] = [];
+  const common: { readonly load: LoadInstruction; readonly other: LoadInstruction; readonly access: number }[] = [];
   // the assembler has scheduled the loads together before it looks at the arms of a case
   const ordered = ({ sequence }: Beginning) =>
-    keepsFirst ? sequence.filter(({ instruction }) => instruction.op === 'load') : sequence;
+    isScheduled ? sequence.filter(({ instruction }) => instruction.op === 'load') : sequence;
   const others = ordered(b);
   for (const [k, { key, instruction }] of ordered(a).entries()) {
     const other = others.at(k);
     if (other?.key !== key) break;
-    if (instruction.op === 'load' && other.instruction.op === 'load')
-      common.push({ load: instruction, other: other.instruction });
+    if (instruction.op !== 'load' || other.instruction.op !== 'load') continue;
+    const access = accessOfBoth(instruction.access, other.instruction.access);
+    if (access !== undefined) common.push({ load: instruction, other: other.instruction, access });
   }
   if (common.length === 0) return;
   const moved = new Set<Instruction>();
   for (const { load } of common) collect(a, load, moved);
   const inOrder = first.instructions.filter((i) => moved.has(i));
-  const access = new Map<Instruction, number>(
-    common.map(({ load, other }) => [load, keepsFirst ? load.access : other.access]),
-  );
-  before.push(...inOrder.map((i) => (i.op === 'load' ? { ...i, access: access.get(i) ?? i.access } : i)));
+  const accesses = new Map<Instruction, number>(common.map(({ load, access }) => [load, access]));
+  before.push(...inOrder.map((i) => (i.op === 'load' ? { ...i, access: accesses.get(i) ?? i.access } : i)));
   first.instructions = first.instructions.filter((i) => !moved.has(i));
   const replacement = new Map<Instruction, LoadInstruction>(common.map(({ load, other }) => [other, load]));
   second.instructions = second.instructions.flatMap((i): Instruction[] => {

@@ -68,7 +68,11 @@ export function isMasked(instruction: FlatInstruction): boolean {
 }
 
 export function flatGraph(kernel: FlatKernel): FlatGraph {
-  const blocks = new BlockMaker(kernel).make();
+  return graphOf(new BlockMaker(kernel).make());
+}
+
+/** Blocks with the control flow that their ends make. */
+export function graphOf(blocks: readonly FlatBlock[]): FlatGraph {
   return { blocks, flow: controlFlow(skeleton(blocks)) };
 }
 

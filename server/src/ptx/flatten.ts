@@ -41,8 +41,9 @@ export interface FlatKernel {
 const MOST_DEPTH = 24;
 const MOST_INSTRUCTIONS = 400_000;
 
-const opcode = (...parts: string[]): Opcode => ({ text: parts.join('.'), base: parts[0], parts });
-const BRANCH = opcode('bra');
+/** An opcode that stands nowhere in the text. */
+export const opcodeOf = (...parts: string[]): Opcode => ({ text: parts.join('.'), base: parts[0], parts });
+const BRANCH = opcodeOf('bra');
 
 export function flatten(module: PtxModule, entry: PtxFunction): FlatKernel {
   const flattener = new Flattener(module);
@@ -125,7 +126,7 @@ class Flattener {
         register: this.slot(declared, address.offset + index * sizeOf(type), type),
       };
       const operands = isLoad ? [element, slot] : [slot, element];
-      this.items.push({ ...instruction, opcode: opcode('mov', type), operands });
+      this.items.push({ ...instruction, opcode: opcodeOf('mov', type), operands });
     });
   }
 

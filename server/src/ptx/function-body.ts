@@ -52,6 +52,8 @@ export class FunctionParser {
   constructor(
     private readonly scanner: Scanner,
     private readonly problem: (message: string) => void,
+    /** A number for the path of a file. */
+    private readonly fileNamed: (path: string) => number,
   ) {}
 
   /** From behind the opening brace to behind the closing one. */
@@ -111,11 +113,28 @@ export class FunctionParser {
     }
   }
 
+  /**
+   * LLVM says where code was inlined in a comment only:
+   * `.loc 3 547 10  // intrinsics.h:547:10 @[ atomics.hpp:112:10 @[ kernel.cu:40:9 ] ]`.
+   */
+  private commentedCalls(): SourceLocation | undefined {
+    const comment = this.scanner.lineComment();
+    if (comment === undefined || !comment.includes(' @[ ')) return undefined;
+    let call: SourceLocation | undefined;
+    for (const place of comment.split(' @[ ').slice(1).reverse()) {
+      const found = /^(.+):(\d+):(\d+)[\s\]]*$/.exec(place);
+      if (!found) return undefined;
+      const [, path, line, column] = found;
+      call = { file: this.fileNamed(path), line: Number(line), column: Number(column), inlinedAt: call };
+    }
+    return call;
+  }
+
   /** `.loc 2 708 1, function_name $L__info_string0, inlined_at 1 15 9` */
   private loc(): void {
     const { scanner } = this;
     const [file, line, column] = [0, 0, 0].map(() => Number(scanner.next()));
-    let inlinedAt: SourceLocation | undefined;
+    let inlinedAt = this.commentedCalls();
     while (!scanner.isAtLineEnd() && scanner.take(',')) {
       const word = scanner.next();
       if (word === 'function_name') {

@@ -7,7 +7,7 @@ import { arithmetic, type Handler } from './arithmetic';
 import { bits } from './bits';
 import { assignedBy, assignmentsOf, type FlatEnd, type FlatGraph, flatGraph } from './blocks';
 import { Context } from './context';
-import { type FlatInstruction, flatten } from './flatten';
+import { type FlatInstruction, type FlatKernel, flatten } from './flatten';
 import { heldTypesOf } from './held-types';
 import { MachineSites } from './machine-sites';
 import { matrixHandlers } from './matrices';
@@ -16,7 +16,8 @@ import { Memory } from './memory-objects';
 import type { PtxFunction, PtxModule } from './module';
 import { isUserFile, Places } from './places';
 import { rootsOf } from './roots';
-import { unrolledLoops } from './unrolled-loops';
+import { type StagedKernel, stagedLoops } from './staged-loops';
+import { type MachineOf, unrolledLoops } from './unrolled-loops';
 import { KernelVariables } from './variables-of-kernel';
 import { warp } from './warp';
 
@@ -58,18 +59,18 @@ function emptyProgram(kernel: string, reason: string): Program {
 }
 
 function lowerEntry(module: PtxModule, entry: PtxFunction, options: LowerOptions): Program {
-  const kernel = flatten(module, entry);
-  const graph = flatGraph(kernel);
-  const count = kernel.registers.length;
   const places = new Places(module, options.isUserFile ?? isUserFile);
+  const accesses = options.machine?.code.get(entry.name);
+  const machine = options.machine && accesses && new MachineSites(accesses, options.machine.text, places);
+  const { kernel, graph, passes } = assembledGraph(flatten(module, entry), machine);
+  const count = kernel.registers.length;
   const variables = new KernelVariables(module, kernel, places);
   const memory = new Memory(variables, rootsOf(count, graph), entry.parameters, options.parameterNames ?? []);
-  const accesses = options.machine?.code.get(entry.name);
   const ctx: Context = new Context(
     kernel,
     assignmentsOf(count, graph),
     places,
-    options.machine && accesses && new MachineSites(accesses, options.machine.text, places),
+    machine,
     heldTypesOf(kernel.registers, graph),
     (name, frame) => variables.addressOf(ctx.builder, name, frame),
   );
@@ -81,19 +82,29 @@ function lowerEntry(module: PtxModule, entry: PtxFunction, options: LowerOptions
     ...matrixHandlers(memory),
   };
   for (const { location, reason } of kernel.skipped) ctx.builder.skipped.push({ place: places.of(location), reason });
-  lowerBlocks(ctx, graph, handlers);
+  lowerBlocks(ctx, graph, passes, handlers);
   memory.addPointees(ctx);
   memory.addContents(ctx);
   return ctx.builder.finish();
 }
 
-function lowerBlocks(ctx: Context, graph: FlatGraph, handlers: Readonly<Record<string, Handler>>): void {
-  const { builder, machine } = ctx;
-  const unrolled =
-    machine &&
-    unrolledLoops(graph, ({ at, opcode }) =>
-      machine.of(at, opcode.base === 'ld' ? 'load' : 'store', accessSpace(opcode.parts)),
-    );
+/** The blocks of a kernel, with the loops that the assembler wrote out where its code is known. */
+function assembledGraph(kernel: FlatKernel, machine: MachineSites | undefined): StagedKernel {
+  const graph = flatGraph(kernel);
+  if (!machine) return { kernel, graph, passes: new Map() };
+  const machineOf: MachineOf = ({ at, opcode }) =>
+    machine.of(at, opcode.base === 'ld' ? 'load' : 'store', accessSpace(opcode.parts));
+  const staged = stagedLoops(kernel, graph, machineOf);
+  return { ...staged, passes: new Map([...unrolledLoops(staged.graph, machineOf), ...staged.passes]) };
+}
+
+function lowerBlocks(
+  ctx: Context,
+  graph: FlatGraph,
+  passes: ReadonlyMap<number, number>,
+  handlers: Readonly<Record<string, Handler>>,
+): void {
+  const { builder } = ctx;
   for (let block = 1; block < graph.blocks.length; block++) builder.newBlock();
   for (const block of graph.flow.order) {
     builder.use(block);
@@ -101,7 +112,7 @@ function lowerBlocks(ctx: Context, graph: FlatGraph, handlers: Readonly<Record<s
     // Equal expressions are shared within a block, and with the entry, which dominates all.
     if (block !== 0) builder.enterRegion();
     const { instructions } = graph.blocks[block];
-    for (let pass = unrolled?.get(block) ?? 1; pass > 0; pass--) {
+    for (let pass = passes.get(block) ?? 1; pass > 0; pass--) {
       for (const instruction of instructions) lowerInstruction(ctx, instruction, handlers);
       if (pass > 1) ctx.nextPass(instructions.flatMap(assignedBy));
     }

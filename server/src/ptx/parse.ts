@@ -19,6 +19,7 @@ const MOST_PROBLEMS = 100;
 class ModuleParser {
   private readonly scanner: Scanner;
   private readonly files = new Map<number, string>();
+  private readonly paths = new Map<string, number>();
   private readonly variables: PtxVariable[] = [];
   private readonly functions: PtxFunction[] = [];
   private readonly problems: { line: number; message: string }[] = [];
@@ -101,6 +102,16 @@ class ModuleParser {
     while (this.scanner.take(',')) this.scanner.next();
   }
 
+  /** A number for a file that is named by its path, before or without a `.file`: negative, so that it is nobody else's. */
+  private fileNamed(path: string): number {
+    let number = this.paths.get(path);
+    if (number === undefined) {
+      this.paths.set(path, (number = -1 - this.paths.size));
+      this.files.set(number, path);
+    }
+    return number;
+  }
+
   private section(): void {
     this.scanner.next();
     if (this.scanner.take('{')) this.scanner.skipBraces();
@@ -137,7 +148,11 @@ class ModuleParser {
       scanner.skipStatement();
       return;
     }
-    const body = new FunctionParser(scanner, (message) => this.problem(message)).parse();
+    const body = new FunctionParser(
+      scanner,
+      (message) => this.problem(message),
+      (path) => this.fileNamed(path),
+    ).parse();
     this.functions.push({ name, isEntry, parameters, returns, directives, at, ...body });
   }
 

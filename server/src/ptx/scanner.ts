@@ -110,6 +110,16 @@ export class Scanner {
     return this.text.slice(start, this.at);
   }
 
+  /** The comment that ends the line, taken; undefined where something else follows. */
+  lineComment(): string | undefined {
+    const { text } = this;
+    let at = this.at;
+    for (let c = text.charCodeAt(at); c <= SPACE && c !== NEWLINE; c = text.charCodeAt(at)) at++;
+    if (text.charCodeAt(at) !== SLASH || text.charCodeAt(at + 1) !== SLASH) return undefined;
+    this.at = at;
+    return this.restOfLine();
+  }
+
   isAtLineEnd(): boolean {
     for (let i = this.at; ; i++) {
       const c = this.text.charCodeAt(i);

@@ -114,14 +114,15 @@ function passesOf(graph: FlatGraph, block: number, predicate: number, goesOnIfTr
 }
 
 /** What `add` adds to a register; undefined for anything else. */
-function stepOf({ opcode, operands, guard }: FlatInstruction, register: number): number | undefined {
+export function stepOf({ opcode, operands, guard }: FlatInstruction, register: number): number | undefined {
   if (guard || (opcode.base !== 'add' && opcode.base !== 'sub') || registerOf(operands[1]) !== register)
     return undefined;
   const by = constantOf(operands[2]);
   return by === undefined ? undefined : opcode.base === 'sub' ? -by : by;
 }
 
-const registerOf = (operand: Operand | undefined): number => (operand?.kind === 'register' ? operand.register : -1);
+export const registerOf = (operand: Operand | undefined): number =>
+  operand?.kind === 'register' ? operand.register : -1;
 
-const constantOf = (operand: Operand | undefined): number | undefined =>
+export const constantOf = (operand: Operand | undefined): number | undefined =>
   operand?.kind === 'integer' ? Number(operand.value) : undefined;

@@ -6,8 +6,9 @@ import * as path from 'node:path';
 import { nearestArchitecture } from '../../../server/src/compiler/architecture';
 import { compileKernels, compileToPtx } from '../../../server/src/compiler/compile';
 import { firstError } from '../../../server/src/compiler/errors';
-import { type FindNvcc, type Folders, findNvcc, unusableCompiler } from '../../../server/src/compiler/find-nvcc';
-import { featureSuffix, usableFlags } from '../../../server/src/compiler/flags';
+import { findCompiler } from '../../../server/src/compiler/find-compiler';
+import { type FindNvcc, type Folders, findNvcc } from '../../../server/src/compiler/find-nvcc';
+import { clangFlags, featureSuffix, usableFlags } from '../../../server/src/compiler/flags';
 import { parseResources } from '../../../server/src/compiler/resources';
 
 /** A disk with these files and nothing else. */
@@ -81,15 +82,52 @@ describe('Finding nvcc', () => {
   });
 });
 
-describe('Compilers that are not started', () => {
-  const check = (configured: string, isRefused: boolean) => () =>
-    assert.equal(
-      unusableCompiler(configured)?.startsWith(`${configured}: clang is not started`),
-      isRefused || undefined,
-    );
-  it('clang', check('/usr/bin/clang++-18', true));
-  it('clang of Windows', check('C:\\LLVM\\bin\\clang.exe', true));
-  it('nvcc', check('/opt/clang/bin/nvcc', false));
+describe('nvcc or clang', () => {
+  type Asked = Pick<FindNvcc, 'configured'> & { environment?: FindNvcc['environment']; platform?: NodeJS.Platform };
+  const check = (files: readonly string[], asked: Asked, expected: string | undefined) => () => {
+    const found = findCompiler({ environment: {}, platform: 'linux', ...asked, folders: diskOf(files) });
+    const said = found && ('reason' in found ? found.reason : `${found.kind} ${found.program}`);
+    assert.equal(said, expected);
+  };
+  const nvcc = '/kit/bin/nvcc';
+  const headers = '/kit/include/cuda_runtime.h';
+  const clang = '/usr/bin/clang++-18';
+  const environment = { CUDA_HOME: '/kit', PATH: '/usr/bin' };
+
+  it('nvcc before clang', check([nvcc, headers, clang], { environment }, `nvcc ${nvcc}`));
+  it('clang where there are headers and no nvcc', check([headers, clang], { environment }, `clang ${clang}`));
+  it('no clang without headers', check([clang], { environment }, undefined));
+  it('clang by name', check([nvcc, headers, clang], { configured: 'clang', environment }, `clang ${clang}`));
+  it('clang by path', check([nvcc, headers, clang], { configured: clang, environment }, `clang ${clang}`));
+  it(
+    'the newest clang, a plain one before it',
+    check([headers, '/usr/bin/clang++-14', clang], { configured: 'clang', environment }, `clang ${clang}`),
+  );
+  it(
+    'the clang that the system chose',
+    check([headers, '/usr/bin/clang++', clang], { configured: 'clang', environment }, 'clang /usr/bin/clang++'),
+  );
+  it(
+    'clang of Windows, with the toolkit that its installer names',
+    check(
+      ['C:\\kit\\include\\cuda_runtime.h', 'C:\\LLVM\\bin\\clang++.exe'],
+      { configured: 'clang', platform: 'win32', environment: { CUDA_PATH: 'C:\\kit', Path: 'C:\\LLVM\\bin' } },
+      'clang C:\\LLVM\\bin\\clang++.exe',
+    ),
+  );
+  it(
+    'a clang that is asked for needs headers',
+    check(
+      [clang],
+      { configured: 'clang', environment },
+      'clang: clang needs the headers of a CUDA toolkit, and none was found (CUDA_HOME)',
+    ),
+  );
+  it('a clang that is not there', check([headers], { configured: clang, environment }, `no clang at ${clang}`));
+  it(
+    'a folder of that name is no clang',
+    check(['/opt/clang/bin/nvcc'], { configured: '/opt/clang/bin/nvcc' }, 'nvcc /opt/clang/bin/nvcc'),
+  );
 });
 
 describe('Architectures', () => {
@@ -123,6 +161,23 @@ describe('Flags', () => {
     );
   });
   it('a forced include is no source', check('-include config.c a.cu', '-include config.c'));
+
+  const checkClang = (flags: string, expected: string) => () =>
+    assert.equal(clangFlags(flags.split(' ')).join(' '), expected);
+  it(
+    'of nvcc’s flags clang gets what the text means',
+    checkClang(
+      '-O2 -I inc -DN=4 -std=c++17 -Xcompiler -fPIC --extended-lambda -use_fast_math -fmad=false -maxrregcount=32 a.cu',
+      '-O2 -I inc -DN=4 -std=c++17 -ffast-math -ffp-contract=off',
+    ),
+  );
+  it(
+    'of its own all but the architecture and the outputs',
+    checkClang(
+      '-x cuda --cuda-gpu-arch=sm_80 --cuda-path=/kit -fno-exceptions -isystem inc -c -o a.o a.cu',
+      '--cuda-path=/kit -fno-exceptions -isystem inc',
+    ),
+  );
 });
 
 describe('Messages of ptxas', () => {
@@ -203,7 +258,7 @@ describe('A compiler that misbehaves', function () {
     assert.deepEqual(await compile(fake('exit 7')), { error: 'nvcc ended with status 7' });
   });
   it('says that all is well and writes nothing', async () => {
-    assert.deepEqual(await compile(fake('exit 0')), { error: 'nvcc wrote no PTX' });
+    assert.deepEqual(await compile(fake('exit 0')), { error: 'the compiler wrote no PTX' });
   });
   it('hangs, with a child that hangs too', async () => {
     const start = Date.now();

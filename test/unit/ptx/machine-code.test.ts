@@ -133,6 +133,24 @@ END:`,
   );
 });
 
+describe('PTX with its machine code: arms of a branch', () => {
+  const arms = (first: string, second: string) => `${shared} and.b32 %r9, %r90, 1; setp.eq.u32 %p1, %r9, 1;
+  @%p1 bra ODD;
+  ld.shared.f32 %f1, [%r3]; // ${first}
+  st.shared.f32 [%r3+2048], %f1; // STS 4
+  bra END;
+ODD: ld.shared.f32 %f2, [%r3]; // ${second}
+  mul.f32 %f3, %f2, %f2; st.shared.f32 [%r3+2048], %f3; // STS 4
+END:`;
+  const checkLoads = (first: string, second: string, expected: number) => () => {
+    const loads = accesses(arms(first, second)).filter((each) => each === 'shared load 4 B x1');
+    assert.equal(loads.length, expected);
+  };
+  it('what they load alike is loaded once, where the machine code has it once', checkLoads('LDS 4', 'none', 1));
+  it('in whichever arm it has it', checkLoads('none', 'LDS 4', 1));
+  it('and twice where it has it twice', checkLoads('LDS 4', 'LDS 4', 2));
+});
+
 describe('PTX with its machine code: loops', () => {
   const loop = (head: string, body: string, step: string, test: string) => `.shared .align 4 .b8 s[4096];
   mov.u32 %r2, s; mov.u32 %r5, ${head};
@@ -160,6 +178,36 @@ ${body}
     'not where their number is not known',
     check(loop('%tid.y', one, '1', 'ne.s32 %p1, %r5, 32'), ['shared load 4 B x32']),
   );
+  // what the assembler makes of an open loop: four passes at a time, then two, then one
+  const staged = '  ld.shared.f32 %f1, [%r7]; // LDS 4 4 4 4 4 4 4';
+  const upTo = (limit: string, body: string) =>
+    `add.s32 %r8, ${limit}, 1; ${loop('0', body, '1', 'lt.s32 %p1, %r5, %r8')}`;
+  const inStages = ['x8', 'x8', 'x8', 'x8', 'x1', 'x1', 'x1'].map((times) => `shared load 4 B ${times}`);
+  it(
+    'lanes with different numbers of passes meet in steps of four, two and one',
+    check(upTo('%r90', staged), inStages),
+  );
+  it(
+    'in a loop that counts down to zero as well',
+    check(`add.s32 %r8, %r90, 1; ${loop('%r8', staged, '-1', 'ne.s32 %p1, %r5, 0')}`, inStages),
+  );
+  it('not where all make as many', check(upTo('%ntid.x', staged), ['shared load 4 B x33']));
+  it(
+    'not where the machine code has the load once',
+    check(upTo('%r90', '  ld.shared.f32 %f1, [%r7]; // LDS 4'), ['shared load 4 B x32']),
+  );
+  it('what the loop leaves is what it leaves without', () => {
+    const text = kernel(`${upTo('%r90', staged)}
+  mul.wide.s32 %rd1, %r5, 32; add.s64 %rd2, %rd90, %rd1; ld.global.f32 %f2, [%rd2]; // LDG 4`);
+    const machine = { code: new Map([['k', machineOf(text)]]), text };
+    const addresses = (known: boolean) => {
+      const program = assembledProgram(lowerPtx(parsePtx(text), 'k', known ? { machine } : {}));
+      return run(program).accesses.at(-1)?.witness?.addresses;
+    };
+    const [first = Number.NaN, ...others] = addresses(true) ?? [];
+    assert.equal(others[2], first + 96);
+    assert.deepEqual(addresses(true), addresses(false));
+  });
   it('values of the last pass are those after the loop', () => {
     const after = `${loop('0', one, '1', 'ne.s32 %p1, %r5, 32')}
   mul.wide.s32 %rd1, %r6, 8; add.s64 %rd2, %rd90, %rd1; ld.global.f32 %f2, [%rd2]; // LDG 4`;

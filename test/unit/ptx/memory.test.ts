@@ -223,6 +223,18 @@ describe('PTX: positions', () => {
       .file 2 "/usr/local/cuda-13.0/targets/x86_64-linux/include/cuda_fp16.hpp"`;
     assert.deepEqual(lowered(text).accesses[0].place.location, { file: '/home/me/app.cu', line: 12, column: 5 });
   });
+  it('LLVM has the calls in a comment', () => {
+    const text = `${kernel(`.loc 3 547 10   // include/__clang_cuda_device_functions.h:547:10 @[ /usr/local/cuda-13.0/include/device_atomic_functions.hpp:112:10 @[ /home/me/app.cu:40:9 @[ /home/me/app.cu:52:3 ] ] ]
+      atom.global.add.u32 %r1, [%rd90], %r2;`)}
+      .file 1 "/home/me/app.cu"
+      .file 3 "/usr/lib/llvm-22/lib/clang/22/include/__clang_cuda_device_functions.h"`;
+    const { place } = lowered(text).accesses[0];
+    const locations = [place, place.call].map((each) => each?.location);
+    assert.deepEqual(locations, [
+      { file: '/home/me/app.cu', line: 40, column: 9 },
+      { file: '/home/me/app.cu', line: 52, column: 3 },
+    ]);
+  });
   it('an access of the user’s own function stands there, with the calls that lead to it', () => {
     const text = `${kernel(`.loc 1 30 9
       .loc 1 21 3, function_name $a, inlined_at 1 30 9
