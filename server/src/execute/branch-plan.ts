@@ -5,6 +5,7 @@ import { addressesOf } from '../program/operands';
 import type { Program, Register } from '../program/program';
 import type { Reconvergence } from '../program/reconvergence';
 import type { Analysis } from './decode';
+import { rareSide, type Side } from './rare-side';
 
 export interface BranchPlan {
   /** Where the sides meet. */
@@ -29,6 +30,8 @@ export interface UnknownBranchPlan {
    * looked at on the other side or after it.
    */
   readonly assigned: readonly Register[];
+  /** The side that is taken rarely, by the form of the condition, of a branch that leaves no loop. */
+  readonly rare?: Side;
 }
 
 export function branchPlan(
@@ -87,6 +90,7 @@ function makePlan(analysis: Analysis, block: number, plan: BranchPlan): UnknownB
     leavingHasAccesses: false,
     leavesForGood: false,
     assigned: assignedIn(analysis, regions.flat(), [plan.meets, sides[1]]),
+    rare: rareSide(analysis.program, block),
   };
 }
 

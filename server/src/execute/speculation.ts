@@ -8,6 +8,7 @@ import type { Register } from '../program/program';
 import { type BranchPlan, type UnknownBranchPlan, unknownBranchPlan, variablesOfLoop } from './branch-plan';
 import type { Machine, Targets } from './machine';
 import type { Mask } from './mask';
+import { RARE_CONDITION, type Side } from './rare-side';
 import type { Entry } from './stack';
 import {
   areAlike,
@@ -21,6 +22,8 @@ import {
   markLanes,
   UNKNOWN,
 } from './value';
+
+const innerReason = new RegExp(`^(?:${RARE_CONDITION}|condition|number of iterations) `);
 
 /** Passes through a loop of which no condition to leave is known. */
 const PASSES = 2;
@@ -73,7 +76,7 @@ export class UnknownBranches {
     const details = unknownBranchPlan(this.machine.decoder.analysis, block, plan);
     const { reasons } = this.machine.decoder;
     // of conditions within conditions the innermost is told
-    const why = reasons.text(cause).replace(/^(?:condition|number of iterations) /, '');
+    const why = reasons.text(cause).replace(innerReason, '');
     if (plan.leavesTrue >= 0 || plan.leavesFalse >= 0) {
       const reason = reasons.number(`number of iterations ${why}`);
       this.leaveOrStay(block, targets, plan, details, reason, ifTrue, ifFalse, unknown);
@@ -82,7 +85,8 @@ export class UnknownBranches {
     const reason = reasons.number(`condition ${why}`);
     if (details.returns !== undefined) {
       union(details.returns === 'true' ? ifFalse : ifTrue, unknown);
-      if (top.speculative === 0) top.speculative = reason;
+      const side = details.returns === 'true' ? 'false' : 'true';
+      top.speculative = this.reasonOf(side, top.speculative, details, reason);
       this.takeKnown(top, block, targets, plan, ifTrue, ifFalse);
       return;
     }
@@ -124,17 +128,24 @@ export class UnknownBranches {
     };
     const second = stack.push(targets.ifFalse, block, plan.meets, stack.masks.copyOf(ifFalse));
     second.both = lanes;
-    second.speculative ||= reason;
+    second.speculative = this.reasonOf('false', second.speculative, details, reason);
     second.onPop = (arrived) => arrivedFalse.copyFrom(arrived);
     const first = stack.push(targets.ifTrue, block, plan.meets, stack.masks.copyOf(ifTrue));
     first.both = lanes;
-    first.speculative ||= reason;
+    first.speculative = this.reasonOf('true', first.speculative, details, reason);
     first.onPop = (arrived) => {
       arrivedTrue.copyFrom(arrived);
       afterTrue = this.save(details.assigned);
       this.restore(before, lanes);
     };
     sides.push(first, second);
+  }
+
+  /** Why a side is executed: the outermost reason, but a rare condition within others makes all of it rare. */
+  private reasonOf(side: Side, outer: number, { rare }: UnknownBranchPlan, reason: number): number {
+    if (rare !== side) return outer || reason;
+    const { reasons } = this.machine.decoder;
+    return reasons.number(`${RARE_CONDITION} ${reasons.text(reason).replace(innerReason, '')}`);
   }
 
   /** A branch that leaves a loop, with a condition that is unknown in some lanes. */

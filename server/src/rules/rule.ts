@@ -3,6 +3,7 @@ import type { PlannedLaunch } from '../analysis/launch-plan';
 import type { AnalysisRequest } from '../analysis/request';
 import { isSmallName } from '../analysis/sampling';
 import type { CheckKind, Simulation } from '../analysis/simulate';
+import { RARE_CONDITION } from '../execute/rare-side';
 import type { Capability } from '../hardware/capabilities';
 import { lineAndColumn } from '../preprocess/positions';
 import { TokenFlag, type TokenStream } from '../preprocess/token';
@@ -72,6 +73,9 @@ export type Measure = (a: {
 export const sharedExcess: Measure = (a) => (a.idealWavefronts > 0 ? a.wavefronts / a.idealWavefronts : 1);
 export const globalExcess: Measure = (a) => (a.idealSectors > 0 ? a.sectors / a.idealSectors : 1);
 
+/** The figure is of all lanes that might come there, while a few do: what few lanes move is another figure. */
+const isRarelyExecuted = ({ reason }: AccessReport): boolean => reason?.startsWith(RARE_CONDITION) === true;
+
 const positionOf = (a: Location & Pick<AccessReport, 'space' | 'operation'>): string =>
   `${a.file}:${a.line}:${a.column}:${a.endLine}:${a.endColumn}:${a.space}:${a.operation}`;
 
@@ -85,7 +89,7 @@ export function worstAccesses(
   const worst = new Map<string, Found>();
   context.launches.forEach(({ report }, launchIndex) => {
     for (const access of report.accesses) {
-      if (access.space !== space || access.certainty === 'unknown') continue;
+      if (access.space !== space || access.certainty === 'unknown' || isRarelyExecuted(access)) continue;
       const excess = measure(access);
       if (excess < threshold) continue;
       const key = positionOf(access);

@@ -185,7 +185,7 @@ describe('contents of memory', () => {
       `shared s 16
       store.i32 shared [s] 1
       v = load.i32 global [p]
-      c = lt.i32 v 0
+      c = lt.i32 v 7
       if c then after
     then:
       store.i32 shared [s] 2
