@@ -101,8 +101,18 @@ export type Storage =
       readonly elements: readonly Storage[];
       readonly owner?: LocalDeclaration;
     }
-  /** A scalar of another type over the bits of `leaves`; isWhole: it covers exactly one of the same size. */
-  | { readonly kind: 'view'; readonly type: Type; readonly leaves: readonly Storage[]; readonly isWhole: boolean }
+  /**
+   * A scalar of another type over the bits of `leaves`; isWhole: it covers exactly one of the same size; bits: of each of several that
+   * it covers side by side; shift: its first bit within the one that it is a part of.
+   */
+  | {
+      readonly kind: 'view';
+      readonly type: Type;
+      readonly leaves: readonly Storage[];
+      readonly isWhole: boolean;
+      readonly bits?: number;
+      readonly shift?: number;
+    }
   /** Holds a value that has no registers: lambda, pointer into registers, function. Assigned once. */
   | { readonly kind: 'fixed'; readonly type: Type; readonly cell: { value: Value } };
 

@@ -1,5 +1,5 @@
 /** Local variables in registers seen as another type: `(float4&)halves[0]`, `(uint32_t*)&pair`. */
-import type { Register, ScalarType } from '../program/program';
+import { bytesOf, type Register, type ScalarType } from '../program/program';
 import type { Context } from './context';
 import { convertRegister } from './conversions';
 import { readRegister, writeRegister } from './places';
@@ -22,7 +22,7 @@ const REASON = 'bits of a local variable seen as another type';
 
 /**
  * The storage that `to` means at `offset` elements of it behind the target. Scalars that agree are the variable's own;
- * others are views: of one scalar of the same size its bits, else unknown when read. Undefined where the target ends before.
+ * others are views: bits of one scalar, of several side by side, or of a part of one; else unknown when read. Undefined where the target ends before.
  */
 export function viewOf(ctx: Context, target: RegisterTarget, to: Type, offset: number): Storage | undefined {
   const size = sizeOf(to);
@@ -86,7 +86,12 @@ function scalarView(type: Type, at: number, leaves: readonly Leaf[]): Storage | 
   if (first.offset === at && first.bytes === bytes && scalarOf(first.storage.type) === scalarOf(type))
     return first.storage;
   const isWhole = first.offset === at && first.bytes === bytes;
-  return { kind: 'view', type, leaves: covered.map((l) => l.storage), isWhole };
+  const isTogether =
+    covered.length * first.bytes === bytes &&
+    covered.every((leaf, i) => leaf.bytes === first.bytes && leaf.offset === at + i * first.bytes && !leaf.isOpen);
+  const isWithin = covered.length === 1 && at >= first.offset && at + bytes <= first.offset + first.bytes;
+  const shape = isTogether ? { bits: 8 * first.bytes } : isWithin ? { shift: 8 * (at - first.offset) } : {};
+  return { kind: 'view', type, leaves: covered.map((l) => l.storage), isWhole, ...shape };
 }
 
 type View = Storage & { kind: 'view' };
@@ -95,15 +100,69 @@ export function readView(ctx: Context, view: View, read: (storage: Storage) => V
   const scalar = scalarOf(view.type) ?? 'i32';
   const values = view.leaves.map(read).flatMap((v) => (v.kind === 'scalar' ? [v.register] : []));
   const register =
-    view.isWhole && values.length === 1 ? sameBits(ctx, values[0], scalar) : unknownFrom(ctx, values, scalar);
+    view.isWhole && values.length === 1
+      ? sameBits(ctx, values[0], scalar)
+      : (bitsRead(ctx, view, values, scalar) ?? unknownFrom(ctx, values, scalar));
   return { kind: 'scalar', type: view.type, register };
+}
+
+/** By bytes: the integer that holds as many bits. */
+const words: Readonly<Record<number, ScalarType>> = { 1: 'u8', 2: 'u16', 4: 'u32', 8: 'u64' };
+
+/** The value of several scalars side by side, or of a part of one, from their bits; the first has the lowest (little endian). */
+function bitsRead(ctx: Context, view: View, values: readonly Register[], scalar: ScalarType): Register | undefined {
+  const { builder } = ctx;
+  const word = words[sizeOf(view.type) ?? 0];
+  if (word === undefined || scalar === 'pred' || values.length !== view.leaves.length) return undefined;
+  const held = values.map((r) => wordOf(ctx, r));
+  if (!held.every((r) => r !== undefined)) return undefined;
+  if (view.shift !== undefined) return sameBits(ctx, cutOut(ctx, held[0], view.shift, word), scalar);
+  if (view.bits === undefined) return undefined;
+  const { bits } = view;
+  const sum = held
+    .map((r, k) => shifted(ctx, convertRegister(ctx, r, builder.typeOf(r), word), 'shl', k * bits))
+    .reduce((a, b) => builder.binary('or', word, a, b));
+  return sameBits(ctx, sum, scalar);
+}
+
+/** The bits of a register as an unsigned integer. */
+function wordOf(ctx: Context, register: Register): Register | undefined {
+  const type = ctx.builder.typeOf(register);
+  const word = type === 'pred' ? undefined : words[bytesOf[type]];
+  return word && sameBits(ctx, register, word);
+}
+
+function shifted(ctx: Context, register: Register, fn: 'shl' | 'shr', bits: number): Register {
+  const { builder } = ctx;
+  const type = builder.typeOf(register);
+  return bits === 0 ? register : builder.binary(fn, type, register, builder.constant(type, bits));
+}
+
+/** Some bits of an unsigned integer. */
+function cutOut(ctx: Context, register: Register, shift: number, to: ScalarType): Register {
+  const type = ctx.builder.typeOf(register);
+  return convertRegister(ctx, shifted(ctx, register, 'shr', shift), type, to);
+}
+
+/** What each scalar holds once the bits of a view over them are written; undefined where that is not known. */
+function bitsWritten(ctx: Context, view: View, register: Register): Register[] | undefined {
+  const whole = wordOf(ctx, register);
+  if (whole === undefined || view.bits === undefined || view.leaves.length < 2) return undefined;
+  const { bits } = view;
+  const word = words[bits / 8];
+  return word && view.leaves.map((_, k) => cutOut(ctx, whole, k * bits, word));
 }
 
 /** @param register the value in the view's type; undefined: not known */
 export function writeView(ctx: Context, view: View, register: Register | undefined): void {
-  for (const leaf of view.leaves) {
+  const written = register === undefined ? undefined : bitsWritten(ctx, view, register);
+  for (const [k, leaf] of view.leaves.entries()) {
     if (leaf.kind !== 'scalar') continue;
     const to = ctx.builder.typeOf(leaf.register);
+    if (written && to !== 'pred') {
+      writeRegister(ctx, leaf.register, sameBits(ctx, written[k], to));
+      continue;
+    }
     const known = view.isWhole && register !== undefined;
     // what is written to a part of it leaves the rest as it was
     const isPart = !view.isWhole && view.leaves.length === 1;

@@ -30,7 +30,22 @@ export function inferObjects(program: Program): Program {
     if (site.object !== undefined || object === undefined || object < 0) return site;
     return { ...site, object, space: program.objects[object].space };
   });
-  return withReadOnly({ ...program, accesses });
+  return withReadOnly(withoutLoops({ ...program, accesses }));
+}
+
+/** Only shared memory needs a loop for an atomic on floating point: loads of loops elsewhere are none. */
+function withoutLoops(program: Program): Program {
+  const isNone = (i: Instruction): boolean => {
+    if (i.op !== 'load') return false;
+    const { atomic, space } = program.accesses[i.access];
+    return atomic === 'float' && space !== 'shared';
+  };
+  if (!program.blocks.some(({ instructions }) => instructions.some(isNone))) return program;
+  const blocks = program.blocks.map((block) => ({
+    ...block,
+    instructions: block.instructions.filter((i) => !isNone(i)),
+  }));
+  return { ...program, blocks };
 }
 
 /** Accesses of an instruction with the register of their address. */

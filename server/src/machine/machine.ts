@@ -14,6 +14,7 @@ import { hoistInvariants } from './hoist-invariants';
 import { convertBranches } from './if-conversion';
 import { inferObjects } from './infer-objects';
 import { mergeNeighbours } from './merge-neighbours';
+import { narrowIntegers } from './narrow-integers';
 import { narrowVectors } from './narrow-vectors';
 import { narrowWords } from './narrow-words';
 import { promoteMemory } from './promote-memory';
@@ -27,6 +28,7 @@ type Pass = (program: Program) => Program;
 const passes: readonly Pass[] = [
   propagateCopies,
   dropDeadCode,
+  narrowIntegers,
   inferObjects,
   forwardCopies,
   reuseLoads,

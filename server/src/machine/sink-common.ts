@@ -7,13 +7,16 @@
  *   `else if`. Each operation may need one selected operand: not `y[i] = 1` and `z[i + 1] = 2`, whose address and value differ;
  * - stores through different pointers stay apart (`y[i] = x[i]` and `z[i] = x[i]`), loads do not;
  * - it goes up to the first difference: of `x[i] + 1` and `x[i + 1] * 3` the loads stay apart. Then the store alone is not worth it, but
- *   where an arm is empty without it, where all that is left can be computed by all lanes, or where the place was accessed before;
+ *   where an arm is empty without it, where all that is left can be computed by all lanes, where the place was accessed before, or where
+ *   what its address is computed of serves nothing else in the arms (`y[j]` beside `x[i]`, not `y[i]`: PTX of 28 kernels);
  * - nothing else leads behind the arms: not where the branch ends the body of another `if` without else, or the kernel after an early
  *   return;
  * - a zero is no operand that is selected (`else y[i] = 0` keeps its store, `else y[i] = -1` does not), no constant is at the end of the
  *   kernel;
  * - where the arm's condition says what a variable is (`if (i == 0)`), it reads a constant in its place, which is a difference;
- * - cases of a switch stay apart. The lines are those of the last arm.
+ * - cases of a switch stay apart;
+ * - of two arms the line is that of the last. Of more it is that of the second, but that of the last where the first two conditions are `>` or
+ *   `>=` of an integer and a constant (PTX of 150 kernels: NVVM turns these around).
  */
 import { type ControlFlow, controlFlow } from '../program/control-flow';
 import { readsInto, writesOf } from '../program/operands';
@@ -138,7 +141,7 @@ function sinkStore(work: Work, join: number): boolean {
   if (!isWorthIt(work, join, arms, { stores, address, value })) return false;
   const out: Instruction[] = [];
   const gone = new Set<Instruction>(stores);
-  const chosen = lastInText(work, stores);
+  const chosen = lineArm(work, arms, stores);
   const target = emit(work, arms, address, out, gone, chosen);
   const values = [emit(work, arms, value, out, gone, chosen)];
   const offset = withOffset(address) ? 0 : stores[chosen].offset;
@@ -167,11 +170,36 @@ function isWorthIt(work: Work, join: number, arms: readonly Arm[], { stores, add
   const isMixed = value.kind === 'selected' && constants.length > 0 && constants.length < value.registers.length;
   if (hasZero && isMixed) return false;
   if (value.kind === 'sunk') return true;
+  if (isOwn(work, address, stores[0].address)) return true;
   const left = arms.map((arm, k) => work.blocks[arm.block].instructions.filter((i) => i !== stores[k] && !isPure(i)));
   if (left.every((rest) => rest.length === 0)) return true;
   const isEnd = work.blocks[join].instructions.length === 0 && work.blocks[join].terminator.kind === 'exit';
   const isEmpty = arms.some((arm, k) => left[k].length === 0 && !arm.definedBy.has(stores[k].values[0]));
   return isEmpty && !(isEnd && isMixed);
+}
+
+/**
+ * Whether what an address is computed of is the same in all arms, and read by nothing else. A sum as an index stands in parts here,
+ * of which each is widened; NVVM widens the sum, so that a part which something else uses too is no matter.
+ */
+function isOwn(work: Work, plan: Plan, register: Register): boolean {
+  const isSum = partsOf(plan) > 2;
+  const isRead = (i: Instruction, r: Register) => work.reads[r] === 1 || (isSum && i.op === 'convert');
+  const isAllOwn = (each: Plan, r: Register): boolean => {
+    if (each.kind !== 'sunk') return each.kind === 'same';
+    const [first] = each.instructions;
+    const reads: Register[] = [];
+    const count = readsInto(first, reads);
+    return isRead(first, r) && each.operands.every((operand, k) => k < count && isAllOwn(operand, reads[k]));
+  };
+  return isAllOwn(plan, register);
+}
+
+/** Summands of an address, the array among them. */
+function partsOf(plan: Plan): number {
+  const [first] = plan.kind === 'sunk' ? plan.instructions : [];
+  if (plan.kind !== 'sunk' || first?.op !== 'binary' || first.fn !== 'add') return 1;
+  return plan.operands.reduce((sum, operand) => sum + partsOf(operand), 0);
 }
 
 const isConstant = (work: Work, r: Register): boolean => work.registers[r].role === 'constant';
@@ -193,7 +221,7 @@ function sinkVariables(work: Work, join: number): void {
     if (!plan || !hasLoad(plan)) continue;
     const out: Instruction[] = [];
     const gone = new Set<Instruction>(all);
-    const value = emit(work, arms, plan, out, gone, lastLoad(work, plan));
+    const value = emit(work, arms, plan, out, gone, armOfLoad(work, arms, plan));
     out.push({ op: 'unary', fn: 'mov', type: at.type, dst: variable, a: value });
     moveTo(work, join, arms, out, gone);
     arms = armsOf(work, join);
@@ -217,12 +245,12 @@ function assignments({ blocks, registers }: Work, arm: Arm): Map<Register, Move>
 const hasLoad = (plan: Plan): boolean =>
   plan.kind === 'sunk' && (plan.instructions[0].op === 'load' || plan.operands.some(hasLoad));
 
-function lastLoad(work: Work, plan: Plan): number {
+function armOfLoad(work: Work, arms: readonly Arm[], plan: Plan): number {
   if (plan.kind !== 'sunk') return 0;
   const [first] = plan.instructions;
-  if (first.op === 'load') return lastInText(work, plan.instructions as readonly LoadInstruction[]);
+  if (first.op === 'load') return lineArm(work, arms, plan.instructions as readonly LoadInstruction[]);
   const inner = plan.operands.find(hasLoad);
-  return inner ? lastLoad(work, inner) : 0;
+  return inner ? armOfLoad(work, arms, inner) : 0;
 }
 
 // ---- code ----
@@ -307,8 +335,22 @@ function moveTo(
   work.blocks[join] = { ...work.blocks[join], instructions: [...out, ...work.blocks[join].instructions] };
 }
 
-/** Which of the accesses stands last in the text. */
-function lastInText(work: Work, all: readonly (LoadInstruction | StoreInstruction)[]): number {
-  const places = all.map((i) => work.program.accesses[i.access].place.first);
-  return places.indexOf(Math.max(...places));
+/** The arm whose access is the one that stays: of two the last in the text, of more mostly the second. */
+function lineArm(work: Work, arms: readonly Arm[], all: readonly (LoadInstruction | StoreInstruction)[]): number {
+  const placeOf = (k: number) => work.program.accesses[all[k].access].place.first;
+  const order = all.map((_, k) => k).sort((a, b) => placeOf(a) - placeOf(b));
+  if (order.length === 2) return order[1];
+  const isAbove = (k: number, tests: readonly string[]) => tests.includes(constantTest(work, arms[k].block) ?? '');
+  const isTurned = isAbove(order[0], ['gt', 'ge']) && isAbove(order[1], ['gt', 'ge', 'eq']);
+  return isTurned ? order[order.length - 1] : order[1];
+}
+
+/** How the condition of an arm compares an integer with a constant; undefined for another condition. */
+function constantTest({ flow, blocks, registers }: Work, block: number): string | undefined {
+  const from = blocks[flow.predecessors[block][0]];
+  const { terminator } = from ?? blocks[block];
+  if (terminator.kind !== 'branch' || terminator.ifTrue !== block) return undefined;
+  const test = from.instructions.find((i) => i.op === 'compare' && i.dst === terminator.condition);
+  const isInteger = test?.op === 'compare' && /^[iu]/.test(test.type) && registers[test.b].role === 'constant';
+  return isInteger ? test.fn : undefined;
 }

@@ -60,7 +60,8 @@ const masked = new Set([
   'sured',
 ]);
 
-const ends = new Set(['bra', 'brx', 'ret', 'exit', 'trap']);
+/** Not `trap`: a kernel that is aborted has no counters, and what it does for other sizes follows behind the test that led there. */
+const ends = new Set(['bra', 'brx', 'ret', 'exit']);
 
 /** `ld.param` reads a register in all but name. */
 export function isMasked(instruction: FlatInstruction): boolean {

@@ -175,6 +175,7 @@ export const warp: Readonly<Record<string, Handler>> = {
   nanosleep: nothing,
   pmevent: nothing,
   brkpt: nothing,
+  trap: nothing,
   setmaxnreg: nothing,
   griddepcontrol: nothing,
   tensormap: nothing,

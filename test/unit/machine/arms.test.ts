@@ -10,16 +10,46 @@ describe('arms of a branch that end alike', () => {
     else
         out[i] = in[i + 1] + 3; //= global load 1 x 4 bytes, global store 1 x 4 bytes
 }`));
-  it('three of them too', () =>
+  it('three of them too, at the second', () =>
     checkLines(`k(const float *in, float *out, int n)
 {
     int i = threadIdx.x;
     if (i < n)
         out[i] = in[i] * 3; //= none
     else if (i < 2 * n)
+        out[i] = in[i + 1] * 4; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+    else
+        out[i] = in[i + 2] * 7; //= none
+}`));
+  it('at the last where what is greater than a constant comes first', () =>
+    checkLines(`k(const float *in, float *out, int n)
+{
+    int i = threadIdx.x;
+    if (i > 20)
+        out[i] = in[i] * 3; //= none
+    else if (i > 10)
         out[i] = in[i + 1] * 4; //= none
     else
         out[i] = in[i + 2] * 7; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+}`));
+  it('a store alone whose address serves nothing else', () =>
+    checkLines(`k(const float *in, float *out, int n)
+{
+    int i = threadIdx.x;
+    int at = blockIdx.x * n + 2 * i;
+    if (i < n)
+        out[at] = in[i + 1] - in[i]; //= global load 2 x 4 bytes
+    else
+        out[at] = in[i + 3] * in[i + 9]; //= global load 2 x 4 bytes, global store 1 x 4 bytes
+}`));
+  it('not one whose index the loads have too', () =>
+    checkLines(`k(const float *in, float *out, int n)
+{
+    int i = threadIdx.x;
+    if (i < n)
+        out[i] = in[i + 1] - in[i]; //= global load 2 x 4 bytes, global store 1 x 4 bytes
+    else
+        out[i] = in[i + 3] * in[i + 9]; //= global load 2 x 4 bytes, global store 1 x 4 bytes
 }`));
   it('what a variable is assigned is loaded once', () =>
     checkLines(`k(const float *in, const float *other, float *out, int n)

@@ -214,6 +214,13 @@ describe('PTX: calls', () => {
   });
 });
 
+describe('PTX: kernels that give up', () => {
+  it('are counted as if they had gone on', () => {
+    const body = 'setp.lt.u32 %p1, %r90, 99; @%p1 bra BAD; bra GOOD;\nBAD: trap;\nGOOD: ld.global.u32 %r1, [%rd90];';
+    assert.match(accessesOf(kernel(body))[0], /1 requests of 32 lanes/);
+  });
+});
+
 describe('PTX: positions', () => {
   it('an access of a header stands on the line that calls it', () => {
     const text = `${kernel(`.loc 1 12 5

@@ -43,7 +43,8 @@ const atomic =
       resultUsed,
     });
     const dst = resultUsed ? ctx.builder.register(scalar, 'temporary') : undefined;
-    if (isFloat(scalar) && ctx.builder.accesses[access].space === 'shared') loadOfLoop(call, place, split, scalar);
+    const { space } = ctx.builder.accesses[access];
+    if (isFloat(scalar) && (space === 'shared' || space === 'generic')) loadOfLoop(call, place, split, scalar);
     ctx.builder.emit({
       op: 'atomic',
       fn,
@@ -58,7 +59,10 @@ const atomic =
     return dst === undefined ? { kind: 'void', type: types.void } : { kind: 'scalar', type: target, register: dst };
   };
 
-/** Shared memory has no float atomics: a loop loads and swaps, and its loads stand on the same line (H200: atomics_mix.cu:34). */
+/**
+ * Shared memory has no float atomics: a loop loads and swaps, and its loads stand on the same line (H200: atomics_mix.cu:34). Where only the
+ * machine passes find out that it is another space, they drop it (infer-objects.ts).
+ */
 function loadOfLoop(
   call: BuiltinCall,
   place: MemoryPlace,
