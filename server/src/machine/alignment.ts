@@ -1,5 +1,6 @@
 /** What is provably known of registers modulo powers of two: what the compiler may use to merge accesses. */
 import { layoutOf } from '../execute/layout';
+import { writesInto } from '../program/operands';
 import type { Instruction, Program, Register } from '../program/program';
 
 const MAX = 256;
@@ -10,65 +11,78 @@ export interface Congruences {
   readonly remainder: Uint16Array;
 }
 
-interface Congruence {
-  readonly modulus: number;
-  readonly remainder: number;
+const modulo = (a: number, n: number): number => ((a % n) + n) % n;
+
+/** A congruence as one number, so that none is allocated: modulus × 256 + remainder. Below 0: nothing is said yet. */
+type Congruence = number;
+const OPEN: Congruence = -1;
+
+const congruence = (modulus: number, remainder: number): Congruence => modulus * MAX + modulo(remainder, modulus);
+const modulusOf = (c: Congruence): number => c >> 8;
+const remainderOf = (c: Congruence): number => c & (MAX - 1);
+
+/** Every integer. */
+const nothing: Congruence = congruence(1, 0);
+
+/** Passes over the program until nothing changes. */
+const MOST_ROUNDS = 40;
+
+const known = new WeakMap<Program, Congruences>();
+
+/** Remembered as long as the program is. */
+export function congruences(program: Program): Congruences {
+  let found = known.get(program);
+  if (!found) known.set(program, (found = computeCongruences(program)));
+  return found;
 }
 
-const nothing: Congruence = { modulus: 1, remainder: 0 };
-
-export function congruences(program: Program): Congruences {
-  const count = program.registers.length;
-  const known = { modulus: new Uint16Array(count).fill(1), remainder: new Uint16Array(count) };
-  const isSet = new Uint8Array(count);
-  const set = (register: Register, { modulus, remainder }: Congruence) => {
-    known.modulus[register] = modulus;
-    known.remainder[register] = remainder;
-    isSet[register] = 1;
-  };
+function computeCongruences(program: Program): Congruences {
+  const at = new Int32Array(program.registers.length).fill(OPEN);
   program.registers.forEach((r, i) => {
-    if (r.role === 'constant') set(i, ofConstant(r.value ?? Number.NaN));
+    if (r.role === 'constant') at[i] = ofConstant(r.value ?? Number.NaN);
   });
   const places = layoutOf(program, 0).addresses;
-  for (const { register } of program.inputs)
-    set(register, { modulus: inputAlignment(program, register, places), remainder: 0 });
-  const at = (register: Register): Congruence | undefined =>
-    isSet[register] ? { modulus: known.modulus[register], remainder: known.remainder[register] } : undefined;
-  for (let changed = true, rounds = 0; changed && rounds < 40; rounds++) {
+  for (const { register } of program.inputs) at[register] = congruence(inputAlignment(program, register, places), 0);
+  const writes: Register[] = [];
+  for (let changed = true, rounds = 0; changed && rounds < MOST_ROUNDS; rounds++) {
     changed = false;
-    for (const block of program.blocks) {
-      for (const instruction of block.instructions) {
-        if (!('dst' in instruction) || instruction.dst === undefined) continue;
-        const value = resultOf(program, instruction, at);
-        if (!value) continue;
-        for (const dst of typeof instruction.dst === 'number' ? [instruction.dst] : instruction.dst) {
-          const before = at(dst);
-          const after = before ? meet(before, value) : value;
-          if (before && before.modulus === after.modulus && before.remainder === after.remainder) continue;
-          set(dst, after);
+    for (const { instructions } of program.blocks) {
+      for (const instruction of instructions) {
+        const count = writesInto(instruction, writes);
+        const value = count > 0 ? resultOf(program, instruction, at) : OPEN;
+        if (value < 0) continue;
+        for (let k = 0; k < count; k++) {
+          const before = at[writes[k]];
+          const after = before < 0 ? value : meet(before, value);
+          if (before === after) continue;
+          at[writes[k]] = after;
           changed = true;
         }
       }
     }
   }
-  return known;
+  return {
+    modulus: Uint16Array.from(at, (c) => (c < 0 ? 1 : modulusOf(c))),
+    remainder: Uint16Array.from(at, (c) => (c < 0 ? 0 : remainderOf(c))),
+  };
 }
 
 function ofConstant(value: number): Congruence {
-  return Number.isSafeInteger(value) ? { modulus: MAX, remainder: modulo(value, MAX) } : nothing;
+  return Number.isSafeInteger(value) ? congruence(MAX, value) : nothing;
 }
 
-const modulo = (a: number, n: number): number => ((a % n) + n) % n;
+/** The largest power of two that divides a number that is not 0. */
+const lowestBit = (value: number): number => value & -value;
 
 function meet(a: Congruence, b: Congruence): Congruence {
-  let modulus = Math.min(a.modulus, b.modulus);
-  while (modulo(a.remainder - b.remainder, modulus) !== 0) modulus /= 2;
-  return { modulus, remainder: a.remainder % modulus };
+  const modulus = Math.min(modulusOf(a), modulusOf(b));
+  const difference = (remainderOf(a) - remainderOf(b)) & (modulus - 1);
+  return congruence(difference === 0 ? modulus : lowestBit(difference), remainderOf(a));
 }
 
 /** The largest power of two that divides all values. */
-function dividing({ modulus, remainder }: Congruence): number {
-  return remainder === 0 ? modulus : remainder & -remainder;
+function dividing(c: Congruence): number {
+  return remainderOf(c) === 0 ? modulusOf(c) : lowestBit(remainderOf(c));
 }
 
 function powerOf(value: number): number {
@@ -93,25 +107,25 @@ function inputAlignment(program: Program, register: Register, places: readonly (
   return place === undefined ? Math.max(16, object.alignment) : powerOf(place);
 }
 
-type At = (register: Register) => Congruence | undefined;
-
-/** Undefined while nothing is known of an operand yet. */
-function resultOf(program: Program, i: Instruction, at: At): Congruence | undefined {
+/** OPEN while nothing is known of an operand yet. */
+function resultOf(program: Program, i: Instruction, at: Int32Array): Congruence {
   switch (i.op) {
     case 'unary': {
-      const a = at(i.a);
+      const a = at[i.a];
       if (i.fn !== 'mov' && i.fn !== 'neg') return nothing;
-      return a && i.fn === 'neg' ? { modulus: a.modulus, remainder: modulo(-a.remainder, a.modulus) } : a;
+      return a >= 0 && i.fn === 'neg' ? congruence(modulusOf(a), -remainderOf(a)) : a;
     }
     case 'convert':
-      return at(i.a);
+      return at[i.a];
     case 'select': {
-      const [a, b] = [at(i.a), at(i.b)];
-      return a && b ? meet(a, b) : (a ?? b);
+      const a = at[i.a];
+      const b = at[i.b];
+      return a >= 0 && b >= 0 ? meet(a, b) : Math.max(a, b);
     }
     case 'binary': {
-      const [a, b] = [at(i.a), at(i.b)];
-      return a && b ? ofBinary(program, i, a, b) : undefined;
+      const a = at[i.a];
+      const b = at[i.b];
+      return a >= 0 && b >= 0 ? ofBinary(program, i, a, b) : OPEN;
     }
     default:
       return nothing;
@@ -119,32 +133,26 @@ function resultOf(program: Program, i: Instruction, at: At): Congruence | undefi
 }
 
 function ofBinary(program: Program, i: Instruction & { op: 'binary' }, a: Congruence, b: Congruence): Congruence {
-  const multiple = (power: number): Congruence => ({ modulus: Math.min(MAX, power), remainder: 0 });
   switch (i.fn) {
     case 'add':
-    case 'sub': {
-      const modulus = Math.min(a.modulus, b.modulus);
-      return {
-        modulus,
-        remainder: modulo(i.fn === 'add' ? a.remainder + b.remainder : a.remainder - b.remainder, modulus),
-      };
-    }
+      return congruence(Math.min(modulusOf(a), modulusOf(b)), remainderOf(a) + remainderOf(b));
+    case 'sub':
+      return congruence(Math.min(modulusOf(a), modulusOf(b)), remainderOf(a) - remainderOf(b));
     case 'mul': {
-      const modulus = Math.min(MAX, a.modulus * dividing(b), b.modulus * dividing(a));
-      return { modulus, remainder: modulo(a.remainder * b.remainder, modulus) };
+      const modulus = Math.min(MAX, modulusOf(a) * dividing(b), modulusOf(b) * dividing(a));
+      return congruence(modulus, remainderOf(a) * remainderOf(b));
     }
     case 'shl': {
       const by = program.registers[i.b].value;
-      if (by === undefined) return multiple(dividing(a));
+      if (by === undefined) return congruence(dividing(a), 0);
       const factor = 2 ** Math.min(8, Math.max(0, by));
-      const modulus = Math.min(MAX, a.modulus * factor);
-      return { modulus, remainder: modulo(a.remainder * factor, modulus) };
+      return congruence(Math.min(MAX, modulusOf(a) * factor), remainderOf(a) * factor);
     }
     case 'and':
-      return multiple(Math.max(dividing(a), dividing(b)));
+      return congruence(Math.max(dividing(a), dividing(b)), 0);
     case 'or':
     case 'xor':
-      return multiple(Math.min(dividing(a), dividing(b)));
+      return congruence(Math.min(dividing(a), dividing(b)), 0);
     case 'min':
     case 'max':
       return meet(a, b);

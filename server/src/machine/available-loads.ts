@@ -1,4 +1,5 @@
 /** What a block knows to be in memory: values loaded or stored, by the array they lie in and the register of their address. */
+import { TYPES, typeNumber } from '../program/expression-table';
 import { type AccessSite, bytesOf, type Program, type Register, type ScalarType } from '../program/program';
 import { changesAtBarrier, mayTouch } from './memory-overlap';
 
@@ -19,7 +20,7 @@ type Owner = object;
 /** Values at one base, by offset, type and number of elements. */
 interface Base {
   readonly owner: Owner;
-  readonly values: Map<string, Available>;
+  readonly values: Map<number, Available>;
 }
 
 /** Values of one array, or of one space where the array is not known. */
@@ -30,7 +31,11 @@ interface Group {
   readonly bases: Map<Register, Base>;
 }
 
-const valueKey = (offset: number, type: ScalarType, count: number): string => `${offset}:${type}x${count}`;
+/** Elements of one access are fewer. */
+const MOST_ELEMENTS = 256;
+
+const valueKey = (offset: number, type: ScalarType, count: number): number =>
+  (offset * TYPES + typeNumber(type)) * MOST_ELEMENTS + count;
 
 /**
  * Values that need not be loaded. Stores ask array by array, not value by value, and copies share what neither has changed:
@@ -55,7 +60,7 @@ export class AvailableLoads {
 
   /** The registers that hold `count` elements at register + offset. */
   find(address: Register, offset: number, type: ScalarType, count: number): readonly Register[] | undefined {
-    let key: string | undefined;
+    let key: number | undefined;
     for (const { bases } of this.groups.values()) {
       const base = bases.get(address);
       if (!base) continue;
@@ -95,7 +100,7 @@ export class AvailableLoads {
   /** Of a group only the values at one base stay that do not overlap a range of it. */
   private keepBase(key: string, group: Group, range: Range, base: Base): void {
     const { owner } = this;
-    const overlapping: string[] = [];
+    const overlapping: number[] = [];
     for (const [value, { first, last }] of base.values)
       if (range.first <= last && first <= range.last) overlapping.push(value);
     if (overlapping.length === base.values.size) {

@@ -13,15 +13,25 @@ export function shareExpressions(program: Program): Program {
   const now = (r: Register): Register => (renamed[r] < 0 ? r : renamed[r]);
   const known = new ExpressionTable();
   const blocks: Block[] = [...program.blocks];
+  // as long as nothing is shared, nothing is called otherwise
+  let changes = false;
   const share = (index: number): void => {
-    const instructions: Instruction[] = [];
-    for (const original of program.blocks[index].instructions) {
-      const i = withOperands(original, now);
-      const found = isShareable(program, i) ? findOrAdd(program, known, i) : -1;
-      if (found >= 0 && 'dst' in i && typeof i.dst === 'number') renamed[i.dst] = found;
-      else instructions.push(i);
+    const { instructions, terminator } = program.blocks[index];
+    let kept: Instruction[] | undefined = changes ? [] : undefined;
+    for (let at = 0; at < instructions.length; at++) {
+      const i = changes ? withOperands(instructions[at], now) : instructions[at];
+      if (isShareable(program, i)) {
+        const found = findOrAdd(program, known, i);
+        if (found >= 0) {
+          renamed[i.dst] = found;
+          kept ??= instructions.slice(0, at);
+          changes = true;
+          continue;
+        }
+      }
+      kept?.push(i);
     }
-    blocks[index] = { instructions, terminator: withCondition(program.blocks[index].terminator, now) };
+    if (kept) blocks[index] = { instructions: kept, terminator: withCondition(terminator, now) };
   };
   // down the tree of dominators: at every block the table holds what the blocks above it compute
   const children = dominated(flow);
@@ -40,7 +50,7 @@ export function shareExpressions(program: Program): Program {
       path.pop();
     }
   }
-  return { ...program, blocks };
+  return changes ? { ...program, blocks } : program;
 }
 
 /** By block: the blocks whose immediate dominator it is. */
@@ -96,9 +106,9 @@ const reads: Register[] = [];
 /** The instruction with its operands replaced. */
 export function withOperands(i: Instruction, now: (r: Register) => Register): Instruction {
   const count = readsInto(i, reads);
-  let changes = false;
-  for (let k = 0; k < count && !changes; k++) changes = now(reads[k]) !== reads[k];
-  if (!changes) return i;
+  let at = 0;
+  while (at < count && now(reads[at]) === reads[at]) at++;
+  if (at === count) return i;
   switch (i.op) {
     case 'unary':
     case 'convert':

@@ -10,37 +10,53 @@ import type { Block, Instruction, Program, Register } from '../program/program';
 export function dropDeadCode(program: Program): Program {
   const needed = neededRegisters(program);
   const overwritten = new Int32Array(program.registers.length);
+  let changes = false;
   const blocks = program.blocks.map((block, index): Block => {
-    const instructions: Instruction[] = [];
-    for (const i of block.instructions) if (isNeeded(program, i, needed)) instructions.push(unusedResult(i, needed));
-    return { ...block, instructions: withoutOverwritten(program, instructions, overwritten, index + 1) };
+    const instructions = keptOf(program, block.instructions, { needed, overwritten, block: index + 1 });
+    if (instructions === block.instructions) return block;
+    changes = true;
+    return { instructions, terminator: block.terminator };
   });
-  return { ...program, blocks };
+  return changes ? { ...program, blocks } : program;
 }
 
-/**
- * Drops moves to a variable that the same block assigns again before anything reads it.
- * @param overwritten by register: the number of the block in which what it holds is not read any more
- */
-function withoutOverwritten(
+interface Facts {
+  readonly needed: Uint8Array;
+  /** By register: the number of the block in which what it holds is not read any more. */
+  readonly overwritten: Int32Array;
+  /** From 1 on. */
+  readonly block: number;
+}
+
+/** What stays of a block, the list itself where all does: no moves either to a variable that it assigns again before anything reads it. */
+function keptOf(
   program: Program,
-  instructions: Instruction[],
-  overwritten: Int32Array,
-  block: number,
-): Instruction[] {
+  instructions: readonly Instruction[],
+  { needed, overwritten, block }: Facts,
+): readonly Instruction[] {
   const reads: Register[] = [];
-  let kept = instructions.length;
+  const kept: Instruction[] = [];
+  let changes = false;
   for (let k = instructions.length - 1; k >= 0; k--) {
-    const i = instructions[k];
+    const original = instructions[k];
+    if (!isNeeded(program, original, needed)) {
+      changes = true;
+      continue;
+    }
+    const i = unusedResult(original, needed);
+    if (i !== original) changes = true;
     if (i.op === 'unary' && i.fn === 'mov' && program.registers[i.dst].role === 'variable') {
-      if (overwritten[i.dst] === block) continue;
+      if (overwritten[i.dst] === block) {
+        changes = true;
+        continue;
+      }
       overwritten[i.dst] = block;
     }
     const count = readsInto(i, reads);
     for (let r = 0; r < count; r++) overwritten[reads[r]] = 0;
-    instructions[--kept] = i;
+    kept.push(i);
   }
-  return kept === 0 ? instructions : instructions.slice(kept);
+  return changes ? kept.reverse() : instructions;
 }
 
 /** An atomic whose result nobody reads is a reduction. */

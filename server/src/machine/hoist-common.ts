@@ -8,7 +8,7 @@
  */
 import { type ControlFlow, controlFlow } from '../program/control-flow';
 import { readsOf, writesOf } from '../program/operands';
-import type { Instruction, LoadInstruction, Program, Register } from '../program/program';
+import type { Block, Instruction, LoadInstruction, Program, Register } from '../program/program';
 
 export function hoistCommonLoads(program: Program): Program {
   return hoistLoads(program);
@@ -22,7 +22,7 @@ export type AccessOfBoth = (first: number, second: number) => number | undefined
 /** @param accessOfBoth where the machine code is known: what it has once; else the rules above decide */
 export function hoistLoads(program: Program, accessOfBoth?: AccessOfBoth): Program {
   const flow = controlFlow(program);
-  const blocks = program.blocks.map((b) => ({ ...b, instructions: [...b.instructions] }));
+  const blocks = program.blocks.map((b) => ({ ...b }));
   for (const index of flow.order) {
     const { terminator } = blocks[index];
     if (terminator.kind !== 'branch' || terminator.ifTrue === terminator.ifFalse) continue;
@@ -30,13 +30,15 @@ export function hoistLoads(program: Program, accessOfBoth?: AccessOfBoth): Progr
     const isCase = program.branches[terminator.branch].kind === 'switch';
     const otherwise = isCase ? throughEmpty(program, flow, terminator.ifFalse) : terminator.ifFalse;
     const arms = [terminator.ifTrue, otherwise];
-    if (!arms.every((arm) => flow.predecessors[arm].length === 1)) continue;
+    if (!arms.every((arm) => flow.predecessors[arm].length === 1 && hasLoad(blocks[arm]))) continue;
     const isScheduled = isCase || accessOfBoth !== undefined;
     const chosen = accessOfBoth ?? ((first, second) => (isCase ? first : second));
-    hoist(program, blocks[index].instructions, blocks[arms[0]], blocks[arms[1]], isScheduled, chosen);
+    hoist(program, blocks[index], blocks[arms[0]], blocks[arms[1]], isScheduled, chosen);
   }
   return { ...program, blocks };
 }
+
+const hasLoad = ({ instructions }: Block): boolean => instructions.some((i) => i.op === 'load');
 
 /** Where a block leads to that does nothing. */
 function throughEmpty(program: Program, { predecessors }: ControlFlow, block: number): number {
@@ -52,12 +54,12 @@ interface Beginning {
   readonly definedBy: Map<Register, Instruction>;
 }
 
-type Arm = { instructions: Instruction[] };
+type Arm = { instructions: readonly Instruction[] };
 
 /** @param isScheduled the loads are compared in their order, whatever is computed between them */
 function hoist(
   program: Program,
-  before: Instruction[],
+  before: Arm,
   first: Arm,
   second: Arm,
   isScheduled: boolean,
@@ -83,7 +85,8 @@ function hoist(
   for (const { load } of common) collect(a, load, moved);
   const inOrder = first.instructions.filter((i) => moved.has(i));
   const accesses = new Map<Instruction, number>(common.map(({ load, access }) => [load, access]));
-  before.push(...inOrder.map((i) => (i.op === 'load' ? { ...i, access: accesses.get(i) ?? i.access } : i)));
+  const hoisted = inOrder.map((i) => (i.op === 'load' ? { ...i, access: accesses.get(i) ?? i.access } : i));
+  before.instructions = [...before.instructions, ...hoisted];
   first.instructions = first.instructions.filter((i) => !moved.has(i));
   const replacement = new Map<Instruction, LoadInstruction>(common.map(({ load, other }) => [other, load]));
   second.instructions = second.instructions.flatMap((i): Instruction[] => {

@@ -3,7 +3,7 @@
  * start from the same object. The compiler knows the space by that (NVVM's address space inference), and what cannot overlap; a
  * parameter that is `__restrict__` and only read from is read-only data (ld.global.nc in PTX of nvcc 13.0, also without `const`).
  */
-import { writesOf } from '../program/operands';
+import { accessesOf, addressesOf, writesInto, writesOf } from '../program/operands';
 import { type AccessSite, bytesOf, type Instruction, type Program, type Register } from '../program/program';
 
 /** Nothing said yet, a number, several objects or one that is not known. */
@@ -18,10 +18,12 @@ export function inferObjects(program: Program): Program {
   const found = new Map<number, number>();
   for (const { instructions } of program.blocks) {
     for (const i of instructions) {
-      for (const [access, address] of addressed(i)) {
-        const root = roots[address];
-        const before = found.get(access);
-        found.set(access, before === undefined || before === root ? root : SEVERAL);
+      const accesses = accessesOf(i);
+      const addresses = addressesOf(i);
+      for (let k = 0; k < accesses.length; k++) {
+        const root = roots[addresses[k]];
+        const before = found.get(accesses[k]);
+        found.set(accesses[k], before === undefined || before === root ? root : SEVERAL);
       }
     }
   }
@@ -48,24 +50,6 @@ function withoutLoops(program: Program): Program {
   return { ...program, blocks };
 }
 
-/** Accesses of an instruction with the register of their address. */
-function addressed(i: Instruction): readonly (readonly [number, Register])[] {
-  switch (i.op) {
-    case 'load':
-    case 'store':
-    case 'atomic':
-    case 'matrix':
-      return [[i.access, i.address]];
-    case 'asyncCopy':
-      return [
-        [i.loadAccess, i.source],
-        [i.storeAccess, i.destination],
-      ];
-    default:
-      return [];
-  }
-}
-
 /** By register: the object that its address is made from. */
 function rootsOf(program: Program): Int32Array {
   const roots = new Int32Array(program.registers.length).fill(OPEN);
@@ -74,13 +58,16 @@ function rootsOf(program: Program): Int32Array {
   program.objects.forEach((object, index) => {
     roots[object.register] = index;
   });
+  const writes: Register[] = [];
   for (let changed = true, rounds = 0; changed && rounds < MOST_ROUNDS; rounds++) {
     changed = false;
     for (const { instructions } of program.blocks) {
       for (const i of instructions) {
-        const root = resultOf(program, i, roots);
-        for (const r of writesOf(i)) {
-          const next = meet(roots[r], bytesOf[program.registers[r].type] === 8 ? root : NONE);
+        const count = writesInto(i, writes);
+        for (let k = 0; k < count; k++) {
+          const r = writes[k];
+          if (roots[r] === SEVERAL) continue;
+          const next = meet(roots[r], bytesOf[program.registers[r].type] === 8 ? resultOf(program, i, roots) : NONE);
           if (next === roots[r]) continue;
           roots[r] = next;
           changed = true;

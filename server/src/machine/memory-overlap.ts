@@ -12,12 +12,12 @@ export function isReadOnly(site: AccessSite, program: Program): boolean {
  * `__restrict__` and another one. Pointers that are not may point to the same buffer, a declared array among them.
  */
 export function mayTouch(program: Program, a: AccessSite, b: AccessSite): boolean {
-  const space = (s: AccessSite) => (s.object === undefined ? s.space : program.objects[s.object].space);
-  const sa = space(a);
-  const sb = space(b);
-  if (sa !== 'generic' && sb !== 'generic' && sa !== sb) return false;
-  if (a.object === undefined || b.object === undefined || a.object === b.object) return true;
-  const [first, second] = [program.objects[a.object], program.objects[b.object]];
+  const first = a.object === undefined ? undefined : program.objects[a.object];
+  const second = b.object === undefined ? undefined : program.objects[b.object];
+  const spaceOfFirst = first?.space ?? a.space;
+  const spaceOfSecond = second?.space ?? b.space;
+  if (spaceOfFirst !== 'generic' && spaceOfSecond !== 'generic' && spaceOfFirst !== spaceOfSecond) return false;
+  if (first === undefined || second === undefined || first === second) return true;
   if (first.isRestrict || second.isRestrict) return false;
   return first.bytes === undefined || second.bytes === undefined;
 }

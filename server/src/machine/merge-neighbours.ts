@@ -47,9 +47,28 @@ export interface MergeWork {
 }
 
 export function mergeNeighbours(program: Program): Program {
+  if (!program.blocks.some((block) => hasNeighbours(block.instructions))) return program;
   const work: MergeWork = { program, registers: [...program.registers], known: congruences(program) };
-  const blocks = program.blocks.map((block) => ({ ...block, instructions: mergeBlock(work, block.instructions) }));
-  return { ...program, blocks, registers: work.registers };
+  let changes = false;
+  const blocks = program.blocks.map((block) => {
+    const instructions = mergeBlock(work, block.instructions);
+    if (instructions === block.instructions) return block;
+    changes = true;
+    return { ...block, instructions };
+  });
+  return changes ? { ...program, blocks, registers: work.registers } : program;
+}
+
+/** Two accesses behind one register: without them nothing merges. */
+function hasNeighbours(instructions: readonly Instruction[]): boolean {
+  const addresses = new Set<Register>();
+  let accesses = 0;
+  for (const i of instructions) {
+    if (i.op !== 'load' && i.op !== 'store') continue;
+    addresses.add(i.address);
+    if (++accesses > addresses.size) return true;
+  }
+  return false;
 }
 
 const countOf = (i: Access): number => (i.op === 'load' ? i.dst.length : i.values.length);
@@ -58,7 +77,8 @@ export const accessBytes = (i: Access): number => bytesOf[i.type] * countOf(i);
 
 function mergeBlock(work: MergeWork, instructions: readonly Instruction[]): readonly Instruction[] {
   const { program } = work;
-  const groups = new Map<string, Candidate[]>();
+  if (!hasNeighbours(instructions)) return instructions;
+  const groups = new Map<number, Candidate[]>();
   const done: Candidate[][] = [];
   const close = (isEnded: (group: readonly Candidate[]) => boolean): void => {
     for (const [key, group] of groups) {
@@ -80,7 +100,7 @@ function mergeBlock(work: MergeWork, instructions: readonly Instruction[]): read
           promisedAlignment(program, first.instruction) < 8,
       );
     if (site.isVolatile || program.registers[instruction.address].role === 'variable') return;
-    const key = `${instruction.op}:${instruction.address}:${site.readOnly ?? false}`;
+    const key = instruction.address * 4 + (instruction.op === 'load' ? 2 : 0) + (site.readOnly ? 1 : 0);
     const candidate = { index, instruction, bytes: accessBytes(instruction) };
     // the same place again: memory may have changed meanwhile
     if (groups.get(key)?.some((c) => c.instruction.offset === instruction.offset)) close((g) => g === groups.get(key));

@@ -16,21 +16,22 @@ import {
 import { neededRegisters } from './dead-code';
 
 export function narrowVectors(program: Program): Program {
+  const hasVectors = program.blocks.some(({ instructions }) => instructions.some((i) => isVectorLoad(program, i)));
+  if (!hasVectors) return program;
   const needed = neededRegisters(program);
-  const blocks = program.blocks.map(
-    (block): Block => ({
-      ...block,
-      instructions: block.instructions.flatMap((i): readonly Instruction[] =>
-        isPartlyNeeded(program, i, needed) ? narrowed(i, (register) => needed[register] === 1) : [i],
-      ),
-    }),
-  );
+  const isPartlyNeeded = (i: Instruction): boolean => isVectorLoad(program, i) && i.dst.some((d) => !needed[d]);
+  const blocks = program.blocks.map((block): Block => {
+    if (!block.instructions.some(isPartlyNeeded)) return block;
+    const instructions = block.instructions.flatMap((i): readonly Instruction[] =>
+      i.op === 'load' && isPartlyNeeded(i) ? narrowed(i, (register) => needed[register] === 1) : [i],
+    );
+    return { ...block, instructions };
+  });
   return { ...program, blocks };
 }
 
-function isPartlyNeeded(program: Program, i: Instruction, needed: Uint8Array): i is LoadInstruction {
-  if (i.op !== 'load' || i.dst.length < 2 || program.accesses[i.access].isVolatile) return false;
-  return i.dst.some((d) => !needed[d]);
+function isVectorLoad(program: Program, i: Instruction): i is LoadInstruction {
+  return i.op === 'load' && i.dst.length > 1 && !program.accesses[i.access].isVolatile;
 }
 
 /** The loads that give the needed elements of a vector load. */

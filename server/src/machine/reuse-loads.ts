@@ -7,23 +7,36 @@
  * what changed (H200: nbody.cu:78 stores six of seven members).
  */
 import { type ControlFlow, controlFlow } from '../program/control-flow';
-import type { Block, Instruction, Program, Register, StoreInstruction } from '../program/program';
+import type { Block, Instruction, LoadInstruction, Program, Register, StoreInstruction } from '../program/program';
 import { AvailableLoads, rangeOf } from './available-loads';
 import { isReadOnly } from './memory-overlap';
 
 export function reuseLoads(program: Program): Program {
+  if (!hasRepetitions(program)) return program;
   const flow = controlFlow(program);
-  const blocks: Block[] = program.blocks.map((b) => ({ ...b }));
+  const blocks: Block[] = [...program.blocks];
   const tables = new Map<number, AvailableLoads>();
   const stable = stableRegisters(program);
   const killers = program.blocks.map(({ instructions }) => instructions.filter(isKiller));
+  let changes = false;
   for (const block of flow.order) {
+    const { instructions, terminator } = program.blocks[block];
     const inherited = inheritedTable(program, flow, tables, killers, block);
-    const result = reuseInBlock(program, program.blocks[block], inherited, stable);
+    const result = reuseInBlock(program, instructions, inherited, stable);
     tables.set(block, inherited);
-    blocks[block] = { ...program.blocks[block], instructions: result };
+    if (result === instructions) continue;
+    blocks[block] = { instructions: result, terminator };
+    changes = true;
   }
-  return { ...program, blocks };
+  return changes ? { ...program, blocks } : program;
+}
+
+/** One access alone repeats nothing. */
+function hasRepetitions({ blocks }: Program): boolean {
+  let accesses = 0;
+  for (const { instructions } of blocks)
+    for (const { op } of instructions) if ((op === 'load' || op === 'store') && ++accesses > 1) return true;
+  return false;
 }
 
 /** Registers whose value cannot change between two reads that the first dominates. */
@@ -79,35 +92,51 @@ function kill(program: Program, table: AvailableLoads, i: Instruction): void {
   else if (i.op === 'barrier') table.barrier();
 }
 
+/** The list itself where nothing is repeated. */
 function reuseInBlock(
   program: Program,
-  block: Block,
+  instructions: readonly Instruction[],
   table: AvailableLoads,
   stable: (r: Register) => boolean,
-): Instruction[] {
-  const out: Instruction[] = [];
-  for (const i of block.instructions) {
-    if (i.op === 'load' && !program.accesses[i.access].isVolatile && stable(i.address)) {
-      const known = table.find(i.address, i.offset, i.type, i.dst.length);
-      if (known) {
-        i.dst.forEach((dst, k) => {
-          out.push({ op: 'unary', fn: 'mov', type: i.type, dst, a: known[k] });
-        });
+): readonly Instruction[] {
+  let out: Instruction[] | undefined;
+  for (let at = 0; at < instructions.length; at++) {
+    const i = instructions[at];
+    const known = i.op === 'load' ? knownValues(program, table, i, stable) : undefined;
+    if (i.op === 'load' && known) {
+      out ??= instructions.slice(0, at);
+      for (let k = 0; k < known.length; k++)
+        out.push({ op: 'unary', fn: 'mov', type: i.type, dst: i.dst[k], a: known[k] });
+      continue;
+    }
+    if (i.op === 'store') {
+      if (isThereAlready(program, table, i)) {
+        out ??= instructions.slice(0, at);
         continue;
       }
-      const site = program.accesses[i.access];
-      const range = rangeOf(i.address, i.offset, i.type, i.dst.length);
-      table.add(site, isReadOnly(site, program), range, i.type, i.dst);
-    } else if (i.op === 'store') {
-      if (isThereAlready(program, table, i)) continue;
       kill(program, table, i);
       const site = program.accesses[i.access];
       const forwards = stable(i.address) && i.values.every(stable) && !site.isVolatile;
       if (forwards) table.add(site, false, rangeOf(i.address, i.offset, i.type, i.values.length), i.type, i.values);
     } else if (isKiller(i)) kill(program, table, i);
-    out.push(i);
+    out?.push(i);
   }
-  return out;
+  return out ?? instructions;
+}
+
+/** What a load would read; it is known from here on if it is not yet. */
+function knownValues(
+  program: Program,
+  table: AvailableLoads,
+  i: LoadInstruction,
+  stable: (r: Register) => boolean,
+): readonly Register[] | undefined {
+  const site = program.accesses[i.access];
+  if (site.isVolatile || !stable(i.address)) return undefined;
+  const known = table.find(i.address, i.offset, i.type, i.dst.length);
+  if (known) return known;
+  table.add(site, isReadOnly(site, program), rangeOf(i.address, i.offset, i.type, i.dst.length), i.type, i.dst);
+  return undefined;
 }
 
 /** The value was loaded from the same place, and nothing may have written there since. */

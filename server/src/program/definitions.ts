@@ -1,4 +1,4 @@
-import { writesOf } from './operands';
+import { writesInto } from './operands';
 import type { Instruction, Program, Register } from './program';
 
 /** The instructions that assign each register, as chains in two arrays: most registers have one, and there are many. */
@@ -6,6 +6,7 @@ export class Definitions {
   private readonly head: Int32Array;
   private readonly next: number[] = [];
   private readonly found: Instruction[] = [];
+  private readonly writes: Register[] = [];
 
   constructor(program: Program) {
     this.head = new Int32Array(program.registers.length).fill(-1);
@@ -13,7 +14,9 @@ export class Definitions {
 
   /** Notes what an instruction assigns. */
   add(instruction: Instruction): void {
-    for (const register of writesOf(instruction)) {
+    const count = writesInto(instruction, this.writes);
+    for (let k = 0; k < count; k++) {
+      const register = this.writes[k];
       this.next.push(this.head[register]);
       this.head[register] = this.found.push(instruction) - 1;
     }

@@ -102,7 +102,8 @@ function numberOf(name: string): number {
   return number;
 }
 
-const TYPES = 32;
+/** Numbers of types are below. */
+export const TYPES = 32;
 const typeNumbers: Record<ScalarType, number> = {
   pred: 1,
   i8: 2,
@@ -118,6 +119,8 @@ const typeNumbers: Record<ScalarType, number> = {
   f32: 12,
   f64: 13,
 };
+
+export const typeNumber = (type: ScalarType): number => typeNumbers[type];
 
 type Operation = 'unary' | 'convert' | 'binary' | 'compare' | 'select' | 'fma';
 

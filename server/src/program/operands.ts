@@ -67,6 +67,15 @@ export function readsInto(instruction: Instruction, into: Register[]): number {
     case 'matrix':
       into[0] = instruction.address;
       return 1;
+    case 'store': {
+      const { values } = instruction;
+      into[0] = instruction.address;
+      for (let k = 0; k < values.length; k++) into[k + 1] = values[k];
+      return values.length + 1;
+    }
+    case 'barrier':
+    case 'unknown':
+      return 0;
     default: {
       const reads = readsOf(instruction);
       for (let k = 0; k < reads.length; k++) into[k] = reads[k];
@@ -91,6 +100,11 @@ export function writesInto(instruction: Instruction, into: Register[]): number {
     case 'load':
       for (let k = 0; k < instruction.dst.length; k++) into[k] = instruction.dst[k];
       return instruction.dst.length;
+    case 'store':
+    case 'asyncCopy':
+    case 'barrier':
+    case 'work':
+      return 0;
     default: {
       const writes = writesOf(instruction);
       for (let k = 0; k < writes.length; k++) into[k] = writes[k];
