@@ -130,7 +130,7 @@ function callFunctions(
   // a function may be declared in several enclosing scopes and namespaces: all of them are candidates
   if (!callee.self)
     for (let s = callee.scope.parent; s; s = s.parent) {
-      const outer = lookupIn(ctx, s, name, new Set());
+      const outer = s.isPlain ? s.own(name) : lookupIn(ctx, s, name, new Set());
       if (outer?.kind === 'functions')
         for (const d of outer.declarations) if (!candidates.includes(d)) candidates.push(d);
     }

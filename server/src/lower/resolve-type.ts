@@ -28,8 +28,19 @@ import type { Value } from './values';
 /** Resolves a type as seen from a scope. Never throws; what is not known is an unknown type with a reason. */
 export function resolveType(ctx: Context, node: TypeNode, scope: Scope = ctx.scope): Type {
   if (!step(ctx)) return unknownType('templates too large to follow');
-  return qualified(resolveUnqualified(ctx, node, scope), node.isConst, node.isVolatile);
+  const known = builtinTypes.get(node);
+  if (known) return known;
+  const type = qualified(resolveUnqualified(ctx, node, scope), node.isConst, node.isVolatile);
+  if (isBuiltin(node)) builtinTypes.set(node, type);
+  return type;
 }
+
+/** Types that mean the same in every scope, by where they are written: bodies are lowered many times. */
+const builtinTypes = new WeakMap<TypeNode, Type>();
+
+/** `const float *`: there is no name in it that could be looked up. */
+const isBuiltin = (node: TypeNode): boolean =>
+  node.kind === 'builtin' || ((node.kind === 'pointer' || node.kind === 'reference') && isBuiltin(node.to));
 
 function resolveUnqualified(ctx: Context, node: TypeNode, scope: Scope): Type {
   switch (node.kind) {

@@ -245,10 +245,20 @@ export function alignOf(type: Type): number {
   }
 }
 
+/** By type: what it is with const, with volatile, with both. Types never change, and the same are asked for over and over. */
+const qualifiedTypes = new WeakMap<Type, (Type | undefined)[]>();
+
 /** Adds qualifiers to a type. */
 export function qualified(type: Type, isConst: boolean, isVolatile: boolean): Type {
   if ((!isConst || type.isConst) && (!isVolatile || type.isVolatile)) return type;
-  return { ...type, isConst: isConst || type.isConst, isVolatile: isVolatile || type.isVolatile };
+  let known = qualifiedTypes.get(type);
+  if (!known) qualifiedTypes.set(type, (known = []));
+  const which = Number(isConst) + 2 * Number(isVolatile);
+  return (known[which] ??= {
+    ...type,
+    isConst: isConst || type.isConst,
+    isVolatile: isVolatile || type.isVolatile,
+  });
 }
 
 /** The type of a parameter: arrays are pointers to their first element, whatever their first bound. */
@@ -256,9 +266,13 @@ export function parameterType(type: Type): Type {
   return type.kind === 'array' ? { kind: 'pointer', to: type.of } : type;
 }
 
+const unqualifiedTypes = new WeakMap<Type, Type>();
+
 export function unqualified(type: Type): Type {
   if (!type.isConst && !type.isVolatile) return type;
-  return { ...type, isConst: undefined, isVolatile: undefined };
+  let plain = unqualifiedTypes.get(type);
+  if (!plain) unqualifiedTypes.set(type, (plain = { ...type, isConst: undefined, isVolatile: undefined }));
+  return plain;
 }
 
 export const withoutReference = (type: Type): Type => (type.kind === 'reference' ? type.to : type);

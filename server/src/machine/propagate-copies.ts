@@ -34,8 +34,7 @@ export function propagateCopies(program: Program): Program {
   if (!changes) return program;
   const blocks = program.blocks.map((block): Block => {
     const instructions: Instruction[] = [];
-    for (const i of block.instructions)
-      if (!isMove(i) || renamed[i.dst] < 0) instructions.push(withOperands(i, now));
+    for (const i of block.instructions) if (!isMove(i) || renamed[i.dst] < 0) instructions.push(withOperands(i, now));
     const { terminator } = block;
     const condition = terminator.kind === 'branch' ? now(terminator.condition) : -1;
     return { instructions, terminator: terminator.kind === 'branch' ? { ...terminator, condition } : terminator };

@@ -1,7 +1,7 @@
 /** The most registers that live at once: as the source orders the work, and with the loads as early as they may be. */
 import { type ControlFlow, controlFlow } from '../program/control-flow';
 import { setBit } from '../program/liveness';
-import { readsInto, readsOf, writesOf } from '../program/operands';
+import { readsInto, writesInto, writesOf } from '../program/operands';
 import type { Instruction, Program, Register } from '../program/program';
 import { type RegisterValues, registerValues } from './register-values';
 
@@ -38,8 +38,12 @@ export function registerPressure(program: Program): Pressure {
   }
   for (const region of regions(program, flow)) {
     const last = region[region.length - 1];
-    const instructions = region.flatMap((block) => program.blocks[block].instructions);
-    const early = pressureOf(loadsFirst(program, instructions), liveOut(flow, last, sets), values, live, ++set);
+    const [only, ...more] = region.map((block) => program.blocks[block].instructions);
+    const instructions = more.length === 0 ? only : only.concat(...more);
+    // a block in its own order was looked at above
+    const ordered = loadsFirst(program, instructions);
+    if (ordered === instructions && more.length === 0) continue;
+    const early = pressureOf(ordered, liveOut(flow, last, sets), values, live, ++set);
     eager = Math.max(eager, early, early + extra[last]);
   }
   return { least, eager: Math.min(eager, least + MOST_IN_FLIGHT) };
@@ -94,12 +98,14 @@ function liveness(program: Program, flow: ControlFlow, values: RegisterValues): 
   for (const list of used) for (const r of list) if (bitOf[r] < 0) bitOf[r] = registers.push(r) - 1;
   const words = (registers.length + 31) >> 5;
   const liveIn = program.blocks.map(() => new Int32Array(words));
+  const writes: Register[] = [];
   const killed = flow.order.map((block, k) => {
     for (const r of used[k]) setBit(liveIn[block], bitOf[r]);
     const set = new Int32Array(words);
     for (const i of program.blocks[block].instructions) {
       if (isFolded(i, values)) continue;
-      for (const r of writesOf(i)) if (bitOf[r] >= 0) setBit(set, bitOf[r]);
+      const writing = writesInto(i, writes);
+      for (let n = 0; n < writing; n++) if (bitOf[writes[n]] >= 0) setBit(set, bitOf[writes[n]]);
     }
     return set;
   });
@@ -129,17 +135,21 @@ function usedFirst(instructions: readonly Instruction[], values: RegisterValues)
   for (let k = instructions.length - 1; k >= 0; k--) {
     const i = instructions[k];
     if (isFolded(i, values)) continue;
-    for (const r of writesOf(i)) used.delete(r);
+    const writing = writesInto(i, reads);
+    for (let n = 0; n < writing; n++) used.delete(reads[n]);
     const count = readsInto(i, reads);
     for (let n = 0; n < count; n++) if (root[reads[n]] >= 0) used.add(root[reads[n]]);
   }
   return used;
 }
 
+const written: Register[] = [];
+
 /** Everything it writes is made again where it is used. */
 function isFolded(i: Instruction, { root }: RegisterValues): boolean {
-  const writes = writesOf(i);
-  return writes.length > 0 && writes.every((r) => root[r] !== r);
+  const count = writesInto(i, written);
+  for (let k = 0; k < count; k++) if (root[written[k]] === written[k]) return false;
+  return count > 0;
 }
 
 /** @param live scratch, by register: the number of the set it is in */
@@ -162,7 +172,9 @@ function pressureOf(
     const i = instructions[k];
     if (isFolded(i, values)) continue;
     // What nobody reads is written all the same.
-    for (const r of writesOf(i)) {
+    const writing = writesInto(i, reads);
+    for (let n = 0; n < writing; n++) {
+      const r = reads[n];
       if (live[r] === set) {
         live[r] = 0;
         sum -= weight[r];
@@ -232,22 +244,32 @@ function dependences(program: Program, instructions: readonly Instruction[]): nu
   let sinceFence: number[] = [];
   const writers = new Map<string, number>();
   const loaders = new Map<string, number[]>();
+  const operands: Register[] = [];
   return instructions.map((i, k) => {
     const needs: number[] = [];
     const need = (n: number | undefined) => {
       if (n !== undefined && n >= 0) needs.push(n);
     };
-    for (const r of readsOf(i)) {
+    const reading = readsInto(i, operands);
+    for (let n = 0; n < reading; n++) {
+      const r = operands[n];
+      // constants and inputs are nobody's to write
+      if (!isAssigned(program, r)) continue;
       need(lastWrite.get(r));
       const list = readers.get(r);
       if (list) list.push(k);
       else readers.set(r, [k]);
     }
-    for (const r of writesOf(i)) {
+    const writing = writesInto(i, operands);
+    for (let n = 0; n < writing; n++) {
+      const r = operands[n];
       need(lastWrite.get(r));
-      needs.push(...(readers.get(r) ?? []));
+      const list = readers.get(r);
+      if (list) {
+        for (const reader of list) needs.push(reader);
+        list.length = 0;
+      }
       lastWrite.set(r, k);
-      readers.set(r, []);
     }
     if (i.op === 'barrier' || i.op === 'atomic' || i.op === 'lane' || i.op === 'asyncCopy' || i.op === 'matrix') {
       needs.push(...sinceFence);
@@ -275,6 +297,9 @@ function dependences(program: Program, instructions: readonly Instruction[]): nu
     return needs;
   });
 }
+
+const isAssigned = ({ registers }: Program, r: Register): boolean =>
+  registers[r].role === 'variable' || registers[r].role === 'temporary';
 
 /** By block: registers more when its loop is unrolled and the loads of the copies are under way together. */
 function inFlight(program: Program, flow: ControlFlow, { weight }: RegisterValues): Float64Array {

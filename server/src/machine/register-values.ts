@@ -2,7 +2,7 @@
  * Which values of a program take registers of a thread, and how many: what the compiler folds into addresses, operands
  * from the constant bank and predicates takes none.
  */
-import { writesOf } from '../program/operands';
+import { writesInto, writesOf } from '../program/operands';
 import { bytesOf, type Instruction, type Program, type Register, type ScalarType } from '../program/program';
 
 export interface RegisterValues {
@@ -36,8 +36,13 @@ function operandsOf(i: Instruction): readonly Register[] {
 /** Definitions of every register: the instruction where there is one only. */
 function definitions(program: Program): (Instruction | 'several' | undefined)[] {
   const found: (Instruction | 'several' | undefined)[] = program.registers.map(() => undefined);
-  for (const { instructions } of program.blocks)
-    for (const i of instructions) for (const r of writesOf(i)) found[r] = found[r] === undefined ? i : 'several';
+  const writes: Register[] = [];
+  for (const { instructions } of program.blocks) {
+    for (const i of instructions) {
+      const count = writesInto(i, writes);
+      for (let k = 0; k < count; k++) found[writes[k]] = found[writes[k]] === undefined ? i : 'several';
+    }
+  }
   return found;
 }
 
@@ -80,23 +85,35 @@ function weightOf(type: ScalarType, width: Width): number {
   return type === 'f64' || width === 'wide' ? 2 : 1;
 }
 
+const MOST_ROUNDS = 20;
+
 /** A fixed point over moves and sums: a value is wide when an operand is, or when memory or a caller gave 64 bits. */
 function widths(program: Program, start: readonly Width[]): Width[] {
   const width = [...start];
   const is64 = (r: Register) => bytesOf[program.registers[r].type] === 8;
-  for (let changed = true, rounds = 0; changed && rounds < 20; rounds++) {
+  // the computations of 64 bits that are not known to be wide yet
+  const open: Instruction[] = [];
+  const writes: Register[] = [];
+  for (const { instructions } of program.blocks) {
+    for (const i of instructions) {
+      const count = writesInto(i, writes);
+      const isSource = i.op === 'load' || i.op === 'atomic' || i.op === 'unknown';
+      for (let k = 0; k < count; k++) {
+        if (!is64(writes[k])) continue;
+        if (isSource) width[writes[k]] = 'wide';
+        else open.push(i);
+      }
+    }
+  }
+  for (let changed = true, rounds = 0; changed && rounds < MOST_ROUNDS; rounds++) {
     changed = false;
-    for (const { instructions } of program.blocks) {
-      for (const i of instructions) {
-        for (const r of writesOf(i)) {
-          if (!is64(r) || width[r] === 'wide') continue;
-          const operands = i.op === 'select' ? [i.a, i.b] : operandsOf(i);
-          const isSource = i.op === 'load' || i.op === 'atomic' || i.op === 'unknown';
-          if (isSource || operands.some((o) => is64(o) && width[o] === 'wide')) {
-            width[r] = 'wide';
-            changed = true;
-          }
-        }
+    for (const i of open) {
+      const operands = i.op === 'select' ? [i.a, i.b] : operandsOf(i);
+      if (!operands.some((o) => is64(o) && width[o] === 'wide')) continue;
+      for (const r of writesOf(i)) {
+        if (width[r] === 'wide') continue;
+        width[r] = 'wide';
+        changed = true;
       }
     }
   }
@@ -113,19 +130,16 @@ function fold(
   for (const { instructions } of program.blocks) {
     for (const i of instructions) {
       if (!isFolded(i)) continue;
-      const [dst] = writesOf(i);
+      const dst = writesOf(i)[0];
       if (defined[dst] !== i || root[dst] < 0) continue;
       const operands = operandsOf(i);
       if (operands.some((o) => program.registers[o].role === 'variable' && defined[o] === 'several')) continue;
-      const roots = [...new Set(operands.map((o) => root[o]).filter((o) => o >= 0))];
-      if (roots.length === 0) {
-        root[dst] = -1;
-        continue;
-      }
-      if (roots.length > 1) continue;
+      const [first, second = first] = operands;
+      const needed = root[first] >= 0 ? root[first] : root[second];
+      if (root[second] >= 0 && root[second] !== needed) continue;
       // A pointer plus an index is an address in two registers of its own.
-      if (width[dst] === 'wide' && i.op === 'binary' && weight[roots[0]] < weight[dst]) continue;
-      root[dst] = roots[0];
+      if (needed >= 0 && width[dst] === 'wide' && i.op === 'binary' && weight[needed] < weight[dst]) continue;
+      root[dst] = needed < 0 ? -1 : needed;
     }
   }
 }

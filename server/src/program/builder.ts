@@ -20,6 +20,8 @@ import type {
   UnaryOp,
 } from './program';
 
+type PureInstruction = Extract<Instruction, { op: 'unary' | 'convert' | 'binary' | 'compare' | 'select' | 'fma' }>;
+
 interface OpenBlock {
   readonly instructions: Instruction[];
   terminator: Terminator | undefined;
@@ -90,7 +92,7 @@ export class ProgramBuilder {
   }
 
   input(type: ScalarType, source: InputSource, name: string): Register {
-    const key = JSON.stringify(source);
+    const key = 'axis' in source ? `${source.kind}.${source.axis}` : JSON.stringify(source);
     const known = this.inputRegisters.get(key);
     if (known !== undefined) return known;
     const register = this.register(type, 'input', name);
@@ -198,33 +200,34 @@ export class ProgramBuilder {
   }
 
   /**
-   * Emits a pure instruction unless an equal one dominates this place. Operands that may change are not numbered.
+   * The register that holds an equal expression which dominates this place, or -1. Operands that may change are not numbered.
    * @param operation from operationKey
    * @param b -1 where there is none, like c
    */
-  private pure(
-    operation: number,
-    [a, b, c]: readonly [Register, Register, Register],
-    type: ScalarType,
-    make: (dst: Register) => Instruction,
-  ): Register {
-    const stable = this.isStable(a) && (b < 0 || this.isStable(b)) && (c < 0 || this.isStable(c));
-    if (stable) {
-      const known = this.expressions.find(operation, a, b, c);
-      if (known >= 0) return known;
-    }
-    const dst = this.register(type, 'temporary');
-    this.emit(make(dst));
-    if (stable && this.reachable) this.expressions.add(operation, a, b, c, dst);
+  private equal(operation: number, a: Register, b: Register, c: Register): Register {
+    return this.areStable(a, b, c) ? this.expressions.find(operation, a, b, c) : -1;
+  }
+
+  private areStable(a: Register, b: Register, c: Register): boolean {
+    return this.isStable(a) && (b < 0 || this.isStable(b)) && (c < 0 || this.isStable(c));
+  }
+
+  /** Emits a pure instruction that `equal` did not find. */
+  private pure(operation: number, a: Register, b: Register, c: Register, instruction: PureInstruction): Register {
+    const { dst } = instruction;
+    this.emit(instruction);
+    if (this.reachable && this.areStable(a, b, c)) this.expressions.add(operation, a, b, c, dst);
     return dst;
   }
 
   unary(fn: UnaryOp, type: ScalarType, a: Register, from?: ScalarType): Register {
     const folded = foldUnary(fn, type, this.constantValue(a));
     if (folded !== undefined) return this.constant(type, folded);
-    const resultType: ScalarType = fn === 'isnan' || fn === 'isinf' ? 'pred' : type;
     const key = operationKey('unary', fn, type);
-    const dst = this.pure(key, [a, -1, -1], resultType, (dst) => ({ op: 'unary', fn, type, dst, a, from }));
+    const known = this.equal(key, a, -1, -1);
+    if (known >= 0) return known;
+    const dst = this.register(fn === 'isnan' || fn === 'isinf' ? 'pred' : type, 'temporary');
+    this.pure(key, a, -1, -1, { op: 'unary', fn, type, dst, a, from });
     if (fn === 'neg') this.linear.scale(dst, a, -1);
     return dst;
   }
@@ -234,7 +237,10 @@ export class ProgramBuilder {
     const folded = foldConvert(from, type, this.constantValue(a));
     if (folded !== undefined) return this.constant(type, folded);
     const key = operationKey('convert', '', type, from);
-    const dst = this.pure(key, [a, -1, -1], type, (dst) => ({ op: 'convert', from, type, dst, a }));
+    const known = this.equal(key, a, -1, -1);
+    if (known >= 0) return known;
+    const dst = this.register(type, 'temporary');
+    this.pure(key, a, -1, -1, { op: 'convert', from, type, dst, a });
     this.linear.convert(dst, a, from, type);
     return dst;
   }
@@ -247,7 +253,10 @@ export class ProgramBuilder {
     if (folded === 'b') return b;
     if (folded !== undefined) return this.constant(type, folded);
     const key = operationKey('binary', fn, type);
-    const dst = this.pure(key, [a, b, -1], type, (dst) => ({ op: 'binary', fn, type, dst, a, b }));
+    const known = this.equal(key, a, b, -1);
+    if (known >= 0) return known;
+    const dst = this.register(type, 'temporary');
+    this.pure(key, a, b, -1, { op: 'binary', fn, type, dst, a, b });
     this.linear.binary(dst, fn, type, a, b);
     return dst;
   }
@@ -256,7 +265,9 @@ export class ProgramBuilder {
     const folded = foldCompare(fn, type, this.constantValue(a), this.constantValue(b));
     if (folded !== undefined) return this.constant('pred', folded);
     const key = operationKey('compare', fn, type);
-    return this.pure(key, [a, b, -1], 'pred', (dst) => ({ op: 'compare', fn, type, dst, a, b }));
+    const known = this.equal(key, a, b, -1);
+    if (known >= 0) return known;
+    return this.pure(key, a, b, -1, { op: 'compare', fn, type, dst: this.register('pred', 'temporary'), a, b });
   }
 
   select(type: ScalarType, p: Register, a: Register, b: Register): Register {
@@ -264,12 +275,16 @@ export class ProgramBuilder {
     if (cp !== undefined) return cp ? a : b;
     if (a === b) return a;
     const key = operationKey('select', '', type);
-    return this.pure(key, [p, a, b], type, (dst) => ({ op: 'select', type, dst, p, a, b }));
+    const known = this.equal(key, p, a, b);
+    if (known >= 0) return known;
+    return this.pure(key, p, a, b, { op: 'select', type, dst: this.register(type, 'temporary'), p, a, b });
   }
 
   fma(type: ScalarType, a: Register, b: Register, c: Register): Register {
     const key = operationKey('fma', '', type);
-    return this.pure(key, [a, b, c], type, (dst) => ({ op: 'fma', type, dst, a, b, c }));
+    const known = this.equal(key, a, b, c);
+    if (known >= 0) return known;
+    return this.pure(key, a, b, c, { op: 'fma', type, dst: this.register(type, 'temporary'), a, b, c });
   }
 
   /** Registers that nothing is known of. */

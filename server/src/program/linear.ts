@@ -8,6 +8,7 @@ export interface Linear {
 
 const integer = new Set<ScalarType>(['i32', 'u32', 'i64', 'u64']);
 const MAX_TERMS = 12;
+const noTerms: ReadonlyMap<Register, number> = new Map();
 
 /**
  * Linear forms of integer registers. As the compiler does, signed 32-bit arithmetic is taken not to overflow (that would be
@@ -22,11 +23,13 @@ export class LinearForms {
   of(register: Register): Linear | undefined {
     const info = this.registers[register];
     if (!integer.has(info.type)) return undefined;
-    if (info.role === 'constant') return { terms: new Map(), constant: info.value ?? 0 };
+    if (info.role === 'constant') return { terms: noTerms, constant: info.value ?? 0 };
     const known = this.forms.get(register);
     if (known) return known;
     if (info.role === 'variable') return undefined;
-    return { terms: new Map([[register, 1]]), constant: 0 };
+    const own = { terms: new Map([[register, 1]]), constant: 0 };
+    this.forms.set(register, own);
+    return own;
   }
 
   scale(dst: Register, a: Register, factor: number): void {
@@ -44,6 +47,11 @@ export class LinearForms {
     const fa = this.of(a);
     const fb = this.of(b);
     if (!fa || !fb) return;
+    // what another constant is added to keeps its terms
+    if (fb.terms.size === 0) {
+      this.set(dst, { terms: fa.terms, constant: fa.constant + sign * fb.constant });
+      return;
+    }
     const terms = new Map(fa.terms);
     for (const [register, factor] of fb.terms) {
       const sum = (terms.get(register) ?? 0) + sign * factor;
