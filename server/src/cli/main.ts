@@ -1,4 +1,5 @@
 /** `warplens`: the headless face of the analysis. */
+import '../engine';
 import * as fs from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
 import { answerLines } from './batch';

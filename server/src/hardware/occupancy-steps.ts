@@ -1,6 +1,7 @@
 /** What a little more or a little less of a resource would do to the occupancy, in both directions. */
 
 import type { Capability } from './capabilities';
+import { grouped } from './grouped';
 import { type Occupancy, type OccupancyRequest, occupancy } from './occupancy';
 
 export interface OccupancyStep {
@@ -100,8 +101,6 @@ export function occupancySteps(capability: Capability, request: OccupancyRequest
 function blocks(count: number): string {
   return count === 1 ? '1 block' : `${count} blocks`;
 }
-
-const grouped = (value: number): string => value.toLocaleString('en-US');
 
 /** `1.2 KB`, `96 bytes` */
 function bytesText(bytes: number): string {

@@ -1,4 +1,5 @@
 /** The language server's program: speaks over what it was started with (--node-ipc, --stdio, --socket). */
+import '../engine';
 import { createConnection, ProposedFeatures } from 'vscode-languageserver/node';
 import { startServer } from './server';
 

@@ -2,6 +2,7 @@
  * The few figures that hover, lens, panel and command line all show, read off a report in one place so that they agree.
  * Nothing is simulated here.
  */
+import { grouped as groupedInteger } from '../hardware/grouped';
 import type { AccessReport, LaunchReport } from './report';
 
 export interface MemoryFigures {
@@ -65,7 +66,5 @@ export function shortNumber(value: number): string {
   return Number.isInteger(value) ? `${value}` : value.toFixed(1);
 }
 
-/** `1,048,576` */
-export function grouped(value: number): string {
-  return Math.round(value).toLocaleString('en-US');
-}
+/** `1,048,576`, of the nearest integer */
+export const grouped = (value: number): string => groupedInteger(Math.round(value));

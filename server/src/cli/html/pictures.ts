@@ -1,4 +1,5 @@
 /** Occupancy curves and witnesses as SVG. */
+import { grouped } from '../../hardware/grouped';
 import type { CurveChart } from '../../report/curve-chart';
 import type { BankColumn, SectorRow, WitnessPicture } from '../../report/witness-picture';
 import { element, type Markup } from './markup';
@@ -107,11 +108,7 @@ function sectorPicture(rows: readonly SectorRow[]): Markup {
     shown.map(({ address, bytes, lanes, used }, index) => {
       const y = index * ROW;
       return [
-        element(
-          'text',
-          { x: left - 8, y: y + 12, 'text-anchor': 'end', class: 'label' },
-          `+${address.toLocaleString('en-US')}`,
-        ),
+        element('text', { x: left - 8, y: y + 12, 'text-anchor': 'end', class: 'label' }, `+${grouped(address)}`),
         element('rect', { x: left, y: y + 2, width: bytes * scale, height: ROW - 5, class: 'sector' }),
         used.map(({ from, to }) =>
           element('rect', {
