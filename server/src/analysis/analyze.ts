@@ -10,6 +10,7 @@ import { machineProgram } from '../machine/machine';
 import type { FunctionDeclaration, TranslationUnit } from '../parse/ast';
 import { LexCache } from '../preprocess/lex-cache';
 import type { PreprocessResult } from '../preprocess/token';
+import { dataLoads } from '../program/data-loads';
 import type { Program } from '../program/program';
 import { isPtxFile } from '../ptx/names';
 import { locationOf } from '../report/positions';
@@ -19,9 +20,10 @@ import { suppressed } from '../rules/suppression';
 import { analyzePtx } from './analyze-ptx';
 import { launchBoundsOf } from './bounds';
 import { PreparedCompilation, programFromPtx } from './compilation';
+import { deviceCode } from './device-code';
 import { Effort } from './effort';
 import type { Fingerprint } from './fingerprint';
-import { dataLoads, HostDataCache } from './host-data';
+import { HostDataCache } from './host-data';
 import { type KernelResult, shifted } from './kernel-result';
 import type { FoundKernel } from './kernels';
 import { LaunchCache } from './launch-cache';
@@ -107,6 +109,9 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
         : memory.hostData.of(tree, source, fingerprints, request.options.defines, {
             patience: request.options.patience,
             mayRun: request.options.followData !== 'ready',
+            device: deviceCode(context, kernels, launches),
+            kernels: kernels.map((k) => k.declaration),
+            isTrial: !withFindings,
           }),
     effort: new Effort(wanted.length, request.options.patience),
     compiled: preparedCompilation(request, parsed, memory),
@@ -336,8 +341,8 @@ function dedupe<T extends Location & { reason: string }>(items: readonly T[]): T
 }
 
 /** A result that rests on data holds for these data; one that waits for them no longer than that. */
-function isOfData({ dataKey }: KernelResult, data: Unit['data']): boolean {
-  return dataKey === undefined || dataKey === data?.ask();
+function isOfData({ dataKey }: KernelResult, { name }: FoundKernel, data: Unit['data']): boolean {
+  return dataKey === undefined || dataKey === data?.ask(name);
 }
 
 function kernelResult(
@@ -360,7 +365,7 @@ function kernelResult(
     `${kernel.name}#${fingerprint.key}#${compilation}#${options.computeCapability}#${JSON.stringify([...options.assume])}#${plans.map(planKey).join(';')}`;
   const key = keyFor(compiled?.compilation.id ?? '');
   const known = results.get(key);
-  if (known && isOfData(known, unit.data)) {
+  if (known && isOfData(known, kernel, unit.data)) {
     results.delete(key);
     const moved = shifted(known, fingerprint, plans);
     results.set(key, moved);
@@ -406,7 +411,7 @@ function kernelResult(
   });
   noteDropped(unit, kernel, plans.length - launches.length);
   unit.effort.charge(effort.spent);
-  const dataKey = launches.some((l) => dataLoads(l.program).length > 0) ? unit.data?.key : undefined;
+  const dataKey = launches.some((l) => dataLoads(l.program).length > 0) ? unit.data?.keyOf(kernel.name) : undefined;
   const result: KernelResult = { fingerprint, dataKey, cost: effort.spent, tried: new Map(), launches };
   if (!unit.request.cancelled?.()) remember(results, key, result, CACHE_SIZE);
   return result;

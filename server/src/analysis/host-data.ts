@@ -4,11 +4,11 @@
  */
 import type { GlobalData } from '../execute/execution';
 import type { HostRound, HostRun } from '../host/run-host';
+import type { DeviceCode } from '../host/run-kernel';
 import { runMain } from '../host/run-main';
-import type { TranslationUnit } from '../parse/ast';
+import type { FunctionDeclaration, TranslationUnit } from '../parse/ast';
 import type { PreprocessResult } from '../preprocess/token';
 import type { Program } from '../program/program';
-import { sliceForCounters } from '../program/slice';
 import type { Fingerprint, Fingerprints } from './fingerprint';
 import { shift } from './launch-cache';
 import type { PlannedLaunch } from './launch-plan';
@@ -18,29 +18,48 @@ const SIZE = 2;
 interface Entry {
   readonly fingerprint: Fingerprint;
   readonly run: HostRun | undefined;
+  /** Of the kernels that it rests on: the keys of their code. */
+  readonly kernels: ReadonlyMap<FunctionDeclaration, string>;
 }
 
-/** Runs of the host between edits: while only kernels change, nothing is run again. */
+export interface HostDataOptions {
+  readonly patience?: number;
+  /** false: only what was run before, so that the answer is not kept waiting */
+  readonly mayRun?: boolean;
+  /** The kernels, which are executed between the launches of the host's program. */
+  readonly device: DeviceCode;
+  readonly kernels: readonly FunctionDeclaration[];
+  /** A fix is tried: it changes how kernels come to what they write, not what that is. No kernel is executed for it. */
+  readonly isTrial: boolean;
+}
+
+/** Runs of the host between edits: while only kernels change that were not executed in them, nothing is run again. */
 export class HostDataCache {
   private readonly entries = new Map<string, Entry>();
 
-  /**
-   * The data of a unit; nothing is run before something is asked of it.
-   * @param mayRun false: only what was run before, so that the answer is not kept waiting
-   */
+  /** The data of a unit; nothing is run before something is asked of it. */
   of(
     tree: TranslationUnit,
     source: PreprocessResult,
     fingerprints: Fingerprints,
     defines: ReadonlyMap<string, string>,
-    { patience = 1, mayRun = true }: { patience?: number; mayRun?: boolean },
+    { patience = 1, mayRun = true, device, kernels, isTrial }: HostDataOptions,
   ): HostData {
     const fingerprint = fingerprints.ofHost();
-    const key = `${source.tokens.files[0]?.path}#${fingerprint.key}#${JSON.stringify([...defines])}#${patience}`;
-    return new HostData(key, fingerprint, () => {
-      const known = this.entries.get(key);
-      if (known || !mayRun) return known;
-      const entry = { fingerprint, run: runMain(tree, source.tokens, patience) };
+    const text = `${source.tokens.files[0]?.path}#${fingerprint.key}#${JSON.stringify([...defines])}#${patience}`;
+    const present = lazily(() => new Set(kernels.map((k) => fingerprints.of(k).key)));
+    const isCurrent = (key: string) => isTrial || present().has(key);
+    return new HostData(text, fingerprint, isCurrent, () => {
+      const known = this.entries.get(text);
+      if (known && (!mayRun || [...known.kernels.values()].every(isCurrent))) return known;
+      if (!mayRun) return undefined;
+      const key = isTrial ? `${text}#trial` : text;
+      const tried = isTrial ? this.entries.get(key) : undefined;
+      if (tried) return tried;
+      const run = runMain(tree, source.tokens, patience, isTrial ? undefined : device);
+      const consulted = [...(run?.consulted ?? [])].map((k) => [k, fingerprints.of(k).key] as const);
+      const entry = { fingerprint, run, kernels: new Map(consulted) };
+      this.entries.delete(key);
       this.entries.set(key, entry);
       const oldest = this.entries.keys().next().value;
       if (this.entries.size > SIZE && oldest !== undefined) this.entries.delete(oldest);
@@ -49,26 +68,39 @@ export class HostDataCache {
   }
 }
 
+function lazily<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
 export class HostData {
   private entry: Entry | undefined;
   private isMissing = false;
 
+  /** @param isCurrent whether the code of a kernel, by its key, is still what it was when the host was run */
   constructor(
     private readonly text: string,
     private readonly now: Fingerprint,
+    private readonly isCurrent: (key: string) => boolean,
     private readonly run: () => Entry | undefined,
   ) {}
 
-  /** Equal keys: equal data. */
-  get key(): string {
-    return this.isPending ? `${this.text}#pending` : this.text;
+  /** Equal keys: equal data for the launches of a kernel. Nothing is run for it. @param kernel its name */
+  keyOf(kernel: string): string {
+    if (!this.entry) return `${this.text}#${this.isMissing ? 'pending' : ''}`;
+    const keys = new Set<string>();
+    for (const round of this.entry.run?.rounds ?? [])
+      if (round.launch.kernel === kernel) for (const key of this.keysOf(round)) keys.add(key);
+    return [this.text, ...keys].join('#');
   }
 
   /** The key of what is to be had now. */
-  ask(): string {
-    this.entry ??= this.run();
-    this.isMissing ||= this.entry === undefined;
-    return this.key;
+  ask(kernel: string): string {
+    this.load();
+    return this.keyOf(kernel);
   }
 
   /** Something was asked for that has to be run first. */
@@ -76,24 +108,34 @@ export class HostData {
     return this.isMissing;
   }
 
+  private load(): Entry | undefined {
+    this.entry ??= this.run();
+    this.isMissing ||= !this.entry || ![...this.entry.kernels.values()].every(this.isCurrent);
+    return this.entry;
+  }
+
+  /** Keys of the kernels whose results a launch finds; 'pending' for one that has changed since. */
+  private keysOf({ after }: HostRound): string[] {
+    return [...after].map((kernel) => {
+      const key = this.entry?.kernels.get(kernel);
+      return key !== undefined && this.isCurrent(key) ? key : 'pending';
+    });
+  }
+
   /** What memory holds at a launch; undefined where the run did not come to it as it is planned. */
   at(plan: PlannedLaunch, program: Program, numbers: ReadonlyMap<number, number>): GlobalData | undefined {
     const { place } = plan;
     if (!place || !plan.grid) return undefined;
-    this.entry ??= this.run();
-    if (!this.entry) {
-      this.isMissing = true;
-      return undefined;
-    }
-    const { run, fingerprint } = this.entry;
-    if (!run) return undefined;
+    const entry = this.load();
+    if (!entry?.run) return undefined;
+    const { run, fingerprint } = entry;
     const move = shift(fingerprint, this.now);
     const round = run.rounds.find((r) => {
       let at: HostRound['launch']['place'] | undefined = r.launch.place;
       while (at && move(at.first) !== place.first) at = at.call;
       return at !== undefined && isPlanned(r, plan, program, numbers);
     });
-    if (!round) return undefined;
+    if (!round || this.keysOf(round).includes('pending')) return undefined;
     return { blocks: round.contents, pointers: pointersOf(round, program), symbols: run.symbols };
   }
 }
@@ -141,26 +183,4 @@ function pointersOf(round: HostRound, program: Program): Map<number, number> {
     if (address !== undefined && address !== 0) pointers.set(input, address);
   });
   return pointers;
-}
-
-const wanting = new WeakMap<Program, readonly number[]>();
-
-/**
- * Accesses that load from global (or constant) memory what addresses, conditions or what follows from them rest on; tables whose contents
- * the source gives are none.
- */
-export function dataLoads(program: Program): readonly number[] {
-  let loads = wanting.get(program);
-  if (!loads) {
-    const { needed, kept } = sliceForCounters(program);
-    const found = new Set<number>();
-    for (const i of kept.flat()) {
-      if (i.op !== 'load' || !i.dst.some((r) => needed[r] === 1)) continue;
-      const { space, object } = program.accesses[i.access];
-      const isTable = object !== undefined && program.objects[object]?.contents !== undefined;
-      if ((space === 'global' || space === 'generic' || space === 'constant') && !isTable) found.add(i.access);
-    }
-    wanting.set(program, (loads = [...found]));
-  }
-  return loads;
 }

@@ -4,13 +4,14 @@ import type { Execution, LaunchShape } from '../execute/execution';
 import { ticketAccesses } from '../execute/tickets';
 import type { MemoryModel } from '../hardware/memory-model';
 import { controlFlow } from '../program/control-flow';
+import { dataLoads } from '../program/data-loads';
 import { dependencies } from '../program/dependence';
 import { readsOf } from '../program/operands';
 import type { Program } from '../program/program';
 import { sliceForCounters } from '../program/slice';
 import type { Assumption } from '../report/report';
 import type { KernelEffort } from './effort';
-import { dataLoads, type HostData } from './host-data';
+import type { HostData } from './host-data';
 import { type PlannedLaunch, type Triple, tripleOf } from './launch-plan';
 import { assumedGrid, isSmallName, LARGE_SAMPLE, resolveInputs, SAMPLES } from './sampling';
 import { isSymbolTable, withSymbolTables } from './symbols';
@@ -22,6 +23,9 @@ export interface Sample {
   readonly assumptions: readonly Assumption[];
 }
 
+/** 'host': all is as main has put it there; 'kernels': kernels that were launched before have written some of it. */
+export type DataOrigin = 'host' | 'kernels';
+
 export interface Simulation {
   readonly program: Program;
   /** What is reported. */
@@ -29,8 +33,8 @@ export interface Simulation {
   readonly checks: CheckSamples;
   /** Names of sampled sizes that the access depends on, by access index; empty: the figure follows from the text. */
   readonly assumedFor: readonly (readonly string[])[];
-  /** By access: it rests on data that the host has put into memory; undefined where none was followed. */
-  readonly followed?: readonly boolean[];
+  /** By access: whose data in memory it rests on; undefined where none was followed. */
+  readonly followed?: readonly (DataOrigin | undefined)[];
   readonly gridAssumed: boolean;
 }
 
@@ -114,8 +118,7 @@ export function simulateLaunch(
     large: hasSmall ? [make(LARGE_SAMPLE)] : [],
     shapes: otherShapes(program, plan).map((block) => make(0, block)),
   });
-  const given = first.sample.execution.givenLoads;
-  const followed = given && followedAccesses(program, given);
+  const followed = followedAccesses(program, first.sample.execution);
   return { program, reported: first.sample, checks, assumedFor, followed, gridAssumed: plan.grid === undefined };
 }
 
@@ -237,12 +240,15 @@ function asksForData(program: Program, plan: PlannedLaunch): boolean {
   });
 }
 
-/** By access: whether its address or its lanes rest on a load that the host's data gave a value. */
-function followedAccesses(program: Program, given: ReadonlySet<number>): boolean[] {
+/** By access: whose data its address or its lanes rest on. */
+function followedAccesses(program: Program, { givenLoads, resultLoads }: Execution): Simulation['followed'] {
+  if (!givenLoads) return undefined;
   const depends = dependencies(program);
-  return program.accesses.map((_, access) =>
-    [...(depends.addressLoads[access] ?? []), ...(depends.executionLoads[access] ?? [])].some((l) => given.has(l)),
-  );
+  return program.accesses.map((_, access) => {
+    const loads = [...(depends.addressLoads[access] ?? []), ...(depends.executionLoads[access] ?? [])];
+    if (loads.some((l) => resultLoads?.has(l))) return 'kernels';
+    return loads.some((l) => givenLoads.has(l)) ? 'host' : undefined;
+  });
 }
 
 /** For every access the assumed values that its address or its execution rests on. */

@@ -115,6 +115,8 @@ export interface Decoder {
   readonly counter: AccessCounter;
   readonly memory: MemoryState;
   readonly geometry: Geometry;
+  /** Steps that take the place of those that count: a launch is executed for what it leaves in memory (whole-steps.ts). */
+  readonly wholeStep?: (instruction: Instruction) => Step | undefined;
 }
 
 /** Steps of a block, one for each kept instruction. */
@@ -123,6 +125,8 @@ export function decodeBlock(decoder: Decoder, block: number): Step[] {
 }
 
 function decode(decoder: Decoder, instruction: Instruction): Step {
+  const whole = decoder.wholeStep?.(instruction);
+  if (whole) return whole;
   const { values, analysis } = decoder;
   const { needed } = analysis.slice;
   switch (instruction.op) {
@@ -224,7 +228,7 @@ export interface Target {
   readonly commit?: Step;
 }
 
-function target(decoder: Decoder, register: Register): Target {
+export function target(decoder: Decoder, register: Register): Target {
   const { values, analysis, geometry } = decoder;
   const value = values[register];
   const bit = analysis.live.bitOf[register];
@@ -233,8 +237,14 @@ function target(decoder: Decoder, register: Register): Target {
   return { out, commit: (frame) => commit(value, out, bit, frame) };
 }
 
+/** A value that is read, and what has to be done before. */
+export interface Operand {
+  readonly value: LaneValue;
+  readonly before?: Step;
+}
+
 /** The register as an operand of an operation in `type`: converted first when it is held in the other form. */
-function operand(decoder: Decoder, register: Register, type: ScalarType): { value: LaneValue; before?: Step } {
+export function operand(decoder: Decoder, register: Register, type: ScalarType): Operand {
   const value = decoder.values[register];
   if (value.wide === isWide(type)) return { value };
   const converted = newValue(type, decoder.geometry);
@@ -246,7 +256,7 @@ function operand(decoder: Decoder, register: Register, type: ScalarType): { valu
 }
 
 /** Addresses are u64; a front end's i64 is held the same way. */
-function address(decoder: Decoder, register: Register): LaneValue<Lanes64> {
+export function address(decoder: Decoder, register: Register): LaneValue<Lanes64> {
   const value = decoder.values[register];
   if (value.wide) return value as LaneValue<Lanes64>;
   const never = newValue('u64', decoder.geometry) as LaneValue<Lanes64>;

@@ -63,6 +63,7 @@ class GridRun {
   private isUniform = true;
   private sampledLoops = false;
   private givenLoads: ReadonlySet<number> | undefined;
+  private resultLoads: ReadonlySet<number> | undefined;
   /** By access and space: what it counts differs from block to block, and not all blocks were executed. */
   private readonly differs: Uint8Array;
 
@@ -91,6 +92,7 @@ class GridRun {
       this.notes,
     );
     this.givenLoads = launched.givenLoads;
+    this.resultLoads = launched.resultLoads;
     const runBlock = (block: readonly [number, number, number], isOnly: boolean) => {
       const remaining = Math.max(0, this.budget.warpInstructions - this.simulated);
       const steps = isOnly ? remaining : this.stepsOfNext(remaining);
@@ -291,6 +293,7 @@ class GridRun {
       simulatedBlocks: this.blocks,
       sampledLoops: this.sampledLoops,
       givenLoads: this.givenLoads,
+      resultLoads: this.resultLoads,
       uniformBlocks: this.isUniform && incomplete === undefined,
       incomplete,
     };

@@ -33,6 +33,8 @@ export interface MemoryBlock {
   readonly bytes: Uint8Array | undefined;
   /** By byte: not 0 where it is not known; undefined: all is known. */
   readonly shadows: Uint8Array | undefined;
+  /** Kernels that were launched before have written to it. */
+  readonly isResult?: boolean;
 }
 
 export interface ExecutionBudget {
@@ -112,6 +114,8 @@ export interface Execution {
   readonly uniformBlocks: boolean;
   /** Loads that the contents of memory at the launch have given a value; undefined without such contents. */
   readonly givenLoads?: ReadonlySet<number>;
+  /** Of these: loads of what kernels before have written. */
+  readonly resultLoads?: ReadonlySet<number>;
   /** Some passes of long loops were counted like those around them. */
   readonly sampledLoops: boolean;
   /** Undefined when everything was executed within the budget. */

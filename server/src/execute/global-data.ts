@@ -16,6 +16,7 @@ interface Segment {
   readonly end: number;
   readonly view: DataView;
   readonly shadows: Uint8Array | undefined;
+  readonly isResult: boolean;
 }
 
 const halfOf = bitcast('u16', 'f16').scalar;
@@ -50,6 +51,8 @@ export class GlobalContents {
   reason = 0;
   /** Accesses that the contents have given a value. */
   readonly given = new Set<number>();
+  /** Of these: accesses to blocks that kernels before have written to. */
+  readonly results = new Set<number>();
   private readonly stored = new Map<number, Stored>();
   private readonly sizes = new Set<number>();
   private poisoned = 0;
@@ -93,6 +96,7 @@ export class GlobalContents {
     const value = readers[cell.tag](segment.view, at);
     if (value === undefined) return undefined;
     this.given.add(access);
+    if (segment.isResult) this.results.add(access);
     return cell.read(value);
   }
 
@@ -165,11 +169,12 @@ export function globalContents(
 const blockOf = (blocks: readonly MemoryBlock[], address: number): MemoryBlock | undefined =>
   blocks.find((b) => b.bytes && address >= b.address && address < b.address + b.size);
 
-function segment(first: number, { bytes = new Uint8Array(0), shadows }: MemoryBlock): Segment {
+function segment(first: number, { bytes = new Uint8Array(0), shadows, isResult }: MemoryBlock): Segment {
   return {
     first,
     end: first + bytes.length,
     view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length),
     shadows,
+    isResult: isResult === true,
   };
 }

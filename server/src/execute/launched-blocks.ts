@@ -70,6 +70,11 @@ export class LaunchedBlocks {
     return this.memory.global?.given;
   }
 
+  /** Of these: loads of what kernels before have written. */
+  get resultLoads(): ReadonlySet<number> | undefined {
+    return this.memory.global?.results;
+  }
+
   run(block: readonly [number, number, number], steps: number, budget: ExecutionBudget): void {
     this.counters.fill(0);
     this.tally.block = block;

@@ -39,7 +39,7 @@ export interface Limits {
   readonly sampleLoopsAfter?: number;
 }
 
-export type Stop = 'budget' | 'cancelled' | 'endless';
+export type Stop = 'budget' | 'cancelled' | 'endless' | 'doubt';
 
 interface BlockPlan {
   steps: readonly Step[] | undefined;
@@ -59,6 +59,8 @@ export class Machine {
   executed = 0;
   /** Why the block was not finished. */
   stop: Stop | undefined;
+  /** Of the stop 'doubt': number of the reason. */
+  doubt = 0;
   /** A loop of the block was left before its end. */
   abandoned = false;
   readonly acceleration: Acceleration;

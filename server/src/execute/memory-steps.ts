@@ -287,7 +287,7 @@ function drawTicket(
 }
 
 /** What an atomic makes of the old value. */
-function updateOf(instruction: AtomicInstruction): (old: number, value: number, compare: number) => number {
+export function updateOf(instruction: AtomicInstruction): (old: number, value: number, compare: number) => number {
   switch (instruction.fn) {
     case 'exch':
       return (_old, value) => value;

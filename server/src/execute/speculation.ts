@@ -78,6 +78,12 @@ export class UnknownBranches {
     // of conditions within conditions the innermost is told
     const why = reasons.text(cause).replace(innerReason, '');
     if (plan.leavesTrue >= 0 || plan.leavesFalse >= 0) {
+      if (this.machine.decoder.wholeStep) {
+        // what the passes that are not made would store is not known
+        this.machine.stop = 'doubt';
+        this.machine.doubt = cause;
+        return;
+      }
       const reason = reasons.number(`number of iterations ${why}`);
       this.leaveOrStay(block, targets, plan, details, reason, ifTrue, ifFalse, unknown);
       return;

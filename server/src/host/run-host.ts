@@ -1,8 +1,12 @@
 /** Runs the program of the host and keeps, for every launch that it comes to, what the kernel is given and finds in memory. */
+
+import type { DeviceMemory } from '../execute/byte-memory';
+import type { FunctionDeclaration } from '../parse/ast';
 import type { HostLaunch, Program } from '../program/program';
 import { type Fuel, generateHost } from './generate';
 import { hostMath } from './math';
 import { HOST_BASE, LAUNCH_SHADOWS, LAUNCH_VALUES, PAGES, SHADOW } from './memory-layout';
+import type { ExecutedLaunch, KernelRuns } from './run-kernel';
 
 /** A block of memory, or an object of the program: bytes `start` to `end`. */
 interface Block {
@@ -10,6 +14,8 @@ interface Block {
   readonly end: number;
   /** Only copies and kernels write to it. */
   readonly isDevice: boolean;
+  /** A kernel that was executed has written to it. */
+  isResult?: boolean;
   /** What launches saw of it and is still there. */
   pending?: Contents;
 }
@@ -21,9 +27,11 @@ export class Contents {
   /** By byte: not 0 where it is not known; undefined: all is known. */
   shadows: Uint8Array | undefined;
 
+  /** @param isResult kernels that were launched before have written to it */
   constructor(
     readonly address: number,
     readonly size: number,
+    readonly isResult: boolean,
   ) {}
 }
 
@@ -34,12 +42,17 @@ export interface HostRound {
   readonly values: readonly (number | undefined)[];
   /** Blocks that its pointers lead to, and the objects of the device, by address. */
   readonly contents: readonly Contents[];
+  /** Kernels that were executed before, or tried to be. */
+  readonly after: ReadonlySet<FunctionDeclaration>;
 }
 
 export interface HostRun {
   readonly rounds: readonly HostRound[];
   /** By name: where objects of the device lie; undefined where two have the name. */
   readonly symbols: ReadonlyMap<string, number | undefined>;
+  /** Kernels whose code it rests on. */
+  readonly consulted: ReadonlySet<FunctionDeclaration>;
+  readonly executed: readonly ExecutedLaunch[];
   /** Why it ended before its end. */
   readonly stopped?: string;
 }
@@ -63,11 +76,14 @@ declare const WebAssembly: {
   readonly RuntimeError: new () => Error;
 };
 
-/** Runs a program; undefined where it cannot be made into code. Never throws. */
-export function runHost(program: Program, fuel: Fuel): HostRun | undefined {
+/**
+ * Runs a program; undefined where it cannot be made into code. Never throws.
+ * @param kernels execute the launches; without them what a kernel may write is not known afterwards
+ */
+export function runHost(program: Program, fuel: Fuel, kernels?: KernelRuns): HostRun | undefined {
   const generated = generateHost(program, fuel);
   if (!generated) return undefined;
-  const machine = new HostMachine(program, generated.places, generated.end);
+  const machine = new HostMachine(program, generated.places, generated.end, kernels);
   const module = new WebAssembly.Module(generated.bytes);
   const instance = new WebAssembly.Instance(module, { env: { ...hostMath, ...machine.imports() } });
   let stopped: string | undefined;
@@ -79,7 +95,8 @@ export function runHost(program: Program, fuel: Fuel): HostRun | undefined {
       throw error;
     stopped = error.message;
   }
-  return { ...machine.finish(), stopped };
+  const { consulted = new Set<FunctionDeclaration>(), log: executed = [] } = kernels ?? {};
+  return { ...machine.finish(), consulted, executed, stopped };
 }
 
 /** About a fifth of a second. */
@@ -99,6 +116,7 @@ class HostMachine {
   private readonly symbols = new Map<string, number | undefined>();
   private top: number;
   private nowhere = NOWHERE;
+  private tried: ReadonlySet<FunctionDeclaration> = new Set();
   private kept = 0;
   /** Bytes that copies, fills and what becomes unknown may still move. */
   private moves = MOST_MOVED;
@@ -107,13 +125,14 @@ class HostMachine {
     private readonly program: Program,
     places: readonly number[],
     end: number,
+    private readonly kernels: KernelRuns | undefined,
   ) {
     this.top = end;
     // null pointers lead to what is not known
     this.shadows.fill(255, 0, LAUNCH_VALUES);
     program.objects.forEach((object, index) => {
       const start = places[index];
-      const isDevice = object.lifetime === 'device';
+      const isDevice = object.lifetime === 'device' || object.lifetime === 'constant';
       this.blocks.push({ start, end: start + (object.bytes ?? 0), isDevice });
       if (object.lifetime === undefined) this.shadows.fill(255, start, start + (object.bytes ?? 0));
       if (isDevice) this.symbols.set(object.name, this.symbols.has(object.name) ? undefined : HOST_BASE + start);
@@ -214,6 +233,8 @@ class HostMachine {
       return;
     }
     this.aboutToChange(to);
+    const target = this.blockAt(to);
+    if (target && this.blockAt(from)?.isResult) target.isResult = true;
     if (isKnown) {
       this.bytes.copyWithin(to, from, from + bytes);
       this.shadows.copyWithin(to, from, from + bytes);
@@ -272,8 +293,40 @@ class HostMachine {
     const reached = this.reachedBy(launch, values);
     const count = this.roundsOf.get(launch) ?? 0;
     this.roundsOf.set(launch, count + 1);
-    if (count < MOST_ROUNDS) this.rounds.push({ launch, values, contents: this.snapshots(reached) });
-    this.afterLaunch(launch, values);
+    if (count < MOST_ROUNDS) this.rounds.push({ launch, values, contents: this.snapshots(reached), after: this.tried });
+    const written = this.writtenBy(index, launch, values);
+    if (!this.execute(index, launch, values, written)) for (const block of written) this.forget(block);
+  }
+
+  /**
+   * Executes a launch where a later one may rest on what it writes; false where it was not executed to its end.
+   * @param written blocks that it may write; those that it does write come to them
+   */
+  private execute(
+    index: number,
+    launch: HostLaunch,
+    values: readonly (number | undefined)[],
+    written: Set<Block>,
+  ): boolean {
+    if (!this.kernels?.isWorth(index)) return false;
+    const kernel = this.kernels.kernelOf(index);
+    if (kernel && !this.tried.has(kernel)) this.tried = new Set([...this.tried, kernel]);
+    const { symbols, memory } = this;
+    const device: DeviceMemory = {
+      buffer: memory.buffer,
+      shadow: SHADOW,
+      base: HOST_BASE,
+      free: this.top,
+      blockAt: (place) => this.blockAt(place),
+      aboutToChange: (place) => {
+        this.aboutToChange(place);
+        const block = this.blockAt(place);
+        if (!block) return;
+        block.isResult = true;
+        written.add(block);
+      },
+    };
+    return this.kernels.run({ index, launch, values, memory: device, symbols });
   }
 
   private valueOf(index: number, isFloat: boolean): number | undefined {
@@ -299,7 +352,7 @@ class HostMachine {
   private snapshots(blocks: Iterable<Block>): Contents[] {
     return [...blocks].map((block) => {
       if (block.pending) return block.pending;
-      const contents = new Contents(HOST_BASE + block.start, block.end - block.start);
+      const contents = new Contents(HOST_BASE + block.start, block.end - block.start, block.isResult === true);
       if (block.isDevice) block.pending = contents;
       else if (block.end - block.start <= MOST_EAGER) this.save(block, contents);
       return contents;
@@ -323,24 +376,31 @@ class HostMachine {
     into.shadows = shadows.some((s) => s !== 0) ? shadows.slice() : undefined;
   }
 
-  /** What the kernel may write is not known any more. */
-  private afterLaunch(launch: HostLaunch, values: readonly (number | undefined)[]): void {
+  /** Blocks that the kernel may write. */
+  private writtenBy(index: number, launch: HostLaunch, values: readonly (number | undefined)[]): Set<Block> {
+    const written = new Set<Block>();
     launch.values.forEach((value, i) => {
       const address = values[i];
       if (value.kind !== 'parameter' || !value.isPointer) return;
       if (address === undefined) {
         // it may lead anywhere that kernels may write
-        if (value.writes) for (const block of this.blocks) if (block.isDevice) this.forget(block);
+        if (value.writes) for (const block of this.blocks) if (block.isDevice) written.add(block);
         return;
       }
       const block = this.blockAt(address - HOST_BASE);
       if (!block) return;
-      if (value.leadsFurther) for (const next of this.leadsTo(block)) this.forget(next);
-      if (value.writes) this.forget(block);
+      if (value.leadsFurther) for (const next of this.leadsTo(block)) written.add(next);
+      if (value.writes) written.add(block);
     });
+    for (const name of this.kernels?.objectsWrittenBy(index) ?? []) {
+      const address = this.symbols.get(name);
+      const block = address === undefined ? undefined : this.blockAt(address - HOST_BASE);
+      if (block) written.add(block);
+    }
+    return written;
   }
 
-  finish(): HostRun {
+  finish(): Pick<HostRun, 'rounds' | 'symbols'> {
     for (const block of this.blocks) {
       if (!block.pending) continue;
       this.save(block, block.pending);

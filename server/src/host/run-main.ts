@@ -6,21 +6,30 @@ import { dropDeadCode } from '../machine/dead-code';
 import type { FunctionDeclaration, TranslationUnit } from '../parse/ast';
 import type { TokenStream } from '../preprocess/token';
 import { type HostRun, runHost } from './run-host';
+import { type DeviceCode, KernelRuns } from './run-kernel';
 
 const LOWERING: LoweringBudget = { ...defaultBudget, instructions: 60_000, steps: 600_000, callDepth: 60 };
 /** Instructions of the program, one to a few nanoseconds each; with patience up to nine times as many. */
 const FUEL = { total: 20_000_000, loop: 6_700_000 };
 const MOST_PATIENCE = 9;
+/** Warp instructions of the kernels that are executed between its launches, and of one launch. */
+const KERNEL_FUEL = { total: 500_000, launch: 360_000 };
 
 /**
  * Runs `main`; undefined where there is none, where it launches nothing or is too large. Never throws.
  * @param patience times the work of an editor's answer
+ * @param device the kernels, which are then executed for what later ones find; without it what they may write is not known
  */
-export function runMain(tree: TranslationUnit, tokens: TokenStream, patience = 1): HostRun | undefined {
+export function runMain(
+  tree: TranslationUnit,
+  tokens: TokenStream,
+  patience = 1,
+  device?: DeviceCode,
+): HostRun | undefined {
   const main = tree.declarations.find(isMain);
   if (!main) return undefined;
   try {
-    return runProgram(main, tree, tokens, patience);
+    return runProgram(main, tree, tokens, patience, device);
   } catch {
     // a defect of ours here must not cost the kernels their figures: they are then as if nothing were known of the data
     return undefined;
@@ -32,14 +41,18 @@ function runProgram(
   tree: TranslationUnit,
   tokens: TokenStream,
   patience: number,
+  device: DeviceCode | undefined,
 ): HostRun | undefined {
-  const lowered = lowerHost(createHostContext(tree, tokens), main, LOWERING);
-  if (!lowered?.launches || lowered.launches.length === 0) return undefined;
+  const made = lowerHost(createHostContext(tree, tokens), main, LOWERING);
+  const lowered = made?.program;
+  if (!made || !lowered?.launches || lowered.launches.length === 0) return undefined;
   // what the kernels' machine code would compute for nothing is nothing here
   const blocks = lowered.blocks.map((b) => ({ ...b, instructions: b.instructions.filter((i) => i.op !== 'work') }));
   const program = dropDeadCode({ ...lowered, blocks });
   const times = Math.min(MOST_PATIENCE, patience);
-  return runHost(program, { total: FUEL.total * times, loop: FUEL.loop * times });
+  const fuel = { total: KERNEL_FUEL.total * times, launch: KERNEL_FUEL.launch * times };
+  const kernels = device && new KernelRuns(program, made.launched, device, fuel);
+  return runHost(program, { total: FUEL.total * times, loop: FUEL.loop * times }, kernels);
 }
 
 const isMain = (d: TranslationUnit['declarations'][number]): d is FunctionDeclaration =>

@@ -4,6 +4,7 @@ import type { TokenStream } from '../preprocess/token';
 import { ProgramBuilder } from '../program/builder';
 import type { HostLaunch, Register, SourcePlace } from '../program/program';
 import { KnownValues } from './known-values';
+import type { KernelInstance } from './lower-kernel';
 import type { Entity, Scope } from './scope';
 import type { ConstantSymbol } from './symbols';
 import type { TemplateValue, Type } from './types';
@@ -99,6 +100,8 @@ export interface Context {
   readonly sharedObjects: Map<object, number>;
   /** Of the program of the host: what its launch instructions mean. */
   readonly launches: HostLaunch[];
+  /** By launch: the kernel's instance, where it is one of the unit. */
+  readonly launched: (KernelInstance | undefined)[];
   readonly records: Map<string, Type>;
   readonly notes: Set<string>;
   /** Types of aliases that are no templates, by the scope they stand in. */
@@ -155,6 +158,7 @@ export function createContext(
     symbols: new Map(),
     sharedObjects: new Map(),
     launches: [],
+    launched: [],
     records: new Map(),
     notes: new Set(),
     aliases: new Map(),

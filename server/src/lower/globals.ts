@@ -89,7 +89,7 @@ function hostVariable(ctx: Context, declaration: VariableDeclaration, name: stri
   if (type.kind === 'unknown') return unknownValue(type, type.reason);
   const place = deviceObject(ctx, declaration, name, type, 'global', node);
   const object = place.kind === 'place' && place.place.kind === 'memory' ? place.place.object : undefined;
-  const lifetime = s.isConstant || s.isDevice || s.isManaged ? 'device' : 'program';
+  const lifetime = s.isConstant ? 'constant' : s.isDevice || s.isManaged ? 'device' : 'program';
   if (object !== undefined) ctx.builder.objects[object] = { ...ctx.builder.objects[object], lifetime };
   if (declaration.initializer) return place;
   return s.isExtern && !s.isConstant && !s.isDevice ? unknownValue(type, `${name} is defined elsewhere`) : place;

@@ -3,7 +3,7 @@
  * parameters, so that reading one is no access; the launch presets them, or they are assumed as unknown parameters are.
  */
 import type { Node } from '../parse/ast';
-import type { Register } from '../program/program';
+import type { InputSource, Register } from '../program/program';
 import type { Context } from './context';
 import { inputValue } from './parameters';
 import { addressOf } from './places';
@@ -34,13 +34,23 @@ export function symbolValue(ctx: Context, place: MemoryPlace, type: Type): Value
   let value = symbol.values.get(key);
   if (!value) {
     const { node, name } = symbol;
-    value = inputValue(ctx, { node, source: (names) => ({ kind: 'global', path: names }) }, unqualified(type), [
-      name,
-      ...path,
-    ]);
+    const within = unqualified(type);
+    const source = (names: readonly string[]): InputSource => {
+      const member = memberOffset(within, names.slice(path.length + 1));
+      return { kind: 'global', path: names, offset: member === undefined ? undefined : offset + member };
+    };
+    value = inputValue(ctx, { node, source }, within, [name, ...path]);
     symbol.values.set(key, value);
   }
   return value;
+}
+
+/** Bytes before the member that a path leads to; undefined where it leads through what has no name. */
+function memberOffset(type: Type, path: readonly string[]): number | undefined {
+  if (path.length === 0) return 0;
+  const field = type.kind === 'record' ? type.record.fields.find((f) => f.name === path[0]) : undefined;
+  const rest = field && memberOffset(field.type, path.slice(1));
+  return field && rest !== undefined ? field.offset + rest : undefined;
 }
 
 /** Members that lead from an object to the one of the wanted type at an offset; no way leads through arrays. */

@@ -380,8 +380,8 @@ export interface MemoryObject {
   readonly place: SourcePlace;
   /** A parameter that is `__restrict__`: what it points to is reached through no other pointer. */
   readonly isRestrict?: boolean;
-  /** Of a program of the host: a variable that only the device changes, or that lives as long as the program. */
-  readonly lifetime?: 'device' | 'program';
+  /** Of a program of the host: a variable of the device's memory (which kernels change, or not), or one that lives as long as the program. */
+  readonly lifetime?: 'device' | 'constant' | 'program';
   /** Known contents: element values in order (constant tables). */
   readonly contents?: { readonly type: ScalarType; readonly values: readonly number[] };
 }
@@ -399,8 +399,8 @@ export type InputSource =
       readonly path: readonly string[];
       readonly offset?: number;
     }
-  /** the value of a device global that the host sets (`__constant__ int n;`) */
-  | { readonly kind: 'global'; readonly path: readonly string[] }
+  /** the value of a device global that the host sets (`__constant__ int n;`); `offset`: the byte in it, of a member */
+  | { readonly kind: 'global'; readonly path: readonly string[]; readonly offset?: number }
   /** address of objects[object] */
   | { readonly kind: 'object'; readonly object: number };
 

@@ -88,7 +88,10 @@ function addCounts(into: AccessCounts, more: AccessCounts): void {
 }
 
 /** Said of figures that rest on the contents of memory. */
-const FOLLOWED = 'with the data that main fills in before this launch';
+const FOLLOWED = {
+  host: 'with the data that main fills in before this launch',
+  kernels: 'with the data that main and the kernels before this launch leave in memory',
+} as const;
 
 const excessOf = (w: Witness): number =>
   Math.max(w.wavefronts / Math.max(1, w.idealWavefronts), w.sectors / Math.max(1, w.idealSectors));
@@ -105,7 +108,9 @@ function certaintyOf(
   const reasons: string[] = [];
   if (counts.unknownRequests > 0) reasons.push(`part of the addresses is not known: ${counts.unknownReason ?? ''}`);
   if (counts.speculative) reasons.push(counts.speculative);
-  if (m.sites.some((site) => simulation.followed?.[site])) reasons.push(FOLLOWED);
+  const origins = m.sites.map((site) => simulation.followed?.[site]);
+  if (origins.includes('kernels')) reasons.push(FOLLOWED.kernels);
+  else if (origins.includes('host')) reasons.push(FOLLOWED.host);
   if (assumed.length > 0) reasons.push(`rests on assumed ${list(assumed, simulation)}`);
   const { incomplete, sampledLoops, simulatedBlocks } = simulation.reported.execution;
   if (incomplete) reasons.push(incomplete);

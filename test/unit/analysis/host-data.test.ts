@@ -128,3 +128,71 @@ int main() {
     assert.deepEqual(store('ready'), ['assumed', undefined]);
   });
 });
+
+const sorted = (kernels: string): string => `
+${kernels}
+int main() {
+  std::vector<int> h(4096);
+  for (int i = 0; i < 4096; i++) h[i] = i;
+  int *in, *mid, *out;
+  cudaMalloc(&in, 4096 * sizeof(int));
+  cudaMalloc(&mid, 4096 * sizeof(int));
+  cudaMalloc(&out, 32 * 4096 * sizeof(int));
+  cudaMemcpy(in, h.data(), 4096 * sizeof(int), cudaMemcpyHostToDevice);
+  first<<<16, 256>>>(in, mid);
+  second<<<16, 256>>>(mid, out);
+}`;
+
+describe('data of the kernels before', () => {
+  it('are addresses and masks like those of the host, and the reason says so', () => {
+    check(
+      sorted(`
+__global__ void first(const int* in, int* mid) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  mid[i] = 8 * in[i];
+}
+__global__ void second(const int* mid, int* out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[mid[i]] = 1;
+//^^^^^^^^^^^ global store 32/4 sectors assumed
+  if (mid[i] % 64 == 0) out[i] = 1;
+//                      ^^^^^^ global store 4/1 sectors 4 lanes assumed
+}`),
+    );
+    const report = analyse(
+      sorted(`
+__global__ void first(const int* in, int* mid) { mid[in[threadIdx.x]] = 1; }
+__global__ void second(const int* mid, int* out) { out[mid[threadIdx.x]] = 1; }`),
+    );
+    const reasons = report.kernels.map((k) => k.launches[0].accesses.find((a) => a.operation === 'store')?.reason);
+    assert.deepEqual(reasons, [
+      'with the data that main fills in before this launch',
+      'with the data that main and the kernels before this launch leave in memory',
+    ]);
+  });
+
+  it('follow an edit of the kernel that writes them', () => {
+    const analyzer = createAnalyzer();
+    const options = { computeCapability: '9.0', defines: new Map(), assume: new Map() };
+    const sectors = (factor: number, followData: 'ready' | true = true) => {
+      const text = sorted(`
+__global__ void first(const int* in, int* mid) { int i = blockIdx.x * 256 + threadIdx.x; mid[in[i]] = ${factor} * i; }
+__global__ void second(const int* mid, int* out) { out[mid[blockIdx.x * 256 + threadIdx.x]] = 1; }`);
+      const { kernels, dataPending } = analyzer.analyze({
+        path: 'test.cu',
+        text,
+        options: { ...options, followData },
+        include: () => undefined,
+      });
+      const stores = kernels.map((k) => k.launches[0].accesses.find((a) => a.operation === 'store'));
+      return [...stores.map((a) => (a?.certainty === 'unknown' ? '?' : a?.sectors)), dataPending === true];
+    };
+    assert.deepEqual(sectors(1), [512, 512, false]);
+    assert.deepEqual(sectors(2), [512, 1024, false]);
+    // nobody waits: the first kernel still has the host's data, the second waits for the first one's
+    assert.deepEqual(sectors(4, 'ready'), [512, '?', true]);
+    assert.deepEqual(sectors(2, 'ready'), [512, 1024, false]);
+    assert.deepEqual(sectors(4), [512, 2048, false]);
+    assert.deepEqual(sectors(4, 'ready'), [512, 2048, false]);
+  });
+});

@@ -8,6 +8,7 @@
  * says that the run did not come by. The element's type is that of the parameter.
  */
 import assert from 'node:assert/strict';
+import { deviceCode } from '../../../server/src/analysis/device-code';
 import { parseUnit } from '../../../server/src/analysis/parsed-unit';
 import type { HostRound } from '../../../server/src/host/run-host';
 import { runMain } from '../../../server/src/host/run-main';
@@ -26,7 +27,7 @@ const readers: Readonly<Record<string, readonly [bytes: number, read: (view: Dat
 export function check(source: string): void {
   const options = { computeCapability: '9.0', defines: new Map(), assume: new Map() };
   const parsed = parseUnit({ path: 'test.cu', text: source, options, include: () => undefined }, new LexCache());
-  const run = runMain(parsed.tree, parsed.source.tokens);
+  const run = runMain(parsed.tree, parsed.source.tokens, 1, deviceCode(parsed.context, parsed.kernels, []));
   const { tokens } = parsed.source;
   const lineOf = (token: number) => source.slice(0, tokens.start[token]).split('\n').length;
   const seen = new Map<number, number>();

@@ -5,6 +5,7 @@ import { callArguments } from '../calls';
 import { type Context, placeOf } from '../context';
 import { convertRegister, convertValue, isFloating } from '../conversions';
 import { expression } from '../expressions';
+import type { KernelInstance } from '../lower-kernel';
 import { chooseOverload } from '../overloads';
 import { expandTypes } from '../packs';
 import { rvalue } from '../places';
@@ -34,7 +35,7 @@ export function hostLaunch(ctx: Context, node: ast.LaunchExpression): Value {
     value: { kind: 'dynamicSharedBytes' },
     register: bytes?.kind === 'scalar' ? bytes.register : ctx.builder.constant('u64', 0),
   });
-  const { name, parameters } = parametersOf(ctx, kernel, args);
+  const { name, parameters, instance } = parametersOf(ctx, kernel, args);
   args.forEach((argument, index) => {
     const parameter = parameters?.[index];
     const plain = rvalue(ctx, argument, node.arguments[index] ?? node);
@@ -43,6 +44,7 @@ export function hostLaunch(ctx: Context, node: ast.LaunchExpression): Value {
   });
   ctx.builder.emit({ op: 'host', fn: 'launch', args: leaves.map((l) => l.register), launch: ctx.launches.length });
   ctx.launches.push({ place: placeOf(ctx, node), kernel: name, values: leaves.map((l) => l.value) });
+  ctx.launched.push(instance);
   return { kind: 'void', type: types.void };
 }
 
@@ -62,7 +64,7 @@ function parametersOf(
   ctx: Context,
   kernel: Value,
   args: readonly Value[],
-): { name: string; parameters?: readonly Parameter[] } {
+): { name: string; parameters?: readonly Parameter[]; instance?: KernelInstance } {
   if (kernel.kind !== 'functions') return { name: kernel.kind === 'builtin' ? kernel.name : '' };
   const name = kernel.declarations[0]?.name.parts.at(-1)?.name ?? '';
   const chosen = chooseOverload(ctx, kernel.declarations, kernel.scope, args, kernel.templateArguments);
@@ -82,7 +84,7 @@ function parametersOf(
     const spread = expandTypes(ctx, parameter.type, scope) ?? [];
     return spread.map((type, i) => ({ name: `${parameter.name}#${i}`, type }));
   });
-  return { name, parameters };
+  return { name, parameters, instance: chosen };
 }
 
 function holdsPointer(type: Type): boolean {

@@ -4,6 +4,7 @@ import type { Program } from '../../program/program';
 import { inlineBody } from '../calls';
 import { type Context, createContext, type LoweringBudget, type UnitContext } from '../context';
 import { globalValue } from '../globals';
+import type { KernelInstance } from '../lower-kernel';
 import { writeStorage } from '../places';
 import { Scope } from '../scope';
 import { types } from '../types';
@@ -13,14 +14,24 @@ import { allocateStorage, initialiseInMemory } from '../variables';
 /** How often main is lowered again because a local array turned out to need memory. */
 const MAX_TRIES = 3;
 
+export interface LoweredHost {
+  readonly program: Program;
+  /** By index into its launches: the kernel's instance, where it is one of the unit. */
+  readonly launched: readonly (KernelInstance | undefined)[];
+}
+
 /** Lowers the program of a unit, run without arguments. Never throws. */
-export function lowerHost(unit: UnitContext, main: FunctionDeclaration, budget: LoweringBudget): Program | undefined {
+export function lowerHost(
+  unit: UnitContext,
+  main: FunctionDeclaration,
+  budget: LoweringBudget,
+): LoweredHost | undefined {
   const inMemory = new Set<string>();
   for (let attempt = 0; attempt < MAX_TRIES; attempt++) {
     const ctx = createContext(unit, 'main', inMemory, budget);
     lowerMain(ctx, main);
     if (ctx.builder.overBudget || ctx.steps > budget.steps) return undefined;
-    if (!ctx.demanded) return { ...ctx.builder.finish(), launches: ctx.launches };
+    if (!ctx.demanded) return { program: { ...ctx.builder.finish(), launches: ctx.launches }, launched: ctx.launched };
   }
   return undefined;
 }

@@ -1,0 +1,224 @@
+/**
+ * Memory byte by byte, as a launch that is executed as a whole reads and writes it: the blocks of the host's program, and behind them, for
+ * the time of the launch, its shared, local and constant memory. Every byte has a shadow, not 0 where what it holds is not known.
+ */
+import { addressWindows, bytesOf, type ScalarType } from '../program/program';
+import { bitcast } from './conversion';
+
+/** The memory that a launch finds. Places are bytes from its beginning; the shadow of a byte lies `shadow` bytes behind it. */
+export interface DeviceMemory {
+  readonly buffer: ArrayBuffer;
+  /** A power of two. */
+  readonly shadow: number;
+  /** Address of place 0. */
+  readonly base: number;
+  /** The block around a place; undefined where nothing was allocated. */
+  blockAt(place: number): Range | undefined;
+  /** To be called before a block is written. */
+  aboutToChange(place: number): void;
+  /** The first place that no block uses. */
+  readonly free: number;
+}
+
+/** Places from `start` to `end` - 1. */
+export interface Range {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** What a launch does cannot be followed: whatever it may write is not known. */
+export class NotFollowed extends Error {}
+
+/** Where the memory of a block of threads begins, and how much there is of it. */
+interface Window {
+  place: number;
+  bytes: number;
+}
+
+const STEP = 256;
+
+export class ByteMemory {
+  readonly shadow: number;
+  private readonly u8: Uint8Array;
+  private readonly i8: Int8Array;
+  private readonly u16: Uint16Array;
+  private readonly i16: Int16Array;
+  private readonly i32: Int32Array;
+  private readonly f32: Float32Array;
+  private readonly f64: Float64Array;
+  private readonly base: number;
+  private readonly shared: Window = { place: 0, bytes: 0 };
+  private readonly constants: Window = { place: 0, bytes: 0 };
+  /** Of one lane. */
+  private readonly local: Window = { place: 0, bytes: 0 };
+  private lanes = 0;
+
+  constructor(private readonly device: DeviceMemory) {
+    const { buffer } = device;
+    this.shadow = device.shadow;
+    this.base = device.base;
+    this.u8 = new Uint8Array(buffer);
+    this.i8 = new Int8Array(buffer);
+    this.u16 = new Uint16Array(buffer);
+    this.i16 = new Int16Array(buffer);
+    this.i32 = new Int32Array(buffer);
+    this.f32 = new Float32Array(buffer);
+    this.f64 = new Float64Array(buffer);
+  }
+
+  /** Makes room for the memory of a block of threads. @param localBytes of a lane */
+  open(sharedBytes: number, constantBytes: number, localBytes: number, lanes: number): void {
+    let { free } = this.device;
+    const take = (window: Window, bytes: number, copies: number) => {
+      free = Math.ceil(free / STEP) * STEP;
+      window.place = free;
+      window.bytes = bytes;
+      free += bytes * copies;
+    };
+    take(this.shared, sharedBytes, 1);
+    take(this.constants, constantBytes, 1);
+    take(this.local, Math.ceil(localBytes / 16) * 16, lanes);
+    this.lanes = lanes;
+    if (free > this.shadow) throw new NotFollowed('there is not enough memory');
+  }
+
+  /** Another block of threads begins. */
+  beginBlock(): void {
+    for (const { place, bytes, copies } of [
+      { ...this.shared, copies: 1 },
+      { ...this.local, copies: this.lanes },
+    ])
+      this.u8.fill(255, this.shadow + place, this.shadow + place + bytes * copies);
+  }
+
+  /** The place of an address, -1 where there is none. */
+  place(address: number, lane: number): number {
+    if (address >= this.base) return address - this.base;
+    if (address < addressWindows.shared || address >= addressWindows.texture) return -1;
+    if (address < addressWindows.local) return within(this.shared, address - addressWindows.shared);
+    if (address < addressWindows.constant) {
+      const at = within(this.local, address - addressWindows.local);
+      return at < 0 ? at : at + lane * this.local.bytes;
+    }
+    return within(this.constants, address - addressWindows.constant);
+  }
+
+  blockAt = (place: number): Range | undefined => this.device.blockAt(place);
+
+  /** Whether a place lies in memory that only the present block of threads has. */
+  isOwn = (place: number): boolean => place >= this.device.free;
+
+  isKnown(place: number, bytes: number): boolean {
+    const at = place + this.shadow;
+    if (bytes === 4) return this.i32[at >> 2] === 0;
+    if (bytes === 8) return this.i32[at >> 2] === 0 && this.i32[(at >> 2) + 1] === 0;
+    return bytes === 1 ? this.u8[at] === 0 : this.u16[at >> 1] === 0;
+  }
+
+  mark(place: number, bytes: number, isKnown: boolean): void {
+    const at = place + this.shadow;
+    const mark = isKnown ? 0 : -1;
+    if (bytes === 4) this.i32[at >> 2] = mark;
+    else if (bytes === 8) {
+      this.i32[at >> 2] = mark;
+      this.i32[(at >> 2) + 1] = mark;
+    } else if (bytes === 1) this.u8[at] = mark;
+    else this.u16[at >> 1] = mark;
+  }
+
+  /** Nothing is known any more from a place on. */
+  forget(start: number, end: number): void {
+    this.u8.fill(255, start + this.shadow, end + this.shadow);
+  }
+
+  forgetShared(): void {
+    this.forget(this.shared.place, this.shared.place + this.shared.bytes);
+  }
+
+  copy(to: number, from: number, bytes: number): void {
+    this.u8.copyWithin(to, from, from + bytes);
+    this.u8.copyWithin(to + this.shadow, from + this.shadow, from + bytes + this.shadow);
+  }
+
+  /** The value at a place, in the form that registers hold it in; undefined for an integer beyond 2^53. */
+  read(type: ScalarType, place: number): number | undefined {
+    switch (type) {
+      case 'f32':
+        return this.f32[place >> 2];
+      case 'i32':
+      case 'u32':
+        return this.i32[place >> 2];
+      case 'f64':
+        return this.f64[place >> 3];
+      case 'i64':
+      case 'u64': {
+        const value = this.i32[(place >> 2) + 1] * 2 ** 32 + (this.i32[place >> 2] >>> 0);
+        return Number.isSafeInteger(value) ? value : undefined;
+      }
+      case 'u8':
+      case 'pred':
+        return this.u8[place];
+      case 'i8':
+        return this.i8[place];
+      case 'u16':
+        return this.u16[place >> 1];
+      case 'i16':
+        return this.i16[place >> 1];
+      case 'f16':
+        return halfOf(this.u16[place >> 1]);
+      case 'bf16':
+        return bfloatOf(this.u16[place >> 1]);
+    }
+  }
+
+  /** Writes a value that is known. */
+  write(type: ScalarType, place: number, value: number): void {
+    switch (type) {
+      case 'f32':
+        this.f32[place >> 2] = value;
+        break;
+      case 'i32':
+      case 'u32':
+        this.i32[place >> 2] = value;
+        break;
+      case 'f64':
+        this.f64[place >> 3] = value;
+        break;
+      case 'i64':
+      case 'u64':
+        this.i32[place >> 2] = value;
+        this.i32[(place >> 2) + 1] = Math.floor(value / 2 ** 32);
+        break;
+      case 'u8':
+      case 'i8':
+      case 'pred':
+        this.u8[place] = value;
+        break;
+      case 'u16':
+      case 'i16':
+        this.u16[place >> 1] = value;
+        break;
+      case 'f16':
+        this.u16[place >> 1] = bitsOfHalf(value);
+        break;
+      case 'bf16':
+        this.u16[place >> 1] = bitsOfBfloat(value);
+        break;
+    }
+    this.mark(place, bytesOf[type], true);
+  }
+}
+
+const halfOf = bitcast('u16', 'f16').scalar;
+const bfloatOf = bitcast('u16', 'bf16').scalar;
+const bitsOfHalf = bitcast('f16', 'u16').scalar;
+const bitsOfBfloat = bitcast('bf16', 'u16').scalar;
+
+const within = ({ place, bytes }: Window, offset: number): number => (offset < bytes ? place + offset : -1);
+
+/** A scalar at an address of the device, in the form that registers hold it in; undefined where it is not known. */
+export function readScalar(device: DeviceMemory, address: number, type: ScalarType): number | undefined {
+  const memory = new ByteMemory(device);
+  const place = memory.place(address, 0);
+  return place >= 0 && memory.isKnown(place, bytesOf[type]) ? memory.read(type, place) : undefined;
+}

@@ -1,0 +1,212 @@
+/** Executes a launch over its whole grid for what it leaves in memory: every pass of every loop, one block after the other. */
+import type { MemoryModel } from '../hardware/memory-model';
+import { controlFlow } from '../program/control-flow';
+import { liveness } from '../program/liveness';
+import { addressWindows, type Program } from '../program/program';
+import { reconvergence } from '../program/reconvergence';
+import { AccessCounter } from './access';
+import { branchPlan } from './branch-plan';
+import { ByteMemory, type DeviceMemory, NotFollowed, type Range } from './byte-memory';
+import { counterLayout } from './counters';
+import { type Analysis, type Decoder, newValues } from './decode';
+import type { LaunchShape } from './execution';
+import { fullMask, type Layout, layoutOf, setBlockInputs, setLaunchInputs } from './layout';
+import { Machine } from './machine';
+import { Mask, WARP } from './mask';
+import { Reasons } from './reasons';
+import { Tickets } from './tickets';
+import { geometryOf, KNOWN, type LaneValue, setUnknown } from './value';
+import { wholeStep } from './whole-steps';
+
+export interface WholeResult {
+  /** Warp instructions. */
+  readonly executed: number;
+  /** Why it was not executed to its end: whatever it may write is not known then. */
+  readonly failure?: string;
+}
+
+/** By how much blocks may cost more than those before them until a launch is given up as too long. */
+const MARGIN = 1.1;
+
+const analyses = new WeakMap<Program, Analysis>();
+
+/** The same as `analyse`, of a program of which everything is executed. */
+function analyseWhole(program: Program): Analysis {
+  const known = analyses.get(program);
+  if (known) return known;
+  const flow = controlFlow(program);
+  const kept = program.blocks.map((b) => b.instructions);
+  const points = reconvergence(program, flow);
+  const analysis: Analysis = {
+    program,
+    flow,
+    slice: {
+      needed: new Uint8Array(program.registers.length).fill(1),
+      storesMatter: new Uint8Array(program.accesses.length).fill(1),
+      kept,
+    },
+    live: liveness(program, flow, kept),
+    points,
+    branches: program.blocks.map((_, block) => branchPlan(program, flow, points, block)),
+    unknownBranches: new Map(),
+    loopVariables: new Map(),
+  };
+  analyses.set(program, analysis);
+  return analysis;
+}
+
+/**
+ * Executes a launch on the memory it finds. Where it fails, memory is left half changed.
+ * @param program as it was lowered, without what the compiler would change
+ * @param shape numbers of the parameters, pointers as addresses in the memory
+ * @param symbols by name: addresses of the device's objects
+ * @param budget warp instructions
+ */
+export function executeWhole(
+  program: Program,
+  shape: LaunchShape,
+  memory: DeviceMemory,
+  symbols: ReadonlyMap<string, number | undefined>,
+  budget: number,
+): WholeResult {
+  const run = new WholeRun(program, shape, memory, symbols);
+  try {
+    run.executeGrid(budget);
+  } catch (error) {
+    if (!(error instanceof NotFollowed)) throw error;
+    return { executed: run.executed, failure: error.message };
+  }
+  return { executed: run.executed };
+}
+
+const noCounts: MemoryModel = { count: () => {} };
+
+class WholeRun {
+  executed = 0;
+  private readonly machine: Machine;
+  private readonly memory: ByteMemory;
+  private readonly reasons = new Reasons();
+  private readonly values: readonly LaneValue[];
+  private readonly variables: readonly LaneValue[];
+  private readonly threads: Mask;
+  private readonly unassigned = this.reasons.number('variable used before anything is assigned to it');
+
+  constructor(
+    private readonly program: Program,
+    private readonly shape: LaunchShape,
+    device: DeviceMemory,
+    symbols: ReadonlyMap<string, number | undefined>,
+  ) {
+    const { block } = shape;
+    const threads = block[0] * block[1] * block[2];
+    const warps = Math.ceil(threads / WARP);
+    const geometry = geometryOf(block, WARP);
+    const analysis = analyseWhole(program);
+    const layout = withSymbols(program, layoutOf(program, shape.dynamicSharedBytes), symbols);
+    this.memory = new ByteMemory(device);
+    this.memory.open(layout.sharedBytes, constantBytes(program, layout), layout.localBytes, geometry.lanes);
+    this.fillTables(layout);
+    this.values = newValues(analysis, geometry, this.reasons);
+    this.variables = this.values.filter((_, register) => analysis.live.bitOf[register] >= 0);
+    setLaunchInputs(program, shape, layout, this.values, this.reasons);
+    const counters = counterLayout(program);
+    const tally = {
+      model: noCounts,
+      counters: new Float64Array(counters.size),
+      firstAccess: counters.accesses,
+      notes: [],
+      block: [0, 0, 0] as const,
+    };
+    const launch = {
+      memory: this.memory,
+      notKnown: this.reasons.number('depends on what is not known of memory'),
+      claim: (place: number): Range | undefined => {
+        device.aboutToChange(place);
+        return device.blockAt(place);
+      },
+      blockOf: (object: number): Range | undefined => {
+        const address = this.values[program.objects[object].register];
+        return address.unknown === KNOWN && address.uniform && address.scalar >= device.base
+          ? device.blockAt(address.scalar - device.base)
+          : undefined;
+      },
+    };
+    const decoder: Decoder = {
+      analysis,
+      values: this.values,
+      reasons: this.reasons,
+      counter: new AccessCounter(tally, geometry.lanes),
+      memory: {
+        tables: [],
+        tickets: new Tickets(program, 1),
+        reasons: this.reasons,
+        storesMatter: analysis.slice.storesMatter,
+      },
+      geometry,
+      wholeStep: (instruction) => wholeStep(decoder, launch, instruction),
+    };
+    this.machine = new Machine(decoder, counters, tally, warps);
+    this.threads = new Mask(warps);
+    fullMask(this.threads, threads);
+  }
+
+  executeGrid(budget: number): void {
+    const [width, height, depth] = this.shape.grid;
+    const size = width * height * depth;
+    for (let n = 0; n < size; n++) {
+      const left = budget - this.executed;
+      this.executeBlock([n % width, Math.floor(n / width) % height, Math.floor(n / (width * height))], left);
+      // a power of two of blocks is done: how much will the others cost?
+      if (((n + 1) & n) === 0 && (this.executed / (n + 1)) * (size - n - 1) > MARGIN * (budget - this.executed))
+        throw new NotFollowed('it takes too long to execute');
+    }
+  }
+
+  private executeBlock(block: readonly [number, number, number], steps: number): void {
+    this.memory.beginBlock();
+    for (const variable of this.variables) setUnknown(variable, this.unassigned);
+    setBlockInputs(this.program, block, this.values, this.reasons);
+    this.machine.run(this.threads, { steps, accelerate: false });
+    this.executed += this.machine.executed;
+    const { stop } = this.machine;
+    if (stop === 'doubt') throw new NotFollowed(`how often a loop is passed ${this.reasons.text(this.machine.doubt)}`);
+    if (stop !== undefined) throw new NotFollowed('it takes too long to execute');
+  }
+
+  /** Tables that the source gives, as far as the host's program does not have them. */
+  private fillTables(layout: Layout): void {
+    this.program.objects.forEach(({ contents }, index) => {
+      const first = layout.addresses[index];
+      if (!contents || first === undefined) return;
+      const table = layout.tables.find((t) => t.first === first);
+      table?.values.forEach((value, i) => {
+        const place = this.memory.place(first + i * table.elementBytes, 0);
+        if (place < 0 || !this.memory.isOwn(place)) return;
+        this.memory.write(contents.type, place, value);
+      });
+    });
+  }
+}
+
+/** Objects of the device lie where the host's program has them. */
+function withSymbols(program: Program, layout: Layout, symbols: ReadonlyMap<string, number | undefined>): Layout {
+  const addresses = program.objects.map((object, index) => {
+    if (object.space !== 'global' && object.space !== 'constant') return layout.addresses[index];
+    const address = symbols.get(object.name);
+    if (address !== undefined || object.contents) return address ?? layout.addresses[index];
+    // one that two objects have the name of, or that the host does not know
+    return undefined;
+  });
+  return { ...layout, addresses };
+}
+
+/** Bytes of constant memory that tables of the source take. */
+function constantBytes(program: Program, { addresses }: Layout): number {
+  const ends = program.objects.map(({ space, bytes }, index) => {
+    const address = addresses[index];
+    return space === 'constant' && address !== undefined && address < addressWindows.texture
+      ? address + (bytes ?? 0) - addressWindows.constant
+      : 0;
+  });
+  return Math.max(0, ...ends);
+}

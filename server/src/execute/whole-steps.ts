@@ -1,0 +1,299 @@
+/**
+ * Steps of a launch that is executed for what it leaves in memory: nothing is counted, every byte that is loaded or stored is looked up
+ * or written. Lanes come one after the other, which is one of the orders the hardware may take.
+ */
+import { type AccessSite, bytesOf, type Instruction, type ScalarType } from '../program/program';
+import { type ByteMemory, NotFollowed, type Range } from './byte-memory';
+import { address as addressOf, type Decoder, operand, type Target, target as targetOf } from './decode';
+import type { Frame } from './mask';
+import { updateOf } from './memory-steps';
+import { type Step, settle } from './steps';
+import {
+  isUnknownIn,
+  KNOWN,
+  type LaneValue,
+  laneOf,
+  markLanes,
+  overwrite,
+  setUniform,
+  setUnknown,
+  UNKNOWN,
+  vectorOf,
+} from './value';
+
+/** What the steps of a launch share. */
+export interface WholeLaunch {
+  readonly memory: ByteMemory;
+  /** Number of the reason of what is loaded and not known. */
+  readonly notKnown: number;
+  /** The block around a place, which may be written from now on. */
+  readonly claim: (place: number) => Range | undefined;
+  /** The block that an object of the program lies in, where that is known. */
+  readonly blockOf: (object: number) => Range | undefined;
+}
+
+/** The steps that take the place of those that count; undefined for instructions that do not touch memory. */
+export function wholeStep(decoder: Decoder, launch: WholeLaunch, instruction: Instruction): Step | undefined {
+  const { values } = decoder;
+  switch (instruction.op) {
+    case 'load':
+      return loadStep(decoder, launch, instruction);
+    case 'store':
+      return storeStep(decoder, launch, instruction);
+    case 'atomic':
+      return atomicStep(decoder, launch, instruction);
+    case 'asyncCopy':
+      return copyStep(decoder, launch, instruction);
+    case 'matrix': {
+      const targets = instruction.dst.map((r) => targetOf(decoder, r));
+      const store = new Place(decoder, launch, instruction.access, values[instruction.address], 16);
+      return (frame) => {
+        if (instruction.direction === 'store') store.forgetAll(frame);
+        for (const { out, commit } of targets) {
+          setUnknown(out, launch.notKnown);
+          commit?.(frame);
+        }
+      };
+    }
+    case 'barrier':
+      return instruction.scope === 'warp' ? () => {} : barrierStep(instruction.scope === 'grid');
+    default:
+      return undefined;
+  }
+}
+
+/** Lanes that part from others before a barrier would come to it one side after the other. */
+function barrierStep(isOfGrid: boolean): Step {
+  return (frame) => {
+    if (isOfGrid) throw new NotFollowed('blocks wait for each other');
+    if (!frame.full) throw new NotFollowed('a barrier that only some lanes come to');
+  };
+}
+
+type Access = Extract<Instruction, { op: 'load' | 'store' | 'atomic' }>;
+
+/** The places of an access, lane by lane. */
+class Place {
+  private readonly memory: ByteMemory;
+  private readonly site: AccessSite;
+  private start = 0;
+  private end = 0;
+  private writable = false;
+
+  constructor(
+    decoder: Decoder,
+    private readonly launch: WholeLaunch,
+    access: number,
+    readonly address: LaneValue,
+    private readonly bytes: number,
+  ) {
+    this.memory = launch.memory;
+    this.site = decoder.analysis.program.accesses[access];
+  }
+
+  get isTexture(): boolean {
+    return this.site.space === 'texture';
+  }
+
+  /** Where an address leads to; -1 where nothing is. */
+  at(address: number, lane: number): number {
+    const place = this.memory.place(address, lane);
+    if (place < 0 || (place >= this.start && place + this.bytes <= this.end)) return this.aligned(place);
+    if (this.memory.isOwn(place)) return this.aligned(place);
+    const block = this.memory.blockAt(place);
+    if (!block || place + this.bytes > block.end) return -1;
+    this.start = block.start;
+    this.end = block.end;
+    this.writable = false;
+    return this.aligned(place);
+  }
+
+  private aligned(place: number): number {
+    if (place >= 0 && (place & (this.bytes - 1)) !== 0) throw new NotFollowed('an address that is not aligned');
+    return place;
+  }
+
+  /** Where an address leads to that is written. */
+  toWrite(address: number, lane: number): number {
+    const place = this.at(address, lane);
+    if (place < 0) throw new NotFollowed('a store to where no memory is');
+    if (!this.writable && !this.memory.isOwn(place)) {
+      this.launch.claim(place);
+      this.writable = true;
+    }
+    return place;
+  }
+
+  /** Something is stored at an address that is not known. */
+  forgetObject(): void {
+    const { space, object } = this.site;
+    if (space === 'shared') {
+      this.memory.forgetShared();
+      return;
+    }
+    const block = space === 'global' && object !== undefined ? this.launch.blockOf(object) : undefined;
+    if (!block) throw new NotFollowed('a store to an address that is not known');
+    this.launch.claim(block.start);
+    this.memory.forget(block.start, block.end);
+  }
+
+  /** Active lanes store what is not known. */
+  forgetAll(frame: Frame): void {
+    for (let lane = frame.lo; lane < frame.hi; lane++) {
+      if (frame.mask.lanes[lane] === 0) continue;
+      if (isUnknownIn(this.address, lane)) this.forgetObject();
+      else {
+        const place = this.toWrite(laneOf(this.address, lane), lane);
+        this.memory.forget(place, place + this.bytes);
+      }
+    }
+  }
+}
+
+function loadStep(decoder: Decoder, launch: WholeLaunch, instruction: Access & { op: 'load' }): Step {
+  const { memory } = launch;
+  const address = addressOf(decoder, instruction.address);
+  const targets = instruction.dst.map((r) => targetOf(decoder, r));
+  const bytes = bytesOf[instruction.type];
+  const place = new Place(decoder, launch, instruction.access, address, bytes);
+  const isLocal = decoder.analysis.program.accesses[instruction.access].space;
+  const mayBeLocal = isLocal === 'local' || isLocal === 'generic';
+  const load = (out: LaneValue, offset: number, frame: Frame): void => {
+    if (place.isTexture || address.unknown === UNKNOWN) {
+      setUnknown(out, place.isTexture ? launch.notKnown : address.reason);
+      return;
+    }
+    if (address.uniform && address.unknown === KNOWN && !mayBeLocal) {
+      const at = place.at(address.scalar + offset, 0);
+      const value = at >= 0 && memory.isKnown(at, bytes) ? memory.read(instruction.type, at) : undefined;
+      if (value === undefined) setUnknown(out, launch.notKnown);
+      else setUniform(out, value);
+      return;
+    }
+    loadLanes(memory, instruction.type, place, vectorOf(address), offset, out, launch.notKnown, frame);
+    settle(out, frame);
+  };
+  return (frame) => {
+    for (let i = 0; i < targets.length; i++) load(targets[i].out, instruction.offset + i * bytes, frame);
+    for (const { commit } of targets) commit?.(frame);
+  };
+}
+
+function loadLanes(
+  memory: ByteMemory,
+  type: ScalarType,
+  place: Place,
+  addresses: Float64Array | Int32Array,
+  offset: number,
+  out: LaneValue,
+  notKnown: number,
+  frame: Frame,
+): void {
+  const { address } = place;
+  const { lanes } = frame.mask;
+  const bytes = bytesOf[type];
+  const vector = overwrite(out);
+  for (let lane = frame.lo; lane < frame.hi; lane++) {
+    if (lanes[lane] === 0) continue;
+    let value: number | undefined;
+    if (address.unknown === KNOWN || address.unknownLanes[lane] === 0) {
+      const at = place.at(addresses[lane] + offset, lane);
+      if (at >= 0 && memory.isKnown(at, bytes)) value = memory.read(type, at);
+    }
+    if (value === undefined) markLanes(out, notKnown)[lane] = 1;
+    else vector[lane] = value;
+  }
+}
+
+function storeStep(decoder: Decoder, launch: WholeLaunch, instruction: Access & { op: 'store' }): Step {
+  const { memory } = launch;
+  const { type, offset } = instruction;
+  const address = addressOf(decoder, instruction.address);
+  const bytes = bytesOf[type];
+  const place = new Place(decoder, launch, instruction.access, address, bytes);
+  const stored = instruction.values.map((r) => operand(decoder, r, type));
+  return (frame) => {
+    if (place.isTexture) return;
+    const { lanes } = frame.mask;
+    for (let i = 0; i < stored.length; i++) {
+      const { value, before } = stored[i];
+      before?.(frame);
+      const values = value.unknown === UNKNOWN ? undefined : vectorOf(value);
+      for (let lane = frame.lo; lane < frame.hi; lane++) {
+        if (lanes[lane] === 0) continue;
+        if (isUnknownIn(address, lane)) {
+          place.forgetObject();
+          continue;
+        }
+        const at = place.toWrite(laneOf(address, lane) + offset + i * bytes, lane);
+        // Under a condition that is not known the store may not happen: afterwards neither value is certain.
+        if (values === undefined || frame.speculative !== 0 || isUnknownIn(value, lane)) memory.mark(at, bytes, false);
+        else memory.write(type, at, values[lane]);
+      }
+    }
+  };
+}
+
+function atomicStep(decoder: Decoder, launch: WholeLaunch, instruction: Access & { op: 'atomic' }): Step {
+  const { memory } = launch;
+  const { type, offset } = instruction;
+  const address = addressOf(decoder, instruction.address);
+  const bytes = bytesOf[type];
+  const place = new Place(decoder, launch, instruction.access, address, bytes);
+  const value = operand(decoder, instruction.value, type);
+  const compare = operand(decoder, instruction.compare ?? instruction.value, type);
+  const target: Target | undefined = instruction.dst === undefined ? undefined : targetOf(decoder, instruction.dst);
+  const update = updateOf(instruction);
+  return (frame) => {
+    value.before?.(frame);
+    compare.before?.(frame);
+    if (target) overwrite(target.out);
+    const { lanes } = frame.mask;
+    for (let lane = frame.lo; lane < frame.hi; lane++) {
+      if (lanes[lane] === 0) continue;
+      if (isUnknownIn(address, lane)) {
+        place.forgetObject();
+        if (target) markLanes(target.out, launch.notKnown)[lane] = 1;
+        continue;
+      }
+      const at = place.toWrite(laneOf(address, lane) + offset, lane);
+      const old = memory.isKnown(at, bytes) ? memory.read(type, at) : undefined;
+      if (target && old !== undefined) target.out.vector[lane] = old;
+      else if (target) markLanes(target.out, launch.notKnown)[lane] = 1;
+      const isKnown =
+        old !== undefined &&
+        frame.speculative === 0 &&
+        !isUnknownIn(value.value, lane) &&
+        !isUnknownIn(compare.value, lane);
+      const fresh = isKnown ? update(old, laneOf(value.value, lane), laneOf(compare.value, lane)) : Number.NaN;
+      if (Number.isNaN(fresh)) memory.mark(at, bytes, false);
+      else memory.write(type, at, fresh);
+    }
+    if (target) {
+      settle(target.out, frame);
+      target.commit?.(frame);
+    }
+  };
+}
+
+function copyStep(decoder: Decoder, launch: WholeLaunch, instruction: Extract<Instruction, { op: 'asyncCopy' }>): Step {
+  const { memory } = launch;
+  const { bytes } = instruction;
+  const source = addressOf(decoder, instruction.source);
+  const destination = addressOf(decoder, instruction.destination);
+  const from = new Place(decoder, launch, instruction.loadAccess, source, bytes);
+  const to = new Place(decoder, launch, instruction.storeAccess, destination, bytes);
+  return (frame) => {
+    for (let lane = frame.lo; lane < frame.hi; lane++) {
+      if (frame.mask.lanes[lane] === 0) continue;
+      if (isUnknownIn(destination, lane)) {
+        to.forgetObject();
+        continue;
+      }
+      const at = to.toWrite(laneOf(destination, lane), lane);
+      const origin = isUnknownIn(source, lane) ? -1 : from.at(laneOf(source, lane), lane);
+      if (origin < 0 || frame.speculative !== 0) memory.forget(at, at + bytes);
+      else memory.copy(at, origin, bytes);
+    }
+  };
+}

@@ -1,0 +1,207 @@
+/**
+ * Kernels in the run of the host's program: a launch is executed over its whole grid on the memory that it finds, so that what comes
+ * after it finds what it has written. Only where some later kernel rests on what it loads, and within a budget.
+ */
+import { type DeviceMemory, readScalar } from '../execute/byte-memory';
+import type { InputValue, LaunchShape } from '../execute/execution';
+import { executeWhole } from '../execute/whole-launch';
+import { defaultBudget, type LoweringBudget, type UnitContext } from '../lower/context';
+import { type KernelInstance, lowerKernel } from '../lower/lower-kernel';
+import { argumentKey } from '../lower/records';
+import { dropDeadCode } from '../machine/dead-code';
+import type { FunctionDeclaration } from '../parse/ast';
+import { controlFlow } from '../program/control-flow';
+import { dataLoads } from '../program/data-loads';
+import type { HostLaunch, Input, Program } from '../program/program';
+
+/** The code of the device, as the kernels of a unit are lowered. */
+export interface DeviceCode {
+  readonly context: UnitContext;
+  /** The instance as the context has it; undefined where the kernel is not one of the unit. */
+  instanceOf(launched: KernelInstance): KernelInstance | undefined;
+}
+
+/** Warp instructions that the kernels of a program may take, and how many of them one launch. */
+export interface KernelFuel {
+  readonly total: number;
+  readonly launch: number;
+}
+
+export interface ExecutedLaunch {
+  readonly kernel: string;
+  /** Warp instructions. */
+  readonly executed: number;
+  /** Why it was not executed to its end. */
+  readonly failure?: string;
+}
+
+/** What a launch finds. */
+export interface Launched {
+  readonly index: number;
+  readonly launch: HostLaunch;
+  /** In the order of the launch's values; undefined where not known. */
+  readonly values: readonly (number | undefined)[];
+  readonly memory: DeviceMemory;
+  readonly symbols: ReadonlyMap<string, number | undefined>;
+}
+
+/** Instructions of a kernel that is lowered for this. */
+const LOWERING: LoweringBudget = { ...defaultBudget, instructions: 20_000 };
+
+export class KernelRuns {
+  /** Kernels that were looked at: the run holds as long as these do not change. */
+  readonly consulted = new Set<FunctionDeclaration>();
+  /** Launches that were executed, or tried to be. */
+  readonly log: ExecutedLaunch[] = [];
+  private left: number;
+  private readonly programs = new Map<string, Program | undefined>();
+  private readonly byLaunch: (Program | null | undefined)[] = [];
+  private readonly worth: (boolean | undefined)[] = [];
+  private followers: readonly ReadonlySet<number>[] | undefined;
+
+  /** @param launched by index of the host's launches */
+  constructor(
+    private readonly host: Program,
+    private readonly launched: readonly (KernelInstance | undefined)[],
+    private readonly device: DeviceCode,
+    private readonly fuel: KernelFuel,
+  ) {
+    this.left = fuel.total;
+  }
+
+  /** Whether some launch that may come after this one rests on what memory holds. */
+  isWorth(index: number): boolean {
+    let known = this.worth[index];
+    if (known === undefined) {
+      this.followers ??= followersOf(this.host);
+      const after = [...this.followers[index]];
+      this.worth[index] = known = after.some((launch) => {
+        const program = this.programOf(launch);
+        return program !== undefined && dataLoads(program).length > 0;
+      });
+    }
+    return known;
+  }
+
+  /** The program of a launch; undefined where the kernel is not known or not understood. */
+  programOf(index: number): Program | undefined {
+    let program = this.byLaunch[index];
+    if (program === undefined) this.byLaunch[index] = program = this.lowered(index) ?? null;
+    return program ?? undefined;
+  }
+
+  /** The kernel that a launch names, where it is one of the unit. */
+  kernelOf(index: number): FunctionDeclaration | undefined {
+    const launched = this.launched[index];
+    return launched && this.device.instanceOf(launched)?.declaration;
+  }
+
+  private lowered(index: number): Program | undefined {
+    const launched = this.launched[index];
+    const instance = launched && this.device.instanceOf(launched);
+    if (!instance) return undefined;
+    this.consulted.add(instance.declaration);
+    const key = `${instance.declaration.first}<${instance.templateArguments.map(argumentKey).join()}>`;
+    if (!this.programs.has(key)) this.programs.set(key, this.lower(instance));
+    return this.programs.get(key);
+  }
+
+  /** Names of the objects of the device that a launch may write; those of all where its kernel is not known. */
+  objectsWrittenBy(index: number): readonly string[] {
+    const program = this.isWorth(index) ? this.programOf(index) : undefined;
+    if (!program) return (this.host.objects ?? []).flatMap((o) => (o.lifetime === 'device' ? [o.name] : []));
+    const written = program.accesses.filter((site) => site.operation !== 'load');
+    const isAny = written.some((site) => site.object === undefined);
+    return program.objects.flatMap((object, i) =>
+      object.space === 'global' && (isAny || written.some((site) => site.object === i)) ? [object.name] : [],
+    );
+  }
+
+  private lower(instance: KernelInstance): Program | undefined {
+    const lowered = lowerKernel(this.device.context, instance, LOWERING);
+    const blocks = lowered.blocks.map((b) => ({ ...b, instructions: b.instructions.filter((i) => i.op !== 'work') }));
+    return dropDeadCode({ ...lowered, blocks });
+  }
+
+  /** Executes a launch; false where it was not executed to its end, and memory may be half changed. */
+  run(launched: Launched): boolean {
+    const program = this.programOf(launched.index);
+    if (!program || program.skipped.length > 0) return false;
+    const shape = shapeOf(program, launched);
+    const budget = Math.min(this.left, this.fuel.launch);
+    if (!shape || budget <= 0) return false;
+    const { executed, failure } = executeWhole(program, shape, launched.memory, launched.symbols, budget);
+    this.left -= executed;
+    this.log.push({ kernel: launched.launch.kernel, executed, failure });
+    return failure === undefined;
+  }
+}
+
+function shapeOf(program: Program, launched: Launched): LaunchShape | undefined {
+  const { launch, values } = launched;
+  const grid: [number, number, number] = [0, 0, 0];
+  const block: [number, number, number] = [0, 0, 0];
+  let dynamicSharedBytes = 0;
+  const given = new Map<string, number>();
+  for (let i = 0; i < values.length; i++) {
+    const value = launch.values[i];
+    const number = values[i];
+    if (value.kind === 'parameter') {
+      if (number !== undefined) given.set(nameOf(value.parameter, value.path), number);
+    } else if (number === undefined) return undefined;
+    else if (value.kind === 'grid') grid[value.axis] = number;
+    else if (value.kind === 'block') block[value.axis] = number;
+    else dynamicSharedBytes = number;
+  }
+  const threads = block[0] * block[1] * block[2];
+  if (grid.some((n) => n < 1) || !(threads >= 1 && threads <= 1024)) return undefined;
+  const inputs = new Map<number, InputValue>();
+  program.inputs.forEach((input, index) => {
+    const { source } = input;
+    let value: number | undefined;
+    if (source.kind === 'parameter') value = given.get(nameOf(source.parameter, source.path));
+    else if (source.kind === 'global') value = symbolValue(program, input, source, launched);
+    if (value !== undefined) inputs.set(index, { kind: 'number', value });
+  });
+  return { grid, block, dynamicSharedBytes, inputs };
+}
+
+/** Inputs name the members of a parameter, whatever it is called. */
+export const nameOf = (parameter: number, path: readonly string[]): string => `${parameter}.${path.slice(1).join('.')}`;
+
+/** A number in constant memory. */
+function symbolValue(
+  { registers }: Program,
+  { register }: Input,
+  { path, offset }: Extract<Input['source'], { kind: 'global' }>,
+  { symbols, memory }: Launched,
+): number | undefined {
+  const address = symbols.get(path[0]);
+  if (address === undefined || offset === undefined) return undefined;
+  return readScalar(memory, address + offset, registers[register].type);
+}
+
+/** By launch: those that may come after it. */
+function followersOf(host: Program): ReadonlySet<number>[] {
+  const { successors, order } = controlFlow(host);
+  const inBlock = host.blocks.map(({ instructions }) =>
+    instructions.flatMap((i) => (i.op === 'host' && i.fn === 'launch' && i.launch !== undefined ? [i.launch] : [])),
+  );
+  const launches = host.launches ?? [];
+  const after: Set<number>[] = launches.map(() => new Set());
+  for (const block of order) {
+    if (inBlock[block].length === 0) continue;
+    const reached = new Set<number>();
+    const queue = [...successors[block]];
+    for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
+      if (next < 0 || reached.has(next)) continue;
+      reached.add(next);
+      queue.push(...successors[next]);
+    }
+    inBlock[block].forEach((launch, i) => {
+      for (const later of inBlock[block].slice(i + 1)) after[launch].add(later);
+      for (const other of reached) for (const later of inBlock[other] ?? []) after[launch].add(later);
+    });
+  }
+  return after;
+}

@@ -1,0 +1,271 @@
+/** What kernels leave in memory: the launches before the last are executed as a whole. */
+import fc from 'fast-check';
+import { check } from './check-contents';
+
+/** The last launch rests on what it loads: it is what the kernels before it are executed for. */
+const around = (kernels: string, main: string): string => `
+template <class T> T* up(const std::vector<T>& v) {
+  T* d;
+  cudaMalloc(&d, v.size() * sizeof(T));
+  cudaMemcpy(d, v.data(), v.size() * sizeof(T), cudaMemcpyHostToDevice);
+  return d;
+}
+__global__ void look(const int* a, int* out) { out[a[threadIdx.x]] = 1; }
+__global__ void lookAt(const float* f, int* out) { if (f[threadIdx.x] > 0) out[threadIdx.x] = 1; }
+${kernels}
+int main() {
+  std::vector<int> h;
+  for (int i = 0; i < 64; i++) h.push_back(i);
+  int *in = up(h), *b = up(h), *out;
+  cudaMalloc(&out, 4096);
+  ${main}
+}`;
+
+describe('kernels in the run of the host', () => {
+  it('store what they compute', () => {
+    check(
+      around(
+        '__global__ void k(const int* a, int* b) { int i = blockIdx.x * blockDim.x + threadIdx.x; b[i] = 3 * a[i] + blockIdx.x; }',
+        `k<<<2, 32>>>(in, b);
+  look<<<1, 32>>>(b + 31, out); //= a: 93 97 100`,
+      ),
+    );
+  });
+
+  it('exchange values through shared memory', () => {
+    check(
+      around(
+        `__global__ void scan(const int* a, int* b) {
+  __shared__ int s[64];
+  s[threadIdx.x] = a[threadIdx.x];
+  __syncthreads();
+  for (int d = 1; d < 64; d *= 2) {
+    int t = threadIdx.x >= d ? s[threadIdx.x - d] : 0;
+    __syncthreads();
+    s[threadIdx.x] += t;
+    __syncthreads();
+  }
+  b[threadIdx.x] = s[threadIdx.x];
+}`,
+        `scan<<<1, 64>>>(in, b);
+  look<<<1, 32>>>(b, out); //= a: 0 1 3 6 10 15 21 28`,
+      ),
+    );
+  });
+
+  it('exchange values within warps', () => {
+    check(
+      around(
+        `__global__ void sum(const int* a, int* b) {
+  int v = a[threadIdx.x];
+  for (int d = 16; d > 0; d /= 2) v += __shfl_down_sync(~0u, v, d);
+  if (threadIdx.x % 32 == 0) b[threadIdx.x / 32] = v;
+  unsigned odd = __ballot_sync(~0u, a[threadIdx.x] % 2);
+  if (threadIdx.x == 0) b[2] = __popc(odd);
+}`,
+        `sum<<<1, 64>>>(in, b);
+  look<<<1, 32>>>(b, out); //= a: 496 1520 16 3`,
+      ),
+    );
+  });
+
+  it('count with atomics', () => {
+    check(
+      around(
+        `__global__ void histogram(const int* a, int* b) { atomicAdd(&b[a[threadIdx.x] % 3], 1); }
+__global__ void draw(int* next, int* order) { order[atomicAdd(next, 2)] = threadIdx.x; }`,
+        `cudaMemset(b, 0, 256);
+  histogram<<<1, 64>>>(in, b);
+  look<<<1, 32>>>(b, out); //= a: 22 21 21 0
+  draw<<<1, 8>>>(b + 8, b + 16);
+  look<<<1, 32>>>(b + 8, out); //= a: 16
+  look<<<1, 32>>>(b + 16, out); //= a: 0 0 1 0 2`,
+      ),
+    );
+  });
+
+  it('find what the kernels before them have stored, pass after pass', () => {
+    check(
+      around(
+        '__global__ void step(const int* a, int* b) { int i = threadIdx.x; b[i] = a[i] + a[i > 0 ? i - 1 : 0]; }',
+        `int* next = b;
+  for (int i = 0; i < 5; i++) { step<<<1, 64>>>(in, next); int* t = in; in = next; next = t; }
+  look<<<1, 32>>>(in, out); //= a: 0 1 7 23 49`,
+      ),
+    );
+  });
+
+  it('decide what the host does next', () => {
+    check(
+      around(
+        `__global__ void relax(int* a, int* changed) {
+  int i = threadIdx.x;
+  if (i > 0 && a[i] > a[i - 1] + 1) { a[i] = a[i - 1] + 1; *changed = 1; }
+}`,
+        `cudaMemset(b, 64, 256);
+  cudaMemset(b, 0, 4);
+  int rounds = 0, more = 1;
+  while (more) {
+    cudaMemset(out, 0, 4);
+    relax<<<1, 8>>>(b, out);
+    cudaMemcpy(&more, out, 4, cudaMemcpyDeviceToHost);
+    rounds++;
+  }
+  look<<<rounds, 32>>>(b, out); //= a: 0 1 2 3 4 5 6 7 1077953000
+  look<<<1, 32>>>(up(std::vector<int>{rounds}), out); //= a: 8`,
+      ),
+    );
+  });
+
+  it('are templates, take functors and structures, and read what the host has put into symbols', () => {
+    check(
+      around(
+        `struct Params { int scale; float2 shift; };
+__constant__ Params P;
+__constant__ int table[3];
+__device__ int total;
+struct Twice { int by; __device__ int operator()(int x) const { return by * x; } };
+struct View { int* data; int n; };
+template <class F, int N> __global__ void apply(View v, F f) {
+  if (threadIdx.x < v.n) v.data[threadIdx.x] = f(v.data[threadIdx.x]) + N + P.scale + int(P.shift.y) + table[2];
+  if (threadIdx.x == 0) total = v.n;
+}
+__global__ void read(int* a) { a[0] = total; }`,
+        `Params p = {100, {1.0f, 2000.0f}};
+  cudaMemcpyToSymbol(P, &p, sizeof p);
+  int t[3] = {7, 8, 90000};
+  cudaMemcpyToSymbol(table, t, sizeof t);
+  apply<Twice, 7><<<1, 32>>>(View{in, 3}, Twice{2});
+  look<<<1, 32>>>(in, out); //= a: 92107 92109 92111 3
+  read<<<1, 1>>>(in);
+  look<<<1, 32>>>(in, out); //= a: 3 92109`,
+      ),
+    );
+  });
+
+  it('compute with floating numbers as the device does', () => {
+    check(
+      around(
+        '__global__ void k(const int* a, float* f) { float x = a[threadIdx.x]; f[threadIdx.x] = sqrtf(x) / 3.0f + fmaxf(x, 2.5f); }',
+        `float* f;
+  cudaMalloc(&f, 256);
+  k<<<1, 64>>>(in, f);
+  lookAt<<<1, 32>>>(f, out); //= f: 2.5 2.833333 2.971405`,
+      ),
+    );
+  });
+
+  it('leave unknown what they store under a condition, or of a value, that is not known', () => {
+    check(
+      around(
+        `__global__ void k(const int* a, int* b) {
+  int i = threadIdx.x;
+  if (a[0] > 0) b[i] = 5;
+  b[i + 8] = i < 4 ? a[1] : 1;
+}`,
+        `in[0] = 0;
+  cudaMalloc(&in, 256);
+  k<<<1, 8>>>(in, b);
+  look<<<1, 32>>>(b, out); //= a: ? ? ? ? ? ? ? ? ? ? ? ? 1 1 1 1 16 17`,
+      ),
+    );
+  });
+
+  it('leave unknown the whole block where an address is not known, and only that', () => {
+    check(
+      around(
+        '__global__ void k(const int* a, int* b, int* c) { b[a[0]] = 5; c[threadIdx.x] = 6; }',
+        `int* nothing;
+  cudaMalloc(&nothing, 256);
+  k<<<1, 2>>>(nothing, b, in);
+  look<<<1, 32>>>(b, out); //= a: ? ? ?
+  look<<<1, 32>>>(in, out); //= a: 6 6 2`,
+      ),
+    );
+  });
+
+  it('leave unknown all that they may write where they cannot be followed', () => {
+    const fails = (kernel: string) =>
+      check(
+        around(
+          `__device__ int symbol = 4;
+__global__ void read(int* a) { a[1] = symbol; }
+${kernel}`,
+          `int* nothing;
+  cudaMalloc(&nothing, 256);
+  k<<<2, 64>>>(nothing, b);
+  look<<<1, 32>>>(b, out); //= a: ? ? ? ?
+  read<<<1, 1>>>(in);
+  look<<<1, 32>>>(in, out); //= a: 0 ? 2`,
+        ),
+      );
+    // a loop that nobody knows how long it is
+    fails('__global__ void k(const int* a, int* b) { for (int i = 0; i < a[0]; i++) b[i] = symbol = 1; }');
+    // a barrier that only some come to
+    fails('__global__ void k(const int* a, int* b) { if (threadIdx.x < 32) __syncthreads(); b[0] = symbol = 1; }');
+    // all blocks wait for each other
+    fails('__global__ void k(const int* a, int* b) { cooperative_groups::this_grid().sync(); b[0] = symbol = 1; }');
+    // it never ends
+    fails('__global__ void k(const int* a, int* b) { while (b[threadIdx.x] >= 0) b[0] = symbol = 1; }');
+    // what it calls is not known
+    fails('__device__ void f(int*); __global__ void k(const int* a, int* b) { symbol = 1; f(b); }');
+  });
+
+  it('leave the rest of memory as it was', () => {
+    check(
+      around(
+        '__global__ void k(int* b) { for (;;) b[0]++; }',
+        `k<<<1, 32>>>(b);
+  look<<<1, 32>>>(b, out); //= a: ?
+  look<<<1, 32>>>(in, out); //= a: 0 1 2`,
+      ),
+    );
+  });
+});
+
+describe('the same computation', () => {
+  const leaf = fc.oneof(
+    fc.constantFrom('x', 'y', '1', '3', '7u', '-2', '31'),
+    fc.integer({ min: -1000, max: 1000 }).map(String),
+  );
+  const { expression } = fc.letrec<{ expression: string }>((tie) => ({
+    expression: fc.oneof(
+      { maxDepth: 4 },
+      leaf,
+      fc
+        .tuple(tie('expression'), fc.constantFrom('+', '-', '*', '&', '|', '^'), tie('expression'))
+        .map((p) => `(${p.join(' ')})`),
+      fc
+        .tuple(tie('expression'), fc.constantFrom('<<', '>>'), fc.integer({ min: 0, max: 31 }))
+        .map((p) => `(${p.join(' ')})`),
+      fc
+        .tuple(tie('expression'), fc.constantFrom('/', '%'), fc.integer({ min: 1, max: 99 }))
+        .map((p) => `(${p.join(' ')})`),
+      fc
+        .tuple(tie('expression'), tie('expression'), tie('expression'))
+        .map(([a, b, c]) => `(${a} < ${b} ? ${b} : ${c})`),
+      tie('expression').map((a) => `int(float(${a}) * 0.375f)`),
+      tie('expression').map((a) => `(int)(unsigned char)(${a})`),
+    ),
+  }));
+
+  it('gives the same in a kernel and on the host', () => {
+    fc.assert(
+      fc.property(expression, (e) => {
+        check(
+          around(
+            `__host__ __device__ int f(int x, int y) { int r = ${e}; return r; }
+__global__ void k(const int* a, int* b) { int i = threadIdx.x; b[i] = f(a[i], a[63 - i]); }
+__global__ void compare(const int* a, int* b) { b[threadIdx.x] = a[threadIdx.x] == b[threadIdx.x]; }`,
+            `k<<<1, 64>>>(in, b);
+  std::vector<int> same;
+  for (int i = 0; i < 64; i++) same.push_back(f(h[i], h[63 - i]));
+  compare<<<1, 64>>>(up(same), b);
+  look<<<1, 32>>>(b, out); //= a:${' 1'.repeat(64)}`,
+          ),
+        );
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
