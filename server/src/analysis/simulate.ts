@@ -23,8 +23,11 @@ export interface Sample {
   readonly assumptions: readonly Assumption[];
 }
 
-/** 'host': all is as main has put it there; 'kernels': kernels that were launched before have written some of it. */
-export type DataOrigin = 'host' | 'kernels';
+/**
+ * 'host': all is as main has put it there; 'kernels': kernels that were launched before have written some of it; 'blocks': blocks of the
+ * launch itself have, one after the other.
+ */
+export type DataOrigin = 'host' | 'kernels' | 'blocks';
 
 export interface Simulation {
   readonly program: Program;
@@ -241,11 +244,15 @@ function asksForData(program: Program, plan: PlannedLaunch): boolean {
 }
 
 /** By access: whose data its address or its lanes rest on. */
-function followedAccesses(program: Program, { givenLoads, resultLoads }: Execution): Simulation['followed'] {
+function followedAccesses(
+  program: Program,
+  { givenLoads, resultLoads, orderedLoads }: Execution,
+): Simulation['followed'] {
   if (!givenLoads) return undefined;
   const depends = dependencies(program);
   return program.accesses.map((_, access) => {
     const loads = [...(depends.addressLoads[access] ?? []), ...(depends.executionLoads[access] ?? [])];
+    if (loads.some((l) => orderedLoads?.has(l))) return 'blocks';
     if (loads.some((l) => resultLoads?.has(l))) return 'kernels';
     return loads.some((l) => givenLoads.has(l)) ? 'host' : undefined;
   });

@@ -1,7 +1,9 @@
 /** Executes a kernel launch: counts what its warps do, over the whole grid. */
 
 import type { MemoryModel } from '../hardware/memory-model';
-import type { Program } from '../program/program';
+import { dependencies } from '../program/dependence';
+import type { AccessSite, Program } from '../program/program';
+import { mayAlias } from '../program/slice';
 import {
   ACCESS_FIELDS,
   type AccessNotes,
@@ -27,6 +29,11 @@ const CHEAP_PART = 10;
 /** Where blocks differ, as many of them are executed as cost no more than this, or this part of the budget. */
 const DIVERSE_GRID = 240_000;
 const DIVERSE_PART = 4;
+/** Where numbers depend on what atomics change, all blocks are executed in order as long as they cost no more than this, or this part. */
+const IN_ORDER_GRID = 800_000;
+const IN_ORDER_PART = 2;
+/** Warp instructions that every block takes. */
+const LEAST_BLOCK = 8;
 /** By how much a block may cost more than those before it. */
 const MARGIN = 1.25;
 
@@ -64,6 +71,7 @@ class GridRun {
   private sampledLoops = false;
   private givenLoads: ReadonlySet<number> | undefined;
   private resultLoads: ReadonlySet<number> | undefined;
+  private orderedLoads: ReadonlySet<number> | undefined;
   /** By access and space: what it counts differs from block to block, and not all blocks were executed. */
   private readonly differs: Uint8Array;
 
@@ -82,17 +90,8 @@ class GridRun {
   executeGrid(): void {
     const { grid } = this.launch;
     const size = grid[0] * grid[1] * grid[2];
-    const launched = new LaunchedBlocks(
-      this.program,
-      this.launch,
-      this.model,
-      this.analysis,
-      this.layout,
-      this.reasons,
-      this.notes,
-    );
-    this.givenLoads = launched.givenLoads;
-    this.resultLoads = launched.resultLoads;
+    if (this.launch.data && restsOnAtomics(this.program) && this.executeInOrder(size)) return;
+    const launched = this.launchedBlocks(false);
     const runBlock = (block: readonly [number, number, number], isOnly: boolean) => {
       const remaining = Math.max(0, this.budget.warpInstructions - this.simulated);
       const steps = isOnly ? remaining : this.stepsOfNext(remaining);
@@ -108,6 +107,48 @@ class GridRun {
       return;
     }
     this.sampleGrid(grid, size, (block) => runBlock(block, false));
+  }
+
+  private launchedBlocks(isShared: boolean): LaunchedBlocks {
+    const { program, launch, model, analysis, layout, reasons, notes } = this;
+    const launched = new LaunchedBlocks(program, launch, model, analysis, layout, reasons, notes, isShared);
+    this.givenLoads = launched.givenLoads;
+    this.resultLoads = launched.resultLoads;
+    this.orderedLoads = launched.orderedLoads;
+    return launched;
+  }
+
+  /**
+   * Executes every block in order on memory that they share, where that can be afforded: what atomics change is known then, in one of
+   * the orders that the hardware may take. False: nothing was counted.
+   */
+  private executeInOrder(size: number): boolean {
+    const { grid } = this.launch;
+    const budget = Math.min(IN_ORDER_GRID, this.budget.warpInstructions / IN_ORDER_PART);
+    if (size * LEAST_BLOCK > budget) return false;
+    const launched = this.launchedBlocks(true);
+    if (!launched.givenLoads) return false;
+    for (let n = 0; n < size; n++) {
+      const block = [n % grid[0], Math.floor(n / grid[0]) % grid[1], Math.floor(n / (grid[0] * grid[1]))] as const;
+      launched.run(block, budget - this.simulated, { ...this.budget, sampleLoopsAfter: undefined });
+      this.simulated += launched.machine.executed;
+      this.blocks++;
+      this.addScaled(launched.counters, 1);
+      // at every power of two of blocks: how much will the others cost?
+      const isTooMuch = ((n + 1) & n) === 0 && (this.simulated / (n + 1)) * size > budget;
+      if (!isTooMuch && launched.machine.stop === undefined) continue;
+      this.forget();
+      return false;
+    }
+    return true;
+  }
+
+  /** Nothing was executed yet. */
+  private forget(): void {
+    this.totals.fill(0);
+    this.notes.length = 0;
+    this.blocks = 0;
+    this.simulated = 0;
   }
 
   /** Warp instructions of a block, the average of those executed. */
@@ -294,6 +335,7 @@ class GridRun {
       sampledLoops: this.sampledLoops,
       givenLoads: this.givenLoads,
       resultLoads: this.resultLoads,
+      orderedLoads: this.orderedLoads,
       uniformBlocks: this.isUniform && incomplete === undefined,
       incomplete,
     };
@@ -337,6 +379,27 @@ class GridRun {
       };
     });
   }
+}
+
+const resting = new WeakMap<Program, boolean>();
+const nothing = { addressLoads: [], executionLoads: [] };
+
+/** Whether addresses or masks rest on what atomics of the kernel change in global memory, or on what they give back. */
+function restsOnAtomics(program: Program): boolean {
+  let known = resting.get(program);
+  if (known === undefined) {
+    const isGlobal = ({ space }: AccessSite) => space === 'global' || space === 'generic';
+    const atomics = program.accesses.filter((site) => site.operation === 'atomic' && isGlobal(site));
+    const { addressLoads, executionLoads } = atomics.length > 0 ? dependencies(program) : nothing;
+    known = [...addressLoads, ...executionLoads].some((loads) =>
+      [...loads].some((access) => {
+        const site = program.accesses[access];
+        return isGlobal(site) && atomics.some((atomic) => mayAlias(site, atomic));
+      }),
+    );
+    resting.set(program, known);
+  }
+  return known;
 }
 
 /** Averages are right over whole cycles of samples only. */

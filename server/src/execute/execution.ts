@@ -116,6 +116,8 @@ export interface Execution {
   readonly givenLoads?: ReadonlySet<number>;
   /** Of these: loads of what kernels before have written. */
   readonly resultLoads?: ReadonlySet<number>;
+  /** Of these: loads of what blocks of the launch have stored; they were all executed, one after the other, on the same memory. */
+  readonly orderedLoads?: ReadonlySet<number>;
   /** Some passes of long loops were counted like those around them. */
   readonly sampledLoops: boolean;
   /** Undefined when everything was executed within the budget. */

@@ -53,6 +53,8 @@ export class GlobalContents {
   readonly given = new Set<number>();
   /** Of these: accesses to blocks that kernels before have written to. */
   readonly results = new Set<number>();
+  /** Of these: accesses to what the launch itself has stored, in one of the orders that its blocks may run in. */
+  readonly ordered = new Set<number>();
   private readonly stored = new Map<number, Stored>();
   private readonly sizes = new Set<number>();
   private poisoned = 0;
@@ -60,11 +62,13 @@ export class GlobalContents {
   /** By access: 1 when atomics of the kernel may change what it reads. */
   private readonly contested: Uint8Array;
 
+  /** @param isShared all blocks are executed, in order: each finds what those before it have stored */
   constructor(
     program: Program,
     private readonly segments: readonly Segment[],
+    readonly isShared: boolean,
   ) {
-    const atomics = program.accesses.filter((site) => site.operation === 'atomic');
+    const atomics = isShared ? [] : program.accesses.filter((site) => site.operation === 'atomic');
     this.contested = Uint8Array.from(program.accesses, (site) =>
       atomics.some((atomic) => mayAlias(site, atomic)) ? 1 : 0,
     );
@@ -72,6 +76,7 @@ export class GlobalContents {
 
   /** Another block begins. */
   clear(): void {
+    if (this.isShared) return;
     this.stored.clear();
     this.sizes.clear();
     this.poisoned = 0;
@@ -85,6 +90,10 @@ export class GlobalContents {
       const own = this.stored.get(address);
       if (own) {
         this.reason = own.reason;
+        if (this.isShared) {
+          this.given.add(access);
+          this.ordered.add(access);
+        }
         return own.tag === cell.tag && own.value !== undefined ? cell.read(own.value) : undefined;
       }
       if (this.overlaps(address, cell.bytes)) return undefined;
@@ -136,12 +145,14 @@ export class GlobalContents {
  * The contents for a launch: the host's blocks at the addresses that the execution gives the kernel's buffers, and at the host's own,
  * for pointers that are loaded. Undefined when nothing is known.
  * @param addressOf by input: the address that the execution gives it
+ * @param isShared all blocks are executed, in order
  */
 export function globalContents(
   program: Program,
   data: GlobalData,
   layout: Layout,
   addressOf: (input: number) => number | undefined,
+  isShared: boolean,
 ): GlobalContents | undefined {
   const segments: Segment[] = [];
   const seen = new Set<number>();
@@ -163,7 +174,7 @@ export function globalContents(
       add(address, data.symbols.get(object.name));
   });
   for (const block of data.blocks) if (block.bytes) add(block.address, block.address);
-  return segments.length === 0 ? undefined : new GlobalContents(program, segments);
+  return segments.length === 0 ? undefined : new GlobalContents(program, segments, isShared);
 }
 
 const blockOf = (blocks: readonly MemoryBlock[], address: number): MemoryBlock | undefined =>

@@ -37,6 +37,7 @@ export class LaunchedBlocks {
     layout: CounterLayout,
     private readonly reasons: Reasons,
     notes: (AccessNotes | undefined)[],
+    isShared = false,
   ) {
     const threads = launch.block[0] * launch.block[1] * launch.block[2];
     const warps = Math.ceil(threads / WARP);
@@ -54,7 +55,7 @@ export class LaunchedBlocks {
       const value = this.values[program.inputs[input].register];
       return value.uniform && value.unknown === KNOWN ? value.scalar : undefined;
     };
-    const contents = data && globalContents(program, data, objects, addressOf);
+    const contents = data && globalContents(program, data, objects, addressOf, isShared);
     this.memory = { ...memoryState(program, launch, analysis, objects, lanes, tickets, reasons), global: contents };
     this.counters = new Float64Array(layout.size);
     this.tally = { model, counters: this.counters, firstAccess: layout.accesses, notes, block: [0, 0, 0] };
@@ -75,6 +76,11 @@ export class LaunchedBlocks {
     return this.memory.global?.results;
   }
 
+  /** Of these: loads of what the launch itself has stored, its blocks one after the other. */
+  get orderedLoads(): ReadonlySet<number> | undefined {
+    return this.memory.global?.ordered;
+  }
+
   run(block: readonly [number, number, number], steps: number, budget: ExecutionBudget): void {
     this.counters.fill(0);
     this.tally.block = block;
@@ -86,7 +92,12 @@ export class LaunchedBlocks {
     for (const variable of this.variables) setUnknown(variable, this.unassigned);
     setBlockInputs(this.program, block, this.values, this.reasons);
     const { cancelled, sampleLoopsAfter } = budget;
-    this.machine.run(this.threads, { steps, cancelled, accelerate: budget.everyPass !== true, sampleLoopsAfter });
+    this.machine.run(this.threads, {
+      steps,
+      cancelled,
+      accelerate: budget.everyPass !== true && !this.memory.global?.isShared,
+      sampleLoopsAfter,
+    });
   }
 }
 

@@ -231,7 +231,11 @@ export function atomicStep(
   };
   return (frame) => {
     count(frame);
-    if (target && drawTicket(memory, instruction, address, operands.value, target.out, frame)) {
+    if (
+      target &&
+      !findsOld(memory, instruction, address, cell, frame) &&
+      drawTicket(memory, instruction, address, operands.value, target.out, frame)
+    ) {
       target.commit?.(frame);
       return;
     }
@@ -250,7 +254,8 @@ export function atomicStep(
       if (target && old !== undefined) target.out.vector[lane] = old;
       else if (target) markLanes(target.out, lastReason)[lane] = 1;
       const contents = contentsAt(memory, at);
-      if (!contents) continue;
+      const global = memory.global?.isShared ? memory.global : undefined;
+      if (!contents && !global) continue;
       const isKnown =
         old !== undefined &&
         frame.speculative === 0 &&
@@ -258,13 +263,29 @@ export function atomicStep(
         !isUnknownIn(operands.compare, lane);
       const fresh = isKnown ? update(old, laneOf(operands.value, lane), laneOf(operands.compare, lane)) : undefined;
       const reason = old === undefined ? lastReason : frame.speculative || operands.value.reason;
-      contents.write(at, lane, cell, Number.isNaN(fresh) ? undefined : fresh, reason);
+      const stored = Number.isNaN(fresh) ? undefined : fresh;
+      if (contents) contents.write(at, lane, cell, stored, reason);
+      else global?.write(at, cell, stored, reason);
     }
     if (target) {
       settle(target.out, frame);
       target.commit?.(frame);
     }
   };
+}
+
+/** Whether the first active lane finds a number that is known in global memory. */
+function findsOld(
+  memory: MemoryState,
+  instruction: AtomicInstruction,
+  address: LaneValue<Lanes64>,
+  cell: Cell,
+  frame: Frame,
+): boolean {
+  if (!memory.global?.isShared) return false;
+  const lane = frame.mask.lanes.indexOf(1);
+  if (lane < 0 || isUnknownIn(address, lane)) return false;
+  return memory.global.read(laneOf(address, lane) + instruction.offset, cell, instruction.access) !== undefined;
 }
 
 /** One lane of the block draws a number from a counter in global memory: its old value is known. */

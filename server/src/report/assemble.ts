@@ -91,6 +91,8 @@ function addCounts(into: AccessCounts, more: AccessCounts): void {
 const FOLLOWED = {
   host: 'with the data that main fills in before this launch',
   kernels: 'with the data that main and the kernels before this launch leave in memory',
+  blocks:
+    'with the data in memory as the blocks leave them when they run one after the other, which may be another order than the hardware’s',
 } as const;
 
 const excessOf = (w: Witness): number =>
@@ -109,8 +111,8 @@ function certaintyOf(
   if (counts.unknownRequests > 0) reasons.push(`part of the addresses is not known: ${counts.unknownReason ?? ''}`);
   if (counts.speculative) reasons.push(counts.speculative);
   const origins = m.sites.map((site) => simulation.followed?.[site]);
-  if (origins.includes('kernels')) reasons.push(FOLLOWED.kernels);
-  else if (origins.includes('host')) reasons.push(FOLLOWED.host);
+  const origin = (['blocks', 'kernels', 'host'] as const).find((o) => origins.includes(o));
+  if (origin) reasons.push(FOLLOWED[origin]);
   if (assumed.length > 0) reasons.push(`rests on assumed ${list(assumed, simulation)}`);
   const { incomplete, sampledLoops, simulatedBlocks } = simulation.reported.execution;
   if (incomplete) reasons.push(incomplete);

@@ -60,11 +60,29 @@ ${fill('i')}`);
     );
   });
 
-  it('are not known where atomics of other blocks change them, or where they were not followed', () => {
+  it('are what the atomics of the blocks before have made of them', () => {
     check(`
 __global__ void k(int* in, int* out) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
-  atomicAdd(&in[i % 7], 1);
+  atomicAdd(&in[i % 2048], 7);
+  if (i >= 2048) out[in[i - 2048]] = 1;
+//               ^^^^^^^^^^^^^^^^^ global store 5/4 sectors assumed
+}
+${fill('i')}`);
+    check(`
+__global__ void k(int* in, int* out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i % 2 == 0) out[32 * atomicAdd(in, 1) + in[i] % 3] = 1;
+//                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store 16/2 sectors assumed
+}
+${fill('i == 0 ? 0 : 3')}`);
+  });
+
+  it('are not known where atomics of more blocks change them than can be executed, or where they were not followed', () => {
+    check(`
+__global__ void k(int* in, int* out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int j = 0; j < 1000; j++) atomicAdd(&in[(i + j) % 7], 1);
   out[in[i]] = 1;
 //^^^^^^^^^^ global store unknown
 }
