@@ -10,6 +10,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type Analyzer, createAnalyzer } from '../server/src/analysis/analyze';
 import type { AnalysisRequest } from '../server/src/analysis/request';
+import { optimiseLate } from '../server/src/late-optimisation';
 import type { AccessReport, FileReport, KernelReport } from '../server/src/report/report';
 import { cudaFile, filesUnder } from '../server/src/workspace/source-tree';
 import { readSource } from '../server/src/workspace/text-files';
@@ -45,6 +46,7 @@ const slowFile = 2000;
 // ---- the child ----
 
 async function child(folder: string): Promise<void> {
+  optimiseLate();
   const units = new UnitReader(new Map(), () => {});
   // one for all files, as the command line and the server have it: headers that files share are understood once
   const analyzer = createAnalyzer();

@@ -2,6 +2,7 @@
 import '../engine';
 import * as fs from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
+import { optimiseLate } from '../late-optimisation';
 import { answerLines } from './batch';
 import { type CheckOptions, check, checkFormats, failOnLevels, type Output } from './check';
 import { occupancyAnswer, occupancyLine } from './occupancy';
@@ -103,6 +104,8 @@ function commandLine(): Command {
 
   return program;
 }
+
+optimiseLate();
 
 // a reader that has seen enough (head) is no error
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

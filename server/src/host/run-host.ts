@@ -369,11 +369,10 @@ class HostMachine {
 
   private save({ start, end }: Block, into: Contents): void {
     const shadows = this.shadows.subarray(start, end);
-    const isUnknown = shadows.every((s) => s !== 0);
-    if (isUnknown || this.kept + end - start > MOST_BYTES) return;
+    if (this.kept + end - start > MOST_BYTES || !shadows.includes(0)) return;
     this.kept += end - start;
     into.bytes = this.bytes.slice(start, end);
-    into.shadows = shadows.some((s) => s !== 0) ? shadows.slice() : undefined;
+    into.shadows = isZero(shadows) ? undefined : shadows.slice();
   }
 
   /** Blocks that the kernel may write. */
@@ -408,6 +407,15 @@ class HostMachine {
     }
     return { rounds: this.rounds, symbols: this.symbols };
   }
+}
+
+/** Whether all bytes are 0; they begin at a multiple of eight. */
+function isZero(bytes: Uint8Array): boolean {
+  // no pattern of shadows is the other zero
+  const words = new Float64Array(bytes.buffer, bytes.byteOffset, bytes.length >> 3);
+  for (let i = 0; i < words.length; i++) if (words[i] !== 0) return false;
+  for (let i = words.length << 3; i < bytes.length; i++) if (bytes[i] !== 0) return false;
+  return true;
 }
 
 /** Places are what is left of an address without its base. */

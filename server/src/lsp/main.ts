@@ -1,8 +1,10 @@
 /** The language server's program: speaks over what it was started with (--node-ipc, --stdio, --socket). */
 import '../engine';
 import { createConnection, ProposedFeatures } from 'vscode-languageserver/node';
+import { optimiseLate } from '../late-optimisation';
 import { startServer } from './server';
 
+optimiseLate();
 const connection = createConnection(ProposedFeatures.all);
 // What escapes every guard is told in one line; the editor's session goes on.
 process.on('uncaughtException', (error) => connection.console.error(`server: ${error.message.split('\n')[0]}`));

@@ -3,7 +3,7 @@
  * as a scheduler that may start everything early would leave it, and how many memory accesses wait for each other in it.
  */
 import { type ControlFlow, controlFlow } from '../program/control-flow';
-import { readsOf, writesOf } from '../program/operands';
+import { readsInto, readsOf, writesInto, writesOf } from '../program/operands';
 import type { AccessSite, Instruction, MemorySpace, Program, Register } from '../program/program';
 
 /**
@@ -72,16 +72,15 @@ export function blockLatencies(
 ): readonly BlockLatency[] {
   const flow = controlFlow(program);
   const overlaps = loopOverlaps(program, flow);
+  const chains = new Chains(program.registers.length);
   return program.blocks.map(({ instructions }, block) => {
-    const arithmetic = chain(instructions, () => 0);
-    const depth = (space: MemorySpace) =>
-      (chain(instructions, (access) => (spaceOf(access) === space ? FAR : 0)) - arithmetic) / FAR;
+    const { arithmetic, global, shared } = chains.of(instructions, spaceOf);
     const loop = flow.loopOf[block];
     return {
       overlap: loop < 0 ? 'serial' : overlaps[loop],
       arithmetic,
-      globalDepth: depth('global'),
-      sharedDepth: depth('shared'),
+      globalDepth: (global - arithmetic) / FAR,
+      sharedDepth: (shared - arithmetic) / FAR,
     };
   });
 }
@@ -89,25 +88,60 @@ export function blockLatencies(
 /** So far away that the chain with the most such accesses is the longest. */
 const FAR = 1000;
 
-/** Cycles of the longest chain of a block; nothing passes a barrier. */
-function chain(instructions: readonly Instruction[], latencyOf: (access: number) => number): number {
-  const ready = new Map<Register, number>();
-  let floor = 0;
-  let end = 0;
-  for (const i of instructions) {
-    let start = floor;
-    for (const r of readsOf(i)) start = Math.max(start, ready.get(r) ?? 0);
-    if (i.op === 'barrier') {
-      floor = end = Math.max(end, start) + CYCLES.barrier;
-      continue;
-    }
-    const gives = writesOf(i);
-    const waits = gives.length > 0 && (i.op === 'load' || i.op === 'matrix' || i.op === 'atomic');
-    const done = start + cyclesOf(i) + (waits ? latencyOf(i.access) : 0);
-    end = Math.max(end, done);
-    for (const r of gives) ready.set(r, done);
+/** Cycles of the longest chain of a block with accesses answered at once, and with those of one space far away. */
+interface ChainLengths {
+  readonly arithmetic: number;
+  readonly global: number;
+  readonly shared: number;
+}
+
+/** By register of a program: when its value is ready, three numbers each; kept for one block after the other. */
+class Chains {
+  private readonly ready: Float64Array;
+  private readonly block: Int32Array;
+  private current = 0;
+  private readonly operands: Register[] = [];
+
+  constructor(registers: number) {
+    this.ready = new Float64Array(3 * registers);
+    this.block = new Int32Array(registers);
   }
-  return end;
+
+  /** Nothing passes a barrier. */
+  of(instructions: readonly Instruction[], spaceOf: (access: number) => MemorySpace | undefined): ChainLengths {
+    const { ready, block, operands } = this;
+    const current = ++this.current;
+    const floor = [0, 0, 0];
+    const end = [0, 0, 0];
+    const start = [0, 0, 0];
+    for (const i of instructions) {
+      for (let k = 0; k < 3; k++) start[k] = floor[k];
+      const reads = readsInto(i, operands);
+      for (let n = 0; n < reads; n++) {
+        const r = operands[n];
+        if (block[r] === current) for (let k = 0; k < 3; k++) start[k] = Math.max(start[k], ready[3 * r + k]);
+      }
+      if (i.op === 'barrier') {
+        for (let k = 0; k < 3; k++) floor[k] = end[k] = Math.max(end[k], start[k]) + CYCLES.barrier;
+        continue;
+      }
+      const cycles = cyclesOf(i);
+      for (let k = 0; k < 3; k++) start[k] += cycles;
+      const writes = writesInto(i, operands);
+      if (writes > 0 && (i.op === 'load' || i.op === 'matrix' || i.op === 'atomic')) {
+        const space = spaceOf(i.access);
+        if (space === 'global') start[1] += FAR;
+        else if (space === 'shared') start[2] += FAR;
+      }
+      for (let k = 0; k < 3; k++) end[k] = Math.max(end[k], start[k]);
+      for (let n = 0; n < writes; n++) {
+        const r = operands[n];
+        block[r] = current;
+        for (let k = 0; k < 3; k++) ready[3 * r + k] = start[k];
+      }
+    }
+    return { arithmetic: end[0], global: end[1], shared: end[2] };
+  }
 }
 
 function loopOverlaps(program: Program, flow: ControlFlow): Overlap[] {

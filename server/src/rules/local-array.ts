@@ -1,5 +1,5 @@
 /** local-array: an array of a thread that is indexed by a run-time value cannot stay in registers. */
-import { accessesOf, addressesOf, readsOf, writesOf } from '../program/operands';
+import { accessesOf, addressesOf, readsInto, readsOf, writesInto, writesOf } from '../program/operands';
 import type { Instruction, Program, Register } from '../program/program';
 import { grouped } from '../report/figures';
 import type { AccessReport, Finding } from '../report/report';
@@ -39,43 +39,33 @@ type Certainty = 'certain' | 'likely';
 function runTimeIndexed(context: RuleContext, program: Program): ReadonlyMap<string, Certainty> {
   const places = new Map<string, Certainty>();
   if (!program.objects.some((o) => o.space === 'local')) return places;
-  const makers = new Map<Register, Instruction[]>();
   const each = (work: (i: Instruction) => void) => {
     for (const { instructions } of program.blocks) for (const i of instructions) work(i);
   };
-  each((i) => {
-    for (const r of writesOf(i)) {
-      const made = makers.get(r);
-      if (made) made.push(i);
-      else makers.set(r, [i]);
-    }
-  });
-  const given = new Set(program.inputs.flatMap(({ register, source }) => (source.kind === 'object' ? [] : [register])));
+  const isOpen = openRegisters(program);
+  let makers: Map<Register, Instruction[]> | undefined;
   const unrollable = new Map<Register, boolean>();
   const isCounter = (r: Register, made: readonly Instruction[]): boolean => {
     let known = unrollable.get(r);
     if (known === undefined) unrollable.set(r, (known = isUnrollable(program, r, made)));
     return known;
   };
+  const findIndex = (start: Register): Certainty | undefined => {
+    if (isOpen[start] === 1) return 'certain';
+    makers ??= makersOf(program);
+    const seen = new Set([start]);
+    for (const r of seen) {
+      const made = makers.get(r) ?? [];
+      if (made.length > 1 && !isCounter(r, made)) return 'likely';
+      for (const i of made) for (const operand of readsOf(i)) seen.add(operand);
+    }
+    return undefined;
+  };
   // written out, many accesses share few addresses
   const indices = new Map<Register, Certainty | undefined>();
   const indexOf = (start: Register): Certainty | undefined => {
     if (!indices.has(start)) indices.set(start, findIndex(start));
     return indices.get(start);
-  };
-  const findIndex = (start: Register): Certainty | undefined => {
-    const seen = new Set([start]);
-    let isCounted = false;
-    for (const r of seen) {
-      if (given.has(r)) return 'certain';
-      const made = makers.get(r) ?? [];
-      if (made.length > 1 && !isCounter(r, made)) isCounted = true;
-      for (const i of made) {
-        if (i.op === 'load' || i.op === 'atomic' || i.op === 'lane') return 'certain';
-        for (const operand of readsOf(i)) seen.add(operand);
-      }
-    }
-    return isCounted ? 'likely' : undefined;
   };
   each((i) => {
     if (i.op !== 'load' && i.op !== 'store') return;
@@ -87,6 +77,45 @@ function runTimeIndexed(context: RuleContext, program: Program): ReadonlyMap<str
     }
   });
   return places;
+}
+
+/** By register: 1 where its value follows from a parameter, the thread, memory or another lane. */
+function openRegisters(program: Program): Uint8Array {
+  const isOpen = new Uint8Array(program.registers.length);
+  for (const { register, source } of program.inputs) if (source.kind !== 'object') isOpen[register] = 1;
+  const registers: Register[] = [];
+  // what is assigned in a loop may be read before it
+  for (let changes = true; changes; ) {
+    changes = false;
+    for (const { instructions } of program.blocks) {
+      for (const i of instructions) {
+        let opens = i.op === 'load' || i.op === 'atomic' || i.op === 'lane';
+        const reads = opens ? 0 : readsInto(i, registers);
+        for (let k = 0; k < reads; k++) opens ||= isOpen[registers[k]] === 1;
+        if (!opens) continue;
+        const writes = writesInto(i, registers);
+        for (let k = 0; k < writes; k++) {
+          changes ||= isOpen[registers[k]] === 0;
+          isOpen[registers[k]] = 1;
+        }
+      }
+    }
+  }
+  return isOpen;
+}
+
+function makersOf(program: Program): Map<Register, Instruction[]> {
+  const makers = new Map<Register, Instruction[]>();
+  for (const { instructions } of program.blocks) {
+    for (const i of instructions) {
+      for (const r of writesOf(i)) {
+        const made = makers.get(r);
+        if (made) made.push(i);
+        else makers.set(r, [i]);
+      }
+    }
+  }
+  return makers;
 }
 
 /**

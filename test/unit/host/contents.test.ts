@@ -24,6 +24,25 @@ int main() {
 }`);
   });
 
+  it('is known in memory of the device where a copy has written it, and nowhere else', () => {
+    check(`
+__global__ void k(const int* a, const int* b, const int* c, const int* z) {}
+int main() {
+  int h[2] = {1, 2};
+  int *a, *b, *c;
+  cudaMalloc(&a, 4 * sizeof(int));
+  cudaMalloc(&b, 2 * sizeof(int));
+  cudaMalloc(&c, 4 * sizeof(int));
+  cudaMemcpy(a + 1, h, sizeof h, cudaMemcpyHostToDevice);
+  cudaMemcpy(c, a, 4 * sizeof(int), cudaMemcpyDeviceToDevice);
+  int* z = (int*)calloc(3, sizeof(int));
+  k<<<1, 32>>>(a, b, c, z); //= a: ? 1 2 ?, b: ? ?, c: ? 1 2 ?, z: 0 0 0
+  int back[2] = {5, 6};
+  cudaMemcpy(back, b, sizeof back, cudaMemcpyDeviceToHost);
+  k<<<1, 32>>>(back, b, c, z); //= a: ? ?, b: ? ?, c: ? 1 2 ?
+}`);
+  });
+
   it("comes from generators of one's own, also of 64 bits", () => {
     check(`
 __global__ void k(const unsigned* a, const long* b) {}
