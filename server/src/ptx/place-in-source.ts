@@ -36,7 +36,9 @@ export interface SourceView {
 }
 
 /** The program with the source's places, expressions and objects. An access that the source tier lacks stands at its whole line. */
-export function placedInSource(program: Program, view: SourceView): Program {
+export function placedInSource(compiled: Program, view: SourceView): Program {
+  const accessesAsWritten = compiled.accesses.map((site) => ({ ...site, place: writtenPlace(site.place, view) }));
+  const program = { ...compiled, accesses: accessesAsWritten };
   const matched = new SiteMatcher(program, view).all();
   const objects = program.objects.map((object, index) =>
     withSourceObject(object, sourceObjectOf(program, view.source, matched, index), view),
@@ -60,6 +62,20 @@ export function placedInSource(program: Program, view: SourceView): Program {
     branches: program.branches.map((branch) => placedBranch(branch, view)),
     skipped: program.skipped.map(({ place, reason }) => ({ place: tokenPlace(place, view), reason })),
   };
+}
+
+const recordKeywords = new Set(['struct', 'class', 'union']);
+
+/**
+ * A record that copies itself does so on the line of its name, where no access is written: the place of such a copy is where it is asked
+ * for (H200: quantize_awq_gemm.cu:186, whose record stands in line 31).
+ */
+function writtenPlace(place: SourcePlace, view: SourceView): SourcePlace {
+  const range = place.call && rangeOf(place, view);
+  if (!range || !place.call) return place;
+  const words = view.lines.tokens.text.slice(range.first, range.last + 1);
+  const isWritten = view.source.accesses.some((a) => a.place.first >= range.first && a.place.first <= range.last);
+  return !isWritten && words.some((word) => recordKeywords.has(word)) ? place.call : place;
 }
 
 interface Candidate {

@@ -56,6 +56,52 @@ describe('A compiled file', () => {
   });
 });
 
+describe('A record that is copied', () => {
+  // what nvcc writes of the copy stands on the record's line, called from the statement
+  const source = `struct alignas(16) Wide { float v[4]; };
+__global__ void k(const Wide* in, Wide* out) {
+  Wide one = in[threadIdx.x * 2];
+  Wide two = in[threadIdx.x * 2 + 1];
+  out[threadIdx.x] = one.v[0] < two.v[0] ? one : two;
+}`;
+  const compiled = `.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry _Z1kPK4WidePS_(.param .u64 p0, .param .u64 p1)
+{
+	.reg .pred %p<2>; .reg .f32 %f<9>; .reg .b32 %r<4>; .reg .b64 %rd<8>;
+	.loc	1 2 0
+	ld.param.u64 %rd1, [p0];
+	ld.param.u64 %rd2, [p1];
+	mov.u32 %r1, %tid.x;
+	mul.wide.u32 %rd3, %r1, 32;
+	add.s64 %rd4, %rd1, %rd3;
+	.loc	1 3 3
+	mul.wide.u32 %rd5, %r1, 16;
+	.loc	1 1 20, function_name $L__info_string0, inlined_at 1 3 3
+	ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd4];
+	.loc	1 4 3
+	.loc	1 1 20, function_name $L__info_string0, inlined_at 1 4 3
+	ld.global.v4.f32 {%f5, %f6, %f7, %f8}, [%rd4+16];
+	.loc	1 5 3
+	setp.lt.f32 %p1, %f1, %f5;
+	selp.f32 %f1, %f1, %f5, %p1; selp.f32 %f2, %f2, %f6, %p1; selp.f32 %f3, %f3, %f7, %p1; selp.f32 %f4, %f4, %f8, %p1;
+	add.s64 %rd6, %rd2, %rd5;
+	st.global.v4.f32 [%rd6], {%f1, %f2, %f3, %f4};
+	ret;
+}
+	.file	1 "wide.cu"`;
+  it('is read where that is written', () => {
+    const report = analyse(source, { path: 'wide.cu', compilation: { id: 'wide', text: source, ptx: compiled } });
+    const [k] = report.kernels;
+    assert.equal(k.origin, 'ptx', k.originReason);
+    assert.deepEqual(
+      k.launches[0].accesses.map((a) => `${a.line} ${a.operation}`),
+      ['3 load', '4 load', '5 store'],
+    );
+  });
+});
+
 describe('After an edit', () => {
   it('of one kernel, that one is the source’s again', () => {
     assert.deepEqual(origins(text.replace('p[2 * threadIdx.x]', 'p[4 * threadIdx.x]')), {
