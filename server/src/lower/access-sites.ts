@@ -30,6 +30,7 @@ export function accessSite(
     readOnly: place.readOnly,
     isVolatile: place.isVolatile,
     isCopy: place.isCopy,
+    isAssembly: place.isAssembly,
     ...extra,
   };
   const index = ctx.builder.access(site);

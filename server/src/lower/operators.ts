@@ -215,12 +215,14 @@ export function binaryExpression(ctx: Context, node: ast.BinaryExpression): Valu
       break;
   }
   const left = expression(ctx, node.left);
+  // clang reads the left operand before it computes the right one
+  const read = recordOf(left.type) ? undefined : numberOf(ctx, rvalue(ctx, left, node.left), node.left);
   const right = expression(ctx, node.right);
   if (recordOf(left.type) || recordOf(right.type)) {
     const overloaded = userOperator(ctx, `operator${node.operator}`, [left, right], node);
     if (overloaded) return overloaded;
   }
-  const a = numberOf(ctx, rvalue(ctx, left, node.left), node.left);
+  const a = read ?? numberOf(ctx, rvalue(ctx, left, node.left), node.left);
   const b = numberOf(ctx, rvalue(ctx, right, node.right), node.right);
   return binaryOnValues(ctx, node.operator, a, b, node);
 }

@@ -1,7 +1,7 @@
 /**
  * Loops whose number of iterations is known only at run time, but computed from values that do not change in the loop: the
- * compiler writes four iterations in one, and the one to three left over apart. Evidence (nvcc 13.0, sm_90, machine code of 13
- * kernels; H200: volume_3d.cu:30, branches.cu:54, text of rankSort in bitonic_sort.cu:87):
+ * compiler writes four iterations in one (two of a larger body, as many as a pragma says), and those left over apart. Evidence (nvcc 13.0, sm_90, machine
+ * code of 13 kernels, PTX of 160 loops with pragmas; H200: volume_3d.cu:30, branches.cu:54, text of rankSort in bitonic_sort.cu:87):
  *
  * - the step is a constant; with `i += blockDim.x` the loop stays as it is, and so it does with `i += warp.size()`, which becomes
  *   a constant too late (PTX of two softmax kernels with tiles of 32);
@@ -17,35 +17,93 @@ import type { Context } from './context';
 import { convertRegister } from './conversions';
 import { expression } from './expressions';
 import { lookupName } from './lookup';
+import { plainTokens, sizeOf } from './loop-size';
 import { readRegister, rvalue } from './places';
 
-export const RUNTIME_FACTOR = 4;
-/** Source tokens of a body up to which the compiler writes it four times. */
-const LARGEST_BODY = 120;
+/**
+ * Source tokens of a body, with the functions it calls, up to which the compiler writes it four times and two times: 200 instructions in all (PTX of 54 loops
+ * over `b = b * v + 2; …`, nvcc 13.0: four times with 22 of them, not with 24, two times with 40, not with 45).
+ */
+const LARGEST_BODIES = [
+  { factor: 4, tokens: 200 },
+  { factor: 2, tokens: 350 },
+];
+/** What `#pragma unroll` without a number makes where the number of passes is not known (PTX of 32 loops). */
+const FACTOR_OF_FULL = 4;
+const LARGEST_FACTOR = 32;
 
 export interface RuntimeTrips {
   /** i32: iterations left when the loop is entered, at least 0. */
   readonly trips: number;
+  /** Iterations in one pass. */
+  readonly factor: number;
   readonly restFirst: boolean;
+}
+
+/** What `for (…; i + 1 < n; i += 2)` counts, where the compiler unrolls it. */
+interface Counting {
+  readonly name: string;
+  readonly bound: ast.Expression;
+  /** What the condition adds to the variable. */
+  readonly ahead: number;
+  readonly step: number;
+  readonly inclusive: boolean;
 }
 
 /** Computes the trip count in front of the loop; undefined where the compiler does not unroll it. */
 export function runtimeTrips(ctx: Context, node: ast.ForStatement): RuntimeTrips | undefined {
+  const counting = countingOf(ctx, node);
+  if (!counting || readsMemory(ctx, counting.bound)) return undefined;
+  const factor = factorOf(ctx, node);
+  if (factor === undefined) return undefined;
+  const counted = countTrips(ctx, counting);
+  return counted && { ...counted, factor };
+}
+
+/** The same question of a loop whose variables need not be declared yet. */
+export const isWrittenInFours = (ctx: Context, node: ast.ForStatement): boolean =>
+  countingOf(ctx, node) !== undefined && factorOf(ctx, node) === 4;
+
+/** A pragma's, or what fits; undefined for none. */
+function factorOf(ctx: Context, { unroll, body }: ast.ForStatement): number | undefined {
+  if (unroll === undefined) {
+    const tokens = plainTokens(sizeOf(ctx, body));
+    return LARGEST_BODIES.find((each) => tokens <= each.tokens)?.factor;
+  }
+  if (ctx.budget.keepsLoops) return undefined;
+  const factor = unroll === 'full' ? FACTOR_OF_FULL : constantOf(ctx, unroll);
+  return factor !== undefined && factor > 1 && factor <= LARGEST_FACTOR ? factor : undefined;
+}
+
+function countingOf(ctx: Context, node: ast.ForStatement): Counting | undefined {
   const { condition, increment, body } = node;
   if (condition?.kind !== 'binary' || !increment) return undefined;
-  if (body.last - body.first + 1 > LARGEST_BODY || !isPlainBody(body, 0)) return undefined;
+  if (!isPlainBody(body, 0)) return undefined;
   const name = nameOf(
     increment.kind === 'unary' ? increment.operand : increment.kind === 'assign' ? increment.left : undefined,
   );
   const step = name === undefined ? undefined : stepOf(ctx, increment);
   if (name === undefined || !step) return undefined;
-  const onLeft = nameOf(condition.left) === name;
-  const bound = onLeft ? condition.right : nameOf(condition.right) === name ? condition.left : undefined;
+  const onLeft = isAhead(condition.left, name);
+  const bound = onLeft ? condition.right : isAhead(condition.right, name) ? condition.left : undefined;
   const operator = onLeft ? condition.operator : mirrored[condition.operator];
   const inclusive = operator === '<=' || operator === '>=';
   if (!bound || !(step > 0 ? /^<=?$/ : /^>=?$/).test(operator ?? '') || !isSimple(bound)) return undefined;
-  if (changes(body, new Set([name, ...namesIn(bound)]), 0) || readsMemory(ctx, bound)) return undefined;
-  return countTrips(ctx, name, bound, step, inclusive);
+  if (changes(body, new Set([name, ...namesIn(bound)]), 0)) return undefined;
+  const ahead = aheadOf(ctx, onLeft ? condition.left : condition.right);
+  return ahead === undefined ? undefined : { name, bound, ahead, step, inclusive };
+}
+
+/** `i`, `i + 1` or `i - 1` */
+function isAhead(node: ast.Expression, name: string): boolean {
+  if (node.kind !== 'binary') return nameOf(node) === name;
+  return (node.operator === '+' || node.operator === '-') && nameOf(node.left) === name;
+}
+
+function aheadOf(ctx: Context, node: ast.Expression): number | undefined {
+  if (node.kind !== 'binary') return 0;
+  const by = constantOf(ctx, node.right);
+  return by === undefined || node.operator === '+' ? by : -by;
 }
 
 const mirrored: Record<string, string> = { '<': '>', '<=': '>=', '>': '<', '>=': '<=' };
@@ -64,11 +122,8 @@ function stepOf(ctx: Context, node: ast.Expression): number | undefined {
 
 function countTrips(
   ctx: Context,
-  name: string,
-  bound: ast.Expression,
-  step: number,
-  inclusive: boolean,
-): RuntimeTrips | undefined {
+  { name, bound, ahead, step, inclusive }: Counting,
+): Omit<RuntimeTrips, 'factor'> | undefined {
   const b = ctx.builder;
   const entity = lookupName(ctx, ctx.scope, name);
   const place = entity?.kind === 'value' && entity.value.kind === 'place' ? entity.value.place : undefined;
@@ -79,7 +134,7 @@ function countTrips(
   if (limit.kind !== 'scalar' || !/^[iu]/.test(b.typeOf(limit.register))) return undefined;
   const start = readRegister(ctx, variable);
   const isConstant = b.constantValue(start) !== undefined;
-  const from = convertRegister(ctx, start, b.typeOf(start), 'i64');
+  const from = b.binary('add', 'i64', convertRegister(ctx, start, b.typeOf(start), 'i64'), b.constant('i64', ahead));
   const to = convertRegister(ctx, limit.register, b.typeOf(limit.register), 'i64');
   const distance = step > 0 ? b.binary('sub', 'i64', to, from) : b.binary('sub', 'i64', from, to);
   const size = Math.abs(step);
@@ -125,7 +180,7 @@ function isPlainBody(value: unknown, depth: number): boolean {
   return Object.values(node).every((v) => isPlainBody(v, depth + 1));
 }
 
-function namesIn(value: unknown, found: string[] = []): string[] {
+export function namesIn(value: unknown, found: string[] = []): string[] {
   if (typeof value !== 'object' || value === null || value instanceof Set) return found;
   if (Array.isArray(value)) for (const v of value) namesIn(v, found);
   else {

@@ -2,16 +2,41 @@
 import type * as ast from '../parse/ast';
 import { constantOf } from './constants';
 import type { Context } from './context';
+import { lookupName } from './lookup';
+import { INSTRUCTION_TOKENS, innerLoopsOf, plainTokens, type Size, sizeOf } from './loop-size';
+import { isWrittenInFours, namesIn } from './runtime-unroll';
 
 export type UnrollDecision =
   | { readonly kind: 'none' }
   | { readonly kind: 'full'; readonly trips: number }
-  | { readonly kind: 'partial'; readonly factor: number };
+  /** `byFrontEnd` of the copies are in the PTX already. */
+  | { readonly kind: 'partial'; readonly factor: number; readonly byFrontEnd: number };
 
-/** Source tokens of the unrolled body up to which nvcc 13 writes a loop out without being asked. */
+/**
+ * Source tokens of the unrolled body up to which nvcc 13 writes a loop out without being asked: its limit is 400 instructions, but more for what becomes
+ * simpler in the copies, as indices do. An instruction of the mathematical library does not.
+ */
 const FULL_UNROLL_TOKENS = 4000;
+const LIBRARY_TOKENS = FULL_UNROLL_TOKENS / 400;
 /** The same in kernels that are too large when written out. */
 const KEPT_LOOP_TOKENS = 200;
+/**
+ * What is too large for that is written out in part, eight, four or two times, as far as its passes can be divided and it stays below 200 instructions
+ * (PTX of 1,700 loops, nvcc 13.0; a sincospif in eight passes: two times, H200: fft_fourstep.cu:61).
+ */
+const PARTIAL_UNROLL_TOKENS = 200 * INSTRUCTION_TOKENS;
+const PARTIAL_FACTORS = [8, 4, 2];
+/** ptxas goes on to four where the body is one block (H200: attention.cu:83, sgemm_ladder.cu:58); functions of the library have branches. */
+const ASSEMBLER_FACTOR = 4;
+/**
+ * Tokens of the unrolled body where a loop in it stays a loop: NVVM's limit is 400 instructions, of which one is some four tokens. Evidence (nvcc 13.0, PTX of
+ * 1,070 small kernels): `for (c = t; c < n; c += blockDim.x) { x += s[c]; }`, 12 instructions with the loop around it, is written out up to 32 times and not
+ * 40 times; each `b = b * v + 2` in it or behind it takes two instructions more, up to 20 and not 24 times with three of them, 14 and not 16 with seven.
+ * An inner loop that is itself written out in fours has seven copies (four, and a rest of three) and what counts them: `for (c = 0; c < t; c++)` stays in the loop
+ * around it from eight passes on; so does `for (c = 0; c < j; c++)`, whose length would be known in every copy (from six on).
+ */
+const AROUND_LOOP_TOKENS = 1600;
+const IN_FOURS = { copies: 7.5, besides: 60 };
 
 export function unrollDecision(ctx: Context, node: ast.ForStatement, trips: number | undefined): UnrollDecision {
   if (ctx.unit.isHost) return { kind: 'none' };
@@ -20,15 +45,61 @@ export function unrollDecision(ctx: Context, node: ast.ForStatement, trips: numb
   if (factor === 1 || factor === 0) return { kind: 'none' };
   if (trips === undefined) return { kind: 'none' };
   if (trips === 0) return { kind: 'full', trips };
-  const tokens = weightOf(ctx, node.body) * trips;
+  const size = sizeOf(ctx, node.body);
+  const tokens = (size.tokens + size.library * LIBRARY_TOKENS) * trips;
   if (ctx.budget.keepsLoops) return tokens <= KEPT_LOOP_TOKENS ? { kind: 'full', trips } : { kind: 'none' };
   const forced = pragma === 'full' || (factor !== undefined && factor >= trips);
-  if (trips <= ctx.budget.unrolledIterations && (forced || (factor === undefined && tokens <= FULL_UNROLL_TOKENS)))
+  if (trips <= ctx.budget.unrolledIterations && (forced || (factor === undefined && fitsOut(ctx, node, trips, size))))
     return { kind: 'full', trips };
-  const partial = factor ?? 4;
-  return partial > 1 && partial <= 64 && trips % partial === 0
-    ? { kind: 'partial', factor: partial }
+  if (factor === undefined && stayingLoopsOf(ctx, node).length > 0) return { kind: 'none' };
+  const byFrontEnd = factor ?? partialFactor(trips, size);
+  const copies = factor ?? (size.library === 0 ? Math.max(byFrontEnd, ASSEMBLER_FACTOR) : byFrontEnd);
+  return copies > 1 && copies <= 64 && trips % copies === 0
+    ? { kind: 'partial', factor: copies, byFrontEnd }
     : { kind: 'none' };
+}
+
+const partialFactor = (trips: number, size: Size): number =>
+  PARTIAL_FACTORS.find((each) => trips % each === 0 && plainTokens(size) * each <= PARTIAL_UNROLL_TOKENS) ?? 1;
+
+/** Whether so many copies are made of the body without being asked for. */
+function fitsOut(ctx: Context, node: ast.ForStatement, trips: number, size: Size): boolean {
+  if ((size.tokens + size.library * LIBRARY_TOKENS) * trips > FULL_UNROLL_TOKENS) return false;
+  const staying = trips > 1 ? stayingLoopsOf(ctx, node) : [];
+  if (staying.length === 0) return true;
+  const inFours = staying.filter((inner) => isWrittenInFours(ctx, inner));
+  const more = inFours.reduce(
+    (sum, { body }) => sum + plainTokens(sizeOf(ctx, body)) * (IN_FOURS.copies - 1) + IN_FOURS.besides,
+    0,
+  );
+  return (plainTokens(size) + more) * trips <= AROUND_LOOP_TOKENS;
+}
+
+/** Loops right in the body whose length is known neither now nor from what the body declares. */
+function stayingLoopsOf(ctx: Context, node: ast.ForStatement): readonly ast.ForStatement[] {
+  const own = node.initializer?.kind === 'declaration' ? node.initializer.declarations[0] : undefined;
+  const name = own?.kind === 'variable' ? own.name : undefined;
+  return innerLoopsOf(node.body).filter(({ initializer, condition }) => {
+    if (condition?.kind !== 'binary' || !/^[<>]=?$/.test(condition.operator)) return false;
+    return [startOf(initializer), condition.right].some((each) => each !== undefined && isOpen(ctx, each, name));
+  });
+}
+
+/** What `int i = 0` or `i = 0` in the head of a loop begins with. */
+function startOf(initializer: ast.Statement | undefined): ast.Expression | undefined {
+  if (initializer?.kind === 'expression')
+    return initializer.expression?.kind === 'assign' ? initializer.expression.right : undefined;
+  const first = initializer?.kind === 'declaration' ? initializer.declarations[0] : undefined;
+  return first?.kind === 'variable' && first.initializer?.form === 'assign' ? first.initializer.value : undefined;
+}
+
+/** Not constant, though all names in it stand for something here; `loopVariable` is that of the loop around. */
+function isOpen(ctx: Context, node: ast.Expression, loopVariable: string | undefined): boolean {
+  const names = namesIn(node);
+  if (loopVariable !== undefined && names.includes(loopVariable)) return true;
+  return (
+    names.length > 0 && names.every((each) => lookupName(ctx, ctx.scope, each)) && constantOf(ctx, node) === undefined
+  );
 }
 
 /**
@@ -40,39 +111,4 @@ export function guardedDecision(ctx: Context, node: ast.ForStatement, most: numb
   const isAsked = node.unroll === 'full' || (factor !== undefined && factor >= most);
   const fits = most <= ctx.budget.unrolledIterations && !ctx.budget.keepsLoops;
   return most <= 1 || (isAsked && fits) ? { kind: 'full', trips: most } : { kind: 'none' };
-}
-
-/** Tokens of a body with the loops of known length inside it written out (H200: attention.cu:72, 32 × 32 passes, stays a loop). */
-function weightOf(ctx: Context, body: ast.Statement): number {
-  let weight = body.last - body.first + 1;
-  for (const inner of innerLoopsOf(body)) weight += weightOf(ctx, inner.body) * (innerTrips(ctx, inner) - 1);
-  return weight;
-}
-
-/** The same syntax is asked for at every pass of the loops around it. */
-const innerLoopCache = new WeakMap<ast.Statement, readonly ast.ForStatement[]>();
-
-function innerLoopsOf(body: ast.Statement): readonly ast.ForStatement[] {
-  let loops = innerLoopCache.get(body);
-  if (!loops) {
-    const found: ast.ForStatement[] = [];
-    collectLoops(body, found, 0);
-    innerLoopCache.set(body, (loops = found));
-  }
-  return loops;
-}
-
-function collectLoops(value: unknown, found: ast.ForStatement[], depth: number): void {
-  if (typeof value !== 'object' || value === null || depth > 60 || value instanceof Set) return;
-  if (Array.isArray(value)) for (const v of value) collectLoops(v, found, depth + 1);
-  else if ((value as ast.Statement).kind === 'for') found.push(value as ast.ForStatement);
-  else for (const v of Object.values(value)) collectLoops(v, found, depth + 1);
-}
-
-/** Of `for (int i = 0; i < 32; ++i)`; 1 where it is not as plain as that. */
-function innerTrips(ctx: Context, node: ast.ForStatement): number {
-  const { condition, increment } = node;
-  if (condition?.kind !== 'binary' || condition.operator !== '<' || increment?.kind !== 'unary') return 1;
-  const bound = constantOf(ctx, condition.right);
-  return bound !== undefined && bound > 0 && bound <= 4096 ? bound : 1;
 }

@@ -63,6 +63,8 @@ export interface MemoryPlace {
   readonly isVolatile?: boolean;
   /** Part of a record that is copied as a whole. */
   readonly isCopy?: boolean;
+  /** Read or written by inline assembly, as __ldg does. */
+  readonly isAssembly?: boolean;
   readonly bits?: { readonly first: number; readonly width: number };
   /** What the record types it is a member of promise of `address + offset`. */
   readonly aligned?: Alignment;

@@ -112,7 +112,7 @@ function mayMove(work: Work, arm: Arm, i: Instruction, end: number): boolean {
   if (readsInto(i, reads) > 0 && reads.some((r) => work.registers[r].role === 'variable')) return false;
   if (isPure(i)) return true;
   if (i.op !== 'load' || i.dst.length !== 1 || accesses[i.access].isVolatile) return false;
-  if (objects.some((o) => o.register === i.address && o.bytes !== undefined)) return false;
+  if (objects.some((o) => o.register === i.address && o.bytes !== undefined && !o.isDynamic)) return false;
   const { instructions } = work.blocks[arm.block];
   return instructions.slice(arm.position.get(i) ?? 0, end).every((each) => isPure(each) || each.op === 'load');
 }

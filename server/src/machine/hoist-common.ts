@@ -3,12 +3,22 @@
  * first difference: of `a[i] - a[i + 1]` and `a[i] + a[i + 1]` both, of `a[i + 1] - a[i]` and `a[i] + 2` none. Evidence: SimplifyCFG
  * of NVVM with nvcc 13.0, PTX of eleven small kernels; on an H200 branches.cu:11 reads in[i] of both arms with one full request, bitonic_sort.cu:43
  * both elements. The load keeps the line of the second arm. The body of a loop and what follows the loop are not arms of a branch
- * (PTX of a stencil that marches through planes and writes the last one behind the loop). Of a switch the last case and the default
+ * (PTX of a stencil that marches through planes and writes the last one behind the loop). From shared memory it is the first thing after
+ * a barrier or a branch, and has no line of its own: a profiler shows it at the line of what stands before (six small kernels; H200:
+ * scan_blocks.cu:20, stencil_halo_heat.cu:76), unless a load from global memory stands between. Of a switch the last case and the default
  * are such arms to ptxas (PTX has the loads of both still; branches.cu:40 has one, at the line of the case).
  */
 import { type ControlFlow, controlFlow } from '../program/control-flow';
 import { readsOf, writesOf } from '../program/operands';
-import type { Block, Instruction, LoadInstruction, Program, Register } from '../program/program';
+import type {
+  AccessSite,
+  Block,
+  Instruction,
+  LoadInstruction,
+  Program,
+  Register,
+  SourcePlace,
+} from '../program/program';
 
 export function hoistCommonLoads(program: Program): Program {
   return hoistLoads(program);
@@ -22,6 +32,7 @@ export type AccessOfBoth = (first: number, second: number) => number | undefined
 /** @param accessOfBoth where the machine code is known: what it has once; else the rules above decide */
 export function hoistLoads(program: Program, accessOfBoth?: AccessOfBoth): Program {
   const flow = controlFlow(program);
+  const accesses: AccessSite[] = [...program.accesses];
   const blocks = program.blocks.map((b) => ({ ...b }));
   for (const index of flow.order) {
     const { terminator } = blocks[index];
@@ -32,10 +43,29 @@ export function hoistLoads(program: Program, accessOfBoth?: AccessOfBoth): Progr
     const arms = [terminator.ifTrue, otherwise];
     if (!arms.every((arm) => flow.predecessors[arm].length === 1 && hasLoad(blocks[arm]))) continue;
     const isScheduled = isCase || accessOfBoth !== undefined;
-    const chosen = accessOfBoth ?? ((first, second) => (isCase ? first : second));
+    const line = () => (accessOfBoth || isCase ? undefined : placeBefore(program, flow, index));
+    const chosen = accessOfBoth ?? ((first, second) => (isCase ? first : chargedTo(accesses, second, line)));
     hoist(program, blocks[index], blocks[arms[0]], blocks[arms[1]], isScheduled, chosen);
   }
-  return { ...program, blocks };
+  return { ...program, blocks, accesses };
+}
+
+/** What the machine code has before the loads that come to the end of a block, if these are the first in it: a barrier, or the branch to the block. */
+function placeBefore(program: Program, flow: ControlFlow, block: number): SourcePlace | undefined {
+  for (const i of program.blocks[block].instructions.toReversed()) {
+    if (i.op === 'barrier') return i.place;
+    if (i.op === 'load' && program.accesses[i.access].space !== 'shared') return undefined;
+  }
+  const [before, ...others] = flow.predecessors[block];
+  const end = before === undefined || others.length > 0 ? undefined : program.blocks[before].terminator;
+  return end?.kind === 'branch' ? program.branches[end.branch].place : undefined;
+}
+
+/** The access of a load from shared memory, shown at another line. */
+function chargedTo(accesses: AccessSite[], access: number, line: () => SourcePlace | undefined): number {
+  const site = accesses[access];
+  const charged = site.space === 'shared' ? line() : undefined;
+  return charged === undefined ? access : accesses.push({ ...site, charged }) - 1;
 }
 
 const hasLoad = ({ instructions }: Block): boolean => instructions.some((i) => i.op === 'load');

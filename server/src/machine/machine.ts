@@ -22,6 +22,7 @@ import { propagateCopies } from './propagate-copies';
 import { reuseLoads } from './reuse-loads';
 import { sinkCommon } from './sink-common';
 import { threadJumps } from './thread-jumps';
+import { unrollFurther } from './unroll-further';
 
 type Pass = (program: Program) => Program;
 
@@ -51,10 +52,11 @@ const passes: readonly Pass[] = [
   narrowWords,
   dropDeadCode,
   aggregateAtomics,
+  unrollFurther,
 ];
 
 /** Passes after which blocks lead to other blocks than before. */
-const changesFlow: ReadonlySet<Pass> = new Set([convertBranches, threadJumps]);
+const changesFlow: ReadonlySet<Pass> = new Set([convertBranches, threadJumps, unrollFurther]);
 
 export function machineProgram(program: Program): Program {
   return passes.reduce((before, pass) => {

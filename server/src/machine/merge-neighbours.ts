@@ -7,7 +7,8 @@
  *   of two words both are needed, and they must be the first or the second half (s[1], s[2] → two loads).
  * - Stores: only exact 16 or 8 bytes.
  * - Elements of one or two bytes in shared memory are merged only where the array is declared with an alignment of 4 or more,
- *   or is dynamic (`__shared__ unsigned char s[1024]`: byte loads; with __align__(4): LDS.64).
+ *   or is dynamic (`__shared__ unsigned char s[1024]`: byte loads; with __align__(4): LDS.64), and not across inline assembly, as __ldg is
+ *   (39 kernels: `__ldg(p + s[k])` byte by byte, `p[s[k]]` LDS.128; floats in both).
  * - Outside of shared memory: vector-windows.ts. Half-precision elements are merged only where their record is copied: read one
  *   by one, each goes through inline assembly.
  * - Loads move up to the first of them, stores down to the last. A shared store between two shared loads keeps them apart, even
@@ -29,6 +30,7 @@ import {
   type StoreInstruction,
 } from '../program/program';
 import { type Congruences, congruences } from './alignment';
+import { type Induction, type InductionOf, inductions } from './induction-alignment';
 import { mayTouch } from './memory-overlap';
 import { type Base, copyWindows, loadWindows, storeWindows, type Window } from './vector-windows';
 
@@ -44,14 +46,21 @@ export interface MergeWork {
   readonly program: Program;
   readonly registers: RegisterInfo[];
   readonly known: Congruences;
+  /** What is known of addresses in loops written out in part; only where widths are not read off machine code. */
+  readonly inductionOf?: InductionOf;
 }
 
 export function mergeNeighbours(program: Program): Program {
   if (!program.blocks.some((block) => hasNeighbours(block.instructions))) return program;
-  const work: MergeWork = { program, registers: [...program.registers], known: congruences(program) };
+  const work: MergeWork = {
+    program,
+    registers: [...program.registers],
+    known: congruences(program),
+    inductionOf: inductions(program),
+  };
   let changes = false;
-  const blocks = program.blocks.map((block) => {
-    const instructions = mergeBlock(work, block.instructions);
+  const blocks = program.blocks.map((block, index) => {
+    const instructions = mergeBlock(work, index, block.instructions);
     if (instructions === block.instructions) return block;
     changes = true;
     return { ...block, instructions };
@@ -75,7 +84,7 @@ const countOf = (i: Access): number => (i.op === 'load' ? i.dst.length : i.value
 
 export const accessBytes = (i: Access): number => bytesOf[i.type] * countOf(i);
 
-function mergeBlock(work: MergeWork, instructions: readonly Instruction[]): readonly Instruction[] {
+function mergeBlock(work: MergeWork, block: number, instructions: readonly Instruction[]): readonly Instruction[] {
   const { program } = work;
   if (!hasNeighbours(instructions)) return instructions;
   const groups = new Map<number, Candidate[]>();
@@ -99,6 +108,13 @@ function mergeBlock(work: MergeWork, instructions: readonly Instruction[]): read
           program.accesses[first.instruction.access].space === 'shared' &&
           promisedAlignment(program, first.instruction) < 8,
       );
+    if (site.isAssembly) {
+      close(
+        ([first]) =>
+          bytesOf[first.instruction.type] < 4 && program.accesses[first.instruction.access].space === 'shared',
+      );
+      return;
+    }
     if (site.isVolatile || program.registers[instruction.address].role === 'variable') return;
     const key = instruction.address * 4 + (instruction.op === 'load' ? 2 : 0) + (site.readOnly ? 1 : 0);
     const candidate = { index, instruction, bytes: accessBytes(instruction) };
@@ -110,7 +126,11 @@ function mergeBlock(work: MergeWork, instructions: readonly Instruction[]): read
   });
   done.push(...groups.values());
   const replaced = new Map<number, readonly Instruction[]>();
-  for (const group of done) if (group.length > 1) mergeGroup(work, instructions, group, replaced);
+  for (const group of done) {
+    if (group.length < 2) continue;
+    const induction = work.inductionOf?.(block, group[0].instruction.address);
+    mergeGroup(work, instructions, group, induction, replaced);
+  }
   if (replaced.size === 0) return instructions;
   return instructions.flatMap((instruction, index) => replaced.get(index) ?? [instruction]);
 }
@@ -134,6 +154,7 @@ function mergeGroup(
   work: MergeWork,
   instructions: readonly Instruction[],
   group: readonly Candidate[],
+  induction: Induction | undefined,
   replaced: Map<number, readonly Instruction[]>,
 ): void {
   const base = baseOf(work, group);
@@ -144,8 +165,9 @@ function mergeGroup(
     return;
   }
   const small = mergesSmall(work.program, group);
+  const widest = Math.min(base.modulus, induction ? widestOf(work.program, [...byOffset.values()], induction) : 16);
   for (const width of [16, 8, 4, 2]) {
-    if (width > base.modulus) continue;
+    if (width > widest) continue;
     const starts = new Set([...byOffset.keys()].map((offset) => offset - modulo(offset + base.remainder, width)));
     for (const start of [...starts].sort((a, b) => a - b)) {
       const run = within(byOffset, start, width).filter((c) => !replaced.has(c.index));
@@ -153,6 +175,18 @@ function mergeGroup(
       replaceByOne(work, run, start, width, replaced);
     }
   }
+}
+
+/** Bytes that may be merged of what the copies of a loop read one behind the other. */
+function widestOf(program: Program, group: readonly Candidate[], { copies, startsAtZero }: Induction): number {
+  const [{ bytes, instruction }] = group;
+  const offsets = group.map((c) => c.instruction.offset);
+  const isRow =
+    group.length === copies &&
+    group.every((c) => c.bytes === bytes) &&
+    Math.max(...offsets) - Math.min(...offsets) === (copies - 1) * bytes;
+  if (!isRow) return 16;
+  return Math.max(promisedAlignment(program, instruction), startsAtZero ? (copies / 2) * bytes : bytes);
 }
 
 /** Accesses of one size outside of shared memory, by the windows that NVVM makes. */

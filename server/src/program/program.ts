@@ -177,7 +177,7 @@ export type Instruction =
   | AsyncCopyInstruction
   | MatrixLoadInstruction
   | LaneInstruction
-  | { readonly op: 'barrier'; readonly scope: 'block' | 'warp' | 'grid' }
+  | { readonly op: 'barrier'; readonly scope: 'block' | 'warp' | 'grid'; readonly place?: SourcePlace }
   | HostInstruction
   /** dst is not known; the reason is for people */
   | { readonly op: 'unknown'; readonly dst: Register; readonly reason: string }
@@ -324,6 +324,10 @@ export interface SourcePlace {
 export interface BranchSite {
   readonly place: SourcePlace;
   readonly kind: 'if' | 'loop' | 'switch' | 'conditional' | 'logical' | 'exit';
+  /** Of a loop that is written out in part: passes of the source in one. */
+  readonly copies?: number;
+  /** It counts down what is left of a number known at run time, and no pragma says how often it is written out. */
+  readonly isFree?: boolean;
 }
 
 /** A machine instruction that the assembler made of an access. */
@@ -351,12 +355,16 @@ export interface AccessSite {
   readonly isVolatile?: boolean;
   /** Part of a record that is copied as a whole. */
   readonly isCopy?: boolean;
+  /** Made by inline assembly, as __ldg is: merged with nothing. */
+  readonly isAssembly?: boolean;
   /**
    * How an atomic is counted; 'aggregated': one lane of the warp does it for all. A load that is 'float' reads for the
    * compare-and-swap loop of one.
    */
   readonly atomic?: 'add-constant' | 'integer' | 'float' | 'aggregated';
   readonly resultUsed?: boolean;
+  /** Where a profiler shows it, if that is another line. */
+  readonly charged?: SourcePlace;
   /** What the assembler made of it, where the machine code is at hand; none: it is part of another access, or gone. */
   readonly machine?: readonly MachineInstruction[];
 }

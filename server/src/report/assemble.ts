@@ -37,7 +37,7 @@ export function accessReports(simulation: Simulation, locate: Locate): AccessRep
 
 /** Adds the figures of a site to the lines that a profiler charges, in equal parts for each of its machine instructions. */
 function charge(charged: Map<string, ChargedLine>, counts: AccessCounts, site: AccessSite, locate: Locate): void {
-  const places = site.machine?.flatMap(({ place }) => place ?? []) ?? [];
+  const places = site.machine?.flatMap(({ place }) => place ?? []) ?? (site.charged ? [site.charged] : []);
   for (const { first, last } of places.length > 0 ? places : [site.place]) {
     const { file, line } = locate(first, last);
     const key = `${file}:${line}`;

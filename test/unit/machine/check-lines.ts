@@ -21,11 +21,11 @@ export function checkLines(body: string, before = ''): void {
     if (expected === undefined) return;
     checked++;
     const counts = new Map<string, number>();
-    for (const a of accesses.filter((each) => each.line === index + 1))
-      counts.set(
-        `${a.space} ${a.operation}|${a.bytesPerLane}`,
-        (counts.get(`${a.space} ${a.operation}|${a.bytesPerLane}`) ?? 0) + a.requests,
-      );
+    for (const a of accesses) {
+      const kind = `${a.space} ${a.operation}|${a.bytesPerLane}`;
+      for (const { line, requests } of a.charged ?? [a])
+        if (line === index + 1) counts.set(kind, (counts.get(kind) ?? 0) + requests);
+    }
     const found = [...counts]
       .filter(([, n]) => n > 0)
       .map(([kind, n]) => kind.replace('|', ` ${n} x `).concat(' bytes'));

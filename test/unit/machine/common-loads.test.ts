@@ -11,6 +11,41 @@ describe('loads common to both arms', () => {
 }`);
   });
 
+  it('of shared memory are shown at the barrier or branch before them', () => {
+    checkLines(`k(const float *in, float *out, int n) {
+  __shared__ float s[64];
+  int i = threadIdx.x;
+  s[i] = in[i];
+  __syncthreads(); //= shared load 1 x 4 bytes
+  if (i > n)
+    out[i] = s[i]; //= global store 1 x 4 bytes
+  else
+    out[i + 64] = s[i] + s[i ^ 1]; //= global store 1 x 4 bytes, shared load 1 x 4 bytes
+}`);
+    checkLines(`k(const float *in, float *out, int n) {
+  __shared__ float s[64];
+  int i = threadIdx.x;
+  s[i] = in[i];
+  __syncthreads(); //= none
+  if (i == 7) return; //= shared load 1 x 4 bytes
+  if (i > n)
+    out[i] = s[i]; //= global store 1 x 4 bytes
+  else
+    out[i + 64] = s[i] + s[i ^ 1]; //= global store 1 x 4 bytes, shared load 1 x 4 bytes
+}`);
+  });
+
+  it('are those that the left operands read first', () => {
+    checkLines(`k(const float *in, float *out, int n) {
+  int i = threadIdx.x;
+  if (i > n)
+    out[i] = in[i]; //= global store 1 x 4 bytes
+  else
+    out[i + 64] = in[i] //= global load 1 x 4 bytes, global store 1 x 4 bytes
+      + 2 * in[i + 1]; //= global load 1 x 4 bytes
+}`);
+  });
+
   it('stay where a store comes before one of them', () => {
     checkLines(`k(int *in, int *out) {
   int i = threadIdx.x;

@@ -1,6 +1,6 @@
 /** Functions of CUDA and the standard library whose headers are not read: found by name in tables. */
 import type * as ast from '../../parse/ast';
-import type { Context } from '../context';
+import { type Context, placeOf } from '../context';
 import { convertValue } from '../conversions';
 import { changeObject, hostFunction } from '../host/functions';
 import { store } from '../operators';
@@ -105,13 +105,13 @@ const runtime: BuiltinFunction = (call) => {
 
 const barrier =
   (scope: 'block' | 'warp' | 'grid'): BuiltinFunction =>
-  ({ ctx }) => {
-    ctx.builder.emit({ op: 'barrier', scope });
+  ({ ctx, node }) => {
+    ctx.builder.emit({ op: 'barrier', scope, place: placeOf(ctx, node) });
     return { kind: 'void', type: types.void };
   };
 
-const countingBarrier: BuiltinFunction = ({ ctx }) => {
-  ctx.builder.emit({ op: 'barrier', scope: 'block' });
+const countingBarrier: BuiltinFunction = ({ ctx, node }) => {
+  ctx.builder.emit({ op: 'barrier', scope: 'block', place: placeOf(ctx, node) });
   return unknownValue(types.int, 'count over the block');
 };
 

@@ -1,7 +1,7 @@
 /** Cooperative groups: thread blocks, tiles and the grid. */
 
 import { type GroupInfo, groupOf, groupType } from '../builtin-types';
-import type { Context } from '../context';
+import { type Context, placeOf } from '../context';
 import { number } from '../expressions';
 import { memberOf } from '../members';
 import { scalarBinary } from '../operators';
@@ -68,9 +68,10 @@ type GroupMethod = (call: BuiltinCall, group: GroupInfo) => Value;
 
 const voidValue: Value = { kind: 'void', type: types.void };
 
-const sync: GroupMethod = ({ ctx }, group) => {
+const sync: GroupMethod = ({ ctx, node }, group) => {
   ctx.builder.emit({
     op: 'barrier',
+    place: placeOf(ctx, node),
     scope: group.group === 'block' ? 'block' : group.group === 'grid' ? 'grid' : 'warp',
   });
   return voidValue;

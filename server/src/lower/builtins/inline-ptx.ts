@@ -117,7 +117,14 @@ function plainAccess(ctx: Context, node: AsmStatement, text: string, inputs: rea
       : ctx.builder.unknown('i64', pointer.kind === 'unknown' ? pointer.reason : 'address in inline assembly');
   const full = ctx.builder.binary('add', 'i64', base, ctx.builder.constant('i64', Number(address[2] ?? 0)));
   const { register, offset } = ctx.builder.splitAddress(full);
-  const place: MemoryPlace = { kind: 'memory', address: register, offset, node, readOnly: suffixes.includes('nc') };
+  const place: MemoryPlace = {
+    kind: 'memory',
+    address: register,
+    offset,
+    node,
+    readOnly: suffixes.includes('nc'),
+    isAssembly: true,
+  };
   const isLoad = found[1] === 'ld';
   const access = accessSite(ctx, place, isLoad ? 'load' : 'store', register);
   if (!isLoad) {

@@ -14,7 +14,9 @@ function load(call: BuiltinCall, readOnly: boolean): Value {
   const place = dereference(call.ctx, pointer, call.node);
   if (place.kind !== 'place') return place;
   const marked: Value =
-    place.place.kind === 'memory' ? { ...place, place: { ...place.place, readOnly, node: call.node } } : place;
+    place.place.kind === 'memory'
+      ? { ...place, place: { ...place.place, readOnly, isAssembly: true, node: call.node } }
+      : place;
   return call.read(marked);
 }
 

@@ -1,0 +1,143 @@
+/**
+ * How large the body of a loop is for NVVM, which decides how often it is written out. Its limits are in instructions: one is some four tokens of the source
+ * (PTX of 250 loops, nvcc 13.0: each further `b = b * v + 2;` of eight tokens, two instructions, moves the limit alike), but for functions of the
+ * mathematical library, which are many instructions each.
+ */
+import type * as ast from '../parse/ast';
+import { constantOf } from './constants';
+import type { Context } from './context';
+import { lookupName } from './lookup';
+
+export interface Size {
+  /** With the functions of the user that it calls, and inner loops of known length written out. */
+  readonly tokens: number;
+  /** Instructions of the mathematical library. */
+  readonly library: number;
+}
+
+/**
+ * Instructions of a call, from the number of passes up to which NVVM writes a loop with one out (PTX of 59 × 25 loops, nvcc 13.0): 400 in all for what does not
+ * become simpler by being written out.
+ */
+const LIBRARY: Readonly<Record<string, number>> = {
+  expf: 10,
+  logf: 26,
+  log2f: 32,
+  log10f: 26,
+  log1pf: 32,
+  expm1f: 26,
+  sinpif: 26,
+  cospif: 26,
+  sincospif: 36,
+  tanhf: 15,
+  erff: 24,
+  erfcf: 48,
+  atanf: 17,
+  atan2f: 26,
+  asinf: 24,
+  acosf: 26,
+  sinhf: 26,
+  coshf: 15,
+  cbrtf: 13,
+  hypotf: 20,
+  erfinvf: 26,
+  normcdff: 68,
+  normcdfinvf: 36,
+  powf: 150,
+};
+
+/** Tokens of an instruction, where the limit is the same for all. */
+export const INSTRUCTION_TOKENS = 4;
+
+export const plainTokens = (size: Size): number => size.tokens + size.library * INSTRUCTION_TOKENS;
+
+export function sizeOf(ctx: Context, body: ast.Statement): Size {
+  return sizeOfNode(ctx, body, 0);
+}
+
+/** Functions that call functions are followed so far. */
+const DEEPEST_CALL = 4;
+
+function sizeOfNode(ctx: Context, node: ast.Statement, depth: number): Size {
+  let tokens = node.last - node.first + 1;
+  let library = 0;
+  for (const name of calledNames(node)) {
+    library += LIBRARY[name] ?? 0;
+    const body = depth < DEEPEST_CALL ? bodyOf(ctx, name) : undefined;
+    if (!body) continue;
+    const inside = sizeOfNode(ctx, body, depth + 1);
+    tokens += inside.tokens;
+    library += inside.library;
+  }
+  // (H200: attention.cu:72, 32 × 32 passes, stays a loop)
+  for (const inner of innerLoopsOf(node)) {
+    const inside = sizeOfNode(ctx, inner.body, depth);
+    const more = innerTrips(ctx, inner) - 1;
+    tokens += inside.tokens * more;
+    library += inside.library * more;
+  }
+  return { tokens, library };
+}
+
+/** Of a function of the user's that has one definition. */
+function bodyOf(ctx: Context, name: string): ast.Statement | undefined {
+  const entity = lookupName(ctx, ctx.scope, name);
+  if (entity?.kind !== 'functions') return undefined;
+  const bodies = entity.declarations.flatMap(({ body }) => (body ? [body] : []));
+  return bodies.length === 1 ? bodies[0] : undefined;
+}
+
+/** The same syntax is asked for at every pass of the loops around it. */
+const calledNameCache = new WeakMap<ast.Statement, readonly string[]>();
+
+function calledNames(body: ast.Statement): readonly string[] {
+  let names = calledNameCache.get(body);
+  if (!names) {
+    const found: string[] = [];
+    collectCalls(body, found, 0);
+    calledNameCache.set(body, (names = found));
+  }
+  return names;
+}
+
+function collectCalls(value: unknown, found: string[], depth: number): void {
+  if (typeof value !== 'object' || value === null || depth > 60 || value instanceof Set) return;
+  if (Array.isArray(value)) {
+    for (const v of value) collectCalls(v, found, depth + 1);
+    return;
+  }
+  const node = value as ast.Expression;
+  if (node.kind === 'call' && node.callee.kind === 'name') {
+    const name = node.callee.name.parts.at(-1)?.name;
+    if (name) found.push(name);
+  }
+  for (const v of Object.values(node)) collectCalls(v, found, depth + 1);
+}
+
+const innerLoopCache = new WeakMap<ast.Statement, readonly ast.ForStatement[]>();
+
+/** Loops right in a body, not those in its loops. */
+export function innerLoopsOf(body: ast.Statement): readonly ast.ForStatement[] {
+  let loops = innerLoopCache.get(body);
+  if (!loops) {
+    const found: ast.ForStatement[] = [];
+    collectLoops(body, found, 0);
+    innerLoopCache.set(body, (loops = found));
+  }
+  return loops;
+}
+
+function collectLoops(value: unknown, found: ast.ForStatement[], depth: number): void {
+  if (typeof value !== 'object' || value === null || depth > 60 || value instanceof Set) return;
+  if (Array.isArray(value)) for (const v of value) collectLoops(v, found, depth + 1);
+  else if ((value as ast.Statement).kind === 'for') found.push(value as ast.ForStatement);
+  else for (const v of Object.values(value)) collectLoops(v, found, depth + 1);
+}
+
+/** Of `for (int i = 0; i < 32; ++i)`; 1 where it is not as plain as that. */
+function innerTrips(ctx: Context, node: ast.ForStatement): number {
+  const { condition, increment } = node;
+  if (condition?.kind !== 'binary' || condition.operator !== '<' || increment?.kind !== 'unary') return 1;
+  const bound = constantOf(ctx, condition.right);
+  return bound !== undefined && bound > 0 && bound <= 4096 ? bound : 1;
+}
