@@ -24,15 +24,14 @@ export interface GeneratedHost {
   readonly end: number;
 }
 
-export interface Fuel {
-  /** Instructions of the whole run. */
-  readonly total: number;
-  /** Of one nest of loops that launches nothing; it is left then. */
-  readonly loop: number;
-}
+/** Of what is left of a run's instructions, one nest of loops that launches nothing has this part; it is left then, so that the run goes on. */
+const PART_OF_NEST = 3n;
 
-/** Generates the module; undefined where the control flow is not one that WebAssembly can say. */
-export function generateHost(program: Program, fuel: Fuel): GeneratedHost | undefined {
+/**
+ * Generates the module; undefined where the control flow is not one that WebAssembly can say.
+ * @param fuel instructions of the whole run
+ */
+export function generateHost(program: Program, fuel: number): GeneratedHost | undefined {
   const joined = joinBlocks(program);
   if (joined.blocks.length > MOST_BLOCKS) return undefined;
   return new Generator(joined, fuel).generate();
@@ -52,19 +51,19 @@ class Generator {
 
   constructor(
     private readonly program: Program,
-    private readonly fuel: Fuel,
+    private readonly fuel: number,
   ) {
     this.flow = controlFlow(program);
     this.doubt = doubtOf(program);
     this.values = new HostValues(program, this.doubt, this.code);
-    this.emitter = new InstructionEmitter(program, this.values, this.code);
     this.left = this.values.local(Kind.i64);
+    this.emitter = new InstructionEmitter(program, this.values, this.code, this.left);
     this.mark = this.values.local(Kind.i64);
   }
 
   generate(): GeneratedHost | undefined {
     const { code, flow } = this;
-    code.i64(BigInt(this.fuel.total));
+    code.i64(BigInt(this.fuel));
     code.local(op.localSet, this.left);
     const successors = flow.successors.map((next, block) => [...next, ...this.leavesTo(block)]);
     const order = reversePostOrder(successors, 0);
@@ -180,7 +179,9 @@ class Generator {
       const loop = this.doubt.loops.get(next);
       if (loop?.outermost !== next || this.isInNest(block)) continue;
       code.local(op.localGet, this.left);
-      code.i64(BigInt(this.fuel.loop));
+      code.local(op.localGet, this.left);
+      code.i64(PART_OF_NEST);
+      code.op(op.i64DivS);
       code.op(op.i64Sub);
       code.local(op.localSet, this.mark);
     }

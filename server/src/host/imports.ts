@@ -4,12 +4,13 @@ import { type Import, Kind } from './wasm';
 const { i32, i64, f64 } = Kind;
 const numbers = (count: number, kind: Kind) => Array.from({ length: count }, () => kind);
 
+/** Those with a result but `allocate` give the number of instructions that they are worth. */
 const hostImports: readonly Import[] = [
   { name: 'allocate', parameters: [i64, i32], results: [i64] },
   { name: 'release', parameters: [i64, i32], results: [] },
-  { name: 'copy', parameters: [...numbers(6, i64), i32, i32], results: [] },
-  { name: 'fill', parameters: [i64, i64, i64, i32, i32], results: [] },
-  { name: 'wild', parameters: [i64, i32, i32], results: [] },
+  { name: 'copy', parameters: [...numbers(6, i64), i32, i32], results: [i64] },
+  { name: 'fill', parameters: [i64, i64, i64, i32, i32], results: [i64] },
+  { name: 'wild', parameters: [i64, i32, i32], results: [i64] },
   { name: 'launch', parameters: [i32], results: [] },
   { name: 'stop', parameters: [], results: [] },
 ];
@@ -40,3 +41,6 @@ const mathImports: readonly Import[] = [
 ];
 export const imports: readonly Import[] = [...hostImports, ...mathImports];
 export const importIndex = new Map(imports.map(({ name }, index) => [name, index]));
+
+/** Functions that move bytes: as many instructions as they give back are spent. */
+export const moving: ReadonlySet<string> = new Set(['copy', 'fill', 'wild']);

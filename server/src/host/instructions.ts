@@ -8,7 +8,7 @@ import {
   type Register,
   type ScalarType,
 } from '../program/program';
-import { importIndex } from './imports';
+import { importIndex, moving } from './imports';
 import { MemoryEmitter } from './memory-access';
 import { LAUNCH_SHADOWS, LAUNCH_VALUES, MOST_VALUES } from './memory-layout';
 import {
@@ -33,13 +33,17 @@ const UNKNOWN_SIZE = 65536;
 export class InstructionEmitter {
   private readonly scratch: Readonly<Record<'zero' | 'minus', number>>;
   private readonly memory: MemoryEmitter;
+  private readonly spent: number;
   private readonly calls: Calls = { call: (name) => this.call(name) };
 
   constructor(
     private readonly program: Program,
     private readonly values: HostValues,
     private readonly code: Code,
+    /** The local with the number of instructions that are left. */
+    private readonly left: number,
   ) {
+    this.spent = values.local(i64);
     this.scratch = {
       zero: values.local(i32),
       minus: values.local(i32),
@@ -52,6 +56,12 @@ export class InstructionEmitter {
     const index = importIndex.get(name);
     if (index === undefined) throw new Error(`${name} is no function of the host`);
     this.code.call(index);
+    if (!moving.has(name)) return;
+    this.code.local(op.localSet, this.spent);
+    this.code.local(op.localGet, this.left);
+    this.code.local(op.localGet, this.spent);
+    this.code.op(op.i64Sub);
+    this.code.local(op.localSet, this.left);
   }
 
   /** Emits an instruction. */

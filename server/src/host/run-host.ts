@@ -3,7 +3,7 @@
 import type { DeviceMemory } from '../execute/byte-memory';
 import type { FunctionDeclaration } from '../parse/ast';
 import type { HostLaunch, Program } from '../program/program';
-import { type Fuel, generateHost } from './generate';
+import { generateHost } from './generate';
 import { hostMath } from './math';
 import { HOST_BASE, LAUNCH_SHADOWS, LAUNCH_VALUES, PAGES, SHADOW } from './memory-layout';
 import type { ExecutedLaunch, KernelRuns } from './run-kernel';
@@ -78,9 +78,10 @@ declare const WebAssembly: {
 
 /**
  * Runs a program; undefined where it cannot be made into code. Never throws.
+ * @param fuel instructions that it may take
  * @param kernels execute the launches; without them what a kernel may write is not known afterwards
  */
-export function runHost(program: Program, fuel: Fuel, kernels?: KernelRuns): HostRun | undefined {
+export function runHost(program: Program, fuel: number, kernels?: KernelRuns): HostRun | undefined {
   const generated = generateHost(program, fuel);
   if (!generated) return undefined;
   const machine = new HostMachine(program, generated.places, generated.end, kernels);
@@ -99,8 +100,10 @@ export function runHost(program: Program, fuel: Fuel, kernels?: KernelRuns): Hos
   return { ...machine.finish(), consulted, executed, stopped };
 }
 
-/** About a fifth of a second. */
-const MOST_MOVED = 2 ** 30;
+/** About a second. */
+const MOST_MOVED = 2 ** 32;
+/** Bytes that are moved in the time of an instruction. */
+const MOVED_AT_ONCE = 64;
 /** Looking for pointers in a byte takes so much longer than moving it. */
 const SCAN_COST = 16;
 
@@ -120,6 +123,7 @@ class HostMachine {
   private kept = 0;
   /** Bytes that copies, fills and what becomes unknown may still move. */
   private moves = MOST_MOVED;
+  private movesBefore = MOST_MOVED;
 
   constructor(
     private readonly program: Program,
@@ -156,20 +160,23 @@ class HostMachine {
         isLost: number,
         isUnknown: number,
       ) => {
-        if (isLost) throw new Stop('a copy to an address that is not known');
-        if (isUnknown) this.wild(to, false);
+        if (isLost) this.forgetAll(true);
+        else if (isUnknown) this.wild(to, false);
         else
           for (let row = 0; row < Number(rows); row++)
             this.copy(placeOf(to) + row * Number(toPitch), placeOf(from) + row * Number(fromPitch), Number(bytes));
+        return this.spent();
       },
       fill: (to: bigint, byte: bigint, bytes: bigint, isLost: number, isUnknown: number) => {
-        if (isLost) throw new Stop('memory at an address that is not known is set');
-        if (isUnknown) this.wild(to, false);
+        if (isLost) this.forgetAll(true);
+        else if (isUnknown) this.wild(to, false);
         else this.fill(placeOf(to), Number(byte & 255n), Number(bytes));
+        return this.spent();
       },
       wild: (address: bigint, isUnknown: number, isFurther: number) => {
-        if (isUnknown) throw new Stop('a store to an address that is not known');
-        this.wild(address, isFurther !== 0);
+        if (isUnknown) this.forgetAll(false);
+        else this.wild(address, isFurther !== 0);
+        return this.spent();
       },
       launch: (index: number) => this.launch(index),
       stop: () => {
@@ -223,6 +230,13 @@ class HostMachine {
     if (this.moves < 0) throw new Stop('too much is copied');
   }
 
+  /** What was spent since the last time, in instructions: a loop that goes on moving bytes is left like one that goes on counting. */
+  private spent(): bigint {
+    const moved = this.movesBefore - this.moves;
+    this.movesBefore = this.moves;
+    return BigInt(Math.ceil(moved / MOVED_AT_ONCE));
+  }
+
   private copy(to: number, from: number, bytes: number): void {
     if (bytes === 0) return;
     this.spend(bytes);
@@ -258,7 +272,8 @@ class HostMachine {
     const place = placeOf(address);
     if (address === 0n || place >= SHADOW) return;
     const block = this.blockAt(place);
-    if (!block) throw new Stop('a pointer that leads nowhere');
+    // what is behind a pointer that leads nowhere is nothing that the program may read
+    if (!block) return;
     if (isFurther) for (const next of this.leadsTo(block)) this.forget(next);
     else this.forget(block);
   }
@@ -267,6 +282,11 @@ class HostMachine {
     this.spend(block.end - block.start);
     this.aboutToChange(block.start);
     this.shadows.fill(255, block.start, block.end);
+  }
+
+  /** Something is stored, nobody knows where: a store of the host goes to no memory of the device's own. */
+  private forgetAll(alsoDevice: boolean): void {
+    for (const block of this.blocks) if (alsoDevice || !block.isDevice) this.forget(block);
   }
 
   /** Blocks that pointers in a block lead to. */

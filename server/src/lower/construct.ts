@@ -14,7 +14,7 @@ import { recordOf } from './records';
 import { inScope, resolveType } from './resolve-type';
 import { type RecordInfo, scalarOf, type Type, unqualified } from './types';
 import { type MemoryPlace, unknownValue, type Value } from './values';
-import { allocateStorage, holdsArray } from './variables';
+import { allocateStorage, holdsArray, initialiseInMemory } from './variables';
 
 /** Elements of one array that are followed. */
 const MAX_ELEMENTS = 4096;
@@ -110,16 +110,19 @@ export function constructInPlace(
   if (args.length === 1 && recordOf(args[0].type) === plain.record) return false;
   const chosen = chooseOverload(ctx, constructorsOf(plain.record), plain.record.scope, args, undefined);
   if (!chosen) return false;
-  plain.record.fields.forEach((field) => {
-    const member = plain.record.declaration?.members?.find((m) => m.kind === 'variable' && m.name === field.name);
-    const init = member?.kind === 'variable' ? member.initializer : undefined;
-    if (init?.form !== 'assign' || init.value.kind === 'initList') return;
-    const value = init.value;
-    const initial = inScope(ctx, plain.record.scope ?? ctx.scope, () => rvalue(ctx, expression(ctx, value), value));
-    assign(ctx, { ...place, offset: place.offset + field.offset }, field.type, initial, node);
-  });
+  initialiseFields(ctx, place, plain.record, node);
   callFunction(ctx, chosen, args, { kind: 'place', type: plain, place }, node);
   return true;
+}
+
+/** What a constructor does before what stands behind its `:`: members get their default initialisers, or are made without arguments. */
+function initialiseFields(ctx: Context, place: MemoryPlace, record: RecordInfo, node: Node): void {
+  for (const field of record.fields) {
+    const member = record.declaration?.members?.find((m) => m.kind === 'variable' && m.name === field.name);
+    const init = member?.kind === 'variable' ? member.initializer : undefined;
+    const at = { ...place, offset: place.offset + field.offset };
+    inScope(ctx, record.scope ?? ctx.scope, () => initialiseInMemory(ctx, at, field.type, init, node));
+  }
 }
 
 /** A value of another type made a record by a constructor of one argument. */

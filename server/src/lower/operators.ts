@@ -111,7 +111,7 @@ export function addressOfExpression(ctx: Context, operand: Value, node: ast.Node
       elements: [value.place.storage],
       index: 0,
       elementType: pointer.kind === 'pointer' ? pointer.to : types.void,
-      owner: value.place.storage.kind === 'aggregate' ? value.place.storage.owner : undefined,
+      owner: 'owner' in value.place.storage ? value.place.storage.owner : undefined,
     },
   };
 }

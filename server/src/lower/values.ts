@@ -96,7 +96,13 @@ export interface LocalDeclaration {
 
 /** Where a local variable lives: one register a scalar. */
 export type Storage =
-  | { readonly kind: 'scalar'; readonly type: Type; readonly register: Register }
+  | {
+      readonly kind: 'scalar';
+      readonly type: Type;
+      readonly register: Register;
+      /** On the host: a pointer to it may have to be a number. */
+      readonly owner?: LocalDeclaration;
+    }
   | {
       readonly kind: 'aggregate';
       readonly type: Type;

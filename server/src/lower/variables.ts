@@ -33,7 +33,13 @@ const MAX_REGISTER_PARTS = 512;
 /** Registers for a variable of the type; undefined when the type has no such form. */
 export function allocateStorage(ctx: Context, type: Type, name: string, owner?: LocalDeclaration): Storage {
   const scalar = type.kind === 'reference' ? undefined : scalarOf(type);
-  if (scalar) return { kind: 'scalar', type, register: ctx.builder.variable(scalar, name) };
+  if (scalar)
+    return {
+      kind: 'scalar',
+      type,
+      register: ctx.builder.variable(scalar, name),
+      owner: ctx.unit.isHost ? owner : undefined,
+    };
   if (type.kind === 'record') {
     if (type.record.isUnion && type.record.fields.length > 1) return allocateUnion(ctx, type, name, owner);
     return {

@@ -11,8 +11,8 @@ import { types } from '../types';
 import { unknownValue, type Value } from '../values';
 import { allocateStorage, initialiseInMemory } from '../variables';
 
-/** How often main is lowered again because a local array turned out to need memory. */
-const MAX_TRIES = 3;
+/** How often main is lowered again because variables turned out to need memory. */
+const MAX_TRIES = 5;
 
 export interface LoweredHost {
   readonly program: Program;

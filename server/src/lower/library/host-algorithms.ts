@@ -24,6 +24,10 @@ template <class T, class F> void __merge_sort(T* first, size_t n, F before) {
 }
 template <class T> void sort(T* a, T* b) { __merge_sort(a, b - a, less<>()); }
 template <class T, class F> void sort(T* a, T* b, F before) { __merge_sort(a, b - a, before); }
+template <class T> void sort(reverse_iterator<T> a, reverse_iterator<T> b) { __merge_sort(b.at_, a.at_ - b.at_, greater<>()); }
+template <class T, class F> void sort(reverse_iterator<T> a, reverse_iterator<T> b, F before) {
+  __merge_sort(b.at_, a.at_ - b.at_, [&](const T& x, const T& y) { return before(y, x); });
+}
 template <class T> void stable_sort(T* a, T* b) { __merge_sort(a, b - a, less<>()); }
 template <class T, class F> void stable_sort(T* a, T* b, F before) { __merge_sort(a, b - a, before); }
 template <class T> void partial_sort(T* a, T* m, T* b) { __merge_sort(a, b - a, less<>()); }

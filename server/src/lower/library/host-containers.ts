@@ -3,6 +3,17 @@
  * `__copied` has elements of its own (lower/host/copies.ts); nothing is ever freed.
  */
 export const hostContainers = `
+template <class T> struct reverse_iterator {
+  T* at_;
+  T& operator*() const { return at_[-1]; }
+  T& operator[](ptrdiff_t i) const { return at_[-1 - i]; }
+  reverse_iterator<T>& operator++() { at_ = at_ - 1; return *this; }
+  T* base() const { return at_; }
+};
+template <class T> bool operator==(const reverse_iterator<T>& a, const reverse_iterator<T>& b) { return a.at_ == b.at_; }
+template <class T> bool operator!=(const reverse_iterator<T>& a, const reverse_iterator<T>& b) { return a.at_ != b.at_; }
+template <class T> ptrdiff_t operator-(const reverse_iterator<T>& a, const reverse_iterator<T>& b) { return b.at_ - a.at_; }
+
 template <class T> struct vector {
   using value_type = T;
   using size_type = size_t;
@@ -49,6 +60,8 @@ template <class T> struct vector {
   const T* end() const { return first_ + size_; }
   const T* cbegin() const { return first_; }
   const T* cend() const { return first_ + size_; }
+  reverse_iterator<T> rbegin() const { return reverse_iterator<T>{first_ + size_}; }
+  reverse_iterator<T> rend() const { return reverse_iterator<T>{first_}; }
   size_t size() const { return size_; }
   size_t capacity() const { return room_; }
   size_t max_size() const { return size_t(1) << 40; }

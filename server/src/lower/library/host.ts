@@ -1,6 +1,7 @@
 /** What the programs of the host use of the standard library, beside what kernels do. */
 import { hostAlgorithms } from './host-algorithms';
 import { hostContainers } from './host-containers';
+import { hostOrdered } from './host-ordered';
 import { hostRand, hostRandom } from './host-random';
 
 export const host = `
@@ -9,6 +10,7 @@ namespace std {
 ${hostContainers}
 ${hostRandom}
 ${hostAlgorithms}
+${hostOrdered}
 }
 namespace thrust {
 template <class T> using host_vector = std::vector<T>;

@@ -35,6 +35,14 @@ template <class A, class B> struct pair {
 };
 template <class A, class B> pair<A, B> __guide_pair(A, B);
 template <class A, class B> constexpr pair<A, B> make_pair(A a, B b) { return pair<A, B>{a, b}; }
+template <class A, class B> constexpr bool operator==(const pair<A, B>& a, const pair<A, B>& b) { return a.first == b.first && a.second == b.second; }
+template <class A, class B> constexpr bool operator!=(const pair<A, B>& a, const pair<A, B>& b) { return !(a == b); }
+template <class A, class B> constexpr bool operator<(const pair<A, B>& a, const pair<A, B>& b) {
+  return a.first < b.first || (!(b.first < a.first) && a.second < b.second);
+}
+template <class A, class B> constexpr bool operator>(const pair<A, B>& a, const pair<A, B>& b) { return b < a; }
+template <class A, class B> constexpr bool operator<=(const pair<A, B>& a, const pair<A, B>& b) { return !(b < a); }
+template <class A, class B> constexpr bool operator>=(const pair<A, B>& a, const pair<A, B>& b) { return !(a < b); }
 
 template <class T, size_t N = size_t(-1)> struct span {
   using element_type = T;

@@ -1,0 +1,26 @@
+/** What a program does when it has launched its last kernel matters to no kernel: it ends there. */
+import { controlFlow } from '../program/control-flow';
+import type { Block, Instruction, Program } from '../program/program';
+
+const isLaunch = (i: Instruction): boolean => i.op === 'host' && i.fn === 'launch';
+
+/** The program without what comes after its last launches: references computed on the processor, comparisons, output. */
+export function endAfterLastLaunch(program: Program): Program {
+  const { predecessors } = controlFlow(program);
+  const launches = program.blocks.map((block) => block.instructions.some(isLaunch));
+  // by block: whether a launch comes after it
+  const comes = program.blocks.map(() => false);
+  const open = launches.flatMap((does, block) => (does ? [block] : []));
+  for (let block = open.pop(); block !== undefined; block = open.pop())
+    for (const before of predecessors[block] ?? [])
+      if (!comes[before]) {
+        comes[before] = true;
+        open.push(before);
+      }
+  const blocks = program.blocks.map((block, index): Block => {
+    if (comes[index]) return block;
+    const kept = block.instructions.slice(0, block.instructions.findLastIndex(isLaunch) + 1);
+    return { ...block, instructions: kept, terminator: { kind: 'exit' } };
+  });
+  return { ...program, blocks };
+}

@@ -1,0 +1,160 @@
+/** What kernels find in memory, in programs written as people write them: classes, containers in arrays, pointers to pointers. */
+import { check } from './check-contents';
+
+const upload = `
+template <class T> T* up(const std::vector<T>& v) {
+  T* d;
+  if (cudaMalloc(&d, v.size() * sizeof(T)) != cudaSuccess) exit(1);
+  cudaMemcpy(d, v.data(), v.size() * sizeof(T), cudaMemcpyHostToDevice);
+  return d;
+}`;
+
+describe('data of the host, as programs are written', () => {
+  it('buffers allocated through a table of pointers to them', () => {
+    check(`
+__global__ void k(const int* a, const int* b, int n) {}
+int main() {
+  int *a, *b;
+  int h[2] = {3, 4};
+  int** buffers[2] = {&a, &b};
+  for (int i = 0; i < 2; ++i) {
+    cudaMalloc(buffers[i], sizeof h);
+    cudaMemcpy(*buffers[i], h, (i + 1) * sizeof(int), cudaMemcpyHostToDevice);
+  }
+  k<<<1, 32>>>(a, b, 2); //= a: 3 ?, b: 3 4
+}`);
+  });
+
+  it('containers in an array of a class, filled by its constructor', () => {
+    check(`
+__global__ void k(const float* a) {}
+${upload}
+struct Fields {
+  std::vector<float> v[3];
+  Fields() { for (auto& a : v) a.assign(4, 1.5f); }
+};
+int main() {
+  Fields h;
+  h.v[1][2] = 7;
+  k<<<1, 32>>>(up(h.v[1])); //= a: 1.5 1.5 7 1.5
+  k<<<1, 32>>>(up(h.v[2])); //= a: 1.5 1.5 1.5 1.5
+}`);
+  });
+
+  it('a class that builds its parts by private functions', () => {
+    check(`
+struct Particle { float3 pos; float w; };
+struct Edge { int a, b; float rest; };
+__global__ void k(const Particle* p, const Edge* e, int n) {}
+${upload}
+class Cloth {
+ public:
+  Cloth(int w, int h, float spacing) : m_w(w), m_h(h), m_spacing(spacing) {
+    m_particles.resize(w * h);
+    for (int y = 0; y < h; ++y)
+      for (int x = 0; x < w; ++x) {
+        Particle& p = m_particles[y * w + x];
+        p.pos = make_float3(x * spacing, 0.0f, y * spacing);
+        p.w = 1.0f;
+      }
+    m_particles[0].w = m_particles[w - 1].w = 0.0f;
+    build();
+  }
+  int count() const { return m_w * m_h; }
+  std::vector<Particle> m_particles;
+  std::vector<Edge> m_edges;
+  int m_start[3];
+  int m_w, m_h;
+
+ private:
+  void build() {
+    for (int colour = 0; colour < 2; ++colour) {
+      m_start[colour] = (int)m_edges.size();
+      for (int x = colour; x + 1 < m_w; x += 2) m_edges.push_back({x, x + 1, m_spacing});
+    }
+    m_start[2] = (int)m_edges.size();
+  }
+  float m_spacing;
+};
+int main() {
+  Cloth cloth(4, 2, 0.5f);
+  auto groups = [&](int items) { return (items + 31) / 32; };
+  k<<<groups(cloth.count()), 32>>>(up(cloth.m_particles), up(cloth.m_edges), cloth.m_start[2]); //= n: 3
+  int* e = (int*)up(cloth.m_edges);
+  k<<<1, 32>>>(nullptr, (Edge*)e, cloth.m_start[1]); //= n: 2
+}`);
+  });
+
+  it('vectors that a lambda makes', () => {
+    check(`
+__global__ void k(const int* a, const int* b, const int* c) {}
+${upload}
+int main() {
+  int next = 0;
+  auto numbers = [&](size_t n) { std::vector<int> v(n); for (auto& x : v) x = next++; return v; };
+  auto a = numbers(3), b = numbers(a.size());
+  std::vector<int> c(4);
+  std::iota(c.begin(), c.end(), b[2]);
+  std::reverse(c.begin(), c.end());
+  k<<<1, 32>>>(up(a), up(b), up(c)); //= a: 0 1 2, b: 3 4 5, c: 8 7 6 5
+}`);
+  });
+
+  it('bytes made of random numbers', () => {
+    check(`
+typedef unsigned char u8;
+__global__ void k(const u8* a, const unsigned* b, int n) {}
+${upload}
+int main() {
+  std::vector<u8> data(8);
+  std::mt19937 rng(42);
+  std::uniform_real_distribution<double> U(1e-9, 1.0);
+  for (auto& b : data) b = (u8)std::min(255, (int)(-14.0 * std::log(U(rng))));
+  std::vector<unsigned> histogram(256, 0);
+  for (u8 b : data) histogram[b]++;
+  int most = 0;
+  for (int i = 0; i < 256; i++) most = std::max<int>(most, histogram[i]);
+  k<<<1, 32>>>(up(data), up(histogram), most); //= n: 2
+}`);
+  });
+
+  it('sorted from behind, and compared', () => {
+    check(`
+__global__ void k(const int* a, const unsigned long long* b) {}
+${upload}
+int main() {
+  std::vector<int> a = {2, 9, 4};
+  std::sort(a.rbegin(), a.rend());
+  std::vector<unsigned long long> pool, seg = {5, 1, 3};
+  pool.insert(pool.end(), seg.begin(), seg.begin() + 2);
+  pool.insert(pool.end(), seg.begin(), seg.end());
+  if (a == std::vector<int>{9, 4, 2}) pool[0] = 8;
+  k<<<1, 32>>>(up(a), up(pool)); //= a: 9 4 2
+}`);
+  });
+
+  it('in order: heaps, maps and sets', () => {
+    check(`
+__global__ void k(const int* a, const unsigned* b, int n) {}
+${upload}
+int main() {
+  typedef std::pair<unsigned, int> Item;
+  std::priority_queue<Item, std::vector<Item>, std::greater<Item>> heap;
+  const unsigned weights[5] = {7, 2, 9, 2, 4};
+  for (int i = 0; i < 5; i++) heap.push({weights[i], i});
+  std::vector<int> order;
+  while (heap.size() > 1) {
+    Item least = heap.top();
+    heap.pop();
+    order.push_back(least.second);
+  }
+  std::map<int, unsigned> count;
+  for (int i = 0; i < 5; i++) count[(int)weights[i]]++;
+  std::vector<unsigned> counts;
+  for (const auto& entry : count) counts.push_back(entry.second);
+  std::set<int> seen;
+  for (unsigned w : weights) seen.insert((int)w % 3);
+  k<<<1, 32>>>(up(order), up(counts), (int)seen.size()); //= a: 1 3 4 0, b: 2 1 1 1, n: 3
+}`);
+  });
+});
