@@ -37,7 +37,7 @@ export function subobject(object: Value, field: Field): Value | undefined {
   const { place } = object;
   const type = { ...field.type, isConst: field.type.isConst || object.type.isConst };
   if (place.kind === 'memory') {
-    const aligned = memberAlignment(place, record, field.offset);
+    const aligned = memberAlignment(place, record, field);
     return { kind: 'place', type, place: { ...place, offset: place.offset + field.offset, bits: field.bits, aligned } };
   }
   const storage = place.storage.kind === 'aggregate' ? place.storage.elements[index] : undefined;

@@ -70,7 +70,7 @@ function step(value: Value, field: import('./types').Field, node: ast.Node): Val
   if (value.kind === 'place') {
     const place = value.place;
     if (place.kind === 'memory') {
-      const aligned = inherited.kind === 'record' ? memberAlignment(place, inherited.record, field.offset) : undefined;
+      const aligned = inherited.kind === 'record' ? memberAlignment(place, inherited.record, field) : undefined;
       return {
         kind: 'place',
         type,

@@ -5,6 +5,7 @@ import { accessSite } from './access-sites';
 import { type Context, demandMemory, skip } from './context';
 import { convertRegister, convertValue } from './conversions';
 import { copied, ownsMemory } from './host/copies';
+import { copiedAs } from './own-copies';
 import { symbolValue } from './symbols';
 import {
   alignOf,
@@ -218,7 +219,9 @@ function emitLoad(ctx: Context, place: MemoryPlace, type: ScalarType, dst: reado
 }
 
 /** What is known of the address of a member: its record's alignment, or that of a record around it if larger. */
-export function memberAlignment(place: MemoryPlace, record: RecordInfo, offset: number): Alignment {
+export function memberAlignment(place: MemoryPlace, record: RecordInfo, { offset, type }: Field): Alignment {
+  const alone = copiedAs(type);
+  if (alone) return { modulus: alone.alignment, remainder: 0 };
   const own = { modulus: record.alignment, remainder: offset % record.alignment };
   const outer = place.aligned;
   if (!outer || outer.modulus <= own.modulus) return own;
@@ -265,7 +268,7 @@ const memberPlace = (place: MemoryPlace, record: RecordInfo, field: Field): Memo
   isCopy: true,
   offset: place.offset + field.offset,
   bits: field.bits,
-  aligned: memberAlignment(place, record, field.offset),
+  aligned: memberAlignment(place, record, field),
 });
 
 const elementPlace = (place: MemoryPlace, offset: number): MemoryPlace => ({

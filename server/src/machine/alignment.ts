@@ -96,13 +96,14 @@ function powerOf(value: number): number {
 /**
  * ptxas knows where it puts a shared array: the first, and every dynamic one, is aligned to 16 bytes whatever its type; the
  * others as their place allows (nvcc 13.0: `__shared__ float a[2], e[1024]`, both used: e is read 8 bytes at a time, behind
- * `a[3]` 4, behind `a[4]` 16). What a pointer parameter points to is aligned as its type is and no better.
+ * `a[3]` 4, behind `a[4]` 16). The type of a pointer parameter promises nothing: an access says itself what it is aligned to
+ * (`float2 *p` read through `(float *)p`, `float4`, `double` and a record of 16 bytes alike: single words, 6 of 6).
  */
 function inputAlignment(program: Program, register: Register, places: readonly (number | undefined)[]): number {
   const index = program.objects.findIndex((o) => o.register === register);
   const object = program.objects[index];
   if (!object) return 1;
-  if (object.bytes === undefined) return Math.min(16, powerOf(object.alignment));
+  if (object.bytes === undefined) return 1;
   const place = object.space === 'shared' && !object.isDynamic ? places[index] : undefined;
   return place === undefined ? Math.max(16, object.alignment) : powerOf(place);
 }
