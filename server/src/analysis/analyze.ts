@@ -20,6 +20,7 @@ import { suppressed } from '../rules/suppression';
 import { analyzePtx } from './analyze-ptx';
 import { launchBoundsOf } from './bounds';
 import { PreparedCompilation, programFromPtx } from './compilation';
+import { completedLaunches } from './completed-launches';
 import { deviceCode } from './device-code';
 import { Effort } from './effort';
 import type { Fingerprint } from './fingerprint';
@@ -93,26 +94,28 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
     const assume = new Map([...values, ...request.options.assume]);
     return matchLaunches(context, kernels, memory.launches.find(tree, source, fingerprints, assume, linked));
   };
-  const launches = launchesUnder(new Map());
+  const found = launchesUnder(new Map());
+  const annotations = readAnnotations(kernels, source.comments);
+  const data =
+    request.options.followData === false
+      ? undefined
+      : memory.hostData.of(tree, source, fingerprints, request.options.defines, {
+          patience: request.options.patience,
+          mayRun: request.options.followData !== 'ready',
+          device: deviceCode(context, kernels, found),
+          kernels: kernels.map((k) => k.declaration),
+          isTrial: !withFindings,
+        });
   const unit: Unit = {
     request,
     tree,
     source,
     context,
-    launches,
-    sampled: new SampledLaunches(launches, launchesUnder),
-    annotations: readAnnotations(kernels, source.comments),
+    launches: completedLaunches(found, data, (kernel) => annotations.has(kernel)),
+    sampled: new SampledLaunches(found, launchesUnder),
+    annotations,
     fingerprints,
-    data:
-      request.options.followData === false
-        ? undefined
-        : memory.hostData.of(tree, source, fingerprints, request.options.defines, {
-            patience: request.options.patience,
-            mayRun: request.options.followData !== 'ready',
-            device: deviceCode(context, kernels, launches),
-            kernels: kernels.map((k) => k.declaration),
-            isTrial: !withFindings,
-          }),
+    data,
     effort: new Effort(wanted.length, request.options.patience),
     compiled: preparedCompilation(request, parsed, memory),
     notes: [],

@@ -122,20 +122,25 @@ export class HostData {
     });
   }
 
+  /** Times that the run came to the launch at a place of the text; none that rest on what has to be run first. */
+  roundsAt(first: number): readonly HostRound[] {
+    const entry = this.load();
+    if (!entry?.run) return [];
+    const move = shift(entry.fingerprint, this.now);
+    return entry.run.rounds.filter((round) => {
+      let at: HostRound['launch']['place'] | undefined = round.launch.place;
+      while (at && move(at.first) !== first) at = at.call;
+      return at !== undefined && !this.keysOf(round).includes('pending');
+    });
+  }
+
   /** What memory holds at a launch; undefined where the run did not come to it as it is planned. */
   at(plan: PlannedLaunch, program: Program, numbers: ReadonlyMap<number, number>): GlobalData | undefined {
     const { place } = plan;
     if (!place || !plan.grid) return undefined;
-    const entry = this.load();
-    if (!entry?.run) return undefined;
-    const { run, fingerprint } = entry;
-    const move = shift(fingerprint, this.now);
-    const round = run.rounds.find((r) => {
-      let at: HostRound['launch']['place'] | undefined = r.launch.place;
-      while (at && move(at.first) !== place.first) at = at.call;
-      return at !== undefined && isPlanned(r, plan, program, numbers);
-    });
-    if (!round || this.keysOf(round).includes('pending')) return undefined;
+    const round = this.roundsAt(place.first).find((r) => isPlanned(r, plan, program, numbers));
+    const run = this.entry?.run;
+    if (!round || !run) return undefined;
     return { blocks: round.contents, pointers: pointersOf(round, program), symbols: run.symbols };
   }
 }

@@ -103,7 +103,7 @@ export function runHost(program: Program, fuel: number, kernels?: KernelRuns): H
 /** About a second. */
 const MOST_MOVED = 2 ** 32;
 /** Bytes that are moved in the time of an instruction. */
-const MOVED_AT_ONCE = 64;
+const MOVED_AT_ONCE = 16;
 /** Looking for pointers in a byte takes so much longer than moving it. */
 const SCAN_COST = 16;
 

@@ -1,0 +1,76 @@
+/** Launches whose size only the run of the host's program tells. */
+import assert from 'node:assert/strict';
+import { analyse } from './check-accesses';
+
+/** Grid, and the value of n or what it is assumed to be, of each reported launch. */
+function check(source: string, expected: readonly string[]): void {
+  const [kernel] = analyse(source).kernels;
+  const shown = kernel.launches.map(({ grid, assumptions, accesses }) => {
+    const assumed = assumptions
+      .filter((a) => a.origin === 'assumed')
+      .map((a) => a.name)
+      .join(' ');
+    const lanes = accesses.reduce((sum, a) => sum + a.activeLanes, 0);
+    return `${grid.join('x')}${assumed ? ` assumed ${assumed}` : ''}, ${lanes} lanes`;
+  });
+  assert.deepEqual(shown, expected);
+}
+
+const kernel =
+  '__global__ void k(float* p, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) p[i] = 1; }';
+
+describe('launches completed by the run of the host', () => {
+  it('a length that a loop has counted', () => {
+    check(
+      `${kernel}
+int main() {
+  std::vector<int> primes;
+  for (int i = 2; i < 1000; i++) {
+    bool isPrime = true;
+    for (int j = 2; j * j <= i; j++) if (i % j == 0) isPrime = false;
+    if (isPrime) primes.push_back(i);
+  }
+  float* d;
+  cudaMalloc(&d, primes.size() * 4);
+  int n = (int)primes.size();
+  k<<<(n + 31) / 32, 32>>>(d, n);
+}`,
+      ['6x1x1, 168 lanes'],
+    );
+  });
+
+  it('rounds of a loop that the data decide: the first, the middle, the last', () => {
+    check(
+      `${kernel}
+int main() {
+  std::vector<int> lengths(5);
+  unsigned s = 1;
+  for (auto& l : lengths) { s = s * 1664525u + 1013904223u; l = 32 + (s >> 16) % 64; }
+  std::sort(lengths.begin(), lengths.end());
+  float* d;
+  cudaMalloc(&d, 4096);
+  for (int l : lengths) k<<<4, 32>>>(d, l);
+}`,
+      ['4x1x1, 40 lanes', '4x1x1, 80 lanes', '4x1x1, 83 lanes'],
+    );
+  });
+
+  it('a file that is not there leaves it open', () => {
+    check(
+      `${kernel}
+int main() {
+  int n = 0;
+  FILE* f = fopen("n.txt", "r");
+  fscanf(f, "%d", &n);
+  float* d;
+  cudaMalloc(&d, n * 4);
+  k<<<4, 32>>>(d, n);
+}`,
+      ['4x1x1 assumed n, 128 lanes'],
+    );
+  });
+
+  it('what the text tells stays as it is', () => {
+    check(`${kernel}\nint main() { float* d; cudaMalloc(&d, 4096); k<<<2, 32>>>(d, 50); }`, ['2x1x1, 50 lanes']);
+  });
+});
