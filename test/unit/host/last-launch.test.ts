@@ -14,7 +14,7 @@ function check(body: string, expected: readonly [before: number, after: number])
   const { tree, source } = parseUnit({ path: 'a.cu', text, options, include: () => undefined }, new LexCache());
   const main = tree.declarations.find((d) => d.kind === 'function' && d.name.parts[0].name === 'main');
   assert.ok(main?.kind === 'function');
-  const program = lowerHost(createHostContext(tree, source.tokens), main, defaultBudget);
+  const program = lowerHost(createHostContext(tree, source.tokens), main, defaultBudget)?.program;
   assert.ok(program);
   const loops = (p: typeof program) => reachableLoops(p.blocks.map((b) => b.terminator));
   assert.deepEqual([loops(program), loops(endAfterLastLaunch(program))], expected);
