@@ -1,12 +1,11 @@
 import { checkLines } from './check-lines';
 
-/** A record of sixteen bytes, and a kernel that copies one. */
+/** A record of sixteen bytes that is copied from one place to another on one line. */
 function check(record: string, expected: string): void {
   checkLines(
     `k(const R *in, R *out) {
   int i = threadIdx.x;
-  R r = in[i]; //= global load ${expected}
-  out[i] = r; //= global store ${expected}
+  out[i] = in[i]; //= global load ${expected}, global store ${expected}
 }`,
     `#include <cuda_fp16.h>\n${record}`,
   );
@@ -21,15 +20,17 @@ describe('records whose members copy themselves', () => {
 
   it('half2 has a copy constructor: what it copies is aligned to four bytes, whatever is around it', () => {
     check('struct alignas(16) R { __half2 v[4]; };', '4 x 4 bytes');
+    check('struct alignas(16) R { __nv_bfloat162 a, b, c, d; };', '4 x 4 bytes');
   });
 
   it('so has a class of the user with one', () => {
-    const copied = (member: string) =>
-      check(`struct C { float x; __device__ C() {} ${member} };\nstruct alignas(16) R { C v[4]; };`, '4 x 4 bytes');
-    copied('__device__ C(const C& o) : x(o.x) {} __device__ C& operator=(const C& o) { x = o.x; return *this; }');
+    const copy = '__device__ C(const C& o) : x(o.x) {}';
+    const assign = '__device__ C& operator=(const C& o) { x = o.x; return *this; }';
     check(
-      'struct C { float x; __device__ float get() const { return x; } };\nstruct alignas(16) R { C v[4]; };',
-      '1 x 16 bytes',
+      `struct C { float x; __device__ C() {} ${copy} ${assign} };\nstruct alignas(16) R { C v[4]; };`,
+      '4 x 4 bytes',
     );
+    const plain = 'struct C { float x; __device__ float get() const { return x; } };';
+    check(`${plain}\nstruct alignas(16) R { C v[4]; };`, '1 x 16 bytes');
   });
 });
