@@ -4,7 +4,6 @@
  * With --typing it measures what half-typed code costs instead (typing-study.ts).
  * A process of its own analyses the files; where it hangs or dies, that file is reported and the rest goes on.
  */
-import '../server/src/engine';
 import { type ChildProcess, fork } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';

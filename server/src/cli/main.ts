@@ -1,5 +1,4 @@
 /** `warplens`: the headless face of the analysis. */
-import '../engine';
 import * as fs from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
 import { optimiseLate } from '../late-optimisation';

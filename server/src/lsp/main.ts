@@ -1,5 +1,4 @@
 /** The language server's program: speaks over what it was started with (--node-ipc, --stdio, --socket). */
-import '../engine';
 import { createConnection, ProposedFeatures } from 'vscode-languageserver/node';
 import { optimiseLate } from '../late-optimisation';
 import { startServer } from './server';
