@@ -1,7 +1,7 @@
 /**
  * npm run accuracy: compares what Warplens says with the counters recorded on an H200 (test/hardware/recorded), line group by
  * line group (source line × space × operation of one launch). Needs no GPU. `-- --json` prints one JSON object at the end,
- * `-- --misses` every miss, `-- <program>` only these programs. With --check it fails below the thresholds. With --compiler the
+ * `-- --misses` every miss with its cause, `-- <program>` only these programs. With --check it fails below the thresholds. With --compiler the
  * answers rest on the PTX that nvcc makes of the programs, as `warplens check --compiler` has them. Whether a group depends on
  * loaded data is judged by the analysis without the data of the host: following them changes no group's kind.
  */
@@ -12,31 +12,10 @@ import { PATIENCE } from '../server/src/cli/options';
 import { findNvcc } from '../server/src/compiler/find-nvcc';
 import type { AccessReport, ChargedLine, FileReport, LaunchReport } from '../server/src/report/report';
 import { compiledProgram } from './compiled-program';
+import { causeOf } from './miss-cause';
+import { hardwareFolder, isWithin, type RecordedLaunch, recordedCost, recordedLaunches } from './recorded-counters';
 
-const root = path.resolve(__dirname, '..', 'test', 'hardware');
-
-interface Group {
-  readonly file: string;
-  readonly line: number;
-  readonly space: string;
-  readonly operation: string;
-  readonly requests: number;
-  readonly wavefronts?: number;
-  readonly idealWavefronts?: number;
-  readonly sectors?: number;
-  readonly idealSectors?: number;
-}
-interface RecordedLaunch {
-  readonly function: string;
-  readonly kernel: string;
-  readonly grid: readonly [number, number, number];
-  readonly block: readonly [number, number, number];
-  readonly registersPerThread: number;
-  readonly dynamicSharedBytes: number;
-  readonly staticSharedBytes: number;
-  readonly theoreticalOccupancyPercent: number;
-  readonly groups: readonly Group[];
-}
+const root = hardwareFolder;
 
 /** Tables of single accesses whose addresses are loaded: they teach the memory model, not the front end. */
 const microbenchmarks = new Set(['request_shapes', 'wide_load_phases', 'async_copy_shapes']);
@@ -58,9 +37,6 @@ interface Row {
   /** Of a group that depends on data: what is said with the data of the host. */
   readonly followed?: Outcome;
 }
-
-const within = (a: number, b: number, share: number): boolean =>
-  Math.abs(a - b) <= share * Math.max(Math.abs(a), Math.abs(b), 1e-9);
 
 function includeFrom(folder: string) {
   return (name: string, quoted: boolean, from: string) => {
@@ -142,12 +118,12 @@ function compare(
   report: FileReport,
 ): Row[] {
   return recorded.groups
-    .filter((g) => (g.space === 'shared' || g.space === 'global') && g.file.endsWith(`${program}.cu`))
+    .filter((g) => g.file.endsWith(`${program}.cu`))
     .flatMap((g): Row[] => {
+      const cost = recordedCost(g);
+      if (!cost) return [];
+      const { actual, ideal } = cost;
       const shared = g.space === 'shared';
-      const actual = (shared ? g.wavefronts : g.sectors) ?? 0;
-      const ideal = (shared ? g.idealWavefronts : g.idealSectors) ?? 0;
-      if (ideal === 0) return [];
       const measured = actual / ideal;
       const parts = (launch?.accesses ?? [])
         .flatMap(chargedParts)
@@ -176,13 +152,12 @@ function compare(
       const predicted = oursIdeal > 0 ? ours / oursIdeal : Number.NaN;
       const unknown = chosen.filter((a) => a.certainty === 'unknown');
       const byData = unknown.find((a) => /loaded data|depends on/.test(a.reason ?? ''));
-      const reason = (byData ?? unknown[0])?.reason ?? '';
       let outcome: Outcome;
       // a line group with one access at a loaded index is not ours to know, whatever else stands on the line
       if (chosen.length === 0) outcome = 'missing';
       else if (byData) outcome = 'data';
       else if (oursIdeal === 0 || unknown.length === chosen.length) outcome = 'unknown';
-      else outcome = within(predicted, measured, 0.02) ? 'right' : 'wrong';
+      else outcome = isWithin(predicted, measured, 0.02) ? 'right' : 'wrong';
       const warned = report.diagnostics.some(
         (d) =>
           d.kernel === recorded.function &&
@@ -198,10 +173,10 @@ function compare(
           line: g.line,
           what: `${g.space} ${g.operation}`,
           outcome,
-          totalsRight: within(ours, actual, 0.02),
+          totalsRight: isWithin(ours, actual, 0.02),
           measured,
           predicted,
-          detail: `measured ${actual}/${ideal}, Warplens ${ours}/${oursIdeal}${launch ? '' : ' (launch not found)'}${reason ? ` (${reason})` : ''}`,
+          detail: `measured ${actual}/${ideal}, Warplens ${ours}/${oursIdeal} (${launch ? causeOf(g, byData ? [byData] : unknown.length > 0 ? unknown : chosen) : 'launch not found'})`,
           bad: measured >= 1.5,
           // a warning stands at the access: at another line that is charged it can be missing or right, but no false alarm
           warned: warned && !(isElsewhere && measured < 1.5),
@@ -230,18 +205,16 @@ async function main(): Promise<void> {
   for (const file of files) {
     const program = path.basename(file, '.json');
     if (wanted.length > 0 ? !wanted.includes(program) : microbenchmarks.has(program)) continue;
-    const recorded = JSON.parse(fs.readFileSync(path.join(root, 'recorded', file), 'utf8')) as {
-      launches: RecordedLaunch[];
-    };
+    const recorded = recordedLaunches(program);
     const report = await analyse(program, nvcc, true);
     const without = await analyse(program, nvcc, false);
     for (const { name, origin, originReason } of report.kernels) {
       origins[origin]++;
       if (originReason !== undefined) console.log(`${program}: ${name} is the source's: ${originReason}`);
     }
-    for (const r of recorded.launches) {
-      const launch = matchLaunch(report, recorded.launches, r);
-      const launchWithout = matchLaunch(without, recorded.launches, r);
+    for (const r of recorded) {
+      const launch = matchLaunch(report, recorded, r);
+      const launchWithout = matchLaunch(without, recorded, r);
       found.push({
         program,
         isShape: launch !== undefined && same(launch.grid, r.grid) && same(launch.block, r.block),

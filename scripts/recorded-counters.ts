@@ -11,6 +11,8 @@ export interface RecordedGroup {
   readonly operation: string;
   readonly bytes: readonly number[];
   readonly requests: number;
+  /** Active lanes. */
+  readonly predicatedOnLanes: number;
   readonly wavefronts?: number;
   readonly idealWavefronts?: number;
   readonly sectors?: number;
