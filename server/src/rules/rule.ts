@@ -74,7 +74,8 @@ export const sharedExcess: Measure = (a) => (a.idealWavefronts > 0 ? a.wavefront
 export const globalExcess: Measure = (a) => (a.idealSectors > 0 ? a.sectors / a.idealSectors : 1);
 
 /** The figure is of all lanes that might come there, while a few do: what few lanes move is another figure. */
-const isRarelyExecuted = ({ reason }: AccessReport): boolean => reason?.startsWith(RARE_CONDITION) === true;
+const isRarelyExecuted = ({ reason }: AccessReport): boolean =>
+  reason?.split('; ').some((part) => part.startsWith(RARE_CONDITION)) === true;
 
 const positionOf = (a: Location & Pick<AccessReport, 'space' | 'operation'>): string =>
   `${a.file}:${a.line}:${a.column}:${a.endLine}:${a.endColumn}:${a.space}:${a.operation}`;
