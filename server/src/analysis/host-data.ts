@@ -4,7 +4,7 @@
  */
 import type { GlobalData } from '../execute/execution';
 import type { HostRound, HostRun } from '../host/run-host';
-import type { DeviceCode } from '../host/run-kernel';
+import { type DeviceCode, nameOf } from '../host/run-kernel';
 import { runMain } from '../host/run-main';
 import type { FunctionDeclaration, TranslationUnit } from '../parse/ast';
 import type { PreprocessResult } from '../preprocess/token';
@@ -167,8 +167,6 @@ function isPlanned(
   }
   return true;
 }
-
-const nameOf = (parameter: number, path: readonly string[]): string => `${parameter}.${path.slice(1).join('.')}`;
 
 function valuesByName(round: HostRound): Map<string, number> {
   const values = new Map<string, number>();
