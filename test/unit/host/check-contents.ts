@@ -24,6 +24,15 @@ const readers: Readonly<Record<string, readonly [bytes: number, read: (view: Dat
   double: [8, (v, at) => v.getFloat64(at, true)],
 };
 
+/** What programs of the tests bring a vector to the device with. */
+export const upload = `
+template <class T> T* up(const std::vector<T>& v) {
+  T* d;
+  if (cudaMalloc(&d, v.size() * sizeof(T)) != cudaSuccess) exit(1);
+  cudaMemcpy(d, v.data(), v.size() * sizeof(T), cudaMemcpyHostToDevice);
+  return d;
+}`;
+
 export function check(source: string): void {
   const options = { computeCapability: '9.0', defines: new Map(), assume: new Map() };
   const parsed = parseUnit({ path: 'test.cu', text: source, options, include: () => undefined }, new LexCache());

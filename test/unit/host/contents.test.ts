@@ -1,13 +1,5 @@
 /** What kernels find in memory: the program of the host is run, as far as it can be followed. */
-import { check } from './check-contents';
-
-const upload = `
-template <class T> T* up(const std::vector<T>& v) {
-  T* d;
-  if (cudaMalloc(&d, v.size() * sizeof(T)) != cudaSuccess) exit(1);
-  cudaMemcpy(d, v.data(), v.size() * sizeof(T), cudaMemcpyHostToDevice);
-  return d;
-}`;
+import { check, upload } from './check-contents';
 
 describe('data of the host', () => {
   it('comes from formulas in loops', () => {

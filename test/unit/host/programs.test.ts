@@ -1,13 +1,5 @@
 /** What kernels find in memory, in programs written as people write them: classes, containers in arrays, pointers to pointers. */
-import { check } from './check-contents';
-
-const upload = `
-template <class T> T* up(const std::vector<T>& v) {
-  T* d;
-  if (cudaMalloc(&d, v.size() * sizeof(T)) != cudaSuccess) exit(1);
-  cudaMemcpy(d, v.data(), v.size() * sizeof(T), cudaMemcpyHostToDevice);
-  return d;
-}`;
+import { check, upload } from './check-contents';
 
 describe('data of the host, as programs are written', () => {
   it('buffers allocated through a table of pointers to them', () => {
