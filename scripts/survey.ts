@@ -2,114 +2,20 @@
  * npm run survey -- <folder> [--json] [--limit <seconds a file>] [--top <rows>]: analyses every CUDA file of a folder as the
  * command line would (capability 9.0) and prints how much was understood: kernels, accesses, launches, times, crashes.
  * With --typing it measures what half-typed code costs instead (typing-study.ts).
- * A process of its own analyses the files; where it hangs or dies, that file is reported and the rest goes on.
+ * A process of its own (survey-child.ts, bundled as the extension is) analyses the files; where it hangs or dies, that file is
+ * reported and the rest goes on.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import * as fs from 'node:fs';
+import * as os from 'node:os';
 import * as path from 'node:path';
-import { type Analyzer, createAnalyzer } from '../server/src/analysis/analyze';
-import type { AnalysisRequest } from '../server/src/analysis/request';
-import { optimiseLate } from '../server/src/late-optimisation';
-import type { AccessReport, FileReport, KernelReport } from '../server/src/report/report';
+import * as esbuild from 'esbuild';
 import { cudaFile, filesUnder } from '../server/src/workspace/source-tree';
-import { readSource } from '../server/src/workspace/text-files';
-import { UnitReader } from '../server/src/workspace/units';
+import type { FileResult, KernelResult, Reason } from './survey-child';
 import { type TypingOptions, typingStudy } from './typing-study';
 
-/** What the child tells of one file. */
-interface FileResult {
-  readonly file: string;
-  readonly milliseconds: number;
-  readonly kernels: readonly KernelResult[];
-  readonly crash?: string;
-}
-interface Reason {
-  readonly reason: string;
-  readonly place: string;
-}
-interface KernelResult {
-  readonly name: string;
-  /** file:line of the definition */
-  readonly place: string;
-  readonly milliseconds: number;
-  readonly skipped: readonly Reason[];
-  readonly hasLaunch: boolean;
-  readonly problem?: string;
-  readonly incomplete?: string;
-  readonly accesses: readonly (Reason & { readonly space: string; readonly certainty: string })[];
-}
-
-const memorySpaces = new Set(['shared', 'global']);
+/** Processor milliseconds. */
 const slowFile = 2000;
-
-// ---- the child ----
-
-async function child(folder: string): Promise<void> {
-  optimiseLate();
-  const units = new UnitReader(new Map(), () => {});
-  // one for all files, as the command line and the server have it: headers that files share are understood once
-  const analyzer = createAnalyzer();
-  process.on('message', (file: string) => {
-    process.send?.({ started: file });
-    process.send?.(analyse(folder, file, units, analyzer));
-  });
-  process.send?.({ ready: true });
-}
-
-/** Milliseconds of processor time, so that other work on the machine counts for little. Those of the compiler and collector too. */
-function processorTime(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1000;
-}
-
-function analyse(folder: string, file: string, units: UnitReader, analyzer: Analyzer): FileResult {
-  const times: number[] = [];
-  let last = processorTime();
-  const begin = last;
-  const source = readSource(path.join(folder, file));
-  const options = { computeCapability: '9.0', defines: new Map(), assume: new Map() };
-  const workspace = { folders: [folder], includePaths: [] };
-  const text = 'text' in source ? source.text : '';
-  const request: AnalysisRequest = {
-    ...units.request(path.join(folder, file), text, options, workspace),
-    onKernel: () => {
-      const now = processorTime();
-      times.push(now - last);
-      last = now;
-    },
-    // the first kernel's clock starts when parsing is over
-    onParsed: () => {
-      last = processorTime();
-    },
-  };
-  try {
-    const report = analyzer.analyze(request);
-    return { file, milliseconds: processorTime() - begin, kernels: kernelsOf(report, folder, times) };
-  } catch (error) {
-    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    return { file, milliseconds: processorTime() - begin, kernels: [], crash: text.slice(0, 600) };
-  }
-}
-
-function kernelsOf(report: FileReport, folder: string, times: readonly number[]): KernelResult[] {
-  const place = (at: { file: string; line: number }) => `${path.relative(folder, at.file)}:${at.line}`;
-  const accessesOf = (kernel: KernelReport): KernelResult['accesses'] =>
-    (kernel.launches[0]?.accesses ?? [])
-      .filter((a: AccessReport) => memorySpaces.has(a.space))
-      .map((a) => ({ space: a.space, certainty: a.certainty, reason: a.reason ?? '', place: place(a) }));
-  return report.kernels.map((kernel, i) => ({
-    name: kernel.name,
-    place: place(kernel.nameRange),
-    milliseconds: times[i] ?? 0,
-    skipped: kernel.skipped.map((s) => ({ reason: s.reason, place: place(s) })),
-    hasLaunch: kernel.launches.some((l) => l.origin === 'launch-site'),
-    problem: kernel.problem,
-    incomplete: kernel.launches.find((l) => l.incomplete !== undefined)?.incomplete,
-    accesses: accessesOf(kernel),
-  }));
-}
-
-// ---- the parent ----
 
 interface Options {
   readonly folder: string;
@@ -138,9 +44,10 @@ function optionsOf(args: readonly string[]): Options | undefined {
 /** Analyses the files one after another; a file that takes longer than the limit ends the child, and a new one goes on. */
 async function analyseAll(files: readonly string[], options: Options): Promise<FileResult[]> {
   const results: FileResult[] = [];
+  const program = bundledChild();
   let worker: ChildProcess | undefined;
   for (const file of files) {
-    worker ??= await startChild(options.folder);
+    worker ??= await startChild(program, options.folder);
     const result = await ask(worker, file, options.limitMs);
     results.push(result);
     if (result.crash !== undefined) {
@@ -152,9 +59,18 @@ async function analyseAll(files: readonly string[], options: Options): Promise<F
   return results;
 }
 
-function startChild(folder: string): Promise<ChildProcess> {
+/** The child as one file: modules loaded one by one from TypeScript answer a third slower than what users run. */
+function bundledChild(): string {
+  const outfile = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'warplens-survey-')), 'child.cjs');
+  const entry = path.join(__dirname, 'survey-child.ts');
+  esbuild.buildSync({ entryPoints: [entry], outfile, bundle: true, platform: 'node', format: 'cjs' });
+  process.on('exit', () => fs.rmSync(path.dirname(outfile), { recursive: true, force: true }));
+  return outfile;
+}
+
+function startChild(program: string, folder: string): Promise<ChildProcess> {
   return new Promise((resolve) => {
-    const worker = fork(process.argv[1], ['--child', folder], { execArgv: process.execArgv });
+    const worker = fork(program, [folder], { execArgv: [] });
     worker.once('message', () => resolve(worker));
   });
 }
@@ -349,7 +265,6 @@ function print(results: readonly FileResult[], launched: ReadonlySet<string>, op
 
 async function main(): Promise<void> {
   const args = process.argv.slice(2);
-  if (args[0] === '--child') return child(args[1]);
   const options = optionsOf(args);
   if (!options) {
     process.stderr.write('npm run survey -- <folder> [--json] [--limit <seconds a file>] [--top <rows>] [--typing]\n');
