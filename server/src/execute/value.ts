@@ -125,12 +125,11 @@ function allocate(value: LaneValue): void {
 export function setUniform(value: LaneValue, scalar: number): void {
   if (!value.uniform || value.scalar !== scalar) value.filled = false;
   value.uniform = true;
-  if (value.linear) {
-    value.linear = false;
-    value.kx = 0;
-    value.ky = 0;
-    value.kz = 0;
-  }
+  value.linear = false;
+  // a vector in between leaves the slopes as they were
+  value.kx = 0;
+  value.ky = 0;
+  value.kz = 0;
   value.scalar = scalar;
   value.unknown = KNOWN;
 }

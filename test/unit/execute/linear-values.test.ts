@@ -9,7 +9,17 @@ import {
   linearUnary,
 } from '../../../server/src/execute/linear-values';
 import { binaryOperation, comparison, fmaOperation, unaryOperation } from '../../../server/src/execute/operations';
-import { geometryOf, isWide, type LaneValue, newValue, setLinear, vectorOf } from '../../../server/src/execute/value';
+import {
+  changeSome,
+  geometryOf,
+  isWide,
+  type LaneValue,
+  newValue,
+  overwrite,
+  setLinear,
+  setUniform,
+  vectorOf,
+} from '../../../server/src/execute/value';
 import type { BinaryOp, CompareOp, ScalarType, UnaryOp } from '../../../server/src/program/program';
 
 const types = ['i32', 'u32', 'i64', 'u64'] as const;
@@ -60,7 +70,40 @@ function check(
   assert.deepEqual([...vectorOf(out)].slice(0, threads), [...expected].slice(0, threads));
 }
 
+/** What a register may be given, one after the other. */
+const assignments: Readonly<Record<string, (value: LaneValue, by: number) => void>> = {
+  linear: (value, by) => setLinear(value, by, 3, 0, 0),
+  vector: (value, by) => overwrite(value).fill(by),
+  'some lanes': (value, by) => {
+    changeSome(value)[5] = by;
+  },
+  uniform: setUniform,
+};
+
 describe('linear values', () => {
+  it('keep nothing of what the register held before', () => {
+    const history = fc.array(fc.tuple(fc.constantFrom(...Object.keys(assignments)), fc.integer({ min: 0, max: 99 })), {
+      minLength: 1,
+      maxLength: 6,
+    });
+    fc.assert(
+      fc.property(history, (assigned) => {
+        const shape = [64, 1, 1] as const;
+        const a = newValue('i32', geometryOf(shape, 32));
+        for (const [how, by] of assigned) assignments[how](a, by);
+        const b = linearValue('i32', shape, [7, 1, 0, 0]);
+        const out = newValue('i32', a.geometry);
+        const applies = (a.uniform || a.linear) && linearBinary('add', 'i32')?.(out, a, b);
+        check(
+          out,
+          applies === true,
+          (d) => binaryOperation('add', 'i32').loop(d, vectorOf(a), vectorOf(b), 0, 64),
+          shape,
+        );
+      }),
+    );
+  });
+
   it('binary operations agree with the loops', () => {
     fc.assert(
       fc.property(
