@@ -1,14 +1,13 @@
 /** One launch of one kernel: executed for its known values, or for the samples of what is unknown. */
+import { analyse } from '../execute/decode';
 import { execute } from '../execute/execute';
 import type { Execution, LaunchShape } from '../execute/execution';
 import { ticketAccesses } from '../execute/tickets';
 import type { MemoryModel } from '../hardware/memory-model';
-import { controlFlow } from '../program/control-flow';
 import { dataLoads } from '../program/data-loads';
 import { dependencies } from '../program/dependence';
 import { readsOf } from '../program/operands';
 import type { Program } from '../program/program';
-import { sliceForCounters } from '../program/slice';
 import type { Assumption } from '../report/report';
 import type { KernelEffort } from './effort';
 import type { HostData } from './host-data';
@@ -41,7 +40,8 @@ export interface Simulation {
   readonly gridAssumed: boolean;
 }
 
-type MakeSample = (cancelled?: () => boolean) => Sample;
+/** @param counted the accesses of interest */
+type MakeSample = (counted: ReadonlySet<number>, cancelled?: () => boolean) => Sample;
 
 /**
  * What else is tried. 'sizes': other values of the sizes that nobody gives. 'large': larger values for what is taken to be small
@@ -51,10 +51,11 @@ export type CheckKind = 'sizes' | 'large' | 'shapes';
 
 /**
  * Executions for other values of what nobody gives, to see whether a figure holds under them. Only findings ask for
- * them, so that most kernels are executed once; they are kept as long as the result is.
+ * them, so that most kernels are executed once, and for the accesses that they are about, so that little of the kernel
+ * is; they are kept as long as the result is.
  */
 export class CheckSamples {
-  private readonly made = new Map<CheckKind, readonly Sample[]>();
+  private readonly made = new Map<CheckKind, CheckedAccesses[]>();
 
   constructor(private readonly makers: Readonly<Record<CheckKind, readonly MakeSample[]>>) {}
 
@@ -63,14 +64,28 @@ export class CheckSamples {
     return this.makers[kind].length > 0;
   }
 
-  /** @param cancelled true ends the executions; what they gave until then is not kept */
-  get(kind: CheckKind, cancelled?: () => boolean): readonly Sample[] {
-    const known = this.made.get(kind);
-    if (known) return known;
-    const made = this.makers[kind].map((make) => make(cancelled));
-    if (!cancelled?.()) this.made.set(kind, made);
-    return made;
+  /**
+   * @param counted indices of the accesses whose counts are asked for; others may be missing
+   * @param cancelled true ends the executions; what they gave until then is not kept
+   */
+  get(kind: CheckKind, counted: ReadonlySet<number>, cancelled?: () => boolean): readonly Sample[] {
+    const made = this.made.get(kind) ?? [];
+    const known = made.find((each) => isWithin(counted, each.counted));
+    if (known) return known.samples;
+    const samples = this.makers[kind].map((make) => make(counted, cancelled));
+    if (!cancelled?.()) this.made.set(kind, [...made, { counted, samples }]);
+    return samples;
   }
+}
+
+interface CheckedAccesses {
+  readonly counted: ReadonlySet<number>;
+  readonly samples: readonly Sample[];
+}
+
+function isWithin(part: ReadonlySet<number>, whole: ReadonlySet<number>): boolean {
+  for (const each of part) if (!whole.has(each)) return false;
+  return true;
 }
 
 /** Executions of a kernel by what decides them: launches of equal shape and arguments are executed once. */
@@ -113,8 +128,8 @@ export function simulateLaunch(
   const isSampled = first.sampled.size > 0 && assumedFor.some((names) => names.length > 0);
   const make =
     (sample: number, block = plan.block): MakeSample =>
-    (cancelled) =>
-      runSample(program, { ...plan, block }, model, options, sample, cancelled, false).sample;
+    (counted, cancelled) =>
+      runSample(program, { ...plan, block }, model, options, sample, cancelled, counted).sample;
   const hasSmall = isSampled && [...first.sampled.keys()].some((input) => isSmallName(program.inputs[input].name));
   const checks = new CheckSamples({
     sizes: isSampled ? SAMPLES.slice(1).map((_, i) => make(i + 1)) : [],
@@ -166,7 +181,7 @@ function runSample(
   options: SimulationOptions,
   sample: number,
   cancelled: (() => boolean) | undefined,
-  isReported = true,
+  counted?: ReadonlySet<number>,
 ): { sample: Sample; sampled: ReadonlyMap<number, number> } {
   const resolved = resolveInputs(program, plan, {
     assume: options.assume,
@@ -182,7 +197,7 @@ function runSample(
     inputs: resolved.values,
     data: resolved.sampled.size === 0 ? dataOf(program, plan, options, resolved.values) : undefined,
   };
-  const execution = executed(withSymbolTables(program, plan.symbols), shape, model, options, cancelled, isReported);
+  const execution = executed(withSymbolTables(program, plan.symbols), shape, model, options, cancelled, counted);
   const assumptions = [...plan.assumptions, ...resolved.assumptions];
   if (!plan.grid) assumptions.push({ name: 'gridDim.x', value: grid[0], origin: 'assumed' });
   return { sample: { shape, execution, assumptions }, sampled: resolved.sampled };
@@ -192,11 +207,12 @@ function runSample(
 const INNER_PASSES = 4;
 
 /** Warp instructions of a block whose warps come to everything once, and a few times to what stands in loops within loops. */
-function stepsOnce(program: Program, { block }: LaunchShape): number {
+function stepsOnce(program: Program, { block }: LaunchShape, counted?: ReadonlySet<number>): number {
   const warps = Math.ceil((block[0] * block[1] * block[2]) / 32);
-  const { loopOf, loops } = controlFlow(program);
+  const { flow, slice } = analyse(program, false, counted);
+  const { loopOf, loops } = flow;
   const isInner = (at: number) => loopOf[at] >= 0 && loops[loopOf[at]].parent >= 0;
-  const steps = sliceForCounters(program).kept.map(({ length }, at) => (length + 1) * (isInner(at) ? INNER_PASSES : 1));
+  const steps = slice.kept.map(({ length }, at) => (length + 1) * (isInner(at) ? INNER_PASSES : 1));
   return steps.reduce((sum, each) => sum + each, 0) * warps;
 }
 
@@ -206,19 +222,17 @@ function executed(
   model: MemoryModel,
   { effort, runs }: SimulationOptions,
   cancelled: (() => boolean) | undefined,
-  isReported: boolean,
+  counted: ReadonlySet<number> | undefined,
 ): Execution {
   // equal arguments may come with other data
   const isKept = runs !== undefined && shape.data === undefined;
   const known = isKept ? runs.get(program, shape) : undefined;
   if (known) return known;
-  const execution = execute(program, shape, model, {
-    ...effort.budget(isReported, stepsOnce(program, shape)),
-    cancelled,
-  });
+  const budget = { ...effort.budget(counted === undefined, stepsOnce(program, shape, counted)), cancelled };
+  const execution = execute(program, shape, model, budget, counted);
   effort.charge(execution.simulatedWarpInstructions);
-  // what a run with less effort was cut from is not shown in place of a whole one
-  if (isKept && (isReported || execution.incomplete === undefined)) runs.set(program, shape, execution);
+  // a run for some accesses is not shown in place of a whole one
+  if (isKept && counted === undefined) runs.set(program, shape, execution);
   return execution;
 }
 

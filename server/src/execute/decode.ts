@@ -13,7 +13,7 @@ import {
   type StoreInstruction,
 } from '../program/program';
 import { type Reconvergence, reconvergence } from '../program/reconvergence';
-import { type Slice, sliceForCounters } from '../program/slice';
+import { type Slice, sliceForAccesses, sliceForCounters } from '../program/slice';
 import { type AccessCounter, accessPlan } from './access';
 import { type BranchPlan, branchPlan, type UnknownBranchPlan } from './branch-plan';
 import { conversion } from './conversion';
@@ -58,21 +58,37 @@ export interface Analysis {
 
 const analyses = new WeakMap<Program, Analysis>();
 const analysesWithData = new WeakMap<Program, Analysis>();
+const analysesOfAccesses = new WeakMap<ReadonlySet<number>, WeakMap<Program, Analysis>>();
 
 /**
  * Control flow, slice and liveness of a program; remembered as long as the program is.
  * @param withData contents of global memory are known
+ * @param counted accesses that are to be counted; all where it is left out
  */
-export function analyse(program: Program, withData = false): Analysis {
+export function analyse(program: Program, withData = false, counted?: ReadonlySet<number>): Analysis {
+  if (counted) return analyseAccesses(program, withData, counted);
   const remembered = withData ? analysesWithData : analyses;
-  const known = remembered.get(program);
-  if (known) return known;
+  let analysis = remembered.get(program);
+  if (!analysis) remembered.set(program, (analysis = analysisOf(program, sliceForCounters(program, withData))));
+  return analysis;
+}
+
+/** Remembered for the set as it is without data, which is how several sizes are tried. */
+function analyseAccesses(program: Program, withData: boolean, counted: ReadonlySet<number>): Analysis {
+  if (withData) return analysisOf(program, sliceForAccesses(program, counted, true));
+  let remembered = analysesOfAccesses.get(counted);
+  if (!remembered) analysesOfAccesses.set(counted, (remembered = new WeakMap()));
+  let analysis = remembered.get(program);
+  if (!analysis) remembered.set(program, (analysis = analysisOf(program, sliceForAccesses(program, counted))));
+  return analysis;
+}
+
+function analysisOf(program: Program, slice: Slice): Analysis {
   const flow = controlFlow(program);
-  const slice = sliceForCounters(program, withData);
   const live = liveness(program, flow, slice.kept);
   const points = reconvergence(program, flow);
   const branches = program.blocks.map((_, block) => branchPlan(program, flow, points, block));
-  const analysis: Analysis = {
+  return {
     program,
     flow,
     slice,
@@ -82,8 +98,6 @@ export function analyse(program: Program, withData = false): Analysis {
     unknownBranches: new Map(),
     loopVariables: new Map(),
   };
-  remembered.set(program, analysis);
-  return analysis;
 }
 
 /** The registers of a launch, constants set, everything else unknown. */

@@ -40,10 +40,17 @@ const MARGIN = 1.25;
 /**
  * Executes a launch and counts, for every access site, branch and basic block, what the warps of the whole grid do.
  * Large grids are sampled. Never throws on a verified program; what cannot be executed is told in `incomplete`.
+ * @param counted accesses to be counted; where it is given, only what they depend on is executed
  */
-export function execute(program: Program, launch: LaunchShape, model: MemoryModel, budget: ExecutionBudget): Execution {
+export function execute(
+  program: Program,
+  launch: LaunchShape,
+  model: MemoryModel,
+  budget: ExecutionBudget,
+  counted?: ReadonlySet<number>,
+): Execution {
   const refusal = refuse(launch);
-  const run = new GridRun(program, launch, model, budget);
+  const run = new GridRun(program, launch, model, budget, counted);
   if (refusal !== undefined) return run.result(refusal);
   run.executeGrid();
   return run.result(run.incomplete);
@@ -80,8 +87,9 @@ class GridRun {
     private readonly launch: LaunchShape,
     private readonly model: MemoryModel,
     private readonly budget: ExecutionBudget,
+    counted: ReadonlySet<number> | undefined,
   ) {
-    this.analysis = analyse(program, launch.data !== undefined);
+    this.analysis = analyse(program, launch.data !== undefined, counted);
     this.layout = counterLayout(program);
     this.totals = new Float64Array(this.layout.size);
     this.differs = new Uint8Array(program.accesses.length * spaces.length);

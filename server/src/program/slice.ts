@@ -1,5 +1,5 @@
 import { Definitions } from './definitions';
-import { addressesOf, readsInto, writesOf } from './operands';
+import { accessesOf, addressesOf, readsInto, writesOf } from './operands';
 import type { AccessSite, Instruction, Program } from './program';
 
 /** What of a program decides addresses and branches; the rest computes data nobody's counters depend on. */
@@ -8,7 +8,7 @@ export interface Slice {
   readonly needed: Uint8Array;
   /** By access site: 1 when the values it stores to shared or local memory matter. */
   readonly storesMatter: Uint8Array;
-  /** By block: instructions that must be executed. Accesses always are. */
+  /** By block: instructions that must be executed. Accesses that are to be counted always are. */
   readonly kept: readonly (readonly Instruction[])[];
 }
 
@@ -23,15 +23,23 @@ const knownWithData = new WeakMap<Program, Slice>();
 export function sliceForCounters(program: Program, withData = false): Slice {
   const remembered = withData ? knownWithData : known;
   let slice = remembered.get(program);
-  if (!slice) remembered.set(program, (slice = computeSlice(program, withData)));
+  if (!slice) remembered.set(program, (slice = computeSlice(program, withData, () => true)));
   return slice;
 }
 
-function computeSlice(program: Program, withData: boolean): Slice {
+/** The same where only some accesses are to be counted: of the others those stay that these, or a branch, depend on. */
+export function sliceForAccesses(program: Program, counted: ReadonlySet<number>, withData = false): Slice {
+  return computeSlice(program, withData, (instruction) => accessesOf(instruction).some((a) => counted.has(a)));
+}
+
+/** @param isCounted whether what an instruction does in memory is to be counted */
+function computeSlice(program: Program, withData: boolean, isCounted: (instruction: Instruction) => boolean): Slice {
   const needed = new Uint8Array(program.registers.length);
   const storesMatter = new Uint8Array(program.accesses.length);
   const definitions = new Definitions(program);
   const storing: Instruction[] = [];
+  /** Instructions that change contents that matter. */
+  const changing = new Set<Instruction>();
   const reads: number[] = [];
   const work: number[] = [];
   const need = (register: number) => {
@@ -43,8 +51,8 @@ function computeSlice(program: Program, withData: boolean): Slice {
   for (const block of program.blocks) {
     for (const instruction of block.instructions) {
       definitions.add(instruction);
-      addressesOf(instruction).forEach(need);
-      if (instruction.op === 'store' || instruction.op === 'atomic') storing.push(instruction);
+      if (isCounted(instruction)) addressesOf(instruction).forEach(need);
+      if (stores(instruction)) storing.push(instruction);
     }
     if (block.terminator.kind === 'branch') need(block.terminator.condition);
   }
@@ -54,8 +62,10 @@ function computeSlice(program: Program, withData: boolean): Slice {
     if (askedFor[access] === 1 || !(keepsContents(site) || (withData && site.space === 'global'))) return;
     askedFor[access] = 1;
     for (const store of storing) {
+      if (!accessesOf(store).some((a) => mayAlias(site, program.accesses[a]))) continue;
+      changing.add(store);
+      addressesOf(store).forEach(need);
       if (store.op !== 'store' && store.op !== 'atomic') continue;
-      if (!mayAlias(site, program.accesses[store.access])) continue;
       storesMatter[store.access] = 1;
       // Unrolled copies share the site: each of them stores its own value.
       valuesStored(store).forEach(need);
@@ -64,6 +74,7 @@ function computeSlice(program: Program, withData: boolean): Slice {
   for (let register = work.pop(); register !== undefined; register = work.pop()) {
     for (let entry = definitions.last(register); entry >= 0; entry = definitions.before(entry)) {
       const instruction = definitions.at(entry);
+      addressesOf(instruction).forEach(need);
       if (instruction.op === 'load') {
         needContents(instruction.access);
       } else if (instruction.op === 'atomic') {
@@ -78,7 +89,9 @@ function computeSlice(program: Program, withData: boolean): Slice {
   const kept = program.blocks.map((block) =>
     block.instructions.filter(
       (instruction) =>
-        addressesOf(instruction).length > 0 || writesOf(instruction).some((register) => needed[register] === 1),
+        (addressesOf(instruction).length > 0 && isCounted(instruction)) ||
+        changing.has(instruction) ||
+        writesOf(instruction).some((register) => needed[register] === 1),
     ),
   );
   return { needed, storesMatter, kept };
@@ -88,6 +101,14 @@ function computeSlice(program: Program, withData: boolean): Slice {
 export function mayAlias(a: AccessSite, b: AccessSite): boolean {
   if (a.object !== undefined && b.object !== undefined) return a.object === b.object;
   return a.space === b.space || a.space === 'generic' || b.space === 'generic';
+}
+
+/** Whether an instruction changes memory. */
+function stores(instruction: Instruction): boolean {
+  const { op } = instruction;
+  return (
+    op === 'store' || op === 'atomic' || op === 'asyncCopy' || (op === 'matrix' && instruction.direction === 'store')
+  );
 }
 
 function keepsContents(site: AccessSite): boolean {

@@ -101,12 +101,30 @@ export function worstAccesses(
     }
   });
   const sums: Sums = new Map();
-  const named = new Map<Simulation, ReadonlyMap<string, readonly string[]>>();
-  return [...worst.values()].map((found) => checked(context, found, measure, sums, named));
+  const assumed = assumedOf(context, [...worst.values()]);
+  return [...worst.values()].map((found) => checked(context, found, measure, sums, assumed));
 }
 
 /** An access in the launch in which it is worst, before other sizes were looked at. */
 type Found = Pick<WorstAccess, 'access' | 'launch' | 'launchIndex' | 'excess' | 'launchesHit'>;
+
+/** What the found accesses of a simulation rest on, and which of its accesses are looked at with other sizes for them. */
+interface Assumed {
+  readonly byPlace: ReadonlyMap<string, { readonly names: ReadonlySet<string>; readonly sites: readonly number[] }>;
+  readonly counted: Set<number>;
+}
+
+function assumedOf(context: RuleContext, found: readonly Found[]): ReadonlyMap<Simulation, Assumed> {
+  const bySimulation = new Map<Simulation, Assumed>();
+  for (const { access, launchIndex } of found) {
+    const { simulation } = context.launches[launchIndex];
+    const assumed = bySimulation.get(simulation) ?? { byPlace: sitesByPlace(context, simulation), counted: new Set() };
+    bySimulation.set(simulation, assumed);
+    const at = assumed.byPlace.get(placeOf(access));
+    if (at && at.names.size > 0) for (const site of at.sites) assumed.counted.add(site);
+  }
+  return bySimulation;
+}
 
 /** Other sizes are executed only where the access rests on one. */
 function checked(
@@ -114,16 +132,15 @@ function checked(
   found: Found,
   measure: Measure,
   sums: Sums,
-  named: Map<Simulation, ReadonlyMap<string, readonly string[]>>,
+  assumedIn: ReadonlyMap<Simulation, Assumed>,
 ): WorstAccess {
   const { access, launch, launchIndex } = found;
   const { simulation } = context.launches[launchIndex];
-  const byPlace = named.get(simulation) ?? assumedByPlace(context, simulation);
-  named.set(simulation, byPlace);
-  const names = byPlace.get(placeOf(access)) ?? [];
+  const assumed = assumedIn.get(simulation);
+  const names = [...(assumed?.byPlace.get(placeOf(access))?.names ?? [])];
   const sizes = names.filter((n) => n !== 'blockDim' && n !== 'gridDim');
   const tried = (kind: CheckKind, isOfUse: boolean) =>
-    isOfUse ? excessBySample(context, sums, simulation, kind, access, measure) : [];
+    isOfUse && assumed ? excessBySample(context, sums, simulation, kind, assumed.counted, access, measure) : [];
   const excesses = [measure(access), ...tried('sizes', names.length > 0)];
   const shapeExcesses = tried('shapes', names.includes('blockDim'));
   const [largeExcess] = tried('large', sizes.some(isSmallName));
@@ -190,11 +207,12 @@ function excessBySample(
   sums: Sums,
   simulation: Simulation,
   kind: CheckKind,
+  counted: ReadonlySet<number>,
   access: AccessReport,
   measure: Measure,
 ): number[] {
   const excesses: number[] = [];
-  for (const sample of simulation.checks.get(kind, context.request.cancelled)) {
+  for (const sample of simulation.checks.get(kind, counted, context.request.cancelled)) {
     const byPlace = sumsOf(sums, sample.execution.accesses, (counts) => {
       const site = simulation.program.accesses[counts.access];
       const at = context.locate(site.place.first, site.place.last);
@@ -209,16 +227,17 @@ function excessBySample(
 
 const placeOf = (at: Location): string => `${at.file}:${at.line}:${at.column}`;
 
-/** Names of the assumed values that the access at a position rests on. */
-function assumedByPlace(context: RuleContext, simulation: Simulation): ReadonlyMap<string, readonly string[]> {
-  const byPlace = new Map<string, Set<string>>();
+/** The accesses at each position, and the names of the assumed values that they rest on. */
+function sitesByPlace(context: RuleContext, simulation: Simulation): Assumed['byPlace'] {
+  const byPlace = new Map<string, { readonly names: Set<string>; readonly sites: number[] }>();
   simulation.program.accesses.forEach((site, index) => {
     const key = placeOf(context.locate(site.place.first, site.place.last));
-    const names = byPlace.get(key) ?? new Set();
-    byPlace.set(key, names);
-    for (const n of simulation.assumedFor[index]) names.add(n);
+    const at = byPlace.get(key) ?? { names: new Set(), sites: [] };
+    byPlace.set(key, at);
+    for (const n of simulation.assumedFor[index]) at.names.add(n);
+    at.sites.push(index);
   });
-  return new Map([...byPlace].map(([key, names]) => [key, [...names]]));
+  return byPlace;
 }
 
 /** `0–31`, `0, 2, 4 … 30`, `3` */
