@@ -9,7 +9,8 @@ import { KnownValues } from './known-values';
 import { readRegister, writeRegister } from './places';
 import { type RuntimeTrips, runtimeTrips } from './runtime-unroll';
 import { conditionOf, statement, withScope } from './statements';
-import { mostTrips, tripCount } from './trip-count';
+import { loopCycle, mostTrips, tripCount } from './trip-count';
+import { turningVariables } from './turns';
 import { guardedDecision, unrollDecision } from './unroll';
 
 export function forStatement(ctx: Context, node: ast.ForStatement): void {
@@ -158,10 +159,14 @@ interface LoopParts {
 function loop(ctx: Context, parts: LoopParts): void {
   const b = ctx.builder;
   const blocks = { header: b.newBlock(), body: b.newBlock(), exit: b.newBlock() };
+  const counting = parts.node.kind === 'for' ? loopCycle(ctx, parts.node, parts.repeat) : undefined;
+  const isTurning = parts.repeat % 2 === 0 && !containsJump(parts.body);
+  const turning = isTurning ? turningVariables(ctx, parts.body) : undefined;
   b.jump(blocks.header);
   b.use(blocks.header);
   forgetAssigned(ctx, [parts.condition, parts.body, parts.increment]);
   const entry = ctx.known.fork();
+  for (const [variable, value] of turning ?? []) ctx.known.set(variable, value);
   b.enterRegion();
   withScope(ctx, 'loop', () => {
     if (parts.condition) {
@@ -175,6 +180,7 @@ function loop(ctx: Context, parts: LoopParts): void {
     } else b.jump(blocks.body);
     b.use(blocks.body);
     parts.counted?.count();
+    if (counting) b.know(readRegister(ctx, counting.register), counting.cycle);
     for (let copy = 0; copy < parts.repeat && b.reachable; copy++) iteration(ctx, parts, blocks.exit);
     b.jump(blocks.header);
   });

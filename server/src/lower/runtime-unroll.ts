@@ -5,8 +5,9 @@
  *
  * - the step is a constant; with `i += blockDim.x` the loop stays as it is, and so it does with `i += warp.size()`, which becomes
  *   a constant too late (PTX of two softmax kernels with tiles of 32);
- * - one way out: no break, return or barrier, no loop inside, no call that is not inlined; sine, cosine and tangent
+ * - one way out: no break or return, no loop inside, no call that is not inlined; sine, cosine and tangent
  *   of full precision have a loop in them (PTX: expf, logf, sqrtf, tanhf and divisions are no trouble);
+ * - barriers do not keep it from that (PTX of 14 loops), but nothing merges over them: such loops are left as they are here, which counts the same;
  * - a loop that starts at a constant runs the rest behind the four (neighbouring loads of the four then merge), any other
  *   before them: lanes with different counts are then at different places of the array in the same instruction.
  */

@@ -1,5 +1,7 @@
 /** Loops whose number of iterations is a compile-time constant. */
 import type * as ast from '../parse/ast';
+import type { Cycle } from '../program/low-bits';
+import type { Register } from '../program/program';
 import { constantOf } from './constants';
 import type { Context } from './context';
 import { lookupName } from './lookup';
@@ -31,7 +33,7 @@ export function tripCount(ctx: Context, node: ast.ForStatement): number | undefi
   if (node.condition?.kind !== 'binary' || !node.increment) return undefined;
   const name = loopVariable(node.increment);
   if (!name || assignedNames(node.body).has(name)) return undefined;
-  const start = constantVariable(ctx, name);
+  const start = constantVariable(ctx, name)?.value;
   const step = stepOf(ctx, node.increment);
   const test = testOf(ctx, node.condition, name);
   if (start === undefined || !step || !test) return undefined;
@@ -52,7 +54,23 @@ export function mostTrips(ctx: Context, node: ast.ForStatement): number | undefi
   return left === undefined || right === undefined ? (left ?? right) : undefined;
 }
 
-function nameOf(node: ast.Expression): string | undefined {
+/** The variable of a loop with a constant start and step, and its values in front of the passes, each of some bodies; undefined where it has none. */
+export function loopCycle(
+  ctx: Context,
+  node: ast.ForStatement,
+  bodies: number,
+): { readonly register: Register; readonly cycle: Cycle } | undefined {
+  const name = node.increment && loopVariable(node.increment);
+  if (!node.increment || !name || assignedNames(node.body).has(name)) return undefined;
+  const variable = constantVariable(ctx, name);
+  const step = stepOf(ctx, node.increment);
+  if (!variable || !step || step(1) - step(0) !== 1 || !Number.isInteger(variable.value)) return undefined;
+  const { register, value } = variable;
+  const by = step(0);
+  return { register, cycle: { modulus: Math.abs(by) * bodies, remainder: value, isNonNegative: value >= 0 && by > 0 } };
+}
+
+export function nameOf(node: ast.Expression): string | undefined {
   return node.kind === 'name' && node.name.parts.length === 1 ? node.name.parts[0].name : undefined;
 }
 
@@ -90,21 +108,25 @@ function testOf(ctx: Context, node: ast.BinaryExpression, name: string): ((value
   return bound === undefined ? undefined : (value) => fn(value, bound);
 }
 
-/** The constant a local variable has here. */
-function constantVariable(ctx: Context, name: string): number | undefined {
+/** A local variable that is a constant here. */
+export function constantVariable(
+  ctx: Context,
+  name: string,
+): { readonly register: Register; readonly value: number } | undefined {
   const entity = lookupName(ctx, ctx.scope, name);
   if (entity?.kind !== 'value' || entity.value.kind !== 'place' || entity.value.place.kind !== 'storage')
     return undefined;
   const storage = entity.value.place.storage;
   if (storage.kind !== 'scalar') return undefined;
-  const register = ctx.known.get(storage.register);
-  return register === undefined ? undefined : ctx.builder.constantValue(register);
+  const known = ctx.known.get(storage.register);
+  const value = known === undefined ? undefined : ctx.builder.constantValue(known);
+  return value === undefined ? undefined : { register: storage.register, value };
 }
 
 const assignedCache = new WeakMap<ast.Statement, ReadonlySet<string>>();
 
 /** Names that a loop's body changes itself, or whose address it takes. */
-function assignedNames(body: ast.Statement): ReadonlySet<string> {
+export function assignedNames(body: ast.Statement): ReadonlySet<string> {
   let names = assignedCache.get(body);
   if (!names) {
     const found = new Set<string>();

@@ -1,6 +1,7 @@
 import { ExpressionTable, operationKey } from './expression-table';
 import { foldBinary, foldCompare, foldConvert, foldUnary } from './fold';
 import { type Linear, LinearForms } from './linear';
+import { type Cycle, LowBits } from './low-bits';
 import type {
   AccessSite,
   BinaryOp,
@@ -48,6 +49,7 @@ export class ProgramBuilder {
   private readonly negativeZeros: Partial<Record<ScalarType, Map<number, Register>>> = {};
   private readonly inputRegisters = new Map<string, Register>();
   private readonly linear = new LinearForms(this.registers);
+  private readonly lowBits = new LowBits(this.registers);
   instructionCount = 0;
 
   constructor(
@@ -252,6 +254,8 @@ export class ProgramBuilder {
     if (folded === 'a') return a;
     if (folded === 'b') return b;
     if (folded !== undefined) return this.constant(type, folded);
+    const bits = this.lowBitsOf(fn, type, a, b);
+    if (bits !== undefined) return this.constant(type, bits);
     const key = operationKey('binary', fn, type);
     const known = this.equal(key, a, b, -1);
     if (known >= 0) return known;
@@ -259,6 +263,17 @@ export class ProgramBuilder {
     this.pure(key, a, b, -1, { op: 'binary', fn, type, dst, a, b });
     this.linear.binary(dst, fn, type, a, b);
     return dst;
+  }
+
+  /** Values that a register which never changes may have: what is left of them under a mask is folded. */
+  know(register: Register, cycle: Cycle): void {
+    this.lowBits.know(register, cycle);
+  }
+
+  private lowBitsOf(fn: BinaryOp, type: ScalarType, a: Register, b: Register): number | undefined {
+    if ((fn !== 'and' && fn !== 'rem') || type === 'pred') return undefined;
+    const [value, by] = fn === 'and' && this.constantValue(a) !== undefined ? [b, a] : [a, b];
+    return this.lowBits.fold(fn, type, this.linear.of(value), this.constantValue(by));
   }
 
   compare(fn: CompareOp, type: ScalarType, a: Register, b: Register): Register {

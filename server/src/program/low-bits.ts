@@ -1,0 +1,55 @@
+/**
+ * Low bits of integers that follow from their linear form: what a loop variable leaves when divided by the step of its loop is the same
+ * in every pass, so that in the copies of a body that is written out `stage & 1` is a constant, and so are the addresses made of it. As in
+ * NVVM (PTX of 17 small kernels, nvcc 13.0: loops with constant and open bounds, upwards and downwards, `&` and `%`, whole and by pragma).
+ */
+import type { Linear } from './linear';
+import type { BinaryOp, Register, RegisterInfo, ScalarType } from './program';
+
+/** The values that a register may have: remainder, remainder + modulus, … */
+export interface Cycle {
+  readonly modulus: number;
+  readonly remainder: number;
+  readonly isNonNegative: boolean;
+}
+
+export class LowBits {
+  private readonly cycles = new Map<Register, Cycle>();
+
+  constructor(private readonly registers: readonly RegisterInfo[]) {}
+
+  know(register: Register, cycle: Cycle): void {
+    this.cycles.set(register, cycle);
+  }
+
+  /** `a & by` or `a % by`, where the bits that matter are the same for all values. */
+  fold(fn: BinaryOp, type: ScalarType, a: Linear | undefined, by: number | undefined): number | undefined {
+    if (a === undefined || by === undefined || by <= 0 || by >= 2 ** 31) return undefined;
+    if (fn === 'and') {
+      const bits = this.remainder(a, 2 ** (32 - Math.clz32(by)));
+      return bits === undefined ? undefined : bits & by;
+    }
+    if (fn !== 'rem' || !Number.isInteger(Math.log2(by))) return undefined;
+    return type === 'u32' || type === 'u64' || this.isNonNegative(a) ? this.remainder(a, by) : undefined;
+  }
+
+  /** Of a division by a power of two, which wrapping around leaves as it is. */
+  private remainder({ terms, constant }: Linear, modulus: number): number | undefined {
+    let sum = constant;
+    for (const [register, factor] of terms) {
+      const cycle = this.cycles.get(register);
+      if ((factor * (cycle?.modulus ?? 1)) % modulus !== 0) return undefined;
+      sum += factor * (cycle?.remainder ?? 0);
+    }
+    return ((sum % modulus) + modulus) % modulus;
+  }
+
+  private isNonNegative({ terms, constant }: Linear): boolean {
+    if (constant < 0) return false;
+    for (const [register, factor] of terms) {
+      const isIndex = /^(threadIdx|blockIdx)/.test(this.registers[register].name ?? '');
+      if (factor < 0 || !(this.cycles.get(register)?.isNonNegative ?? isIndex)) return false;
+    }
+    return true;
+  }
+}
