@@ -13,6 +13,8 @@ interface Piece {
   readonly isHostOnly: boolean;
   /** last token of what host code may depend on: a device function's head, the whole of anything else */
   readonly hostLast: number;
+  /** what a launch may hand to a template: its text is not the kernel's */
+  readonly role: 'type' | 'function' | 'lambda' | 'other';
 }
 
 /** Stretches of tokens that a result refers to, in order; equal keys mean equal texts, so positions shift piecewise. */
@@ -26,6 +28,7 @@ export class Fingerprints {
   private readonly byName = new Map<string, number[]>();
   private readonly hashes = new Map<number, string>();
   private readonly mentions = new Map<number, readonly string[]>();
+  private named: readonly number[] | undefined;
 
   constructor(
     unit: TranslationUnit,
@@ -33,6 +36,7 @@ export class Fingerprints {
     private readonly pragmas: readonly Pragma[] = [],
   ) {
     this.collect(unit.declarations, 0);
+    for (const { first, last } of this.pieces.filter((p) => p.isHostOnly)) this.collectLambdas(first, last);
   }
 
   private collect(declarations: readonly Declaration[], depth: number): void {
@@ -51,6 +55,7 @@ export class Fingerprints {
       names,
       isHostOnly: declaration.kind === 'function' && isHostOnly(declaration),
       hostLast: hostEnd(declaration),
+      role: roleOf(declaration),
     });
     for (const name of names) {
       const list = this.byName.get(name);
@@ -59,12 +64,43 @@ export class Fingerprints {
     }
   }
 
+  /** Lambdas for the device in a function of the host: `[…] __device__ (…) { … }` */
+  private collectLambdas(first: number, last: number): void {
+    const { text } = this.tokens;
+    for (let t = first + 1; t <= last; t++) {
+      if (text[t - 1] !== ']' || !/^__(device|host)__$/.test(text[t])) continue;
+      const end = endOfBraces(text, t, last);
+      this.pieces.push({ first: t - 1, last: end, names: [], isHostOnly: false, hostLast: end, role: 'lambda' });
+    }
+  }
+
+  /** Types, lambdas and functions without arguments that functions of the host mention: a template's launch may be for them. */
+  private namedByHost(): readonly number[] {
+    if (this.named) return this.named;
+    const found = new Set<number>();
+    for (const { isHostOnly, first, last } of this.pieces) {
+      if (!isHostOnly) continue;
+      for (let t = first; t <= last; t++) {
+        if (this.tokens.kind[t] !== 1) continue;
+        for (const index of this.byName.get(this.tokens.text[t]) ?? []) {
+          const { role } = this.pieces[index];
+          if (role === 'type' || (role === 'function' && this.tokens.text[t + 1] !== '(')) found.add(index);
+        }
+      }
+    }
+    this.pieces.forEach(({ role }, index) => {
+      if (role === 'lambda') found.add(index);
+    });
+    this.named = [...found];
+    return this.named;
+  }
+
   /** Fingerprint of a kernel definition. */
   of(kernel: FunctionDeclaration): Fingerprint {
     const start = this.pieces.findIndex((p) => p.first === kernel.first && p.last === kernel.last);
     if (start < 0) return { key: this.hash({ first: kernel.first, last: kernel.last }), pieces: [kernel] };
-    const reached = new Set<number>([start]);
-    const queue = [start];
+    const queue = [start, ...(kernel.templateParameters ? this.namedByHost() : [])];
+    const reached = new Set<number>(queue);
     while (queue.length > 0) {
       const index = queue.pop() as number;
       for (const name of this.mentionsOf(index)) {
@@ -81,7 +117,8 @@ export class Fingerprints {
 
   /** Fingerprint of everything that launches are evaluated from: all but the bodies of device functions. */
   ofHost(): Fingerprint {
-    const pieces = this.pieces.map(({ first, hostLast }) => ({ first, last: hostLast }));
+    const own = this.pieces.filter(({ role }) => role !== 'lambda');
+    const pieces = own.map(({ first, hostLast }) => ({ first, last: hostLast }));
     return { key: pieces.map((p) => this.hash(p)).join('|'), pieces };
   }
 
@@ -122,6 +159,21 @@ export class Fingerprints {
       if (beforeToken >= first && beforeToken <= last) asked += `.${beforeToken - first} ${text}`;
     return `${(a >>> 0).toString(36)}.${(b >>> 0).toString(36)}.${last - first}${asked}`;
   }
+}
+
+/** The brace that closes the first one from a token on. */
+function endOfBraces(text: readonly string[], from: number, last: number): number {
+  let depth = 0;
+  for (let t = from; t <= last; t++) {
+    if (text[t] === '{') depth++;
+    else if (text[t] === '}' && --depth === 0) return t;
+  }
+  return last;
+}
+
+function roleOf(declaration: Declaration): Piece['role'] {
+  if (declaration.kind === 'record' || declaration.kind === 'alias' || declaration.kind === 'using') return 'type';
+  return declaration.kind === 'function' && declaration.specifiers.isDevice ? 'function' : 'other';
 }
 
 function isHostOnly(declaration: FunctionDeclaration): boolean {

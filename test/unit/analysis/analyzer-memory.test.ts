@@ -54,4 +54,34 @@ describe('analyzer memory', () => {
     check(source, source.replace('out[threadIdx.x * N] = 1;', 'for (int i = 0; i <'), source));
   it('an annotation', () =>
     check(source, source.replace('__global__ void first', '// warplens: n=7\n__global__ void first')));
+
+  describe('an edit in what only a launch hands to a template', () => {
+    const edited = (declarations: string, launch: string) => {
+      const text = `${declarations}
+template <class T> __global__ void made(float* a) { a[T::at(threadIdx.x)] = 1; }
+template <class F> __global__ void applied(float* a, F f) { a[f(threadIdx.x)] = 1; }
+template <int (*F)(int)> __global__ void called(float* a) { a[F(threadIdx.x)] = 1; }
+template <class T> void wrapper(float* a) { made<T><<<1, 32>>>(a); }
+int main() {
+  float* a;
+  cudaMalloc(&a, 4096);
+  ${launch}
+}
+`;
+      check(text, text.replace('return i;', 'return 8 * i;'), `\n${text}`, text);
+    };
+    const rows = 'struct Rows { static __device__ int at(int i) { return i; } };';
+    it('a record', () => edited(rows, 'made<Rows><<<1, 32>>>(a);'));
+    it('the base of a record, through a wrapper', () => edited(`${rows}\nstruct Own : Rows {};`, 'wrapper<Own>(a);'));
+    it('an alias', () => edited(`${rows}\nusing Own = Rows;`, 'made<Own><<<1, 32>>>(a);'));
+    it('a functor', () =>
+      edited('struct Add { __device__ int operator()(int i) const { return i; } };', 'applied<<<1, 32>>>(a, Add{});'));
+    it('a function', () => edited('__device__ int same(int i) { return i; }', 'called<same><<<1, 32>>>(a);'));
+    it('a lambda', () => edited('', 'applied<<<1, 32>>>(a, [=] __device__ (int i) { return i; });'));
+    it('a lambda with a name', () =>
+      edited(
+        '',
+        'auto f = [] __host__ __device__ (int i) { if (i > 2) { return i; } return i; }; applied<<<1, 32>>>(a, f);',
+      ));
+  });
 });
