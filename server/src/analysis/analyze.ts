@@ -32,11 +32,12 @@ import { type PlannedLaunch, planLaunches } from './launch-plan';
 import { launchReport } from './launch-report';
 import { matchLaunches } from './launches';
 import { Linker } from './linker';
-import { type ParsedUnit, parseUnit } from './parsed-unit';
+import type { ParsedUnit } from './parsed-unit';
 import type { AnalysisRequest } from './request';
 import { SampledLaunches } from './sampled-launches';
 import { KnownRuns, simulateLaunch } from './simulate';
 import { instanceArguments, type Unit } from './unit';
+import { UnitCache } from './unit-cache';
 
 /** Keeps results by content between calls: after an edit only what it touches is lowered and executed again. */
 export interface Analyzer {
@@ -46,7 +47,7 @@ export interface Analyzer {
 /** What an analyzer keeps between calls. */
 interface Memory {
   readonly results: Map<string, KernelResult>;
-  readonly lexCache: LexCache;
+  readonly units: UnitCache;
   readonly launches: LaunchCache;
   readonly linker: Linker;
   readonly hostData: HostDataCache;
@@ -60,7 +61,7 @@ export function createAnalyzer(): Analyzer {
   const lexCache = new LexCache();
   const memory: Memory = {
     results: new Map(),
-    lexCache,
+    units: new UnitCache(lexCache),
     launches: new LaunchCache(),
     linker: new Linker(lexCache),
     hostData: new HostDataCache(),
@@ -81,7 +82,7 @@ export function analyzeFile(request: AnalysisRequest): FileReport {
 function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = true): FileReport {
   const row = capability(request.options.computeCapability);
   if (!row) return emptyReport(request.path, `compute capability ${request.options.computeCapability} is not known`);
-  const parsed = parsedFrom(request, memory.lexCache);
+  const parsed = parsedFrom(request, memory.units, !withFindings);
   const { source, tree, context, kernels, fingerprints } = parsed;
   const named = request.options.kernel ? kernels.filter((k) => k.name === request.options.kernel) : kernels;
   const wanted = parsed.isWhole ? named : named.filter((k) => isIn(source, k, request.path));
@@ -117,7 +118,7 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
     fingerprints,
     data,
     effort: new Effort(wanted.length, request.options.patience),
-    compiled: preparedCompilation(request, parsed, memory),
+    compiled: preparedCompilation(request, memory),
     notes: [],
     isTrial: !withFindings,
     locate,
@@ -173,12 +174,16 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
 }
 
 /** A header is understood from the file that includes it, as long as that one's conditions let it through. */
-function parsedFrom(request: AnalysisRequest, lexCache: LexCache): ParsedUnit & { readonly isWhole: boolean } {
+function parsedFrom(
+  request: AnalysisRequest,
+  units: UnitCache,
+  isTrial: boolean,
+): ParsedUnit & { readonly isWhole: boolean } {
   if (request.root) {
-    const parsed = parseUnit(request, lexCache);
+    const parsed = units.parse(request, isTrial);
     if (parsed.kernels.some((k) => isIn(parsed.source, k, request.path))) return { ...parsed, isWhole: false };
   }
-  return { ...parseUnit({ ...request, root: undefined }, lexCache), isWhole: true };
+  return { ...units.parse({ ...request, root: undefined }, isTrial), isWhole: true };
 }
 
 function isIn({ tokens }: PreprocessResult, { declaration }: FoundKernel, path: string): boolean {
@@ -188,8 +193,7 @@ function isIn({ tokens }: PreprocessResult, { declaration }: FoundKernel, path: 
 /** The compilation of the request, remembered: its PTX and the text it was made from are read once. */
 function preparedCompilation(
   request: AnalysisRequest,
-  present: ParsedUnit,
-  { compilations, lexCache }: Memory,
+  { compilations, units }: Memory,
 ): PreparedCompilation | undefined {
   const { compilation } = request;
   if (!compilation) return undefined;
@@ -201,10 +205,8 @@ function preparedCompilation(
   }
   const { text, include } = compilation;
   // a compiler has seen a header on its own
-  const isPresent = text === request.text && include === undefined && request.root === undefined;
   const alone = { ...request, text, include: include ?? request.include, root: undefined };
-  const parsed = isPresent ? present : parseUnit(alone, lexCache);
-  const prepared = new PreparedCompilation(compilation, parsed);
+  const prepared = new PreparedCompilation(compilation, units.parse(alone));
   remember(compilations, compilation.id, prepared, COMPILATIONS);
   return prepared;
 }

@@ -19,15 +19,21 @@ export interface ParsedUnit {
   readonly fingerprints: Fingerprints;
 }
 
-type ParseRequest = Pick<AnalysisRequest, 'path' | 'text' | 'options' | 'include' | 'root'>;
+export type ParseRequest = Pick<AnalysisRequest, 'path' | 'text' | 'options' | 'include' | 'root'>;
 
-export function parseUnit(request: ParseRequest, lexCache: LexCache): ParsedUnit {
-  const { path, options } = request;
-  const unit = request.root ? throughRoot(request, request.root) : undefined;
-  const unitDefines = unit?.defines ?? options.defines;
-  const defines = new Map([...predefinedMacros(options.computeCapability), ...unitDefines]);
-  const { text, include } = unit ?? request;
-  const source = preprocess({ path: unit?.path ?? path, text, defines, include, lexCache });
+/** What is read for a request: its text, or the source that includes it, with all macros. */
+export function unitToRead(request: ParseRequest): SourceUnit {
+  const { path, text, options, include } = request;
+  const unit = request.root ? throughRoot(request, request.root) : { path, text, include, defines: options.defines };
+  return { ...unit, defines: new Map([...predefinedMacros(options.computeCapability), ...unit.defines]) };
+}
+
+export const parseUnit = (request: ParseRequest, lexCache: LexCache): ParsedUnit =>
+  readUnit(unitToRead(request), lexCache);
+
+/** @param unit with all macros */
+export function readUnit(unit: SourceUnit, lexCache: LexCache): ParsedUnit {
+  const source = preprocess({ ...unit, lexCache });
   const tree = parse(source.tokens, source.pragmas);
   const context = createUnitContext(tree, source.tokens);
   const kernels = oncePerPlace(findKernels(tree, context.scope), source.tokens);

@@ -54,6 +54,25 @@ describe('analyzer memory', () => {
     check(source, source.replace('out[threadIdx.x * N] = 1;', 'for (int i = 0; i <'), source));
   it('an annotation', () =>
     check(source, source.replace('__global__ void first', '// warplens: n=7\n__global__ void first')));
+  it('a header that has changed while the text has not', () => {
+    const analyzer = createAnalyzer();
+    const text = '#include "step.h"\n__global__ void k(float* out) { out[STEP * threadIdx.x] = 1; }';
+    const compare = (step: number | undefined) => {
+      const header = step === undefined ? undefined : { path: 'step.h', text: `#define STEP ${step}\n` };
+      const request = { path: 'test.cu', text, options, include: () => header };
+      assert.deepEqual(analyzer.analyze(request), createAnalyzer().analyze(request));
+    };
+    for (const step of [1, 1, 8, undefined, 2]) compare(step);
+  });
+  it('other macros for the same text', () => {
+    const analyzer = createAnalyzer();
+    const text = '__global__ void k(float* out) { out[STEP * threadIdx.x] = 1; }';
+    for (const step of ['1', '8', '1']) {
+      const defines = new Map([['STEP', step]]);
+      const request = { path: 'test.cu', text, options: { ...options, defines }, include: () => undefined };
+      assert.deepEqual(analyzer.analyze(request), createAnalyzer().analyze(request));
+    }
+  });
 
   describe('an edit in what only a launch hands to a template', () => {
     const edited = (declarations: string, launch: string) => {

@@ -102,6 +102,56 @@ __global__ void k(const Wide* in, Wide* out) {
   });
 });
 
+describe('A record that only a launch names', () => {
+  const source = `struct Plain {
+  float* p;
+  __device__ void put(int i, float v) { p[i] = v; }
+  //                                    ^^^^ global store 32/4 sectors
+  __device__ void behind(int i, float v) { p[i + 8192] = v; }
+  //                                       ^^^^^^^^^^^ global store 32/4 sectors
+};
+template <class T> __global__ void k(float* out) {
+  T t{out};
+  t.put(32 * threadIdx.x, 1.0f);
+  t.behind(32 * threadIdx.x, 1.0f);
+}
+void run(float* out) { k<Plain><<<1, 32>>>(out); }`;
+  const compiled = `.version 9.0
+.target sm_90
+.address_size 64
+.visible .entry _Z1kI5PlainEvPf(.param .u64 p0)
+{
+	.reg .b32 %r<4>; .reg .b64 %rd<5>;
+	.loc	1 8 0
+	ld.param.u64 %rd1, [p0];
+	.loc	1 10 3
+	cvta.to.global.u64 %rd2, %rd1;
+	mov.u32 %r1, %tid.x;
+	shl.b32 %r2, %r1, 5;
+	.loc	1 3 32, function_name $L__info_string0, inlined_at 1 10 3
+	mul.wide.s32 %rd3, %r2, 4;
+	add.s64 %rd4, %rd2, %rd3;
+	mov.u32 %r3, 1065353216;
+	st.global.u32 [%rd4], %r3;
+	.loc	1 11 3
+	.loc	1 5 32, function_name $L__info_string1, inlined_at 1 11 3
+	st.global.u32 [%rd4+32768], %r3;
+	.loc	1 12 1
+	ret;
+}
+	.file	1 "plain.cu"`;
+  const given = { id: 'plain', text: source, ptx: compiled };
+  it('has its accesses where they are written', () => {
+    const report = check(source, { path: 'plain.cu', compilation: given });
+    assert.equal(report.kernels[0].origin, 'ptx', report.kernels[0].originReason);
+  });
+  it('also where the compiler’s includes are read in their own way, as in an editor', () => {
+    const own = { ...given, include: () => undefined };
+    const report = check(source, { path: 'plain.cu', compilation: own });
+    assert.deepEqual(report, analyse(source, { path: 'plain.cu', compilation: given }));
+  });
+});
+
 describe('After an edit', () => {
   it('of one kernel, that one is the source’s again', () => {
     assert.deepEqual(origins(text.replace('p[2 * threadIdx.x]', 'p[4 * threadIdx.x]')), {
