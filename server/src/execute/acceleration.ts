@@ -245,9 +245,9 @@ export class Acceleration {
 
   private skip(tracker: Tracker, top: Entry, periods: number, cost: number): void {
     const { machine } = this;
-    const { counters } = machine.tally;
+    const { counters, layout } = machine.tally;
     const before = tracker.counters;
-    if (before) for (let i = 0; i < counters.length; i++) counters[i] += periods * (counters[i] - before[i]);
+    if (before) for (let i = 0; i < layout.used; i++) counters[i] += periods * (counters[i] - before[i]);
     this.skipped += periods * cost;
     moveOn(machine.decoder, tracker.carried, periods, top.mask, top.kept, top.mask.count === machine.stack.alive);
   }

@@ -3,7 +3,7 @@
 import { type CopyCost, copyCost } from '../hardware/async-copy';
 import { type AccessShape, emptyCounts, type MemoryModel } from '../hardware/memory-model';
 import { type AccessSite, addressWindows, type MemorySpace, spaceOfAddress } from '../program/program';
-import { ACCESS_FIELDS, type AccessNotes, field, spaceNumber, spaces } from './counters';
+import { ACCESS_FIELDS, type AccessNotes, type CounterLayout, field, spaceNumber, spaces } from './counters';
 import type { Witness } from './execution';
 import { type Frame, type Mask, WARP } from './mask';
 import { KNOWN, type Lanes64, type LaneValue, UNKNOWN, vectorOf } from './value';
@@ -13,8 +13,7 @@ export interface Tally {
   readonly model: MemoryModel;
   /** Counters of the block that is being executed. */
   readonly counters: Float64Array;
-  /** Where the accesses start in the counters. */
-  readonly firstAccess: number;
+  readonly layout: CounterLayout;
   /** By access and space. */
   readonly notes: (AccessNotes | undefined)[];
   block: readonly [number, number, number];
@@ -232,12 +231,12 @@ export class AccessCounter {
   private countUnknown(plan: AccessPlan, warps: number, lanes: number, reason: number, frame: Frame): void {
     const space = plan.site.space === 'generic' ? 'global' : plan.site.space;
     const number = spaceNumber[space];
-    const { counters, firstAccess } = this.tally;
-    const at = firstAccess + ACCESS_FIELDS * (plan.access * spaces.length + number);
+    const { counters } = this.tally;
+    const notes = this.notesOf(plan, number);
+    const { at } = notes;
     counters[at + field.requests] += warps;
     counters[at + field.activeLanes] += lanes;
     counters[at + field.unknownRequests] += warps;
-    const notes = this.notesOf(plan, number);
     if (notes.unknownReason === 0) notes.unknownReason = reason;
     if (notes.speculative === 0) notes.speculative = frame.speculative;
   }
@@ -253,8 +252,9 @@ export class AccessCounter {
     frame: Frame,
     sources?: Float64Array,
   ): void {
-    const { counters, firstAccess } = this.tally;
-    const at = firstAccess + ACCESS_FIELDS * (plan.access * spaces.length + space);
+    const { counters } = this.tally;
+    const notes = this.tally.notes[plan.access * spaces.length + space] ?? this.notesOf(plan, space);
+    const { at } = notes;
     counters[at + field.requests] += times;
     counters[at + field.activeLanes] += times * active;
     counters[at + field.wavefronts] += times * counts.wavefronts;
@@ -262,7 +262,6 @@ export class AccessCounter {
     counters[at + field.sectors] += times * counts.sectors;
     counters[at + field.idealSectors] += times * counts.idealSectors;
     counters[at + field.transactions] += times * counts.transactions;
-    const notes = this.tally.notes[plan.access * spaces.length + space] ?? this.notesOf(plan, space);
     if (plan.bytes > notes.bytesPerLane) notes.bytesPerLane = plan.bytes;
     if (frame.speculative !== 0 && notes.speculative === 0) notes.speculative = frame.speculative;
     const cost = countsSectors[space] ? counts.sectors : counts.wavefronts;
@@ -274,14 +273,16 @@ export class AccessCounter {
   }
 
   private notesOf(plan: AccessPlan, space: number): AccessNotes {
-    const { notes } = this.tally;
+    const { notes, layout } = this.tally;
     const index = plan.access * spaces.length + space;
     const known = notes[index];
     if (known) {
       if (plan.bytes > known.bytesPerLane) known.bytesPerLane = plan.bytes;
       return known;
     }
-    const fresh: AccessNotes = { bytesPerLane: plan.bytes, unknownReason: 0, speculative: 0, worstExcess: 0 };
+    const at = layout.used;
+    layout.used += ACCESS_FIELDS;
+    const fresh: AccessNotes = { at, bytesPerLane: plan.bytes, unknownReason: 0, speculative: 0, worstExcess: 0 };
     notes[index] = fresh;
     return fresh;
   }

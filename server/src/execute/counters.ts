@@ -33,9 +33,12 @@ export interface CounterLayout {
   readonly lanes: number;
   /** Counters of branch i start at branches + 3 i. */
   readonly branches: number;
-  /** Counters of access a in space s start at accesses + 8 (5 a + s). */
+  /** Counters of accesses start here: eight for each access in each space, in the order in which they are first made (AccessNotes.at). */
   readonly accesses: number;
+  /** Room for all that may be counted. */
   readonly size: number;
+  /** End of what was counted so far: behind it all is zero. An access is made in one space mostly, so this is a fifth of the size. */
+  used: number;
 }
 
 export function counterLayout(program: Program): CounterLayout {
@@ -43,11 +46,13 @@ export function counterLayout(program: Program): CounterLayout {
   const branches = 2 * blocks;
   const accesses = branches + BRANCH_FIELDS * program.branches.length;
   const size = accesses + ACCESS_FIELDS * spaces.length * program.accesses.length;
-  return { blocks, lanes: blocks, branches, accesses, size };
+  return { blocks, lanes: blocks, branches, accesses, size, used: accesses };
 }
 
 /** What is noted about an access in a space besides its counters. */
 export interface AccessNotes {
+  /** Where its counters start. */
+  readonly at: number;
   bytesPerLane: number;
   unknownReason: number;
   speculative: number;

@@ -79,7 +79,7 @@ class GridRun {
   private givenLoads: ReadonlySet<number> | undefined;
   private resultLoads: ReadonlySet<number> | undefined;
   private orderedLoads: ReadonlySet<number> | undefined;
-  /** By access and space: what it counts differs from block to block, and not all blocks were executed. */
+  /** By counter of an access: it differs from block to block, and not all blocks were executed. */
   private readonly differs: Uint8Array;
 
   constructor(
@@ -92,7 +92,7 @@ class GridRun {
     this.analysis = analyse(program, launch.data !== undefined, counted);
     this.layout = counterLayout(program);
     this.totals = new Float64Array(this.layout.size);
-    this.differs = new Uint8Array(program.accesses.length * spaces.length);
+    this.differs = new Uint8Array(this.layout.size);
   }
 
   executeGrid(): void {
@@ -155,6 +155,7 @@ class GridRun {
   private forget(): void {
     this.totals.fill(0);
     this.notes.length = 0;
+    this.layout.used = this.layout.accesses;
     this.blocks = 0;
     this.simulated = 0;
   }
@@ -201,7 +202,7 @@ class GridRun {
       const isInner = each === classes[0];
       const counted = this.sampleClass(each, runBlock, isInner ? probe : undefined, !isInner, inner);
       if (isInner) inner = counted;
-      else if (inner && counted && !areEqual(inner, counted)) differs = true;
+      else if (inner && counted && !areEqual(inner, counted, this.layout.used)) differs = true;
       covered += each.size;
     }
     if (differs && inner) this.refineRow(classes[0], inner, runBlock);
@@ -210,7 +211,7 @@ class GridRun {
       this.isUniform = false;
     } else if (covered < size) {
       // Classes that the budget left out count as the average of the others.
-      for (let i = 0; i < this.totals.length; i++) this.totals[i] *= size / covered;
+      for (let i = 0; i < this.layout.used; i++) this.totals[i] *= size / covered;
       this.isUniform = false;
     }
   }
@@ -243,18 +244,20 @@ class GridRun {
     isBorder = false,
     inner?: Float64Array,
   ): Float64Array | undefined {
-    const sum = new Float64Array(this.layout.size);
+    let sum: Float64Array | undefined;
     let first: Float64Array | undefined;
     let agree = true;
     let samples = 0;
     let weights = 0;
+    /** Of the samples that count what the first one does: while all do, there is nothing to add up. */
+    const alike: number[] = [];
     const row = new Map<number, Float64Array>();
     // Next to inner blocks that differ among themselves, those at the border do too.
     if (isBorder && inner === undefined && this.executeAll(blocks, runBlock)) return undefined;
     let most = blocks.most;
     while (samples < most && (samples < blocks.least || !agree)) {
       // A block at the border that does what inner ones do is taken not to differ from its neighbours.
-      if (samples === 1 && inner && first && areEqual(first, inner)) break;
+      if (samples === 1 && inner && first && areEqual(first, inner, this.layout.used)) break;
       if (!this.isWithinBudget && samples > 0) {
         if (samples < blocks.least && !isBorder) this.note('budget');
         break;
@@ -264,9 +267,14 @@ class GridRun {
       if (blocks.place) row.set(blocks.place(samples), counters.slice());
       samples++;
       weights += weight;
-      for (let i = 0; i < sum.length; i++) sum[i] += weight * counters[i];
-      if (first === undefined) first = counters.slice();
-      else if (agree && !areEqual(first, counters)) {
+      first ??= counters.slice();
+      if (agree && (samples === 1 || areEqual(first, counters, this.layout.used))) {
+        alike.push(weight);
+        continue;
+      }
+      sum ??= this.sumOfAlike(first, alike);
+      this.add(sum, counters, weight);
+      if (agree) {
         agree = false;
         if (samples < blocks.size && this.executeAll(blocks, runBlock)) return undefined;
         most = wholeCycles(Math.min(blocks.size, Math.max(most, this.affordable())), blocks.cycle);
@@ -280,22 +288,20 @@ class GridRun {
         return undefined;
       }
     }
-    const isLikeInner = inner !== undefined && areEqual(first, inner);
+    const isLikeInner = inner !== undefined && areEqual(first, inner, this.layout.used);
     if (samples < blocks.size && (!agree || (samples < blocks.least && !isLikeInner))) this.isUniform = false;
-    if (agree) this.addScaled(first, blocks.size);
+    if (sum === undefined) this.addScaled(first, blocks.size);
     else {
       if (samples < blocks.size) this.noteDifferences(first, sum, weights);
-      for (let i = 0; i < sum.length; i++) this.totals[i] += (sum[i] * blocks.size) / weights;
+      for (let i = 0; i < this.layout.used; i++) this.totals[i] += (sum[i] * blocks.size) / weights;
     }
     return agree ? first : undefined;
   }
 
   /** Which accesses count different things in different blocks of a class that was not executed whole. */
   private noteDifferences(first: Float64Array, sum: Float64Array, weights: number): void {
-    for (let at = 0; at < this.differs.length; at++) {
-      const from = this.layout.accesses + ACCESS_FIELDS * at;
-      for (let i = from; i < from + ACCESS_FIELDS; i++) if (sum[i] !== first[i] * weights) this.differs[at] = 1;
-    }
+    const { accesses, used } = this.layout;
+    for (let i = accesses; i < used; i++) if (sum[i] !== first[i] * weights) this.differs[i] = 1;
   }
 
   /** Blocks that may still be executed where blocks differ. */
@@ -320,7 +326,18 @@ class GridRun {
   }
 
   private addScaled(counters: Float64Array, weight: number): void {
-    for (let i = 0; i < counters.length; i++) this.totals[i] += counters[i] * weight;
+    this.add(this.totals, counters, weight);
+  }
+
+  private add(to: Float64Array, counters: Float64Array, weight: number): void {
+    const { used } = this.layout;
+    for (let i = 0; i < used; i++) to[i] += counters[i] * weight;
+  }
+
+  private sumOfAlike(counters: Float64Array, weights: readonly number[]): Float64Array {
+    const sum = new Float64Array(this.layout.size);
+    for (const weight of weights) this.add(sum, counters, weight);
+    return sum;
   }
 
   private note(stop: Machine['stop']): void {
@@ -354,7 +371,7 @@ class GridRun {
     const result: AccessCounts[] = [];
     this.notes.forEach((notes, index) => {
       if (!notes) return;
-      const at = this.layout.accesses + ACCESS_FIELDS * index;
+      const { at } = notes;
       result.push({
         access: Math.floor(index / spaces.length),
         space: spaces[index % spaces.length],
@@ -369,7 +386,7 @@ class GridRun {
         unknownRequests: totals[at + field.unknownRequests],
         unknownReason: notes.unknownReason === 0 ? undefined : reasons.text(notes.unknownReason),
         speculative: notes.speculative === 0 ? undefined : reasons.text(notes.speculative),
-        isSampled: this.differs[index] === 1,
+        isSampled: this.differs.subarray(at, at + ACCESS_FIELDS).includes(1),
         witness: notes.witness,
       });
     });

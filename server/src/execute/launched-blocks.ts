@@ -58,7 +58,7 @@ export class LaunchedBlocks {
     const contents = data && globalContents(program, data, objects, addressOf, isShared);
     this.memory = { ...memoryState(program, launch, analysis, objects, lanes, tickets, reasons), global: contents };
     this.counters = new Float64Array(layout.size);
-    this.tally = { model, counters: this.counters, firstAccess: layout.accesses, notes, block: [0, 0, 0] };
+    this.tally = { model, counters: this.counters, layout, notes, block: [0, 0, 0] };
     const counter = new AccessCounter(this.tally, lanes);
     const decoder = { analysis, values: this.values, reasons, counter, memory: this.memory, geometry };
     this.machine = new Machine(decoder, layout, this.tally, warps);

@@ -246,18 +246,18 @@ export class LoopSampling {
 
   /** What a pass of the pair counts; half of the passes skipped before it are counted by it. */
   private count(tracker: Tracker): void {
-    const { counters } = this.machine.tally;
+    const { counters, layout } = this.machine.tally;
     const { before, pending } = tracker;
     if (!before) return;
     tracker.average ??= new Float64Array(counters.length);
-    for (let i = 0; i < counters.length; i++) tracker.average[i] = (counters[i] - before[i]) / 2;
+    for (let i = 0; i < layout.used; i++) tracker.average[i] = (counters[i] - before[i]) / 2;
     tracker.pending = 0;
     this.add(tracker, pending);
   }
 
   private add({ average }: Tracker, times: number): void {
-    const { counters } = this.machine.tally;
-    if (average && times > 0) for (let i = 0; i < counters.length; i++) counters[i] += times * average[i];
+    const { counters, layout } = this.machine.tally;
+    if (average && times > 0) for (let i = 0; i < layout.used; i++) counters[i] += times * average[i];
   }
 
   /** The next pair never came: the one before stands for the passes. */

@@ -64,8 +64,8 @@ function sumUp(at: ReadonlyMap<number, Counters>): Counters {
 
 const countersAt = (at: ReadonlyMap<number, Counters>, place: number): Counters => at.get(place) ?? new Float64Array(0);
 
-/** Whether two blocks counted the same. */
-export function areEqual(a: Counters, b: Counters): boolean {
-  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+/** Whether two blocks counted the same. @param used behind it both are zero */
+export function areEqual(a: Counters, b: Counters, used = a.length): boolean {
+  for (let i = 0; i < used; i++) if (a[i] !== b[i]) return false;
   return true;
 }

@@ -113,7 +113,7 @@ class WholeRun {
     const tally = {
       model: noCounts,
       counters: new Float64Array(counters.size),
-      firstAccess: counters.accesses,
+      layout: counters,
       notes: [],
       block: [0, 0, 0] as const,
     };
