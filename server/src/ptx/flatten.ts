@@ -12,10 +12,7 @@ import type {
 } from './module';
 import { sizeOf } from './variables';
 
-export interface FlatInstruction extends PtxInstruction {
-  /** Index into FlatKernel.frames: labels and variables are looked up there. */
-  readonly frame: number;
-}
+export type FlatInstruction = PtxInstruction;
 
 export interface FlatLabel {
   readonly kind: 'label';
@@ -89,7 +86,7 @@ class Flattener {
         continue;
       }
       const instruction = isKernel
-        ? { ...item, frame }
+        ? item
         : {
             ...item,
             frame,

@@ -247,7 +247,16 @@ export class FunctionParser {
       if (scanner.position === before) scanner.next();
     }
     const { location } = this;
-    this.body.push({ kind: 'instruction', opcode: opcodeOf(opcode), operands, guard, location, text, at: start });
+    this.body.push({
+      kind: 'instruction',
+      opcode: opcodeOf(opcode),
+      operands,
+      guard,
+      location,
+      text,
+      at: start,
+      frame: 0,
+    });
   }
 
   private operand(): Operand | undefined {

@@ -58,6 +58,12 @@ function emptyProgram(kernel: string, reason: string): Program {
   };
 }
 
+/** By the first part of an opcode. */
+type Handlers = ReadonlyMap<string, Handler>;
+
+/** What touches no memory is the same for all kernels. */
+const computations: Handlers = new Map(Object.entries({ ...arithmetic, ...bits, ...warp }));
+
 function lowerEntry(module: PtxModule, entry: PtxFunction, options: LowerOptions): Program {
   const places = new Places(module, options.isUserFile ?? isUserFile);
   const accesses = options.machine?.code.get(entry.name);
@@ -74,13 +80,7 @@ function lowerEntry(module: PtxModule, entry: PtxFunction, options: LowerOptions
     heldTypesOf(kernel.registers, graph),
     (name, frame) => variables.addressOf(ctx.builder, name, frame),
   );
-  const handlers: Readonly<Record<string, Handler>> = {
-    ...arithmetic,
-    ...bits,
-    ...warp,
-    ...memoryHandlers(memory),
-    ...matrixHandlers(memory),
-  };
+  const handlers = new Map(Object.entries({ ...memoryHandlers(memory), ...matrixHandlers(memory) }));
   for (const { location, reason } of kernel.skipped) ctx.builder.skipped.push({ place: places.of(location), reason });
   lowerBlocks(ctx, graph, passes, handlers);
   memory.addPointees(ctx);
@@ -98,12 +98,7 @@ function assembledGraph(kernel: FlatKernel, machine: MachineSites | undefined): 
   return { ...staged, passes: new Map([...unrolledLoops(staged.graph, machineOf), ...staged.passes]) };
 }
 
-function lowerBlocks(
-  ctx: Context,
-  graph: FlatGraph,
-  passes: ReadonlyMap<number, number>,
-  handlers: Readonly<Record<string, Handler>>,
-): void {
+function lowerBlocks(ctx: Context, graph: FlatGraph, passes: ReadonlyMap<number, number>, handlers: Handlers): void {
   const { builder } = ctx;
   for (let block = 1; block < graph.blocks.length; block++) builder.newBlock();
   for (const block of graph.flow.order) {
@@ -122,14 +117,10 @@ function lowerBlocks(
   if (builder.overBudget) builder.skipped.push({ place: { first: -1, last: -1 }, reason: 'the kernel is too long' });
 }
 
-function lowerInstruction(
-  ctx: Context,
-  instruction: FlatInstruction,
-  handlers: Readonly<Record<string, Handler>>,
-): void {
+function lowerInstruction(ctx: Context, instruction: FlatInstruction, handlers: Handlers): void {
   ctx.current = instruction;
   const { opcode, operands } = instruction;
-  const handler = Object.hasOwn(handlers, opcode.base) ? handlers[opcode.base] : undefined;
+  const handler = handlers.get(opcode.base) ?? computations.get(opcode.base);
   if (handler) {
     handler(ctx, instruction);
     return;

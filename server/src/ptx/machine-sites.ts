@@ -18,9 +18,7 @@ export class MachineSites {
     text: string,
     private readonly places: Places,
   ) {
-    const starts = [0];
-    for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
-    this.lineStarts = starts;
+    this.lineStarts = lineStartsOf(text);
     for (const access of accesses) {
       const known = this.byLine.get(access.ptxLine);
       if (known) known.push(access);
@@ -70,6 +68,17 @@ export class MachineSites {
     if (!place) this.placed.set(key, (place = { first: -1, last: -1, location: { ...own, column: 0 } }));
     return place;
   }
+}
+
+let latest: { readonly text: string; readonly starts: readonly number[] } | undefined;
+
+/** Offsets of the lines of a text; those of the latest are kept, since all its kernels ask for them. */
+function lineStartsOf(text: string): readonly number[] {
+  if (latest?.text === text) return latest.starts;
+  const starts = [0];
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
+  latest = { text, starts };
+  return starts;
 }
 
 const isSameSpace = (machine: MachineAccess['space'], ptx: AccessSite['space']): boolean =>

@@ -16,8 +16,17 @@ import {
 import type { Instruction, Program } from '../program/program';
 
 export function mergeAsAssembled(program: Program): Program {
-  const work: MergeWork = { program, registers: [...program.registers], known: congruences(program) };
-  const blocks = program.blocks.map((block) => ({ ...block, instructions: mergeBlock(work, block.instructions) }));
+  const work: MergeWork = {
+    program,
+    registers: [...program.registers],
+    // most kernels have nothing to merge: nobody asks then
+    get known() {
+      return congruences(program);
+    },
+  };
+  const merged = program.blocks.map(({ instructions }) => mergeBlock(work, instructions));
+  if (merged.every((instructions, at) => instructions === program.blocks[at].instructions)) return program;
+  const blocks = program.blocks.map((block, at) => ({ ...block, instructions: merged[at] }));
   return { ...program, blocks, registers: work.registers };
 }
 

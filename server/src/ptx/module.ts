@@ -49,6 +49,8 @@ export interface PtxInstruction {
   readonly text: string;
   /** Where it stands in the PTX: offset of its first character. */
   readonly at: number;
+  /** Index into FlatKernel.frames, where labels and variables are looked up: 0, the kernel's own, until it is inlined. */
+  readonly frame: number;
 }
 
 export interface PtxLabel {

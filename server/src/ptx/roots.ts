@@ -32,6 +32,13 @@ export function rootsOf(registerCount: number, graph: FlatGraph): Roots {
   return new RootFinder(registerCount, graph);
 }
 
+interface Assignment {
+  readonly instruction: FlatInstruction;
+  readonly register: number;
+  /** What it gives whatever the roots of its operands are. */
+  readonly fixed: number | undefined;
+}
+
 class RootFinder implements Roots {
   private readonly roots: Int32Array;
   private readonly names: string[] = [];
@@ -61,11 +68,11 @@ class RootFinder implements Roots {
     return number !== undefined && this.pointers.has(number);
   }
 
-  private settle(relevant: readonly { instruction: FlatInstruction; register: number }[]): void {
+  private settle(relevant: readonly Assignment[]): void {
     for (let changed = true, rounds = 0; changed && rounds < 20; rounds++) {
       changed = false;
-      for (const { instruction, register } of relevant) {
-        const next = meet(this.roots[register], this.result(instruction));
+      for (const { instruction, register, fixed } of relevant) {
+        const next = meet(this.roots[register], fixed ?? this.result(instruction));
         if (next !== this.roots[register]) {
           this.roots[register] = next;
           changed = true;
@@ -74,20 +81,27 @@ class RootFinder implements Roots {
     }
   }
 
-  private relevant(): { instruction: FlatInstruction; register: number }[] {
-    const result: { instruction: FlatInstruction; register: number }[] = [];
+  private relevant(): Assignment[] {
+    const result: Assignment[] = [];
     for (const block of this.graph.flow.order) {
       for (const instruction of this.graph.blocks[block].instructions) {
-        for (const register of assignedBy(instruction)) result.push({ instruction, register });
+        const fixed = this.fixedResult(instruction);
+        for (const register of assignedBy(instruction)) result.push({ instruction, register, fixed });
       }
     }
     return result;
   }
 
-  private result(instruction: FlatInstruction): number {
+  /** Undefined for what hangs on the roots of its operands. */
+  private fixedResult(instruction: FlatInstruction): number | undefined {
     const { base, parts } = instruction.opcode;
     if (base === 'ld' && parts[1] === 'param') return this.parameter(instruction);
-    if (!copies.has(base)) return base === 'ld' || base === 'atom' ? SEVERAL : NONE;
+    if (copies.has(base)) return undefined;
+    return base === 'ld' || base === 'atom' ? SEVERAL : NONE;
+  }
+
+  private result(instruction: FlatInstruction): number {
+    const { base } = instruction.opcode;
     let result = NONE;
     const count = base === 'selp' ? 3 : instruction.operands.length;
     for (let i = 1; i < count; i++) {
