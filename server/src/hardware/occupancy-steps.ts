@@ -47,26 +47,39 @@ function stepsOf(
   const add = (effect: OccupancyStep['effect'], to: number, after: Occupancy) =>
     steps.push({ resource, effect, from, to, before, after });
 
+  // The more of either, the fewer warps; but not where a wish for a carveout makes shared memory grow with the need.
+  const isMonotone = request.carveoutBytes === undefined && (request.partitionedGlobalCaching ?? 'off') === 'off';
   const tried = allocationSteps(capability, resource);
-  for (const to of tried.filter((value) => value < from).reverse()) {
-    const after = at(to);
-    if (after.warpsPerSm <= before.warpsPerSm || after.warpsPerSm < worth * before.warpsPerSm) continue;
-    add('gain', to, after);
-    break;
-  }
-  let free = from;
-  for (const to of tried.filter((value) => value > from)) {
-    const after = at(to);
-    if (after.warpsPerSm >= before.warpsPerSm) {
-      free = to;
-      continue;
-    }
-    if (free > from) add('free', free, at(free));
-    add('loss', to, after);
-    return steps;
-  }
-  if (free > from) add('free', free, at(free));
+  const less = tried.filter((value) => value < from).reverse();
+  const gain = firstOf(less, isMonotone, (to) => {
+    const { warpsPerSm } = at(to);
+    return warpsPerSm > before.warpsPerSm && warpsPerSm >= worth * before.warpsPerSm;
+  });
+  if (gain < less.length) add('gain', less[gain], at(less[gain]));
+  const more = tried.filter((value) => value > from);
+  const loss = firstOf(more, isMonotone, (to) => at(to).warpsPerSm < before.warpsPerSm);
+  if (loss > 0) add('free', more[loss - 1], at(more[loss - 1]));
+  if (loss < more.length) add('loss', more[loss], at(more[loss]));
   return steps;
+}
+
+/**
+ * The index of the first amount that passes, or their number when none does.
+ * @param isMonotone those behind one that passes do too
+ */
+function firstOf(amounts: readonly number[], isMonotone: boolean, passes: (amount: number) => boolean): number {
+  if (!isMonotone) {
+    const found = amounts.findIndex(passes);
+    return found < 0 ? amounts.length : found;
+  }
+  let low = 0;
+  let high = amounts.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (passes(amounts[middle])) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 /** Block sizes of whole warps that keep more warps resident, best first, then nearest to the present one. */
