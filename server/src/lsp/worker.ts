@@ -20,7 +20,7 @@ function compilationOf({ path, options, workspace }: AnalysisJob): Compilation |
   const answer = compiled.get(path);
   if (answer?.computeCapability !== options.computeCapability) return undefined;
   const { compilation } = answer;
-  return { ...compilation, include: saved.request(path, compilation.text, options, workspace).include };
+  return { ...compilation, include: saved.includeOf(path, options, workspace) };
 }
 
 function analyze(id: number, job: AnalysisJob): void {

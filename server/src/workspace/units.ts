@@ -68,6 +68,11 @@ export class UnitReader {
     };
   }
 
+  /** Reads the includes of a file; of the rest of a request nothing is looked for. */
+  includeOf(file: string, options: AnalysisOptions, workspace: Workspace): AnalysisRequest['include'] {
+    return this.unit(file, '', { options, workspace }).include;
+  }
+
   /** A text as the build reads it; the user's own macros win over those of the build. */
   private unit(file: string, text: string, { options, workspace, used }: Reading): SourceUnit {
     const flags = this.buildFlags(file, workspace);
