@@ -100,7 +100,8 @@ function leaveUnless(
  * Several iterations in one pass, and the rest before or behind them. Behind them, inside another loop, it is written out too (PTX of 800 loops in
  * loops, nvcc 13.0): three of its loads may then be one of 16 bytes.
  */
-function inRounds(ctx: Context, node: ast.ForStatement, { trips, factor, restFirst }: RuntimeTrips): void {
+function inRounds(ctx: Context, node: ast.ForStatement, runtime: RuntimeTrips): void {
+  const { trips, factor, restFirst, hasOpenStep } = runtime;
   const b = ctx.builder;
   const rest = b.binary('rem', 'i32', trips, b.constant('i32', factor));
   const whole = b.binary('sub', 'i32', trips, rest);
@@ -110,7 +111,8 @@ function inRounds(ctx: Context, node: ast.ForStatement, { trips, factor, restFir
     b.move(left, passes);
     const more = () => b.compare('gt', 'i32', left, b.constant('i32', 0));
     const count = () => b.move(left, b.binary('sub', 'i32', left, b.constant('i32', repeat)));
-    loop(ctx, { ...parts, repeat, copies: repeat, counted: { more, count } });
+    const isFree = node.unroll === undefined && (!restFirst || !hasOpenStep);
+    loop(ctx, { ...parts, repeat, copies: repeat, counted: { more, count, isFree } });
   };
   if (restFirst) run(rest, 1);
   run(whole, factor);
@@ -153,7 +155,12 @@ interface LoopParts {
   /** Those of them that the PTX has. */
   readonly copies: number;
   /** Instead of the condition: passes are counted. */
-  readonly counted?: { readonly more: () => Register; readonly count: () => void };
+  readonly counted?: {
+    readonly more: () => Register;
+    readonly count: () => void;
+    /** The assembler may write it out further. */
+    readonly isFree: boolean;
+  };
 }
 
 function loop(ctx: Context, parts: LoopParts): void {
@@ -175,7 +182,7 @@ function loop(ctx: Context, parts: LoopParts): void {
         place: placeOf(ctx, { first: parts.condition.first, last: parts.condition.last }),
         kind: 'loop',
         ...(parts.copies > 1 && { copies: parts.copies }),
-        ...(parts.counted && parts.node.unroll === undefined && { isFree: true }),
+        ...(parts.counted?.isFree && { isFree: true }),
       });
     } else b.jump(blocks.body);
     b.use(blocks.body);

@@ -3,7 +3,9 @@
  * compiler writes four iterations in one (two of a larger body, as many as a pragma says), and those left over apart. Evidence (nvcc 13.0, sm_90, machine
  * code of 13 kernels, PTX of 160 loops with pragmas; H200: volume_3d.cu:30, branches.cu:54, text of rankSort in bitonic_sort.cu:87):
  *
- * - the step is a constant; with `i += blockDim.x` the loop stays as it is, and so it does with `i += warp.size()`, which becomes
+ * - the variable cannot run past its bound and on from the other end (`steady-count.ts`), so that the passes can be counted: an `int` with
+ *   `i += blockDim.x`, which is a sum of unsigned numbers, stays as it is, `i += (int)blockDim.x` and a `long long` do not;
+ * - the step is a constant or does not change; with `i += warp.size()` the loop stays as it is, since that becomes
  *   a constant too late (PTX of two softmax kernels with tiles of 32);
  * - one way out: no break or return, no loop inside, no call that is not inlined; sine, cosine and tangent
  *   of full precision have a loop in them (PTX: expf, logf, sqrtf, tanhf and divisions are no trouble);
@@ -20,6 +22,7 @@ import { expression } from './expressions';
 import { lookupName } from './lookup';
 import { plainTokens, sizeOf } from './loop-size';
 import { readRegister, rvalue } from './places';
+import { isSteady } from './steady-count';
 
 /**
  * Source tokens of a body, with the functions it calls, up to which the compiler writes it four times and two times: 200 instructions in all (PTX of 54 loops
@@ -39,6 +42,8 @@ export interface RuntimeTrips {
   /** Iterations in one pass. */
   readonly factor: number;
   readonly restFirst: boolean;
+  /** The variable's step is known only at run time. */
+  readonly hasOpenStep: boolean;
 }
 
 /** What `for (…; i + 1 < n; i += 2)` counts, where the compiler unrolls it. */
@@ -47,7 +52,8 @@ interface Counting {
   readonly bound: ast.Expression;
   /** What the condition adds to the variable. */
   readonly ahead: number;
-  readonly step: number;
+  /** An expression where it is known only at run time: it is taken to be positive. */
+  readonly step: number | ast.Expression;
   readonly inclusive: boolean;
 }
 
@@ -55,6 +61,7 @@ interface Counting {
 export function runtimeTrips(ctx: Context, node: ast.ForStatement): RuntimeTrips | undefined {
   const counting = countingOf(ctx, node);
   if (!counting || readsMemory(ctx, counting.bound)) return undefined;
+  if (typeof counting.step !== 'number' && readsMemory(ctx, counting.step)) return undefined;
   const factor = factorOf(ctx, node);
   if (factor === undefined) return undefined;
   const counted = countTrips(ctx, counting);
@@ -89,8 +96,10 @@ function countingOf(ctx: Context, node: ast.ForStatement): Counting | undefined 
   const bound = onLeft ? condition.right : isAhead(condition.right, name) ? condition.left : undefined;
   const operator = onLeft ? condition.operator : mirrored[condition.operator];
   const inclusive = operator === '<=' || operator === '>=';
-  if (!bound || !(step > 0 ? /^<=?$/ : /^>=?$/).test(operator ?? '') || !isSimple(bound)) return undefined;
-  if (changes(body, new Set([name, ...namesIn(bound)]), 0)) return undefined;
+  const isUp = typeof step !== 'number' || step > 0;
+  if (!bound || !(isUp ? /^<=?$/ : /^>=?$/).test(operator ?? '') || !isSimple(bound)) return undefined;
+  if (changes(body, new Set([name, ...namesIn(bound), ...(typeof step === 'number' ? [] : namesIn(step))]), 0))
+    return undefined;
   const ahead = aheadOf(ctx, onLeft ? condition.left : condition.right);
   return ahead === undefined ? undefined : { name, bound, ahead, step, inclusive };
 }
@@ -113,38 +122,48 @@ function nameOf(node: ast.Expression | undefined): string | undefined {
   return node?.kind === 'name' && node.name.parts.length === 1 ? node.name.parts[0].name : undefined;
 }
 
-function stepOf(ctx: Context, node: ast.Expression): number | undefined {
+function stepOf(ctx: Context, node: ast.Expression): number | ast.Expression | undefined {
   if (node.kind === 'unary') return node.operator.includes('++') ? 1 : node.operator.includes('--') ? -1 : undefined;
   if (node.kind !== 'assign' || (node.operator !== '+=' && node.operator !== '-=')) return undefined;
   if (node.right.kind === 'call' && node.right.callee.kind === 'member') return undefined;
   const by = constantOf(ctx, node.right);
-  return by === undefined || by <= 0 ? undefined : node.operator === '+=' ? by : -by;
+  if (by === undefined) return node.operator === '+=' && isSimple(node.right) ? node.right : undefined;
+  return by <= 0 ? undefined : node.operator === '+=' ? by : -by;
 }
 
-function countTrips(
-  ctx: Context,
-  { name, bound, ahead, step, inclusive }: Counting,
-): Omit<RuntimeTrips, 'factor'> | undefined {
+function countTrips(ctx: Context, counting: Counting): Omit<RuntimeTrips, 'factor'> | undefined {
+  const { name, bound, ahead, step, inclusive } = counting;
   const b = ctx.builder;
   const entity = lookupName(ctx, ctx.scope, name);
   const place = entity?.kind === 'value' && entity.value.kind === 'place' ? entity.value.place : undefined;
   if (place?.kind !== 'storage' || place.storage.kind !== 'scalar') return undefined;
   const variable = place.storage.register;
   if (!/^[iu](32|64)$/.test(b.typeOf(variable))) return undefined;
-  const limit = rvalue(ctx, expression(ctx, bound), bound);
-  if (limit.kind !== 'scalar' || !/^[iu]/.test(b.typeOf(limit.register))) return undefined;
+  const limit = integerOf(ctx, bound);
+  const by = typeof step === 'number' ? step : integerOf(ctx, step);
+  if (limit === undefined || by === undefined) return undefined;
   const start = readRegister(ctx, variable);
-  const isConstant = b.constantValue(start) !== undefined;
+  const hasOpenStep = typeof step !== 'number';
+  const steps = hasOpenStep ? ({ kind: 'open', register: by } as const) : ({ kind: 'constant', by } as const);
+  if (!isSteady(b, { start, limit, bound, inclusive, steps })) return undefined;
   const from = b.binary('add', 'i64', convertRegister(ctx, start, b.typeOf(start), 'i64'), b.constant('i64', ahead));
-  const to = convertRegister(ctx, limit.register, b.typeOf(limit.register), 'i64');
-  const distance = step > 0 ? b.binary('sub', 'i64', to, from) : b.binary('sub', 'i64', from, to);
-  const size = Math.abs(step);
-  const up = b.binary('add', 'i64', distance, b.constant('i64', size - (inclusive ? 0 : 1)));
-  const trips = b.binary('div', 'i64', up, b.constant('i64', size));
+  const to = convertRegister(ctx, limit, b.typeOf(limit), 'i64');
+  const isUp = hasOpenStep || step > 0;
+  const distance = isUp ? b.binary('sub', 'i64', to, from) : b.binary('sub', 'i64', from, to);
+  const size = hasOpenStep ? convertRegister(ctx, by, b.typeOf(by), 'i64') : b.constant('i64', Math.abs(step));
+  const more = inclusive ? size : b.binary('sub', 'i64', size, b.constant('i64', 1));
+  const trips = b.binary('div', 'i64', b.binary('add', 'i64', distance, more), size);
   return {
     trips: b.convert('i64', 'i32', b.binary('max', 'i64', trips, b.constant('i64', 0))),
-    restFirst: !isConstant,
+    restFirst: b.constantValue(start) === undefined,
+    hasOpenStep,
   };
+}
+
+/** The value of an expression, as a register; undefined if it is no integer. */
+function integerOf(ctx: Context, node: ast.Expression): number | undefined {
+  const value = rvalue(ctx, expression(ctx, node), node);
+  return value.kind === 'scalar' && /^[iu]/.test(ctx.builder.typeOf(value.register)) ? value.register : undefined;
 }
 
 const barriers = new Set(['__syncthreads', '__syncwarp', 'sync', 'wait', '__trap']);

@@ -1,0 +1,42 @@
+/**
+ * Which loops of an open number of passes NVVM writes out: those whose passes it can count. Lanes make different numbers of passes here: in a loop that stays as it is a warp
+ * asks once for every pass that any lane makes, in one that is written out once for the single passes and once for the fours.
+ */
+import { check } from '../analysis/check-accesses';
+
+/** Lane t makes 32 - t passes, or half as many. */
+const ramp = (head: string, expected: string) =>
+  check(`
+__global__ void ramp(const float *in, float *out, int n, unsigned size, int step, unsigned stride, unsigned long long total) {
+  __shared__ float line[64];
+  line[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  float sum = 0;
+  ${head}
+    sum += line[i];
+    //     ^^^^^^^ shared load ${expected}
+  out[threadIdx.x] = sum;
+}
+int main() { float *i, *o; ramp<<<1, 32>>>(i, o, 32, 32, 1, 1, 32); }
+`);
+
+const STAYS = 'x32';
+const WRITTEN_OUT = 'x35';
+
+describe('a loop whose step is a variable', () => {
+  it('is written out where the sum is of signed numbers', () =>
+    ramp('for (int i = threadIdx.x; i < n; i += step)', WRITTEN_OUT));
+  it('stays where the sum is of unsigned numbers', () => ramp('for (int i = threadIdx.x; i < n; i += stride)', STAYS));
+  it('is written out where the variable is wider than both', () =>
+    ramp('for (long long i = threadIdx.x; i < n; i += stride)', WRITTEN_OUT));
+  it('stays where an index itself grows by the size of the grid itself', () =>
+    ramp('for (long long i = threadIdx.x; i < n; i += gridDim.x)', STAYS));
+});
+
+describe('a loop whose step is constant', () => {
+  it('stays where an unsigned variable may step over its bound', () =>
+    ramp('for (unsigned i = threadIdx.x; i < size; i += 2)', 'x16'));
+  it('stays where an int is compared with a size_t', () => ramp('for (int i = threadIdx.x; i < total; i++)', STAYS));
+  it('stays where the bound itself may be the largest number', () =>
+    ramp('for (unsigned i = threadIdx.x; i <= size; i++)', 'x33'));
+});
