@@ -2,7 +2,7 @@
 import type { Node } from '../parse/ast';
 import { type Alignment, bytesOf, type Register, type ScalarType } from '../program/program';
 import { accessSite } from './access-sites';
-import { type Context, demandMemory, skip } from './context';
+import { type Context, demandMemory, placeOf, skip } from './context';
 import { convertRegister, convertValue } from './conversions';
 import { copied, ownsMemory } from './host/copies';
 import { copiedAs } from './own-copies';
@@ -32,6 +32,7 @@ export function rvalue(ctx: Context, value: Value, node: Node): Value {
   if (type.kind === 'array') return decay(ctx, value.place, type, node);
   const read =
     value.place.kind === 'storage' ? readStorage(ctx, value.place.storage) : readMemory(ctx, value.place, type);
+  if (read.kind === 'scalar') ctx.builder.readAt(read.register, () => placeOf(ctx, node));
   return ctx.unit.isHost && !ctx.moves && ownsMemory(type) ? copied(ctx, read, node) : read;
 }
 

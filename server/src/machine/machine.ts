@@ -17,6 +17,7 @@ import { mergeNeighbours } from './merge-neighbours';
 import { narrowIntegers } from './narrow-integers';
 import { narrowVectors } from './narrow-vectors';
 import { narrowWords } from './narrow-words';
+import { placeReinterpreted } from './place-reinterpreted';
 import { promoteMemory } from './promote-memory';
 import { propagateCopies } from './propagate-copies';
 import { reuseLoads } from './reuse-loads';
@@ -29,6 +30,7 @@ type Pass = (program: Program) => Program;
 const passes: readonly Pass[] = [
   propagateCopies,
   dropDeadCode,
+  placeReinterpreted,
   narrowIntegers,
   inferObjects,
   forwardCopies,

@@ -229,7 +229,9 @@ export class ProgramBuilder {
     const known = this.equal(key, a, -1, -1);
     if (known >= 0) return known;
     const dst = this.register(fn === 'isnan' || fn === 'isinf' ? 'pred' : type, 'temporary');
-    this.pure(key, a, -1, -1, { op: 'unary', fn, type, dst, a, from });
+    const instruction: PureInstruction & { place?: SourcePlace } = { op: 'unary', fn, type, dst, a, from };
+    this.pure(key, a, -1, -1, instruction);
+    if (fn === 'bitcast') this.unread.set(dst, instruction);
     if (fn === 'neg') this.linear.scale(dst, a, -1);
     return dst;
   }
@@ -300,6 +302,17 @@ export class ProgramBuilder {
     const known = this.equal(key, a, b, c);
     if (known >= 0) return known;
     return this.pure(key, a, b, c, { op: 'fma', type, dst: this.register(type, 'temporary'), a, b, c });
+  }
+
+  /** By register: the bitcast that gives it, as long as nobody has said where it is read first. */
+  private readonly unread = new Map<Register, { place?: SourcePlace }>();
+
+  /** The value of a register is read at a place. */
+  readAt(register: Register, place: () => SourcePlace): void {
+    const bitcast = this.unread.get(register);
+    if (!bitcast) return;
+    bitcast.place = place();
+    this.unread.delete(register);
   }
 
   /** Registers that nothing is known of. */

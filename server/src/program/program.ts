@@ -128,6 +128,8 @@ export type Instruction =
       readonly dst: Register;
       readonly a: Register;
       readonly from?: ScalarType;
+      /** Of a bitcast: where what it gives is read first. */
+      readonly place?: SourcePlace;
     }
   /** value conversion with C++ semantics (float to integer truncates, out of range is unknown; to narrower integers wraps) */
   | {

@@ -1,6 +1,6 @@
 /** Conversions and bit casts by name, and arithmetic on half types. */
 import type { Node } from '../../parse/ast';
-import type { Context } from '../context';
+import { type Context, placeOf } from '../context';
 import { convertValue } from '../conversions';
 import { binaryOnValues } from '../operators';
 import { scalarOf, type Type, types, vectorTypes } from '../types';
@@ -20,12 +20,14 @@ function mapParts(ctx: Context, value: Value, type: Type, node: Node): Value {
 
 const bits =
   (type: Type): BuiltinFunction =>
-  ({ ctx, value }) => {
+  ({ ctx, value, node }) => {
     const x = value(0);
     const target = scalarOf(type) ?? 'i32';
     if (x.kind !== 'scalar') return unknownValue(type, x.kind === 'unknown' ? x.reason : 'bit pattern');
     const from = ctx.builder.typeOf(x.register);
-    return { kind: 'scalar', type, register: ctx.builder.unary('bitcast', target, x.register, from) };
+    const register = ctx.builder.unary('bitcast', target, x.register, from);
+    ctx.builder.readAt(register, () => placeOf(ctx, node));
+    return { kind: 'scalar', type, register };
   };
 
 const vector = (name: string): Type => vectorTypes.get(name) ?? unknownVector(name);

@@ -1,6 +1,7 @@
 /** Loads and stores that are written as functions: __ldg and its kin, __stcs, memcpy of small objects. */
 
 import { callValue } from '../calls';
+import { placeOf } from '../context';
 import { readStorage, writeStorage } from '../places';
 import { dereference } from '../pointers';
 import { sharedPointer, toSharedOffset } from '../shared-window';
@@ -36,16 +37,48 @@ const copy: BuiltinFunction = (call) => {
   const to = dereference(call.ctx, target, call.node);
   const from = dereference(call.ctx, source, call.node);
   if (to.kind !== 'place' || from.kind !== 'place' || to.type.kind === 'void') return target;
-  const isOther = typeKey(unqualified(to.type)) !== typeKey(unqualified(from.type));
-  const bits =
-    isOther && target.kind === 'placePointer' && source.kind === 'placePointer'
-      ? viewOf(call.ctx, source.target, to.type, 0)
-      : undefined;
-  if (bits && to.place.kind === 'storage')
-    writeStorage(call.ctx, to.place.storage, readStorage(call.ctx, bits), call.node);
-  else call.assign(to, call.read(from));
+  if (target.kind === 'placePointer' && source.kind === 'placePointer') {
+    const isOther = typeKey(unqualified(to.type)) !== typeKey(unqualified(from.type));
+    const elements = isOther || source.target.elements.length > 1 ? elementsCopied(call, target.target) : undefined;
+    const bits = elements?.map((_, k) => viewOf(call.ctx, source.target, target.target.elementType, k));
+    if (elements && bits?.every((each) => each !== undefined)) {
+      const values = bits.map((each) => readStorage(call.ctx, each));
+      const isRead = firstRegister(source.target) < firstRegister(target.target);
+      for (const [k, value] of values.entries()) {
+        if (isRead) markRead(call, value);
+        writeStorage(call.ctx, elements[k], value, call.node);
+      }
+      return target;
+    }
+  }
+  call.assign(to, call.read(from));
   return target;
 };
+
+/** Registers are made as variables are declared. */
+function firstRegister({ elements, index }: RegisterTarget): number {
+  let storage: Storage | undefined = elements[index];
+  while (storage?.kind === 'aggregate') storage = storage.elements[0];
+  return storage?.kind === 'scalar' ? storage.register : -1;
+}
+
+/** Of two variables the compiler keeps the one in registers first that was declared last: its bits are read where the other is copied (place-reinterpreted.ts). */
+function markRead(call: BuiltinCall, value: Value): void {
+  if (value.kind === 'aggregate') for (const part of value.elements) markRead(call, part);
+  else if (value.kind === 'scalar') call.ctx.builder.readAt(value.register, () => placeOf(call.ctx, call.node));
+}
+
+/** The elements of a local variable that memcpy writes: one at least. */
+function elementsCopied(call: BuiltinCall, { elements, index, elementType }: RegisterTarget): readonly Storage[] {
+  const size = sizeOf(elementType) ?? 1;
+  const bytes = constantArgument(call, 2) ?? size;
+  return elements.slice(index, index + Math.max(1, Math.floor(bytes / size)));
+}
+
+function constantArgument(call: BuiltinCall, index: number): number | undefined {
+  const value = call.value(index);
+  return value.kind === 'scalar' ? call.ctx.builder.constantValue(value.register) : undefined;
+}
 
 /** `memset(p, 0, n)`: of a local variable zeros in its registers, of memory the stores of the library's loop. */
 const set: BuiltinFunction = (call) => {
@@ -66,16 +99,11 @@ const set: BuiltinFunction = (call) => {
 
 /** Elements that the bytes cover as wholes become zero, or a value that is not known; the rest stays. */
 function setLocal(call: BuiltinCall, target: RegisterTarget): void {
-  const { builder } = call.ctx;
-  const constant = (index: number): number | undefined => {
-    const value = call.value(index);
-    return value.kind === 'scalar' ? builder.constantValue(value.register) : undefined;
-  };
-  const count = constant(2) ?? Number.POSITIVE_INFINITY;
+  const count = constantArgument(call, 2) ?? Number.POSITIVE_INFINITY;
   const size = sizeOf(target.elementType) ?? 1;
   for (const [i, element] of target.elements.slice(target.index).entries()) {
     if (i * size >= count) break;
-    const isZero = constant(1) === 0 && (i + 1) * size <= count;
+    const isZero = constantArgument(call, 1) === 0 && (i + 1) * size <= count;
     fill(call, element, isZero);
   }
 }
