@@ -11,6 +11,7 @@ import type {
   Input,
   InputSource,
   Instruction,
+  LibraryBranches,
   MemoryObject,
   Program,
   Register,
@@ -222,14 +223,14 @@ export class ProgramBuilder {
     return dst;
   }
 
-  unary(fn: UnaryOp, type: ScalarType, a: Register, from?: ScalarType): Register {
+  unary(fn: UnaryOp, type: ScalarType, a: Register, from?: ScalarType, branches?: LibraryBranches): Register {
     const folded = foldUnary(fn, type, this.constantValue(a));
     if (folded !== undefined) return this.constant(type, folded);
     const key = operationKey('unary', fn, type);
     const known = this.equal(key, a, -1, -1);
     if (known >= 0) return known;
     const dst = this.register(fn === 'isnan' || fn === 'isinf' ? 'pred' : type, 'temporary');
-    const instruction: PureInstruction & { place?: SourcePlace } = { op: 'unary', fn, type, dst, a, from };
+    const instruction: PureInstruction & { place?: SourcePlace } = { op: 'unary', fn, type, dst, a, from, branches };
     this.pure(key, a, -1, -1, instruction);
     if (fn === 'bitcast') this.unread.set(dst, instruction);
     if (fn === 'neg') this.linear.scale(dst, a, -1);
@@ -249,7 +250,7 @@ export class ProgramBuilder {
     return dst;
   }
 
-  binary(fn: BinaryOp, type: ScalarType, a: Register, b: Register): Register {
+  binary(fn: BinaryOp, type: ScalarType, a: Register, b: Register, branches?: LibraryBranches): Register {
     const ca = this.constantValue(a);
     const cb = this.constantValue(b);
     const folded = foldBinary(fn, type, ca, cb);
@@ -262,7 +263,7 @@ export class ProgramBuilder {
     const known = this.equal(key, a, b, -1);
     if (known >= 0) return known;
     const dst = this.register(type, 'temporary');
-    this.pure(key, a, b, -1, { op: 'binary', fn, type, dst, a, b });
+    this.pure(key, a, b, -1, { op: 'binary', fn, type, dst, a, b, branches });
     this.linear.binary(dst, fn, type, a, b);
     return dst;
   }

@@ -119,6 +119,12 @@ export type BinaryOp =
 
 export type CompareOp = 'eq' | 'ne' | 'lt' | 'le' | 'gt' | 'ge';
 
+/**
+ * Of a function of the mathematical library: its code has branches, so that what stands before and behind it is in different blocks in the PTX;
+ * the short ones are none any more in the machine code.
+ */
+export type LibraryBranches = 'short' | 'long';
+
 /** Register operands throughout; literals are constant registers. */
 export type Instruction =
   | {
@@ -130,6 +136,7 @@ export type Instruction =
       readonly from?: ScalarType;
       /** Of a bitcast: where what it gives is read first. */
       readonly place?: SourcePlace;
+      readonly branches?: LibraryBranches;
     }
   /** value conversion with C++ semantics (float to integer truncates, out of range is unknown; to narrower integers wraps) */
   | {
@@ -146,6 +153,7 @@ export type Instruction =
       readonly dst: Register;
       readonly a: Register;
       readonly b: Register;
+      readonly branches?: LibraryBranches;
     }
   | {
       readonly op: 'compare';
