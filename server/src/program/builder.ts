@@ -245,6 +245,7 @@ export class ProgramBuilder {
     const known = this.equal(key, a, -1, -1);
     if (known >= 0) return known;
     const dst = this.register(type, 'temporary');
+    if (this.nonNegative.has(a)) this.nonNegative.add(dst);
     this.pure(key, a, -1, -1, { op: 'convert', from, type, dst, a });
     this.linear.convert(dst, a, from, type);
     return dst;
@@ -263,6 +264,8 @@ export class ProgramBuilder {
     const known = this.equal(key, a, b, -1);
     if (known >= 0) return known;
     const dst = this.register(type, 'temporary');
+    if (cb !== undefined && cb > 0 && (fn === 'and' || (type === 'u32' && (fn === 'shr' || fn === 'div'))))
+      this.nonNegative.add(dst);
     this.pure(key, a, b, -1, { op: 'binary', fn, type, dst, a, b, branches });
     this.linear.binary(dst, fn, type, a, b);
     return dst;
@@ -314,6 +317,14 @@ export class ProgramBuilder {
     if (!bitcast) return;
     bitcast.place = place();
     this.unread.delete(register);
+  }
+
+  /** Registers of which a mask, a shift or a quotient leaves no negative number, as an `int` either. */
+  private readonly nonNegative = new Set<Register>();
+
+  isNonNegative(register: Register): boolean {
+    const value = this.constantValue(register);
+    return value === undefined ? this.nonNegative.has(register) : value >= 0;
   }
 
   /** Registers that nothing is known of. */

@@ -37,6 +37,10 @@ describe('a loop whose step is constant', () => {
   it('stays where an unsigned variable may step over its bound', () =>
     ramp('for (unsigned i = threadIdx.x; i < size; i += 2)', 'x16'));
   it('stays where an int is compared with a size_t', () => ramp('for (int i = threadIdx.x; i < total; i++)', STAYS));
-  it('stays where the bound itself may be the largest number', () =>
-    ramp('for (unsigned i = threadIdx.x; i <= size; i++)', 'x33'));
+  it('stays where the bound itself may be the largest number', () => {
+    ramp('for (unsigned i = threadIdx.x; i <= size; i++)', 'x33');
+    ramp('for (int i = threadIdx.x; i <= n; i += 2)', 'x17');
+  });
+  it('is written out all the same where a mask keeps the start from being negative', () =>
+    ramp('for (int i = threadIdx.x & 31; i <= n; i += 2)', 'x31'));
 });
