@@ -78,7 +78,9 @@ interface Compiled {
   readonly machine?: LowerOptions['machine'];
 }
 
-/** `-I<folder>` and `-D<name>` among the arguments are nvcc's too. */
+/** `-I<folder>` and `-D<name>` among the arguments are nvcc's too; the folders are the source tier's as well. */
+const includes = process.argv.filter((arg) => /^-I./.test(arg)).map((arg) => path.resolve(arg.slice(2)));
+
 async function compiledFile(file: string): Promise<Compiled | undefined> {
   if (nvcc === undefined) return undefined;
   const flags = [...recordedFlags(file), ...process.argv.filter((arg) => /^-[ID]./.test(arg))];
@@ -171,7 +173,7 @@ async function betweenTiers(places: readonly string[]): Promise<Row[]> {
   for (const file of places.flatMap(filesIn).map((each) => path.resolve(each))) {
     const compiled = await compiledFile(file);
     if (!compiled) continue;
-    const unit = sourceUnit(file, CAPABILITY);
+    const unit = sourceUnit(file, CAPABILITY, includes);
     for (const launch of unit.launches) {
       const entry = findEntry(compiled.module, launch.kernel, launch.templateArguments);
       if (!entry) {
