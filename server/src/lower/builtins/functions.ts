@@ -197,13 +197,22 @@ export function callBuiltin(
   if (!value && ctx.unit.isHost && callee.self) changeObject(call, callee.self);
   if (!value) return unknownCall(ctx, node, args, otherwise);
   // what the arguments were loaded from is needed, though the result is not computed here
-  if (value.kind === 'unknown' || (value.kind === 'scalar' && ctx.builder.isUnknown(value.register)))
+  if (isNotKnown(ctx, value))
     useValues(
       ctx,
-      args.map((a, i) => (a.kind === 'place' && scalarOf(withoutReference(a.type)) ? call.value(i) : a)),
+      args.map((a, i) => (a.kind === 'place' && isNumber(withoutReference(a.type)) ? call.value(i) : a)),
     );
   return value;
 }
+
+function isNotKnown(ctx: Context, value: Value): boolean {
+  if (value.kind === 'aggregate') return value.elements.some((element) => isNotKnown(ctx, element));
+  return value.kind === 'unknown' || (value.kind === 'scalar' && ctx.builder.isUnknown(value.register));
+}
+
+/** A number, or a vector of some. */
+const isNumber = (type: Type): boolean =>
+  scalarOf(type) !== undefined || (type.kind === 'record' && type.record.isVector === true);
 
 function knownFunction(
   ctx: Context,
