@@ -17,6 +17,7 @@ import { cuda } from './cuda';
 import { host } from './host';
 import { integerIntrinsics } from './integer-intrinsics';
 import { matrices } from './matrices';
+import { pitched } from './pitched';
 import { random } from './random';
 import { standard } from './standard';
 import { textures } from './textures';
@@ -34,6 +35,7 @@ const parts: readonly Part[] = [
   { text: cub, wanted: /^cub$/ },
   { text: cuda, wanted: /^(?:cuda|memcpy_async|block_tile_memory)$/ },
   { text: matrices, wanted: /^wmma$/ },
+  { text: pitched, wanted: /^(?:make_)?cuda(?:PitchedPtr|Extent|Pos)$/ },
   { text: textures, wanted: /^(?:texture|surface)$/ },
   {
     text: integerIntrinsics,
