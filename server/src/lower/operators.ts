@@ -2,7 +2,7 @@
 
 import type * as ast from '../parse/ast';
 import { TokenFlag } from '../preprocess/token';
-import type { BinaryOp, CompareOp, ScalarType } from '../program/program';
+import type { BinaryOp, CompareOp, Register, ScalarType } from '../program/program';
 import { vectorOperator } from './builtins/vectors';
 import { callExpression } from './calls';
 import { logical } from './conditional';
@@ -269,7 +269,15 @@ export function scalarBinary(ctx: Context, operator: string, a: Scalar, b: Scala
   if (compare) return { kind: 'scalar', type: types.bool, register: ctx.builder.compare(compare, scalar, ra, rb) };
   const fn = arithmetic[operator];
   if (!fn) return unknownValue(type, `operator ${operator}`);
-  return { kind: 'scalar', type, register: ctx.builder.binary(fn, scalar, ra, rb) };
+  const isDivision = fn === 'div' && (scalar === 'f32' || scalar === 'f64') && !isPowerOfTwo(ctx, rb);
+  const register = ctx.builder.binary(fn, scalar, ra, rb, isDivision ? 'assembled' : undefined);
+  return { kind: 'scalar', type, register };
+}
+
+/** Such a divisor makes the division a product. */
+function isPowerOfTwo(ctx: Context, register: Register): boolean {
+  const value = ctx.builder.constantValue(register);
+  return value !== undefined && value !== 0 && Number.isInteger(Math.log2(Math.abs(value)));
 }
 
 /** Shift counts keep a type of their own; the executor takes any 32-bit one. */

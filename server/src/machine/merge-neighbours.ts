@@ -16,7 +16,8 @@
  * - What the type (float4 &v: v.x, v.y …) or __align__ of the array promises to be aligned is merged by NVVM already, which knows that
  *   different arrays and different members do not overlap: `a.x += b.x; a.y += b.y; a.z += b.z; a.w += b.w` of float4s in memory
  *   is two loads and a store (PTX of nvcc 13.0: sums of float4 in a reduction, through pointers without __restrict__ too).
- * - A function of the library that branches keeps apart what stands around it; one whose branches are short only outside of shared memory (math.ts).
+ * - A function of the library that branches keeps apart what stands around it; one whose branches are short only outside of shared memory (math.ts);
+ *   a division or root of full precision only what the assembler would merge, in shared memory (SASS of nine loops, H200: tsne_forces.cu:165).
  * - A merged load bears the line of the first of its parts (H200: scan_blocks.cu:57, fft_stages.cu:26), a merged store that of
  *   the last (scan_blocks.cu:34).
  */
@@ -104,7 +105,8 @@ function mergeBlock(work: MergeWork, block: number, instructions: readonly Instr
   instructions.forEach((instruction, index) => {
     if (instruction.op === 'barrier') close(() => true);
     const branches = branchesOf(instruction);
-    if (branches) close(([first]) => branches === 'long' || spaceOf(program, first) !== 'shared');
+    if (branches && branches !== 'assembled')
+      close(([first]) => branches === 'long' || spaceOf(program, first) !== 'shared');
     if (instruction.op !== 'load' && instruction.op !== 'store') return;
     const site = program.accesses[instruction.access];
     // an access of the other direction to shared memory ends what is open there
@@ -288,6 +290,7 @@ function mayMove(
     if (members.has(k)) continue;
     const other = instructions[k];
     if (other.op === 'barrier' || other.op === 'asyncCopy') return false;
+    if (!isTyped && site.space === 'shared' && branchesOf(other) === 'assembled') return false;
     if (other.op === 'atomic' && mayTouch(program, site, program.accesses[other.access])) return false;
     const crosses = other.op === 'store' || (other.op === 'load' && !isLoad);
     if (!crosses) continue;

@@ -120,10 +120,10 @@ export type BinaryOp =
 export type CompareOp = 'eq' | 'ne' | 'lt' | 'le' | 'gt' | 'ge';
 
 /**
- * Of a function of the mathematical library: its code has branches, so that what stands before and behind it is in different blocks in the PTX;
- * the short ones are none any more in the machine code.
+ * Of a division or a function of the mathematical library: its code has branches, so that what stands before and behind it is in different blocks in the PTX;
+ * the short ones are none any more in the machine code. Divisions and roots of full precision have branches only there ('assembled').
  */
-export type LibraryBranches = 'short' | 'long';
+export type LibraryBranches = 'short' | 'long' | 'assembled';
 
 /** Register operands throughout; literals are constant registers. */
 export type Instruction =

@@ -130,9 +130,14 @@ function all(branches: LibraryBranches, names: readonly string[]): Record<string
   return Object.fromEntries(names.map((name) => [name, branches]));
 }
 
-/** The fast forms with two underscores have none. */
-const branchesOf = (name: string, key: string, scalar: string): LibraryBranches | undefined =>
-  name.startsWith('__') ? undefined : branching[scalar]?.[key];
+/** Of full precision, whatever their names begin with. */
+const precise = /^(?:sqrtf?|__(?:f|d)(?:sqrt|rcp|div)_r[nzud])$/;
+
+/** The other forms with two underscores are fast and have none. */
+function branchesOf(name: string, key: string, scalar: string): LibraryBranches | undefined {
+  if (precise.test(name) && (scalar === 'f32' || scalar === 'f64')) return 'assembled';
+  return name.startsWith('__') ? undefined : branching[scalar]?.[key];
+}
 
 export function mathFunction(call: BuiltinCall): Value | undefined {
   return special(call) ?? table(call);
