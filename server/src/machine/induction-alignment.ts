@@ -1,68 +1,59 @@
 /**
- * What ptxas can know of addresses that move with a loop which NVVM wrote out in part. NVVM gives the copies one register that points at the element in the middle
- * of them (four floats: offsets -8, -4, 0 and 4), so behind a row that is not a fixed array the register is aligned to half of what a pass reads and no better:
- * `sum += u[t][c]` in fours is two LDS.64, not one LDS.128. Evidence (nvcc 13.0, machine code of 200 loops):
+ * What ptxas can know of shared addresses that move with a loop. NVVM (LLVM's loop strength reduction) gives the accesses of a pass one register that moves with
+ * the loop and points at one of them: the last, the first from the middle on, or the first, whichever leaves the fewest bits of offsets (the earlier named
+ * where they are equal). Of such a register ptxas knows by which power of two what it begins with can be divided, and no more: behind
+ * `s[i].re * s[i].im` with two floats to a record it points at `im`, is aligned to 4 bytes, and the record is read by two LDS; four floats one behind the
+ * other are two LDS.64, not one LDS.128. Evidence (nvcc 13.0, PTX and machine code of 200 loops written out in fours, and PTX of 140 over records and
+ * rows of two to eleven words, in two of which the register points elsewhere):
  *
- * - four copies that begin at 0: 8 bytes of floats, two copies: 4, eight copies: 16; loads and stores, u[t][c] and s[t * 64 + c] alike;
- * - four copies that begin at another constant: one by one;
- * - s[c] of a fixed array is merged as it lies, since its address is known; so is what __align__ promises.
+ * - four copies that begin at 0 behind the row of a thread: 8 bytes of floats, two copies: 4, eight copies: 16; loads and stores, u[t][c] and s[t * 64 + c] alike; four that
+ *   begin at another constant: one by one;
+ * - loops that stay as they are (`#pragma unroll 1`) and what is left over of those written out (H200: audio_frontend.cu:104 and 124) alike, loads and stores
+ *   counted together; of the loop in fours itself the middle is a record's beginning;
+ * - the counter moves by a constant (`i += blockDim.x`: the address is computed anew, and nothing is lost), the address by a constant times it (`i ^ 1`, `i % 8`,
+ *   `i * i` are computed anew, and so is an unsigned sum with an index), and the loop has none inside;
+ * - of a fixed array that the counter runs through from a constant the address is known, and what lies in it is merged as it lies (s[c] from 0); so is what __align__,
+ *   the type or a dynamic array promises, which NVVM merges before.
  */
-import { controlFlow } from '../program/control-flow';
+import { type ControlFlow, controlFlow, type Loop } from '../program/control-flow';
 import { readsOf, writesOf } from '../program/operands';
-import type { Instruction, Program, Register } from '../program/program';
+import { bytesOf, type Instruction, type Program, type Register } from '../program/program';
 
-export interface Induction {
-  /** Passes of the source in one. */
-  readonly copies: number;
-  readonly startsAtZero: boolean;
+/** By block and register of an address: the offset behind it at which the register of the loop points; undefined where there is no such register. */
+export type PivotOf = (block: number, address: Register) => number | undefined;
+
+interface Definition {
+  readonly block: number;
+  readonly instruction: Instruction;
 }
 
-/** Of the loop around a block, where its accesses move with a counter behind something that is no fixed array; undefined otherwise. */
-export type InductionOf = (block: number, address: Register) => Induction | undefined;
+type Definitions = ReadonlyMap<Register, readonly Definition[]>;
 
-const none: InductionOf = () => undefined;
+interface Work {
+  readonly program: Program;
+  readonly flow: ControlFlow;
+  readonly definitions: Definitions;
+  readonly objects: ReadonlySet<Register>;
+}
 
-export function inductions(program: Program): InductionOf {
-  if (!program.branches.some(({ copies }) => copies !== undefined)) return none;
+const none: PivotOf = () => undefined;
+
+export function pivots(program: Program): PivotOf {
   const flow = controlFlow(program);
-  let all: Definitions | undefined;
+  if (flow.loops.length === 0) return none;
+  const inner = flow.loops.filter(({ index }) => !flow.loops.some(({ parent }) => parent === index));
   const objects = new Set(program.objects.map(({ register }) => register));
+  let work: Work | undefined;
   return (block, address) => {
-    const loop = flow.loops[flow.loopOf[block]];
-    const end = loop && program.blocks[loop.header].terminator;
-    const copies = end?.kind === 'branch' ? program.branches[end.branch].copies : undefined;
-    if (loop === undefined || copies === undefined) return undefined;
-    const definitions = (all ??= definitionsOf(program));
-    const counters = new Set<Register>();
-    let isBehindOther = false;
-    const seen = new Set<Register>();
-    const visit = (register: Register): void => {
-      if (seen.has(register)) return;
-      seen.add(register);
-      const known = definitions.get(register) ?? [];
-      const { role } = program.registers[register];
-      if (role === 'variable') {
-        if (known.some((each) => loop.contains[each.block] === 1)) counters.add(register);
-        else isBehindOther = true;
-      } else if (known.length === 0) isBehindOther ||= role === 'input' && !objects.has(register);
-      else if (known[0].instruction.op === 'load') isBehindOther = true;
-      else for (const read of readsOf(known[0].instruction)) visit(read);
-    };
-    visit(address);
-    if (counters.size !== 1 || !isBehindOther) return undefined;
-    const [counter] = counters;
-    const starts = (definitions.get(counter) ?? []).filter((each) => loop.contains[each.block] === 0);
-    return {
-      copies,
-      startsAtZero: starts.length > 0 && starts.every(({ instruction }) => isZero(program, instruction)),
-    };
+    const loop = inner.find(({ contains }) => contains[block] === 1);
+    if (!loop) return undefined;
+    work ??= { program, flow, definitions: definitionsOf(program), objects };
+    return movesByRegister(work, loop, address) ? pointedAt(program, loop, address) : undefined;
   };
 }
 
-type Definitions = ReadonlyMap<Register, readonly { readonly block: number; readonly instruction: Instruction }[]>;
-
 function definitionsOf(program: Program): Definitions {
-  const found = new Map<Register, { readonly block: number; readonly instruction: Instruction }[]>();
+  const found = new Map<Register, Definition[]>();
   program.blocks.forEach(({ instructions }, block) => {
     for (const instruction of instructions)
       for (const register of writesOf(instruction)) {
@@ -74,5 +65,134 @@ function definitionsOf(program: Program): Definitions {
   return found;
 }
 
-const isZero = (program: Program, i: Instruction): boolean =>
-  i.op === 'unary' && i.fn === 'mov' && program.registers[i.a].value === 0;
+/** The offset behind an address at which the register for what the loop reads and writes there points. */
+function pointedAt(program: Program, loop: Loop, address: Register): number {
+  const offsets = program.blocks.flatMap(({ instructions }, block) =>
+    loop.contains[block] === 0
+      ? []
+      : instructions.flatMap((i) => ((i.op === 'load' || i.op === 'store') && i.address === address ? [i.offset] : [])),
+  );
+  const [least, greatest] = [Math.min(...offsets), Math.max(...offsets)];
+  const middle = Math.min(...offsets.filter((offset) => offset >= (least + greatest) / 2));
+  const cost = (pivot: number) => offsets.reduce((sum, offset) => sum + signedBits(offset - pivot), 0);
+  return [greatest, middle, least].reduce((best, each) => (cost(each) < cost(best) ? each : best));
+}
+
+/** Bits of the shortest signed number that holds an integer; none of 0, which is not written. */
+function signedBits(value: number): number {
+  if (value === 0) return 0;
+  return 33 - Math.clz32(value > 0 ? value : -value - 1);
+}
+
+/** What an address is made of. */
+interface Parts {
+  readonly counters: Set<Register>;
+  /** Something that is neither constant nor the place of an array. */
+  isOpen: boolean;
+  /** Moved by other than a constant times the counter. */
+  isUneven: boolean;
+}
+
+function movesByRegister(work: Work, loop: Loop, address: Register): boolean {
+  const parts: Parts = { counters: new Set(), isOpen: false, isUneven: false };
+  collect(work, loop, address, parts);
+  // a pointer that the source moves is such a register itself, and points where it says
+  if (isCounter(work.program, work.definitions, address)) return false;
+  if (parts.isUneven || parts.counters.size !== 1) return false;
+  const [counter] = parts.counters;
+  const known = work.definitions.get(counter) ?? [];
+  const inside = known.filter(({ block }) => loop.contains[block] === 1);
+  if (inside.length !== 1 || !isStep(work, inside[0].instruction, counter)) return false;
+  const startsFixed = known.every((each) => each === inside[0] || isConstant(work, each.instruction));
+  if (!startsFixed) return true;
+  return parts.isOpen && (copiesOf(work, loop) !== undefined || !endsFixed(work, loop, counter));
+}
+
+/** Adds what a register depends on; whether the loop moves it. */
+function collect(work: Work, loop: Loop, register: Register, parts: Parts, depth = 0): boolean {
+  const { program, definitions, objects } = work;
+  const { role } = program.registers[register];
+  if (role === 'constant' || objects.has(register)) return false;
+  const known = definitions.get(register) ?? [];
+  const isInside = known.some(({ block }) => loop.contains[block] === 1);
+  if (role === 'variable' && isInside) {
+    parts.counters.add(register);
+    return true;
+  }
+  if (role !== 'temporary' || known.length !== 1 || depth > 100) {
+    parts.isOpen = true;
+    parts.isUneven ||= isInside;
+    return isInside;
+  }
+  const [{ instruction }] = known;
+  if (instruction.op !== 'unary' && instruction.op !== 'binary' && instruction.op !== 'convert') {
+    parts.isOpen = true;
+    parts.isUneven ||= isInside;
+    return isInside;
+  }
+  const moved = readsOf(instruction).filter((read) => collect(work, loop, read, parts, depth + 1));
+  if (moved.length > 0) parts.isUneven ||= !isEven(work, instruction, moved);
+  return moved.length > 0;
+}
+
+/** Whether the result moves by a constant times what its operand moves by. */
+function isEven({ program, definitions }: Work, i: Instruction, moved: readonly Register[]): boolean {
+  const isFixed = (register: Register) => program.registers[register].role === 'constant';
+  if (i.op === 'unary') return i.fn === 'mov' || i.fn === 'neg';
+  // an unsigned sum may wrap before it is widened: only the counter itself does not
+  if (i.op === 'convert') return i.from !== 'u32' || bytesOf[i.type] <= 4 || isCounter(program, definitions, i.a);
+  if (i.op !== 'binary') return false;
+  if (i.fn === 'add' || i.fn === 'sub') return true;
+  return (i.fn === 'mul' || i.fn === 'shl') && moved.length === 1 && (isFixed(i.b) || (i.fn === 'mul' && isFixed(i.a)));
+}
+
+/** A variable, or a copy of one. */
+function isCounter(program: Program, definitions: Definitions, register: Register): boolean {
+  if (program.registers[register].role === 'variable') return true;
+  const [only] = definitions.get(register) ?? [];
+  return (
+    only?.instruction.op === 'unary' &&
+    only.instruction.fn === 'mov' &&
+    isCounter(program, definitions, only.instruction.a)
+  );
+}
+
+/** `counter = counter + constant`, through copies. */
+function isStep({ program, definitions }: Work, i: Instruction, counter: Register): boolean {
+  let at: Instruction | undefined = i;
+  for (let depth = 0; at !== undefined && depth < 100; depth++) {
+    const next: Register | undefined =
+      at.op === 'unary' && at.fn === 'mov'
+        ? at.a
+        : at.op === 'binary' && (at.fn === 'add' || at.fn === 'sub') && program.registers[at.b].role === 'constant'
+          ? at.a
+          : undefined;
+    if (next === undefined) return false;
+    if (next === counter) return true;
+    at = definitions.get(next)?.[0].instruction;
+  }
+  return false;
+}
+
+const isConstant = ({ program }: Work, i: Instruction): boolean =>
+  i.op === 'unary' && i.fn === 'mov' && program.registers[i.a].role === 'constant';
+
+function copiesOf({ program }: Work, { header }: Loop): number | undefined {
+  const end = program.blocks[header].terminator;
+  return end.kind === 'branch' ? program.branches[end.branch].copies : undefined;
+}
+
+/** A loop from a constant to a constant, which the compiler may have written out as a whole. */
+function endsFixed({ program, definitions }: Work, { header }: Loop, counter: Register): boolean {
+  const end = program.blocks[header].terminator;
+  const test = end.kind === 'branch' ? definitions.get(end.condition)?.[0].instruction : undefined;
+  if (test?.op !== 'compare') return false;
+  const isFixed = (register: Register) => program.registers[register].role === 'constant';
+  const tested = isFixed(test.b) ? test.a : isFixed(test.a) ? test.b : undefined;
+  return tested !== undefined && (tested === counter || isCounterOf(definitions, tested, counter));
+}
+
+function isCounterOf(definitions: Definitions, register: Register, counter: Register): boolean {
+  const only = definitions.get(register)?.[0]?.instruction;
+  return only?.op === 'unary' && only.fn === 'mov' && only.a === counter;
+}

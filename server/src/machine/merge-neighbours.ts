@@ -32,11 +32,13 @@ import {
   type StoreInstruction,
 } from '../program/program';
 import { type Congruences, congruences } from './alignment';
-import { type Induction, type InductionOf, inductions } from './induction-alignment';
+import { type PivotOf, pivots } from './induction-alignment';
 import { mayTouch } from './memory-overlap';
 import { type Base, copyWindows, loadWindows, storeWindows, type Window } from './vector-windows';
 
 export type Access = LoadInstruction | StoreInstruction;
+
+const WIDEST = 16;
 
 export interface Candidate {
   readonly index: number;
@@ -48,8 +50,8 @@ export interface MergeWork {
   readonly program: Program;
   readonly registers: RegisterInfo[];
   readonly known: Congruences;
-  /** What is known of addresses in loops written out in part; only where widths are not read off machine code. */
-  readonly inductionOf?: InductionOf;
+  /** Where registers of loops point; only where widths are not read off machine code. */
+  readonly pivotOf?: PivotOf;
 }
 
 export function mergeNeighbours(program: Program): Program {
@@ -58,7 +60,7 @@ export function mergeNeighbours(program: Program): Program {
     program,
     registers: [...program.registers],
     known: congruences(program),
-    inductionOf: inductions(program),
+    pivotOf: pivots(program),
   };
   let changes = false;
   const blocks = program.blocks.map((block, index) => {
@@ -137,23 +139,36 @@ function mergeBlock(work: MergeWork, block: number, instructions: readonly Instr
   const replaced = new Map<number, readonly Instruction[]>();
   for (const group of done) {
     if (group.length < 2) continue;
-    const induction = work.inductionOf?.(block, group[0].instruction.address);
-    mergeGroup(work, instructions, group, induction, replaced);
+    mergeGroup(work, instructions, group, baseOf(work, block, group), replaced);
   }
   if (replaced.size === 0) return instructions;
   return instructions.flatMap((instruction, index) => replaced.get(index) ?? [instruction]);
 }
 
 /** What is known of the register behind a group's addresses: register mod modulus is remainder. */
-function baseOf(work: MergeWork, group: readonly Candidate[]): Base {
-  const { address } = group[0].instruction;
-  let best = { modulus: work.known.modulus[address], remainder: work.known.remainder[address] };
+function baseOf(work: MergeWork, block: number, group: readonly Candidate[]): Base {
+  let best = provenBase(work, block, group[0].instruction);
   for (const { instruction } of group) {
     const { aligned, offset } = instruction;
     if (!aligned || aligned.modulus <= best.modulus) continue;
     best = { modulus: aligned.modulus, remainder: modulo(aligned.remainder - offset, aligned.modulus) };
   }
   return best;
+}
+
+/** What follows from the values an address is made of; in a loop what ptxas sees of it, or NVVM by the declaration of the array. */
+function provenBase({ program, known, pivotOf }: MergeWork, block: number, { address, access }: Access): Base {
+  const base = { modulus: known.modulus[address], remainder: known.remainder[address] };
+  const { space, object } = program.accesses[access];
+  const pivot = space === 'shared' ? pivotOf?.(block, address) : undefined;
+  if (pivot === undefined) return base;
+  const declared = object === undefined ? undefined : program.objects[object];
+  const modulus = Math.min(base.modulus, declared?.isDynamic ? WIDEST : (declared?.alignment ?? 1));
+  const pointed = modulo(base.remainder + pivot, base.modulus);
+  const divisor = pointed === 0 ? base.modulus : pointed & -pointed;
+  return divisor > modulus
+    ? { modulus: divisor, remainder: modulo(-pivot, divisor) }
+    : { modulus, remainder: modulo(base.remainder, modulus) };
 }
 
 const modulo = (a: number, n: number): number => ((a % n) + n) % n;
@@ -163,10 +178,9 @@ function mergeGroup(
   work: MergeWork,
   instructions: readonly Instruction[],
   group: readonly Candidate[],
-  induction: Induction | undefined,
+  base: Base,
   replaced: Map<number, readonly Instruction[]>,
 ): void {
-  const base = baseOf(work, group);
   const byOffset = new Map<number, Candidate>();
   for (const c of group) if (!byOffset.has(c.instruction.offset)) byOffset.set(c.instruction.offset, c);
   if (work.program.accesses[group[0].instruction.access].space !== 'shared') {
@@ -174,9 +188,8 @@ function mergeGroup(
     return;
   }
   const small = mergesSmall(work.program, group);
-  const widest = Math.min(base.modulus, induction ? widestOf(work.program, [...byOffset.values()], induction) : 16);
-  for (const width of [16, 8, 4, 2]) {
-    if (width > widest) continue;
+  for (const width of [WIDEST, 8, 4, 2]) {
+    if (width > base.modulus) continue;
     const starts = new Set([...byOffset.keys()].map((offset) => offset - modulo(offset + base.remainder, width)));
     for (const start of [...starts].sort((a, b) => a - b)) {
       const run = within(byOffset, start, width).filter((c) => !replaced.has(c.index));
@@ -184,18 +197,6 @@ function mergeGroup(
       replaceByOne(work, run, start, width, replaced);
     }
   }
-}
-
-/** Bytes that may be merged of what the copies of a loop read one behind the other. */
-function widestOf(program: Program, group: readonly Candidate[], { copies, startsAtZero }: Induction): number {
-  const [{ bytes, instruction }] = group;
-  const offsets = group.map((c) => c.instruction.offset);
-  const isRow =
-    group.length === copies &&
-    group.every((c) => c.bytes === bytes) &&
-    Math.max(...offsets) - Math.min(...offsets) === (copies - 1) * bytes;
-  if (!isRow) return 16;
-  return Math.max(promisedAlignment(program, instruction), startsAtZero ? (copies / 2) * bytes : bytes);
 }
 
 /** Accesses of one size outside of shared memory, by the windows that NVVM makes. */

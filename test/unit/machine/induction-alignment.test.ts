@@ -66,3 +66,67 @@ int main() { unsigned char *i; int *o; lookUp<<<1, 32, 512>>>(i, i, o); }
   it('are read one by one where inline assembly stands between them, as of __ldg', () =>
     bytes('__ldg(table + s[k])', '1 bytes'));
 });
+
+/** A record of two floats in shared memory, read in a loop; `expected` for each of the two loads. */
+const records = (loop: string, carets: string, { declared = '__shared__ C s[1024];', more = '' } = {}) =>
+  check(`
+struct C { float re, im; };
+__global__ void squares(const C *in, float *out, int n) {
+  ${declared}
+  int t = threadIdx.x;
+  s[t] = in[t];
+  __syncthreads();
+  float sum = 0;
+  #pragma unroll 1
+  ${loop} {
+    C c = s[i];
+    //    ${carets}
+    sum += c.re * c.im;
+    ${more}
+  }
+  out[t] = sum;
+}
+int main() { C *i; float *o; squares<<<1, 32>>>(i, o, 32); }
+`);
+
+describe('records in a loop whose counter moves by a constant', () => {
+  it('are read member by member: the register points at the last member', () => {
+    records('for (int i = t; i < n; i += 32)', '^^^^ shared load 4 bytes 2/1 wavefronts x2');
+    records('for (unsigned i = threadIdx.x; i < n; i += 32)', '^^^^ shared load 4 bytes x2');
+    records('for (int i = n + t; i >= 32; i -= 32)', '^^^^ shared load 4 bytes x2');
+  });
+
+  it('two of them are read as records again: the register points at the second', () =>
+    records('for (int i = t; i < n; i += 32)', '^^^^ shared load 8 bytes x1', {
+      more: 'sum += s[i + 1].re * s[i + 1].im;',
+    }));
+
+  it('are read at once where the address is computed anew in every pass', () => {
+    records('for (int i = t; i < n; i += blockDim.x)', '^^^^ shared load 8 bytes x1');
+    records('for (int k = t, i = k ^ 1; k < n; k += 32, i = k ^ 1)', '^^^^ shared load 8 bytes x1');
+  });
+
+  it('are read at once where the counter runs through a fixed array', () =>
+    records('for (int i = 0; i < n; i++)', '^^^^ shared load 8 bytes x32'));
+
+  it('are read at once where the array promises its alignment, or is dynamic', () => {
+    const loop = 'for (int i = t; i < n; i += 32)';
+    records(loop, '^^^^ shared load 8 bytes x1', { declared: '__shared__ __align__(8) C s[1024];' });
+    records(loop, '^^^^ shared load 8 bytes x1', { declared: 'extern __shared__ C s[];' });
+  });
+
+  it('what is left over of a loop written out in fours is such a loop', () =>
+    check(`
+struct C { float re, im; };
+__global__ void fill(const float *in, float *out) {
+  __shared__ C s[512];
+  int t = threadIdx.x;
+  for (int i = t; i < 512; i += 256)
+    s[i] = {in[i], 0};
+  //^^^^ shared store 4 bytes 2/1 wavefronts x32
+  __syncthreads();
+  out[t] = s[511 - t].re;
+}
+int main() { float *i, *o; fill<<<1, 256>>>(i, o); }
+`));
+});
