@@ -3,6 +3,7 @@
  * most kernels keep their key, so that their result is reused; only positions are shifted.
  */
 import type { Declaration, FunctionDeclaration, TranslationUnit } from '../parse/ast';
+import { Packing } from '../parse/packing';
 import type { Pragma, TokenStream } from '../preprocess/token';
 
 interface Piece {
@@ -29,12 +30,14 @@ export class Fingerprints {
   private readonly hashes = new Map<number, string>();
   private readonly mentions = new Map<number, readonly string[]>();
   private named: readonly number[] | undefined;
+  private readonly packing: Packing;
 
   constructor(
     unit: TranslationUnit,
     private readonly tokens: TokenStream,
     private readonly pragmas: readonly Pragma[] = [],
   ) {
+    this.packing = new Packing(pragmas);
     this.collect(unit.declarations, 0);
     for (const { first, last } of this.pieces.filter((p) => p.isHostOnly)) this.collectLambdas(first, last);
   }
@@ -153,8 +156,9 @@ export class Fingerprints {
       a = Math.imul(a ^ 0x1f, 0x01000193);
       b = Math.imul(b ^ (this.tokens.flags[t] & 4), 0x01000193);
     }
-    // Unrolling is asked for by pragmas, which are no tokens.
-    let asked = '';
+    // Unrolling and packing are asked for by pragmas, which are no tokens.
+    const largest = this.packing.at(first);
+    let asked = largest === undefined ? '' : `.pack ${largest}`;
     for (const { beforeToken, text } of this.pragmas)
       if (beforeToken >= first && beforeToken <= last) asked += `.${beforeToken - first} ${text}`;
     return `${(a >>> 0).toString(36)}.${(b >>> 0).toString(36)}.${last - first}${asked}`;

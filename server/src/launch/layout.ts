@@ -86,19 +86,37 @@ function computeLayout(state: HostState, type: RecordType): RecordLayout {
     alignment = Math.max(alignment, layoutOf(state, base).alignment);
     bytes = plus(bytes, base.declaration.members?.length ? layoutOf(state, base).bytes : 0);
   }
+  const { specifiers, packing } = type.declaration;
+  const largest = specifiers.isPacked ? 1 : (packing ?? Number.POSITIVE_INFINITY);
   for (const field of declared) {
     const size = sizeOf(state, field.type);
-    const align = type.declaration.specifiers.isPacked ? 1 : alignOf(state, field.type);
+    const align = Math.min(largest, field.initializer?.specifiers.isPacked ? 1 : alignOf(state, field.type));
+    const width = bitWidthOf(state, field);
     alignment = Math.max(alignment, align);
     if (isUnion) bytes = bytes === undefined || size === undefined ? undefined : Math.max(bytes, size);
-    else bytes = plus(bytes === undefined ? undefined : roundUp(bytes, align), size);
+    else if (width !== undefined && bytes !== undefined) bytes = behindBits(bytes, size ?? 4, width, largest);
+    else bytes = plus(bytes === undefined ? undefined : roundUp(Math.ceil(bytes), align), size);
   }
+  if (bytes !== undefined) bytes = Math.ceil(bytes);
   return {
     fields: [...fields, ...declared],
     bytes: bytes === undefined ? undefined : Math.max(1, roundUp(bytes, alignment)),
     alignment,
     bases,
   };
+}
+
+function bitWidthOf(state: HostState, { initializer, scope }: RecordField): number | undefined {
+  if (!initializer?.bitWidth) return undefined;
+  const width = evaluate(state, initializer.bitWidth, scope);
+  return width.kind === 'number' ? Number(width.value) : undefined;
+}
+
+/** Bytes, in eighths, behind a bit-field that follows others; it begins anew where it would cross a boundary of its type. */
+function behindBits(before: number, size: number, width: number, largest: number): number {
+  const [first, unit] = [before * 8, size * 8];
+  const crosses = largest >= size && Math.floor(first / unit) !== Math.floor((first + width - 1) / unit);
+  return ((crosses ? roundUp(first, unit) : first) + width) / 8;
 }
 
 function plus(a: number | undefined, b: number | undefined): number | undefined {

@@ -29,7 +29,7 @@ export function accessSite(
     object,
     readOnly: place.readOnly,
     isVolatile: place.isVolatile,
-    isCopy: place.isCopy,
+    isCopy: place.copied === undefined ? undefined : true,
     isAssembly: place.isAssembly,
     ...extra,
   };

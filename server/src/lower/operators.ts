@@ -14,6 +14,7 @@ import { lookupName } from './lookup';
 import { openElement } from './open-elements';
 import { addressOf, assign, reasonOf, rvalue } from './places';
 import { dereference, elementAt } from './pointers';
+import { isPaddedCopy } from './record-padding';
 import { findMethods, recordOf } from './records';
 import { arithmeticType, isFloat, promote, scalarOf, sizeOf, type Type, types, withoutReference } from './types';
 import { useValues } from './unknown-calls';
@@ -184,6 +185,7 @@ const standingAt = (value: Value, at: ast.Node | undefined): Value =>
   at && value.kind === 'place' && value.place.kind === 'memory' ? { ...value, place: { ...value.place, at } } : value;
 
 function combine(ctx: Context, operator: string, place: Value, right: Value, node: ast.AssignExpression): Value {
+  if (operator === '' && isPaddedCopy(ctx, place, right)) return right;
   const value = rvalue(ctx, right, node.right);
   if (operator === '') return value;
   return binaryOnValues(ctx, operator, rvalue(ctx, place, node.left), value, node);

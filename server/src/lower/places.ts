@@ -1,11 +1,13 @@
 /** Reading and writing of lvalues: registers, or machine accesses to memory. */
 import type { Node } from '../parse/ast';
-import { type Alignment, bytesOf, type Register, type ScalarType } from '../program/program';
-import { accessSite } from './access-sites';
+import type { Alignment, Register, ScalarType } from '../program/program';
+import { loadBits, storeBitRun, storeBits } from './bit-fields';
 import { type Context, demandMemory, placeOf, skip } from './context';
 import { convertRegister, convertValue } from './conversions';
 import { copied, ownsMemory } from './host/copies';
+import { emitLoad, emitStore, loadBytes, placeBehind, promisedBytes, storeBytes } from './loads-and-stores';
 import { copiedAs } from './own-copies';
+import { copyPadded } from './record-padding';
 import { symbolValue } from './symbols';
 import {
   alignOf,
@@ -161,7 +163,7 @@ export function arrayElements(array: Value): readonly Value[] | undefined {
     const count = Math.min(type.count ?? 0, MAX_PARTS);
     return Array.from(
       { length: count },
-      (_, i): Value => ({ kind: 'place', type: type.of, place: elementPlace(place, i * size) }),
+      (_, i): Value => ({ kind: 'place', type: type.of, place: placeBehind(place, i * size) }),
     );
   }
   if (place.storage.kind !== 'aggregate') return undefined;
@@ -178,7 +180,7 @@ function readElements(ctx: Context, value: Value & { kind: 'place' }, node: Node
   if (type.kind !== 'array') return rvalue(ctx, value, node);
   const size = sizeOf(type.of) ?? 1;
   const count = Math.min(type.count ?? 0, MAX_PARTS);
-  const elements = Array.from({ length: count }, (_, i) => readMemory(ctx, elementPlace(place, i * size), type.of));
+  const elements = Array.from({ length: count }, (_, i) => readMemory(ctx, placeBehind(place, i * size), type.of));
   return { kind: 'aggregate', type, elements };
 }
 
@@ -203,45 +205,31 @@ export function readMemory(ctx: Context, place: MemoryPlace, type: Type): Value 
 
 function loadScalar(ctx: Context, place: MemoryPlace, scalar: ScalarType): Register {
   const type = machineType(scalar);
-  const dst = ctx.builder.register(type, 'temporary');
-  emitLoad(ctx, place, type, [dst]);
-  if (place.bits) return extractBits(ctx, dst, type, place.bits);
+  if (place.bits) return loadBits(ctx, place, place.bits, type);
+  const dst = loadBytes(ctx, place, type);
   return scalar === 'pred' ? ctx.builder.compare('ne', 'u8', dst, ctx.builder.constant('u8', 0)) : dst;
 }
 
-/** Register and constant part of an address; in the program of the host sums may wrap, and nothing is merged. */
-const splitPlace = (ctx: Context, place: MemoryPlace): { register: Register; offset: number } =>
-  ctx.unit.isHost ? { register: place.address, offset: place.offset } : ctx.builder.splitAddress(addressOf(ctx, place));
-
-function emitLoad(ctx: Context, place: MemoryPlace, type: ScalarType, dst: readonly Register[]): void {
-  const { register, offset } = splitPlace(ctx, place);
-  const access = accessSite(ctx, place, 'load', register);
-  ctx.builder.emit({ op: 'load', type, dst, address: register, offset, access, aligned: place.aligned });
-}
-
-/** What is known of the address of a member: its record's alignment, or that of a record around it if larger. */
+/**
+ * What is known of the address of a member: what the record around its record promises, or its record's own alignment. What a packed record
+ * promises of a member holds wherever the record is.
+ */
 export function memberAlignment(place: MemoryPlace, record: RecordInfo, { offset, type }: Field): Alignment {
   const alone = copiedAs(type);
   if (alone) return { modulus: alone.alignment, remainder: 0 };
   const own = { modulus: record.alignment, remainder: offset % record.alignment };
   const outer = place.aligned;
-  if (!outer || outer.modulus <= own.modulus) return own;
+  const isPacked = promisedBytes(own) < alignOf(type);
+  if (!outer || (isPacked && outer.modulus > own.modulus)) return own;
   return { modulus: outer.modulus, remainder: (outer.remainder + offset) % outer.modulus };
 }
 
 const naturalAlignment = (place: MemoryPlace, type: Type): MemoryPlace =>
   place.aligned ? place : { ...place, aligned: { modulus: alignOf(type), remainder: 0 } };
 
-function extractBits(ctx: Context, unit: Register, type: ScalarType, bits: { first: number; width: number }): Register {
-  const b = ctx.builder;
-  const total = bytesOf[type] * 8;
-  const left = b.binary('shl', type, unit, b.constant('u32', total - bits.first - bits.width));
-  return b.binary('shr', type, left, b.constant('u32', total - bits.width));
-}
-
 function readRecord(ctx: Context, place: MemoryPlace, type: Type & { kind: 'record' }): Value {
   const record = type.record;
-  if (record.isVector) {
+  if (record.isVector && !isPackedVector(place, record)) {
     const dst = record.fields.map((f) => ctx.builder.register(machineType(scalarOf(f.type) ?? 'i32'), 'temporary'));
     emitLoad(ctx, naturalAlignment(place, type), machineType(scalarOf(record.fields[0].type) ?? 'i32'), dst);
     return {
@@ -266,19 +254,13 @@ function readRecord(ctx: Context, place: MemoryPlace, type: Type & { kind: 'reco
 
 const memberPlace = (place: MemoryPlace, record: RecordInfo, field: Field): MemoryPlace => ({
   ...place,
-  isCopy: true,
+  copied: {
+    record: place.copied?.record ?? record,
+    offset: (place.copied?.offset ?? 0) + field.offset,
+  },
   offset: place.offset + field.offset,
   bits: field.bits,
   aligned: memberAlignment(place, record, field),
-});
-
-const elementPlace = (place: MemoryPlace, offset: number): MemoryPlace => ({
-  ...place,
-  offset: place.offset + offset,
-  aligned: place.aligned && {
-    modulus: place.aligned.modulus,
-    remainder: (place.aligned.remainder + offset) % place.aligned.modulus,
-  },
 });
 
 export function countParts(type: Type): number {
@@ -302,6 +284,7 @@ function writeMemory(ctx: Context, place: MemoryPlace, type: Type, value: Value,
     storeScalar(ctx, place, type, scalar, value, node);
     return;
   }
+  if (type.kind === 'record' && copyPadded(ctx, place, type.record, value)) return;
   const whole =
     value.kind === 'place' && value.type.kind === 'array' ? readElements(ctx, value, node) : rvalue(ctx, value, node);
   if (type.kind === 'record') writeRecord(ctx, place, type, whole, node);
@@ -309,7 +292,7 @@ function writeMemory(ctx: Context, place: MemoryPlace, type: Type, value: Value,
     const size = sizeOf(type.of) ?? 1;
     for (let i = 0; i < Math.min(type.count ?? 0, MAX_PARTS); i++) {
       const part = whole.kind === 'aggregate' ? whole.elements[i] : undefined;
-      if (part) writeMemory(ctx, elementPlace(place, i * size), type.of, part, node);
+      if (part) writeMemory(ctx, placeBehind(place, i * size), type.of, part, node);
     }
   } else skip(ctx, node, type.kind === 'unknown' ? type.reason : 'assignment to a value without size');
 }
@@ -321,24 +304,8 @@ function storeScalar(ctx: Context, place: MemoryPlace, type: Type, scalar: Scala
     demandMemory(ctx, converted.target.owner);
   let register = converted.kind === 'scalar' ? converted.register : ctx.builder.unknown(machine, reasonOf(converted));
   if (scalar === 'pred' && converted.kind === 'scalar') register = convertRegister(ctx, register, 'pred', 'u8');
-  if (place.bits) {
-    // read, change, write: what the compiler does for a bit-field
-    loadScalar(ctx, { ...place, bits: undefined }, scalar);
-    register = ctx.builder.unknown(machine, 'bit-field unit');
-  }
-  emitStore(ctx, place, machine, [register]);
-}
-
-function emitStore(
-  ctx: Context,
-  place: MemoryPlace,
-  type: ScalarType,
-  values: readonly Register[],
-  isCopy?: boolean,
-): void {
-  const { register, offset } = splitPlace(ctx, place);
-  const access = accessSite(ctx, place, 'store', register);
-  ctx.builder.emit({ op: 'store', type, values, address: register, offset, access, aligned: place.aligned, isCopy });
+  if (place.bits) storeBits(ctx, place, place.bits, machine, register);
+  else storeBytes(ctx, place, machine, register);
 }
 
 function writeRecord(
@@ -350,7 +317,7 @@ function writeRecord(
 ): void {
   const record = type.record;
   const parts = value.kind === 'aggregate' ? value.elements : undefined;
-  if (record.isVector) {
+  if (record.isVector && !isPackedVector(place, record)) {
     const scalar = machineType(scalarOf(record.fields[0].type) ?? 'i32');
     const values = record.fields.map((f, i) => {
       const part = parts?.[i] && convertValue(ctx, parts[i], f.type, node);
@@ -361,12 +328,36 @@ function writeRecord(
     return;
   }
   const holder = record.isUnion ? holderOf(record) : undefined;
-  record.fields.forEach((f, i) => {
-    if (holder !== undefined && i !== holder) return;
-    const part = parts?.[i] ?? unknownValue(f.type, reasonOf(value));
-    writeMemory(ctx, memberPlace(place, record, f), f.type, part, node);
-  });
+  const partOf = (f: Field, i: number): Value => parts?.[i] ?? unknownValue(f.type, reasonOf(value));
+  for (const { first, fields } of bitRuns(record)) {
+    const [only] = fields;
+    const isHeld = holder === undefined || first === holder;
+    if (!isHeld) continue;
+    if (only.bits === undefined)
+      writeMemory(ctx, memberPlace(place, record, only), only.type, partOf(only, first), node);
+    else
+      storeBitRun(
+        ctx,
+        (f) => memberPlace(place, record, f),
+        fields.map((field, k) => ({ field, value: rvalue(ctx, partOf(field, first + k), node) })),
+      );
+  }
 }
+
+/** The members of a record one by one, bit-fields that share bytes together. */
+function bitRuns({ fields }: RecordInfo): readonly { readonly first: number; readonly fields: readonly Field[] }[] {
+  const runs: { readonly first: number; readonly fields: Field[] }[] = [];
+  fields.forEach((field, i) => {
+    const last = runs.at(-1)?.fields;
+    if (field.bits !== undefined && last?.[0].bits !== undefined) last.push(field);
+    else runs.push({ first: i, fields: [field] });
+  });
+  return runs;
+}
+
+/** A built-in vector in a packed record, which is read element by element. */
+const isPackedVector = (place: MemoryPlace, record: RecordInfo): boolean =>
+  place.aligned !== undefined && promisedBytes(place.aligned) < record.alignment;
 
 // ---- elements of register arrays ----
 

@@ -224,8 +224,8 @@ interface Cursor {
   offset: number;
   size: number;
   alignment: number;
-  /** open bit-field unit */
-  unit?: { offset: number; bytes: number; used: number };
+  /** Bits in front of `offset` that the last bit-field leaves free. */
+  bits?: number;
 }
 
 function layOut(
@@ -236,16 +236,16 @@ function layOut(
   const fields: Field[] = [];
   const cursor: Cursor = { offset: 0, size: 0, alignment: 1 };
   const isUnion = declaration.key === 'union';
-  const packed = declaration.specifiers.isPacked;
-  const place = (name: string, type: Type, extra: Partial<Field>, minimum = 1) => {
+  const largest = packingOf(declaration);
+  const place = (name: string, type: Type, extra: Partial<Field>, minimum = 1, most = largest) => {
     const bytes = extra.isBase && recordOf(type)?.fields.length === 0 ? 0 : (sizeOf(type) ?? 8);
-    const alignment = Math.max(packed ? 1 : alignOf(type), minimum);
+    const alignment = Math.max(Math.min(alignOf(type), most), minimum);
     const offset = isUnion ? 0 : Math.ceil(cursor.offset / alignment) * alignment;
     fields.push({ name, type, offset, ...extra });
     cursor.alignment = Math.max(cursor.alignment, alignment);
     cursor.offset = offset + bytes;
     cursor.size = Math.max(cursor.size, cursor.offset);
-    cursor.unit = undefined;
+    cursor.bits = undefined;
   };
   for (const type of declaration.bases.flatMap((base) => baseTypes(ctx, base.type, scope))) {
     if (type.kind === 'record') place(`(base ${type.record.name})`, type, { isBase: true });
@@ -256,7 +256,8 @@ function layOut(
     if (member.kind === 'record' && !member.name)
       place('(anonymous)', resolveAnonymous(ctx, member, scope), { isAnonymous: true });
     if (member.kind !== 'variable' || member.specifiers.isStatic || member.specifiers.isConstexpr) continue;
-    layOutMember(ctx, member, scope, fields, cursor, place);
+    if (isUnion) Object.assign(cursor, { offset: 0, bits: undefined });
+    layOutMember(ctx, member, scope, fields, cursor, place, largest);
   }
   const wanted = alignmentOf(ctx, declaration, scope);
   const alignment = Math.max(cursor.alignment, wanted);
@@ -272,7 +273,11 @@ function resolveAnonymous(ctx: Context, member: RecordDeclaration, scope: Scope)
   return instantiateRecord(ctx, member, scope, undefined);
 }
 
-type PlaceField = (name: string, type: Type, extra: Partial<Field>, minimum?: number) => void;
+/** `__attribute__((packed))` or `#pragma pack`: the largest alignment that a member gets. */
+const packingOf = ({ specifiers, packing }: RecordDeclaration): number =>
+  specifiers.isPacked ? 1 : (packing ?? Number.POSITIVE_INFINITY);
+
+type PlaceField = (name: string, type: Type, extra: Partial<Field>, minimum?: number, most?: number) => void;
 
 function layOutMember(
   ctx: Context,
@@ -281,32 +286,40 @@ function layOutMember(
   fields: Field[],
   cursor: Cursor,
   place: PlaceField,
+  largest: number,
 ): void {
   const type = resolveType(ctx, member.type, scope);
   const width =
     member.bitWidth &&
     inScope(ctx, scope, () => constantOf(ctx, member.bitWidth as NonNullable<typeof member.bitWidth>));
   if (width !== undefined) {
-    layOutBits(member.name ?? '', type, width, fields, cursor);
+    layOutBits(member.name ?? '', type, width, fields, cursor, largest);
     return;
   }
   const anonymous = !member.name && type.kind === 'record';
   const minimum = member.specifiers.alignment ? declaredAlignment(ctx, member.specifiers.alignment, scope) : 1;
-  place(member.name ?? '(anonymous)', type, anonymous ? { isAnonymous: true } : {}, minimum);
+  const most = member.specifiers.isPacked ? 1 : largest;
+  place(member.name ?? '(anonymous)', type, anonymous ? { isAnonymous: true } : {}, minimum, most);
 }
 
-function layOutBits(name: string, type: Type, width: number, fields: Field[], cursor: Cursor): void {
+/**
+ * A bit-field lies behind what comes before it, bit by bit, and begins anew where it would cross a boundary of its type (Itanium
+ * C++ ABI, 2.4 II 1); packed ones cross. Its unit is the number of its type that it lies in.
+ */
+function layOutBits(name: string, type: Type, width: number, fields: Field[], cursor: Cursor, largest: number): void {
   const bytes = sizeOf(type) ?? 4;
-  if (!cursor.unit || cursor.unit.bytes !== bytes || cursor.unit.used + width > bytes * 8 || width === 0) {
-    const offset = Math.ceil(cursor.offset / bytes) * bytes;
-    cursor.unit = { offset, bytes, used: 0 };
-    cursor.alignment = Math.max(cursor.alignment, bytes);
-    cursor.offset = offset + bytes;
-    cursor.size = Math.max(cursor.size, cursor.offset);
-  }
+  const alignment = Math.min(bytes, largest);
+  let first = cursor.offset * 8 - (cursor.bits ?? 0);
+  const unitOf = (bit: number) => Math.floor(bit / (bytes * 8));
+  const crosses = largest >= bytes && width > 0 && unitOf(first) !== unitOf(first + width - 1);
+  if (width === 0 || crosses) first = Math.ceil(first / (bytes * 8)) * bytes * 8;
+  cursor.offset = Math.ceil((first + width) / 8);
+  cursor.bits = cursor.offset * 8 - (first + width);
+  cursor.size = Math.max(cursor.size, cursor.offset);
   if (width === 0) return;
-  fields.push({ name, type, offset: cursor.unit.offset, bits: { first: cursor.unit.used, width } });
-  cursor.unit.used += width;
+  cursor.alignment = Math.max(cursor.alignment, alignment);
+  const offset = largest >= bytes ? unitOf(first) * bytes : Math.floor(first / 8);
+  fields.push({ name, type, offset, bits: { first: first - offset * 8, width } });
 }
 
 function alignmentOf(ctx: Context, declaration: RecordDeclaration, scope: Scope): number {

@@ -2,7 +2,7 @@
 import type { FunctionDeclaration, LambdaExpression, Node } from '../parse/ast';
 import type { Alignment, Register } from '../program/program';
 import type { Scope } from './scope';
-import type { TemplateValue, Type } from './types';
+import type { RecordInfo, TemplateValue, Type } from './types';
 
 export type Value =
   /** A number or pointer in a register. */
@@ -61,8 +61,8 @@ export interface MemoryPlace {
   readonly object?: number;
   readonly readOnly?: boolean;
   readonly isVolatile?: boolean;
-  /** Part of a record that is copied as a whole. */
-  readonly isCopy?: boolean;
+  /** Part of a record that is copied as a whole: the outermost, and the bytes behind its beginning. */
+  readonly copied?: { readonly record: RecordInfo; readonly offset: number };
   /** Read or written by inline assembly, as __ldg does. */
   readonly isAssembly?: boolean;
   readonly bits?: { readonly first: number; readonly width: number };

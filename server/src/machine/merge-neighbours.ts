@@ -126,7 +126,8 @@ function mergeBlock(work: MergeWork, block: number, instructions: readonly Instr
       );
       return;
     }
-    if (site.isVolatile || program.registers[instruction.address].role === 'variable') return;
+    if (site.isVolatile || instruction.aligned?.isAlone) return;
+    if (program.registers[instruction.address].role === 'variable') return;
     const key = instruction.address * 4 + (instruction.op === 'load' ? 2 : 0) + (site.readOnly ? 1 : 0);
     const candidate = { index, instruction, bytes: accessBytes(instruction) };
     // the same place again: memory may have changed meanwhile
@@ -211,7 +212,8 @@ function mergeVectors(
   for (const size of sizes) {
     const all = group.filter((c) => c.bytes === size).sort((a, b) => a.instruction.offset - b.instruction.offset);
     // Members of several sizes are copied one by one (a float, two shorts, a double in 16 bytes: three loads).
-    const isCopied = (c: Candidate) => sizes.size === 1 && work.program.accesses[c.instruction.access].isCopy === true;
+    const isCopied = ({ instruction: { access, aligned } }: Candidate) =>
+      sizes.size === 1 && work.program.accesses[access].isCopy === true && aligned?.isApart !== true;
     const copied = all.filter((c) => isCopied(c) && c.instruction.op === 'load');
     const others = all.filter((c) => !copied.includes(c) && !isConverted(work.program, c.instruction));
     for (const set of [copied, others]) {

@@ -395,7 +395,7 @@ export interface Specifiers {
   readonly isRestrict: boolean;
   /** alignas, __align__, __attribute__((aligned)), __declspec(align) */
   readonly alignment?: Expression | TypeNode;
-  /** __attribute__((packed)), #pragma pack is not followed */
+  /** __attribute__((packed)) */
   readonly isPacked: boolean;
   /** __launch_bounds__(maxThreads, minBlocks, maxClusterBlocks) */
   readonly launchBounds?: readonly Expression[];
@@ -488,6 +488,8 @@ export interface RecordDeclaration extends Node {
   readonly name?: QualifiedName;
   readonly specifiers: Specifiers;
   readonly templateParameters?: readonly TemplateParameter[];
+  /** Largest alignment of a member by `#pragma pack`. */
+  readonly packing?: number;
   readonly bases: readonly { readonly type: TypeNode; readonly isVirtual: boolean }[];
   /** undefined: forward declaration */
   readonly members?: readonly Declaration[];

@@ -4,6 +4,7 @@ import type { NamePart, Node } from './ast';
 import type { Brackets } from './brackets';
 import { type NumberLiteral, readNumber } from './literals';
 import { lookup, type NameEntry, Scope } from './names';
+import { Packing } from './packing';
 import { PRECEDENCE, Word } from './words';
 
 /**
@@ -47,7 +48,9 @@ export class Parser {
   typeEvidence: ReadonlySet<string> = new Set();
   private readonly numbers = new Map<string, NumberLiteral>();
   private readonly plainNames = new Map<string, readonly NamePart[]>();
+  /** In front of loops. */
   readonly pragmas = new Map<number, string>();
+  readonly packing: Packing;
 
   constructor(
     readonly tokens: TokenStream,
@@ -59,6 +62,7 @@ export class Parser {
     this.kind = tokens.kind;
     this.limit = tokens.count - 1;
     for (const pragma of pragmas) this.pragmas.set(pragma.beforeToken, pragma.text);
+    this.packing = new Packing(pragmas);
     this.jump(0);
   }
 

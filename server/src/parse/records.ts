@@ -37,9 +37,20 @@ export function parseRecord(p: Parser, set: SpecifierSet): TypeNode {
   const scope = recordScope(p, name, entry);
   const bases = p.at(':') ? parseBases(p, scope) : [];
   const members = p.at('{') ? parseMembers(p, scope) : undefined;
+  if (members) skipAttributes(p, set);
   if (!name && key === 'union') openIntoOuter(p, scope);
   const range = { first, last: p.last };
-  const record: RecordDeclaration = { kind: 'record', key, name, specifiers: set.value, bases, members, ...range };
+  const packing = p.packing.at(first);
+  const record: RecordDeclaration = {
+    kind: 'record',
+    key,
+    name,
+    specifiers: set.value,
+    packing,
+    bases,
+    members,
+    ...range,
+  };
   return { kind: 'record', record, ...range, isConst: false, isVolatile: false };
 }
 

@@ -14,7 +14,7 @@ import type { Site, Unit } from './unit';
  */
 export function keepPragma(unit: Unit, tokens: readonly Lexeme[], site: Site): void {
   const name = tokens[0]?.spelling;
-  if (name !== Fixed.unroll && name !== Fixed.nounroll) return;
+  if (name !== Fixed.unroll && name !== Fixed.nounroll && name !== Fixed.pack) return;
   const rest = unit.expandLine(tokens.slice(1), site, false);
   const isEnclosed = rest[0]?.spelling === Fixed.leftParenthesis && rest.at(-1)?.spelling === Fixed.rightParenthesis;
   unit.pragmas.push({

@@ -33,6 +33,7 @@ const fixedTexts = {
   once: 'once',
   unroll: 'unroll',
   nounroll: 'nounroll',
+  pack: 'pack',
   defined: 'defined',
   vaArgs: '__VA_ARGS__',
   vaOpt: '__VA_OPT__',

@@ -75,11 +75,11 @@ export interface WarplensComment {
   readonly beforeToken: number;
 }
 
-/** A pragma that matters to the analysis (`unroll`, `nounroll`), from `#pragma` or `_Pragma("…")`. */
+/** A pragma that matters to the analysis (`unroll`, `nounroll`, `pack`), from `#pragma` or `_Pragma("…")`. */
 export interface Pragma {
   /** Index of the first token that follows. */
   readonly beforeToken: number;
-  /** The pragma with its macros expanded, spaced as written: 'unroll', 'unroll 4', 'unroll(N)'. */
+  /** The pragma with its macros expanded, spaced as written: 'unroll', 'unroll 4', 'unroll(N)', 'pack(push, 1)'. */
   readonly text: string;
   /** What follows the pragma's name, without enclosing parentheses; '' for none. */
   readonly argument: string;

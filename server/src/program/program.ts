@@ -222,6 +222,10 @@ export type WorkUnit = 'tensor' | 'special' | 'other';
 export interface Alignment {
   readonly modulus: number;
   readonly remainder: number;
+  /** A member of a copied record that stands in `modulus` bytes together with padding: it is read as if it were read alone. */
+  readonly isApart?: true;
+  /** Part of something that is read or written in pieces: merged with nothing. */
+  readonly isAlone?: true;
 }
 
 /** One machine access of `type` × dst.length consecutive elements from byte address `address + offset`. */

@@ -56,6 +56,21 @@ describe('launch configuration', () => {
       'struct P { char c; float4 v; int n[3]; }; int main() { k<<<1, 1>>>(sizeof(P), sizeof(float4), sizeof(double), sizeof(P*)); }',
       'k <<<(1,1,1),(1,1,1),0>>>(48, 16, 8, 8)',
     );
+    checkMain(
+      'struct __attribute__((packed)) A { char c; int i; }; k<<<1, sizeof(A)>>>();',
+      'k <<<(1,1,1),(5,1,1),0>>>()',
+    );
+    check(
+      `#pragma pack(push, 1)
+       struct A { char c; int i; };
+       #pragma pack(pop)
+       struct B { char c; int i; };
+       struct C { float x; unsigned a : 2, b : 1, d : 29; };
+       struct D { float x; unsigned a : 4, b : 12; char c; };
+       struct E { char c; unsigned a : 7, b : 20; short s; };
+       int main() { k<<<1, 1>>>(sizeof(A), sizeof(B), sizeof(C), sizeof(D), sizeof(E)); }`,
+      'k <<<(1,1,1),(1,1,1),0>>>(5, 8, 8, 8, 12)',
+    );
     checkMain('float a[10]; k<<<1, sizeof(a) / sizeof(a[0])>>>();', 'k <<<(1,1,1),(10,1,1),0>>>()');
     checkMain('int n = 3; k<<<1, 1, sizeof n>>>();', 'k <<<(1,1,1),(1,1,1),4>>>()');
   });

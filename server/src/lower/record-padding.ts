@@ -1,0 +1,60 @@
+/** Copies of records from memory to memory that have padding: the accesses of what record-copies.ts says. */
+import { bytesOf, type ScalarType } from '../program/program';
+import type { Context } from './context';
+import { alone, emitLoad, emitStore, placeBehind } from './loads-and-stores';
+import { copyOf, type Piece, type RecordCopy } from './record-copies';
+import { recordOf } from './records';
+import type { RecordInfo } from './types';
+import type { MemoryPlace, Value } from './values';
+
+/** Copies a record whose padding is copied with it, whatever its members are; false where it is none, or the value is not in memory. */
+export function copyPadded(ctx: Context, to: MemoryPlace, record: RecordInfo, value: Value): boolean {
+  const from = inMemory(ctx, record, value);
+  const copy = from && copyOf(record);
+  if (!copy) return false;
+  const bytes = copy.loads.flatMap((piece) => {
+    const type = unitOf(copy, piece);
+    const dst = Array.from({ length: piece.bytes / bytesOf[type] }, () => ctx.builder.register(type, 'temporary'));
+    emitLoad(ctx, part(from, record, piece), type, dst);
+    return dst;
+  });
+  let next = 0;
+  for (const piece of copy.stores) {
+    const type = unitOf(copy, piece);
+    const count = piece.bytes / bytesOf[type];
+    emitStore(ctx, part(to, record, piece), type, bytes.slice(next, next + count));
+    next += count;
+  }
+  return true;
+}
+
+/** Elements of what is read and written: of the same size on both sides. */
+function unitOf({ loads, stores }: RecordCopy, { offset }: Piece): ScalarType {
+  const word = offset - (offset % 4);
+  const inWord = [...loads, ...stores].filter((piece) => piece.offset >= word && piece.offset < word + 4);
+  const least = Math.min(4, ...inWord.map(({ bytes }) => bytes));
+  return least === 1 ? 'u8' : least === 2 ? 'u16' : 'u32';
+}
+
+/** Whether assigning a value to a place copies padding, too, for which it has to stay a place. */
+export function isPaddedCopy(ctx: Context, to: Value, value: Value): boolean {
+  const record = recordOf(to.type);
+  if (!record || to.kind !== 'place' || to.place.kind !== 'memory' || !inMemory(ctx, record, value)) return false;
+  return copyOf(record) !== undefined;
+}
+
+/** Where a value of the record's type is in memory; constants are no loads of the machine. */
+function inMemory(ctx: Context, record: RecordInfo, value: Value): MemoryPlace | undefined {
+  if (ctx.unit.isHost || value.kind !== 'place' || value.place.kind !== 'memory' || value.place.isVolatile)
+    return undefined;
+  const { object } = value.place;
+  if (object !== undefined && ctx.builder.objects[object].space === 'constant') return undefined;
+  return recordOf(value.type) === record ? value.place : undefined;
+}
+
+/** A piece of a record that is copied; smaller ones are not joined again. */
+function part(whole: MemoryPlace, record: RecordInfo, { offset, bytes }: Piece): MemoryPlace {
+  const aligned = whole.aligned ?? { modulus: record.alignment, remainder: 0 };
+  const place = placeBehind({ ...whole, copied: undefined, aligned }, offset);
+  return bytes < Math.min(16, record.alignment) ? alone(place) : place;
+}
