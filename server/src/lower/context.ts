@@ -117,6 +117,8 @@ export interface Context {
   readonly openElements: WeakMap<Storage, Storage>;
   /** Of variables of a vector type that were assigned as a whole what one load read: that. */
   readonly loadedVectors: WeakMap<Storage, readonly Value[]>;
+  /** What lay behind the members of a record that was read into a variable. */
+  readonly padding: WeakMap<Storage, readonly Register[]>;
 }
 
 export function createContext(
@@ -168,6 +170,7 @@ export function createContext(
     flatRows: new Map(),
     openElements: new WeakMap(),
     loadedVectors: new WeakMap(),
+    padding: new WeakMap(),
   };
 }
 

@@ -7,7 +7,7 @@ import { convertRegister, convertValue } from './conversions';
 import { copied, ownsMemory } from './host/copies';
 import { emitLoad, emitStore, loadBytes, placeBehind, promisedBytes, storeBytes } from './loads-and-stores';
 import { copiedAs } from './own-copies';
-import { copyPadded } from './record-padding';
+import { copyPadded, keepPadding, loadPadding, storePadding } from './record-padding';
 import { symbolValue } from './symbols';
 import {
   alignOf,
@@ -78,7 +78,8 @@ function readAggregate(ctx: Context, storage: Storage & { kind: 'aggregate' }): 
   const elements = storage.elements.map((e) => readStorage(ctx, e));
   const loaded = ctx.loadedVectors.get(storage);
   const isWhole = loaded?.every((value, i) => registerOf(value) === registerOf(elements[i]));
-  return { kind: 'aggregate', type: storage.type, elements, vector: isWhole ? 'handed on' : undefined };
+  const padding = ctx.padding.get(storage)?.map((register) => readRegister(ctx, register));
+  return { kind: 'aggregate', type: storage.type, elements, vector: isWhole ? 'handed on' : undefined, padding };
 }
 
 const registerOf = (value: Value): Register | undefined => (value.kind === 'scalar' ? value.register : undefined);
@@ -147,6 +148,7 @@ export function writeStorage(ctx: Context, declared: Storage, value: Value, node
       // elements of arrays are no variables of their own
       if (whole.kind === 'aggregate' && whole.vector !== undefined && !ctx.arrayOf.has(storage))
         ctx.loadedVectors.set(storage, whole.elements);
+      if (whole.kind === 'aggregate' && whole.padding) keepPadding(ctx, storage, whole.padding);
       break;
     }
   }
@@ -249,6 +251,7 @@ function readRecord(ctx: Context, place: MemoryPlace, type: Type & { kind: 'reco
         ? readMemory(ctx, memberPlace(place, record, f), f.type)
         : unknownValue(f.type, 'another member of a union that was copied'),
     ),
+    padding: loadPadding(ctx, place, record),
   };
 }
 
@@ -323,7 +326,8 @@ function writeRecord(
       const part = parts?.[i] && convertValue(ctx, parts[i], f.type, node);
       return part?.kind === 'scalar' ? part.register : ctx.builder.unknown(scalar, reasonOf(value));
     });
-    const isCopy = value.kind === 'aggregate' && value.vector === 'handed on';
+    const isHandedOn = value.kind === 'aggregate' && value.vector === 'handed on';
+    const isCopy = isHandedOn && place.copied === undefined && !copiedAs(type);
     emitStore(ctx, naturalAlignment(place, type), scalar, values, isCopy);
     return;
   }
@@ -342,6 +346,7 @@ function writeRecord(
         fields.map((field, k) => ({ field, value: rvalue(ctx, partOf(field, first + k), node) })),
       );
   }
+  if (value.kind === 'aggregate') storePadding(ctx, place, record, value.padding);
 }
 
 /** The members of a record one by one, bit-fields that share bytes together. */

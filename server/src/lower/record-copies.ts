@@ -8,9 +8,8 @@
  *   `double; short`: 8, 2, 2 and 4, stores of 8, 4 and 4), where nothing is padded between members and the alignment is that of the members;
  * - not of records with a constructor, an initialiser of a member or a base, whose padding may hold another member;
  * - behind an array or a record that is larger than the alignment of the next member the gap is left out: `short[3]; float` is 4, 2 and 4;
- * - made of members (`R r; r.a = …; out[i] = r`), or of a record in a variable used in part, padding is neither read nor written.
- *
- * A padded record that goes through a variable is not modelled: its padding goes with it.
+ * - made of members (`R r; r.a = …; out[i] = r`), or of a record in a variable used in part, padding is neither read nor written;
+ * - through a variable, changed on the way or not, padding behind the last member goes with the record, in pieces like this member.
  */
 import type { RecordDeclaration } from '../parse/ast';
 import { alignOf, type Field, type RecordInfo, sizeOf, type Type } from './types';
@@ -70,6 +69,31 @@ function computeCopy(record: RecordInfo): RecordCopy | undefined {
 const isPacked = ({ fields }: RecordInfo): boolean =>
   fields.some(({ type, offset, bits }) => !bits && offset % alignOf(type) !== 0);
 
+const tails = new WeakMap<RecordInfo, readonly Piece[]>();
+
+/** Padding behind the last member, of records inside too, in pieces like the member in front of it. */
+export function tailsOf(record: RecordInfo): readonly Piece[] {
+  let known = tails.get(record);
+  if (!known) tails.set(record, (known = computeTails(record)));
+  return known;
+}
+
+function computeTails(record: RecordInfo): readonly Piece[] {
+  if (record.isUnion || record.isVector || record.fields.length === 0 || !isPlain(record)) return [];
+  const inside = record.fields.flatMap(({ type, offset }) =>
+    type.kind === 'record' ? tailsOf(type.record).map((piece) => ({ ...piece, offset: piece.offset + offset })) : [],
+  );
+  const last = record.fields.reduce((a, b) => (endOf(b) > endOf(a) ? b : a));
+  const size = last.bits ? 1 : Math.min(WORD, ownAlignmentOf(last.type));
+  const own: Piece[] = [];
+  for (let offset = endOf(last); offset < record.bytes; ) {
+    const bytes = size === 2 && offset % WORD === 0 ? WORD : size;
+    own.push({ offset, bytes });
+    offset += bytes;
+  }
+  return [...inside, ...own];
+}
+
 /** Words of which the first half is a member of two bytes and the second begins with none. */
 function halvedWords(record: RecordInfo): number[] {
   const starts = record.fields.filter(({ type, bits }) => !bits && sizeOf(type) === 2).map(({ offset }) => offset);
@@ -100,10 +124,12 @@ const gapsIn = (fields: readonly Field[]): { readonly before: Field; readonly fi
   );
 
 /** The alignment that follows from the numbers in a type, without what __align__ or a built-in vector asks for. */
-function ownAlignment(record: RecordInfo): number {
-  const of = (type: Type): number =>
-    type.kind === 'array' ? of(type.of) : type.kind === 'record' ? ownAlignment(type.record) : alignOf(type);
-  return Math.max(1, ...record.fields.map(({ type }) => of(type)));
+const ownAlignment = (record: RecordInfo): number =>
+  Math.max(1, ...record.fields.map(({ type }) => ownAlignmentOf(type)));
+
+function ownAlignmentOf(type: Type): number {
+  if (type.kind === 'array') return ownAlignmentOf(type.of);
+  return type.kind === 'record' ? ownAlignment(type.record) : alignOf(type);
 }
 
 /** No constructor, no initialiser of a member, no base: its padding belongs to it. */

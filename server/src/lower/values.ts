@@ -14,6 +14,8 @@ export type Value =
       readonly elements: readonly Value[];
       /** A vector as one load read it: right from memory, or handed on as a whole by a variable or a function. */
       readonly vector?: 'loaded' | 'handed on';
+      /** What lies behind the members of a record that was read as a whole, in the order of `tailsOf`. */
+      readonly padding?: readonly Register[];
     }
   /** An lvalue. */
   | { readonly kind: 'place'; readonly type: Type; readonly place: Place }

@@ -5,7 +5,8 @@
  *
  * - `float4 v = in[i]; out[i] = v;`: both on the second line, and in `if (i < n) out[i] = v;` only the lanes of the branch read;
  *   so through parameters and results of functions, a second variable, and members of records;
- * - of uchar4 to float4 and the like; not of records with the alignment of their members, nor of elements of local arrays;
+ * - of uchar4 to float4 and the like; not of half2, which has a copy constructor, of records with the alignment of their members or made of vectors
+ *   (`struct { float4 a, b; }`), nor of elements of local arrays;
  * - not where the variable is used otherwise (`v.x`, make_float4(v.x, …)), or one of its copies cannot move;
  * - a store between the two stops it, if it may go there: `__restrict__` says nothing yet (`o[i] = 3` with three such parameters), a
  *   declared shared array is told from a parameter. Barriers stop it, __syncwarp too; loads and atomics do not.

@@ -107,4 +107,13 @@ describe('padding', () => {
     check('struct R { char a; double b; int c; };', 'float v = r[i].a; //= global load 1 x 1 bytes', 'f[i] = v;');
     check('struct R { double b; int c; };', 'R t = r[i]; //= global load 1 x 4 bytes', 'f[i] = t.c;');
   });
+
+  it('behind the last member goes through a variable, changed on the way or not', () => {
+    const record = 'struct R { double a; int b; };';
+    check(record, 'R t = r[i]; //= global load 2 x 8 bytes', 'o[i] = t; //= global store 2 x 8 bytes');
+    check(record, 'R t = r[i]; //= global load 2 x 8 bytes', 't.b = 3;', 'o[i] = t; //= global store 2 x 8 bytes');
+    check(record, 'R t; t = r[i]; //= global load 2 x 8 bytes', 'o[i] = t; //= global store 2 x 8 bytes');
+    const short = 'struct R { short a; char b; };';
+    check(short, 'R t = r[i]; //= global load 2 x 2 bytes', 'o[i] = t; //= global store 2 x 2 bytes');
+  });
 });

@@ -76,4 +76,23 @@ __device__ void put(float4 *p, int i, float4 v) { p[i] = v; } //= global load 1 
     float3 v = in[threadIdx.x]; //= global load 3 x 4 bytes
     out[threadIdx.x] = v; //= global store 3 x 4 bytes
 }`));
+
+  it('half2 has a copy constructor: it is read where the variable is', () =>
+    checkLines(
+      `k(const __half2 *in, __half2 *out)
+{
+    __half2 v = in[threadIdx.x]; //= global load 1 x 4 bytes
+    out[threadIdx.x] = v; //= global store 1 x 4 bytes
+}`,
+      '#include <cuda_fp16.h>',
+    ));
+  it('records made of vectors are read where the variable is', () =>
+    checkLines(
+      `k(const R *in, R *out)
+{
+    R v = in[threadIdx.x]; //= global load 2 x 16 bytes
+    out[threadIdx.x] = v; //= global store 2 x 16 bytes
+}`,
+      'struct R { float4 a, b; };',
+    ));
 });
