@@ -15,7 +15,7 @@
  * - of a fixed array that the counter runs through from a constant the address is known, and what lies in it is merged as it lies (s[c] from 0); so is what __align__,
  *   the type or a dynamic array promises, which NVVM merges before.
  */
-import { type ControlFlow, controlFlow, type Loop } from '../program/control-flow';
+import { controlFlow, type Loop } from '../program/control-flow';
 import { readsOf, writesOf } from '../program/operands';
 import { bytesOf, type Instruction, type Program, type Register } from '../program/program';
 
@@ -31,7 +31,6 @@ type Definitions = ReadonlyMap<Register, readonly Definition[]>;
 
 interface Work {
   readonly program: Program;
-  readonly flow: ControlFlow;
   readonly definitions: Definitions;
   readonly objects: ReadonlySet<Register>;
 }
@@ -41,14 +40,18 @@ const none: PivotOf = () => undefined;
 export function pivots(program: Program): PivotOf {
   const flow = controlFlow(program);
   if (flow.loops.length === 0) return none;
-  const inner = flow.loops.filter(({ index }) => !flow.loops.some(({ parent }) => parent === index));
+  const outer = new Set(flow.loops.map(({ parent }) => parent));
   const objects = new Set(program.objects.map(({ register }) => register));
+  const offsetsIn = new Map<Loop, Offsets>();
   let work: Work | undefined;
   return (block, address) => {
-    const loop = inner.find(({ contains }) => contains[block] === 1);
-    if (!loop) return undefined;
-    work ??= { program, flow, definitions: definitionsOf(program), objects };
-    return movesByRegister(work, loop, address) ? pointedAt(program, loop, address) : undefined;
+    const loop = flow.loops[flow.loopOf[block]];
+    if (!loop || outer.has(loop.index)) return undefined;
+    work ??= { program, definitions: definitionsOf(program), objects };
+    if (!movesByRegister(work, loop, address)) return undefined;
+    let offsets = offsetsIn.get(loop);
+    if (!offsets) offsetsIn.set(loop, (offsets = offsetsOf(program, loop)));
+    return pointedAt(offsets.get(address) ?? [0]);
   };
 }
 
@@ -65,13 +68,25 @@ function definitionsOf(program: Program): Definitions {
   return found;
 }
 
-/** The offset behind an address at which the register for what the loop reads and writes there points. */
-function pointedAt(program: Program, loop: Loop, address: Register): number {
-  const offsets = program.blocks.flatMap(({ instructions }, block) =>
-    loop.contains[block] === 0
-      ? []
-      : instructions.flatMap((i) => ((i.op === 'load' || i.op === 'store') && i.address === address ? [i.offset] : [])),
-  );
+/** Offsets of what a loop reads and writes, by the register of the address. */
+type Offsets = ReadonlyMap<Register, readonly number[]>;
+
+function offsetsOf(program: Program, loop: Loop): Offsets {
+  const found = new Map<Register, number[]>();
+  program.blocks.forEach(({ instructions }, block) => {
+    if (loop.contains[block] === 0) return;
+    for (const i of instructions) {
+      if (i.op !== 'load' && i.op !== 'store') continue;
+      const known = found.get(i.address);
+      if (known) known.push(i.offset);
+      else found.set(i.address, [i.offset]);
+    }
+  });
+  return found;
+}
+
+/** The offset at which the register that moves with a loop points. */
+function pointedAt(offsets: readonly number[]): number {
   const [least, greatest] = [Math.min(...offsets), Math.max(...offsets)];
   const middle = Math.min(...offsets.filter((offset) => offset >= (least + greatest) / 2));
   const cost = (pivot: number) => offsets.reduce((sum, offset) => sum + signedBits(offset - pivot), 0);
@@ -84,8 +99,13 @@ function signedBits(value: number): number {
   return 33 - Math.clz32(value > 0 ? value : -value - 1);
 }
 
+/** Registers that an address may be made of; more are not followed. */
+const MOST_PARTS = 500;
+
 /** What an address is made of. */
 interface Parts {
+  /** Registers seen so far, and whether the loop moves them. */
+  readonly seen: Map<Register, boolean>;
   readonly counters: Set<Register>;
   /** Something that is neither constant nor the place of an array. */
   isOpen: boolean;
@@ -94,7 +114,7 @@ interface Parts {
 }
 
 function movesByRegister(work: Work, loop: Loop, address: Register): boolean {
-  const parts: Parts = { counters: new Set(), isOpen: false, isUneven: false };
+  const parts: Parts = { seen: new Map(), counters: new Set(), isOpen: false, isUneven: false };
   collect(work, loop, address, parts);
   // a pointer that the source moves is such a register itself, and points where it says
   if (isCounter(work.program, work.definitions, address)) return false;
@@ -109,7 +129,18 @@ function movesByRegister(work: Work, loop: Loop, address: Register): boolean {
 }
 
 /** Adds what a register depends on; whether the loop moves it. */
-function collect(work: Work, loop: Loop, register: Register, parts: Parts, depth = 0): boolean {
+function collect(work: Work, loop: Loop, register: Register, parts: Parts): boolean {
+  const known = parts.seen.get(register);
+  if (known !== undefined) return known;
+  if (parts.seen.size > MOST_PARTS) parts.isUneven = true;
+  if (parts.isUneven) return false;
+  parts.seen.set(register, false);
+  const moves = collectNew(work, loop, register, parts);
+  parts.seen.set(register, moves);
+  return moves;
+}
+
+function collectNew(work: Work, loop: Loop, register: Register, parts: Parts): boolean {
   const { program, definitions, objects } = work;
   const { role } = program.registers[register];
   if (role === 'constant' || objects.has(register)) return false;
@@ -119,19 +150,14 @@ function collect(work: Work, loop: Loop, register: Register, parts: Parts, depth
     parts.counters.add(register);
     return true;
   }
-  if (role !== 'temporary' || known.length !== 1 || depth > 100) {
+  const only = role === 'temporary' && known.length === 1 ? known[0].instruction : undefined;
+  if (only?.op !== 'unary' && only?.op !== 'binary' && only?.op !== 'convert') {
     parts.isOpen = true;
     parts.isUneven ||= isInside;
     return isInside;
   }
-  const [{ instruction }] = known;
-  if (instruction.op !== 'unary' && instruction.op !== 'binary' && instruction.op !== 'convert') {
-    parts.isOpen = true;
-    parts.isUneven ||= isInside;
-    return isInside;
-  }
-  const moved = readsOf(instruction).filter((read) => collect(work, loop, read, parts, depth + 1));
-  if (moved.length > 0) parts.isUneven ||= !isEven(work, instruction, moved);
+  const moved = readsOf(only).filter((read) => collect(work, loop, read, parts));
+  if (moved.length > 0) parts.isUneven ||= !isEven(work, only, moved);
   return moved.length > 0;
 }
 
