@@ -38,12 +38,15 @@ export function storeBits(ctx: Context, place: MemoryPlace, bits: Bits, type: Sc
     return;
   }
   const b = ctx.builder;
-  const before = loadBytes(ctx, place, type);
+  const word: ScalarType = bytesOf[type] === 8 ? 'u64' : 'u32';
+  const before = b.convert(type, word, loadBytes(ctx, place, type));
+  // of a unit of 64 bits the numbers are not exact
   const mask = (2 ** bits.width - 1) * 2 ** bits.first;
-  const shifted = b.binary('shl', type, value, b.constant('u32', bits.first));
-  const changed = b.binary('and', type, shifted, b.constant(type, mask));
-  const kept = b.binary('and', type, before, b.binary('xor', type, b.constant(type, mask), b.constant(type, -1)));
-  storeBytes(ctx, place, type, b.binary('or', type, kept, changed));
+  const others = 2 ** (8 * bytesOf[type]) - 1 - mask;
+  const shifted = b.binary('shl', word, b.convert(type, word, value), b.constant('u32', bits.first));
+  const changed = b.binary('and', word, shifted, b.constant(word, mask));
+  const kept = b.binary('and', word, before, b.constant(word, others));
+  storeBytes(ctx, place, type, b.convert(word, type, b.binary('or', word, kept, changed)));
 }
 
 /** Writes neighbouring bit-fields of a record that is copied, byte by byte. */
