@@ -40,6 +40,12 @@ describe('analyzer memory', () => {
   it('an edit in a device function reaches its kernels', () => check(source, source.replace('2 * x', '4 * x')));
   it('an edit in host code reaches the launches', () =>
     check(source, source.replace('n = 64', 'n = 128'), source.replace('second<2>', 'second<4>')));
+  it('how a record is packed', () => {
+    const packed = (pragma: string) =>
+      `${pragma}\nstruct A { char c; };\nstruct B { char c; int n; };\n__global__ void third(B *p) { p[threadIdx.x].n = 1; }\n${source}`;
+    check(packed(''), packed('#pragma pack(1)'), packed('#pragma pack(2)'), packed('#pragma pack()'));
+  });
+
   it('a pragma within a kernel', () => {
     const loop = (pragma: string) =>
       `${source}\n__global__ void third(float* p) {\n  float s = 0;\n${pragma}\n  for (int i = 0; i < 8; i++) s += p[8 * threadIdx.x + i];\n  p[threadIdx.x] = s;\n}`;
