@@ -71,6 +71,7 @@ function moveProgram(program: Program, move: (token: number) => number): Program
     accesses: program.accesses.map((a) => ({
       ...a,
       place: place(a.place),
+      charged: a.charged && place(a.charged),
       machine: a.machine?.map((each) => ({ ...each, place: each.place && place(each.place) })),
     })),
     branches: program.branches.map((b) => ({ ...b, place: place(b.place) })),

@@ -228,6 +228,7 @@ function withCall(
     ctx.call = placeOf(ctx, node);
     ctx.libraryCall = undefined;
   }
+  ctx.builder.call = ctx.call;
   ctx.callPath = `${ctx.callPath}/${node.first}`;
   ctx.callDepth++;
   const first = ctx.builder.registers.length;
@@ -236,6 +237,7 @@ function withCall(
   ctx.callDepth--;
   if (declaration) ctx.active.set(declaration, running);
   Object.assign(ctx, saved);
+  ctx.builder.call = call;
   return result;
 }
 

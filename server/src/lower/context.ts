@@ -176,7 +176,7 @@ export function createContext(
 
 export function placeOf(ctx: Context, node: Node): SourcePlace {
   const { first, last } = inUserText(ctx, node);
-  return { first, last, call: ctx.call };
+  return { first, last, call: ctx.call, statement: ctx.builder.statement };
 }
 
 /** Number of the first token of the library's text: no unit of the user is as long. */

@@ -4,7 +4,7 @@ import type * as ast from '../parse/ast';
 import { asmStatement } from './builtins/inline-ptx';
 import { returnValue } from './calls';
 import { constantOf } from './constants';
-import { type Context, forgetSince, type JumpTarget, placeOf, skip } from './context';
+import { type Context, forgetSince, type JumpTarget, LIBRARY_TOKENS, placeOf, skip } from './context';
 import { toPredicate } from './conversions';
 import { expression } from './expressions';
 import { forgetAssigned } from './flow';
@@ -30,10 +30,13 @@ export function statement(ctx: Context, node: ast.Statement): void {
     return;
   }
   depth++;
+  const { statement: outer } = ctx.builder;
+  if (node.first < LIBRARY_TOKENS) ctx.builder.statement = node.first;
   try {
     lowerStatement(ctx, node);
   } finally {
     depth--;
+    ctx.builder.statement = outer;
   }
 }
 

@@ -5,6 +5,7 @@
 import { keepFlow } from '../program/control-flow';
 import type { Program } from '../program/program';
 import { aggregateAtomics } from './aggregate-atomics';
+import { chargeCalls } from './charge-calls';
 import { shareExpressions } from './common-expressions';
 import { dropDeadCode } from './dead-code';
 import { fetchAhead } from './fetch-ahead';
@@ -55,6 +56,7 @@ const passes: readonly Pass[] = [
   dropDeadCode,
   aggregateAtomics,
   unrollFurther,
+  chargeCalls,
 ];
 
 /** Passes after which blocks lead to other blocks than before. */

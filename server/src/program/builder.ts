@@ -52,6 +52,9 @@ export class ProgramBuilder {
   private readonly linear = new LinearForms(this.registers);
   private readonly lowBits = new LowBits(this.registers);
   instructionCount = 0;
+  /** Where registers are made: the first token of the statement, and the call that is being inlined. */
+  statement: number | undefined = 0;
+  call: SourcePlace | undefined;
 
   constructor(
     private readonly kernel: string,
@@ -64,7 +67,7 @@ export class ProgramBuilder {
   // ---- registers ----
 
   register(type: ScalarType, role: RegisterInfo['role'], name?: string): Register {
-    this.registers.push({ type, role, name });
+    this.registers.push({ type, role, name, statement: this.statement, call: this.call });
     return this.registers.length - 1;
   }
 
@@ -354,7 +357,12 @@ export class ProgramBuilder {
   splitAddress(address: Register): { register: Register; offset: number } {
     const form = this.linear.of(address);
     if (!form || form.terms.size === 0) return { register: address, offset: 0 };
-    return { register: this.materialise(form), offset: form.constant };
+    // what a function is handed was computed before the call
+    const { statement } = this;
+    if (this.registers[address].call !== this.call) this.statement = undefined;
+    const register = this.materialise(form);
+    this.statement = statement;
+    return { register, offset: form.constant };
   }
 
   linearForm(register: Register): Linear | undefined {

@@ -53,6 +53,9 @@ export interface RegisterInfo {
   readonly role: 'variable' | 'temporary' | 'constant' | 'input';
   /** The source name, for explanations. */
   readonly name?: string;
+  /** Where it was made: the first token of the statement, and the call that was inlined there. */
+  readonly statement?: number;
+  readonly call?: SourcePlace;
   /** of a constant; 64-bit integers beyond 2^53 are not representable and become unknown instead */
   readonly value?: number;
 }
@@ -332,6 +335,8 @@ export interface SourcePlace {
   readonly first: number;
   readonly last: number;
   readonly call?: SourcePlace;
+  /** First token of the statement that it is part of. */
+  readonly statement?: number;
   readonly location?: { readonly file: string; readonly line: number; readonly column: number };
 }
 

@@ -35,6 +35,15 @@ function check(...texts: readonly string[]): void {
 describe('analyzer memory', () => {
   it('the same text again', () => check(source, source));
   it('lines above move everything down', () => check(source, `\n// new\n${source}`, source));
+  it('a declaration above moves the lines that a profiler shows', () => {
+    const inlined = `${source}
+__device__ float deref(const float* p) { return *p; }
+__global__ void third(const float* in, float* out) {
+  float v = deref(in + threadIdx.x);
+  out[threadIdx.x] = v;
+}`;
+    check(inlined, `__device__ int other;\n${inlined}`, inlined);
+  });
   it('an edit in one kernel leaves the other and the launches', () =>
     check(source, source.replace('= 1;', '= 2 + 3 * n;'), source.replace('[32][32]', '[32][33]')));
   it('an edit in a device function reaches its kernels', () => check(source, source.replace('2 * x', '4 * x')));

@@ -1,0 +1,293 @@
+/**
+ * Which loads of an inlined function a profiler shows at the line of the call. The line table of the assembler has a row for the call itself where the
+ * code of a call begins, at the address of its first machine instruction, and the profiler takes that row; the next row comes only with
+ * another statement. Evidence (nvcc 13.0, sm_90): line tables of eight recorded programs, where 577 of 607 first instructions have the row of the
+ * call and no other has, and of 31 small kernels:
+ *
+ * - `v.x = f(p, n); v.y = f(p, n + 1)`: the first load stays at its line, since its address is computed before it in the function; the
+ *   second needs only an offset, is the first instruction of its call, and is shown at the call (H200: gemm_epilogue_zoo.cu:144 to 146);
+ * - so is `*p` where the caller computes p (volume_march.cu:30 to 33, bitonic_sort.cu:30, merge_networks.cu:47, 54). But `s.a` and `s.b` of a
+ *   reference, which have offsets of their own, are summed up in the function (NVVM makes one sum of both);
+ * - a call begins anew after each instruction of its own statement: `s += f(p, k)` written out is shown at the call four times, `v.x = f(k)` once;
+ * - loads are issued together, behind what their addresses are computed of. One behind another address has a row of its own again.
+ *
+ * Stores and atomics wait for values, and what is issued before them is not known here: they stay where they are. So do loads in the
+ * passes that are left of a loop, whose addresses are computed anew.
+ */
+import { controlFlow } from '../program/control-flow';
+import { readsInto, writesOf } from '../program/operands';
+import type {
+  AccessSite,
+  Block,
+  Instruction,
+  LoadInstruction,
+  Program,
+  Register,
+  SourcePlace,
+} from '../program/program';
+import { movingRegisters } from './moving-registers';
+
+/** A machine instruction, by what decides its row in the line table. */
+interface Issued {
+  readonly statement: number;
+  /** Code of the calls that it was inlined through, innermost first. */
+  readonly stretches: readonly Stretch[];
+  /** Loads of the same block that it waits for, one behind the other. */
+  readonly level: number;
+  readonly phase: Phase;
+  /** Place in the block, of a load. */
+  readonly at?: number;
+}
+
+enum Phase {
+  before,
+  load,
+  behind,
+}
+
+/** Code of a call from one instruction of its statement to the next. */
+interface Stretch {
+  readonly call: SourcePlace;
+  readonly key: string;
+}
+
+interface Work {
+  readonly program: Program;
+  readonly accesses: AccessSite[];
+  readonly frames: Frames;
+  /** By frame and statement: its instructions so far. */
+  readonly counts: Map<number, number>;
+  readonly begun: Set<string>;
+  readonly sums: Sums;
+  readonly feedsAddress: Uint8Array;
+  /** The statement of the row that the last instruction has, -1 for none, and the call that is charged there. */
+  statement: number;
+  charged: SourcePlace | undefined;
+}
+
+export function chargeCalls(program: Program): Program {
+  if (!program.accesses.some(({ place, operation }) => place.call && operation === 'load')) return program;
+  const flow = controlFlow(program);
+  const frames = new Frames();
+  const work: Work = {
+    program,
+    accesses: [...program.accesses],
+    frames,
+    counts: new Map(),
+    begun: new Set(),
+    sums: new Sums(program, frames, movingRegisters(program, flow)),
+    feedsAddress: addressRegisters(program),
+    statement: -1,
+    charged: undefined,
+  };
+  const blocks: Block[] = [...program.blocks];
+  let changes = false;
+  // as the blocks stand in the text
+  for (const index of [...flow.order].sort((a, b) => a - b)) {
+    const instructions = chargedIn(work, index);
+    if (instructions === blocks[index].instructions) continue;
+    blocks[index] = { ...blocks[index], instructions };
+    changes = true;
+  }
+  return changes ? { ...program, blocks, accesses: work.accesses } : program;
+}
+
+/** The instructions of a block, its loads with the lines that they are shown at. */
+function chargedIn(work: Work, block: number): readonly Instruction[] {
+  const { instructions } = work.program.blocks[block];
+  let out: Instruction[] | undefined;
+  let before: Issued | undefined;
+  for (const issued of issuedIn(work, block)) {
+    if (!before || !isTogether(instructions, before, issued)) work.statement = -1;
+    before = issued;
+    const charged = chargedBy(work, issued);
+    const load = charged && loadAt(instructions, issued);
+    if (!load || issued.at === undefined || work.accesses[load.access].charged) continue;
+    out ??= [...instructions];
+    out[issued.at] = { ...load, access: work.accesses.push({ ...work.accesses[load.access], charged }) - 1 };
+  }
+  return out ?? instructions;
+}
+
+function loadAt(instructions: readonly Instruction[], { at }: Issued): LoadInstruction | undefined {
+  const i = at === undefined ? undefined : instructions[at];
+  return i?.op === 'load' ? i : undefined;
+}
+
+/** Nothing is issued between them. */
+function isTogether(instructions: readonly Instruction[], before: Issued, issued: Issued): boolean {
+  if (before.phase !== issued.phase || before.level !== issued.level) return false;
+  return loadAt(instructions, before)?.address === loadAt(instructions, issued)?.address;
+}
+
+/** The call that the profiler shows; undefined where it is the statement itself. */
+function chargedBy(work: Work, { statement, stretches }: Issued): SourcePlace | undefined {
+  let first: SourcePlace | undefined;
+  for (const { key, call } of stretches) {
+    if (work.begun.has(key)) break;
+    work.begun.add(key);
+    first = call;
+  }
+  if (first || statement !== work.statement) work.charged = first;
+  work.statement = statement;
+  return work.charged;
+}
+
+/** What a block becomes, in the order in which it is issued as far as that is known. */
+function issuedIn(work: Work, block: number): Issued[] {
+  const all: Issued[] = [];
+  let piece: Issued[] = [];
+  const levels = new Map<Register, number>();
+  const loaded = new Set<number>();
+  const reads: Register[] = [];
+  const close = (): void => {
+    all.push(...piece.sort((a, b) => a.level - b.level || a.phase - b.phase));
+    piece = [];
+    levels.clear();
+    loaded.clear();
+  };
+  work.program.blocks[block].instructions.forEach((i, at) => {
+    let level = 0;
+    const count = readsInto(i, reads);
+    for (let k = 0; k < count; k++) level = Math.max(level, levels.get(reads[k]) ?? 0);
+    const written = writesOf(i);
+    const behind = i.op === 'load' ? level + 1 : level;
+    if (behind > 0) for (const r of written) levels.set(r, behind);
+    const place = placeOf(work, i);
+    if (place) {
+      const { statement = 0, call } = place;
+      const stretches = stretchesOf(work, call);
+      if (i.op === 'load') {
+        if (work.sums.hasOwn(i, block)) piece.push({ statement, stretches, level, phase: Phase.before });
+        piece.push({ statement, stretches, level, phase: Phase.load, at });
+        loaded.add(level);
+      } else {
+        const isBefore = !loaded.has(level) || written.some((r) => work.feedsAddress[r] === 1);
+        piece.push({ statement, stretches, level, phase: isBefore ? Phase.before : Phase.behind });
+      }
+      countStatement(work.counts, work.frames.of(call), statement);
+    }
+    if (i.op === 'barrier' || i.op === 'atomic' || i.op === 'asyncCopy') close();
+  });
+  close();
+  return all;
+}
+
+type Place = Pick<SourcePlace, 'statement' | 'call'>;
+
+/** Where the machine instruction stands that becomes of this; undefined where none does. */
+function placeOf({ program, sums }: Work, i: Instruction): Place | undefined {
+  switch (i.op) {
+    case 'load':
+    case 'store':
+    case 'atomic':
+      return program.accesses[i.access].place;
+    case 'barrier':
+      return i.place;
+    case 'convert':
+      // widening is part of the multiplication behind it
+      if (!/f/.test(i.from + i.type)) return undefined;
+      break;
+    case 'unary':
+      if (i.fn === 'neg' || i.fn === 'bitcast') return undefined;
+      if (i.fn === 'mov' && !isStart(program, i.dst, i.a)) return undefined;
+  }
+  const [dst] = writesOf(i);
+  if (dst === undefined || sums.isMoving(dst)) return undefined;
+  const made = program.registers[dst];
+  return made.statement === undefined ? undefined : made;
+}
+
+/** What a variable begins with is moved to its register. */
+const isStart = ({ registers }: Program, dst: Register, a: Register): boolean =>
+  registers[dst].role === 'variable' && registers[a].role === 'constant';
+
+const STATEMENTS = 2 ** 31;
+
+function countStatement(counts: Map<number, number>, frame: number, statement: number): void {
+  const key = frame * STATEMENTS + statement;
+  counts.set(key, (counts.get(key) ?? 0) + 1);
+}
+
+function stretchesOf(work: Work, call: SourcePlace | undefined): readonly Stretch[] {
+  if (!call) return [];
+  const outer = stretchesOf(work, call.call);
+  const count = work.counts.get(work.frames.of(call.call) * STATEMENTS + (call.statement ?? 0)) ?? 0;
+  return [{ call, key: `${call.first}:${count}@${outer[0]?.key ?? ''}` }, ...outer];
+}
+
+/** Numbers for inlined functions: the same for the same calls, however often a loop around them is written out; 0 is the kernel. */
+class Frames {
+  private readonly numbers = new Map<string, number>();
+  private readonly known = new Map<SourcePlace, number>();
+
+  of(call: SourcePlace | undefined): number {
+    if (!call) return 0;
+    let frame = this.known.get(call);
+    if (frame === undefined) {
+      const key = `${call.first}@${this.of(call.call)}`;
+      frame = this.numbers.get(key) ?? this.numbers.size + 1;
+      this.numbers.set(key, frame);
+      this.known.set(call, frame);
+    }
+    return frame;
+  }
+}
+
+/** Sums that the function of a load makes for its address though the caller seems to have it. */
+class Sums {
+  private readonly used = new Set<Register>();
+  private readonly firstBlock = new Map<number, number>();
+  /** By frame and address: the first load there, true where others read other bytes. */
+  private readonly members = new Map<number, LoadInstruction | true>();
+
+  constructor(
+    private readonly program: Program,
+    private readonly frames: Frames,
+    private readonly moving: Uint8Array,
+  ) {
+    for (const { instructions } of program.blocks)
+      for (const i of instructions) {
+        if (i.op !== 'load') continue;
+        const key = this.keyOf(i);
+        const known = this.members.get(key) ?? i;
+        const isOther = known !== true && known.access !== i.access && known.offset !== i.offset;
+        this.members.set(key, isOther ? true : known);
+      }
+  }
+
+  isMoving(register: Register): boolean {
+    return this.moving[register] === 1;
+  }
+
+  /** To be asked once a load, in order. */
+  hasOwn(load: LoadInstruction, block: number): boolean {
+    const first = this.firstBlock.get(load.access) ?? block;
+    this.firstBlock.set(load.access, first);
+    if (first !== block && this.isMoving(load.address)) return true;
+    if (this.program.registers[load.address].role !== 'temporary') return false;
+    const isFirst = !this.used.has(load.address);
+    this.used.add(load.address);
+    if (this.members.get(this.keyOf(load)) === true) return true;
+    return isFirst && (load.offset !== 0 || this.program.accesses[load.access].isCopy === true);
+  }
+
+  private keyOf({ access, address }: LoadInstruction): number {
+    return this.frames.of(this.program.accesses[access].place.call) * STATEMENTS + address;
+  }
+}
+
+/** By register: 1 where an address is computed of it. */
+function addressRegisters({ blocks, registers }: Program): Uint8Array {
+  const found = new Uint8Array(registers.length);
+  const reads: Register[] = [];
+  for (const { instructions } of blocks.toReversed())
+    for (const i of instructions.toReversed()) {
+      if (i.op === 'load' || i.op === 'store' || i.op === 'atomic') found[i.address] = 1;
+      else if (writesOf(i).some((r) => found[r] === 1)) {
+        const count = readsInto(i, reads);
+        for (let k = 0; k < count; k++) found[reads[k]] = 1;
+      }
+    }
+  return found;
+}

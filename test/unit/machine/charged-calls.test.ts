@@ -1,0 +1,94 @@
+import { checkLines } from './check-lines';
+
+/** Line tables of nvcc 13.0 for sm_90 say the same of every kernel here. */
+describe('loads of inlined functions are shown', () => {
+  const get = `__device__ float get(const float *p, int i) {
+  return p[i]; //= `;
+
+  it('at the call where nothing of the call comes before them', () => {
+    checkLines(
+      `k(const float *a, float *o) {
+  int i = threadIdx.x;
+  float v = get(a, i);
+  float w = get(a, i + 1); //= global load 1 x 4 bytes
+  o[i] = v + w; //= global store 1 x 4 bytes
+}`,
+      `${get}global load 1 x 4 bytes
+}`,
+    );
+  });
+
+  it('at the call where the caller has the address', () => {
+    checkLines(
+      `k(const float *a, float *o) {
+  int i = threadIdx.x;
+  float v = deref(a + i); //= global load 1 x 4 bytes
+  float w = deref(a + i + 32); //= global load 1 x 4 bytes
+  o[i] = v + w; //= global store 1 x 4 bytes
+}`,
+      `__device__ float deref(const float *p) {
+  return *p; //= none
+}`,
+    );
+  });
+
+  it('at the call for each copy of a loop whose statement does more than call', () => {
+    checkLines(
+      `k(const float *a, float *o) {
+  int i = threadIdx.x;
+  float s = 0;
+  for (int k = 0; k < 4; ++k)
+    s += get(a, i + 32 * k); //= global load 3 x 4 bytes
+  o[i] = s; //= global store 1 x 4 bytes
+}`,
+      `${get}global load 1 x 4 bytes
+}`,
+    );
+  });
+
+  it('in the function where it makes sums of its own', () => {
+    checkLines(
+      `k(const float *u, float *o, int n) {
+  int i = threadIdx.x + 64;
+  float c = u[i]; //= global load 1 x 4 bytes
+  o[i] = c + around(u, i, n); //= global store 1 x 4 bytes
+}`,
+      `__device__ float around(const float *u, int i, int n) {
+  float l = u[i - 1]; //= global load 1 x 4 bytes
+  float r = u[i + 1]; //= global load 1 x 4 bytes
+  float t = u[i - n]; //= global load 1 x 4 bytes
+  return l + r + t;
+}`,
+    );
+  });
+
+  it('in the function where a condition comes before them', () => {
+    checkLines(
+      `k(const float *a, float *o, int n) {
+  int i = threadIdx.x;
+  o[i] = guarded(a, i, n); //= global store 1 x 4 bytes
+}`,
+      `__device__ float guarded(const float *p, int i, int n) {
+  if (i >= n) return 0.0f;
+  return p[i]; //= global load 1 x 4 bytes
+}`,
+    );
+  });
+
+  it('at the outermost call that begins with them', () => {
+    checkLines(
+      `k(const float *a, float *o) {
+  int i = threadIdx.x;
+  o[i] = both(a + i); //= global store 1 x 4 bytes, global load 1 x 4 bytes
+}`,
+      `__device__ float deref(const float *p) {
+  return *p; //= none
+}
+__device__ float both(const float *p) {
+  float v = deref(p); //= none
+  float w = deref(p + 32); //= global load 1 x 4 bytes
+  return v * w;
+}`,
+    );
+  });
+});
