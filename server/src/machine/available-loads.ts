@@ -1,6 +1,7 @@
 /** What a block knows to be in memory: values loaded or stored, by the array they lie in and the register of their address. */
 import { TYPES, typeNumber } from '../program/expression-table';
 import { type AccessSite, bytesOf, type Program, type Register, type ScalarType } from '../program/program';
+import type { IsOther } from './fixed-variables';
 import { changesAtBarrier, mayTouch } from './memory-overlap';
 
 /** Bytes from a register on: register + first … register + last (inclusive). */
@@ -114,6 +115,26 @@ export class AvailableLoads {
     }
     if (group.bases.size > 1 || kept !== base)
       this.groups.set(key, { ...group, owner, bases: new Map([[range.address, kept]]) });
+  }
+
+  /** Forgets what is at addresses that are others from here on. */
+  forget(isOther: IsOther): void {
+    const { owner } = this;
+    for (const [key, group] of this.groups) {
+      const object = group.site.object === undefined ? undefined : this.program.objects[group.site.object];
+      for (const [address, base] of group.bases) {
+        const gone = [...base.values].filter(([, { first }]) => isOther(address, first, object));
+        if (gone.length === 0) continue;
+        const values = new Map(base.values);
+        for (const [value] of gone) values.delete(value);
+        const now = this.groups.get(key) ?? group;
+        const bases = new Map(now.bases);
+        if (values.size === 0) bases.delete(address);
+        else bases.set(address, { owner, values });
+        if (bases.size === 0) this.groups.delete(key);
+        else this.groups.set(key, { ...now, owner, bases });
+      }
+    }
   }
 
   /** Other threads have written to what they may write to. */

@@ -9,6 +9,7 @@
 import { type ControlFlow, controlFlow } from '../program/control-flow';
 import type { Block, Instruction, LoadInstruction, Program, Register, StoreInstruction } from '../program/program';
 import { AvailableLoads, rangeOf } from './available-loads';
+import { FixedVariables } from './fixed-variables';
 import { isReadOnly } from './memory-overlap';
 
 export function reuseLoads(program: Program): Program {
@@ -17,11 +18,14 @@ export function reuseLoads(program: Program): Program {
   const blocks: Block[] = [...program.blocks];
   const tables = new Map<number, AvailableLoads>();
   const stable = stableRegisters(program);
+  const fixed = new FixedVariables(program, flow);
   const killers = program.blocks.map(({ instructions }) => instructions.filter(isKiller));
   let changes = false;
   for (const block of flow.order) {
     const { instructions, terminator } = program.blocks[block];
     const inherited = inheritedTable(program, flow, tables, killers, block);
+    const isOther = inherited.isEmpty ? undefined : fixed.inArm(block);
+    if (isOther) inherited.forget(isOther);
     const result = reuseInBlock(program, instructions, inherited, stable);
     tables.set(block, inherited);
     if (result === instructions) continue;

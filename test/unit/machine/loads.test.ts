@@ -103,3 +103,32 @@ describe('texture fetches', () => {
     out[threadIdx.x] = tex1D<float>(0, x);
 }`));
 });
+
+describe('loads in an arm in which a variable has one value', () => {
+  const kernel = (before: string, last: string) => `k(const int *a, int *o, int *total, int n) {
+  __shared__ int s[32];
+  int t = threadIdx.x;
+  s[t] = a[t];
+  __syncthreads();
+  o[t] = s[t] + s[t ^ 1]; //= shared load 2 x 4 bytes, global store 1 x 4 bytes
+  ${before}
+  ${last}
+}`;
+
+  it('are made again, at the address that the value gives', () => {
+    checkLines(kernel('if (t == 31)', 'total[0] = s[t]; //= shared load 1 x 4 bytes, global store 1 x 4 bytes'));
+    checkLines(
+      kernel('if (t != 31) return;', 'total[0] = s[t]; //= shared load 1 x 4 bytes, global store 1 x 4 bytes'),
+    );
+    checkLines(
+      kernel('if (n > 3 && t == 31)', 'total[0] = s[t]; //= shared load 1 x 4 bytes, global store 1 x 4 bytes'),
+    );
+    checkLines(kernel('if (t == n)', 'total[0] = s[t]; //= shared load 1 x 4 bytes, global store 1 x 4 bytes'));
+  });
+
+  it('are not where the value is computed, or the index computed before', () => {
+    checkLines(kernel('if (t == blockDim.x - 1)', 'total[0] = s[t]; //= global store 1 x 4 bytes'));
+    checkLines(kernel('if (t == 30)', 'total[0] = s[t ^ 1]; //= global store 1 x 4 bytes'));
+    checkLines(kernel('int w = t / 32; if (w == 0)', 'total[t] = s[t]; //= global store 1 x 4 bytes'));
+  });
+});
