@@ -17,6 +17,8 @@ export interface Tally {
   /** By access and space. */
   readonly notes: (AccessNotes | undefined)[];
   block: readonly [number, number, number];
+  /** Sums up where the requests of the block begin within a segment: blocks with equal sums are aligned alike. */
+  alignment: number;
 }
 
 /** One machine access of a site, as the model wants it, in every space. */
@@ -255,6 +257,8 @@ export class AccessCounter {
     const { counters } = this.tally;
     const notes = this.tally.notes[plan.access * spaces.length + space] ?? this.notesOf(plan, space);
     const { at } = notes;
+    const start = addresses[active === WARP ? first : firstActive(lanes, first)];
+    this.tally.alignment = (ALIGNMENT_FACTOR * this.tally.alignment + (start % SEGMENT)) % ALIGNMENT_MODULUS;
     counters[at + field.requests] += times;
     counters[at + field.activeLanes] += times * active;
     counters[at + field.wavefronts] += times * counts.wavefronts;
@@ -290,6 +294,12 @@ export class AccessCounter {
 
 /** Bytes that the 32 banks serve at once. */
 const BANK_ROW = 128;
+
+/** Of global memory, in bytes: what a request costs repeats in it. */
+const SEGMENT = 32;
+/** A sum that tells different orders apart; products stay below 2^53. */
+const ALIGNMENT_FACTOR = 37;
+const ALIGNMENT_MODULUS = 2 ** 31 - 1;
 
 /** Rows of banks, lines and segments of all capabilities repeat in this many bytes at most. */
 const LARGEST_GEOMETRY = 256;

@@ -74,6 +74,8 @@ class GridRun {
   private readonly notes: (AccessNotes | undefined)[] = [];
   private simulated = 0;
   private blocks = 0;
+  /** Of the block that was executed last. */
+  private alignment = 0;
   private isUniform = true;
   private sampledLoops = false;
   private givenLoads: ReadonlySet<number> | undefined;
@@ -106,6 +108,7 @@ class GridRun {
       launched.run(block, steps, this.budget);
       this.simulated += launched.machine.executed;
       this.blocks++;
+      this.alignment = launched.alignment;
       this.sampledLoops ||= launched.machine.sampling.hasSkipped;
       this.note(launched.machine.stop ?? (launched.machine.abandoned ? 'budget' : undefined));
       return launched.counters;
@@ -247,6 +250,8 @@ class GridRun {
     let sum: Float64Array | undefined;
     let first: Float64Array | undefined;
     let agree = true;
+    let alignment: number | undefined;
+    let least = blocks.least;
     let samples = 0;
     let weights = 0;
     /** Of the samples that count what the first one does: while all do, there is nothing to add up. */
@@ -255,7 +260,7 @@ class GridRun {
     // Next to inner blocks that differ among themselves, those at the border do too.
     if (isBorder && inner === undefined && this.executeAll(blocks, runBlock)) return undefined;
     let most = blocks.most;
-    while (samples < most && (samples < blocks.least || !agree)) {
+    while (samples < most && (samples < least || !agree)) {
       // A block at the border that does what inner ones do is taken not to differ from its neighbours.
       if (samples === 1 && inner && first && areEqual(first, inner, this.layout.used)) break;
       if (!this.isWithinBudget && samples > 0) {
@@ -268,6 +273,9 @@ class GridRun {
       samples++;
       weights += weight;
       first ??= counters.slice();
+      // blocks that are aligned differently may cost the same by chance: more of the remainders are looked at
+      alignment ??= this.alignment;
+      if (this.alignment !== alignment) least = blocks.leastUnaligned;
       if (agree && (samples === 1 || areEqual(first, counters, this.layout.used))) {
         alike.push(weight);
         continue;
@@ -289,7 +297,7 @@ class GridRun {
       }
     }
     const isLikeInner = inner !== undefined && areEqual(first, inner, this.layout.used);
-    if (samples < blocks.size && (!agree || (samples < blocks.least && !isLikeInner))) this.isUniform = false;
+    if (samples < blocks.size && (!agree || (samples < least && !isLikeInner))) this.isUniform = false;
     if (sum === undefined) this.addScaled(first, blocks.size);
     else {
       if (samples < blocks.size) this.noteDifferences(first, sum, weights);

@@ -7,6 +7,8 @@ export interface BlockClass {
   readonly size: number;
   /** Blocks to be executed at least, as long as they agree; and at most. */
   readonly least: number;
+  /** The same where they are aligned differently. */
+  readonly leastUnaligned: number;
   readonly most: number;
   /** The blocks in order, 0 … size - 1. */
   readonly at: (n: number) => BlockIndex;
@@ -21,8 +23,10 @@ export interface BlockClass {
 
 /** Grids up to this size are executed as a whole. */
 export const SMALL_GRID = 8;
-/** Samples of the inner blocks: enough that every remainder modulo 8 along an axis comes up. */
+/** Samples of the inner blocks. */
 const INNER_LEAST = 5;
+/** Where they are aligned differently: along one axis every remainder modulo 8, of two most sums of them. */
+const UNALIGNED_LEAST = 8;
 const INNER_MOST = 24;
 /** One is enough where it counts what the inner blocks do. */
 const BORDER_LEAST = 4;
@@ -50,6 +54,7 @@ export function blockClasses(grid: BlockIndex): BlockClass[] {
       for (const x of spansOf(grid[0])) {
         const size = x.count * y.count * z.count;
         const isInner = x.isInner && y.isInner && z.isInner;
+        const innerAxes = [x, y, z].filter(({ count }) => count > 1).length;
         const at = (n: number): BlockIndex => {
           const inPlane = n % (x.count * y.count);
           return [
@@ -61,6 +66,7 @@ export function blockClasses(grid: BlockIndex): BlockClass[] {
         classes.push({
           size,
           least: Math.min(size, isInner ? INNER_LEAST : BORDER_LEAST),
+          leastUnaligned: Math.min(size, isInner ? UNALIGNED_LEAST * Math.max(1, innerAxes) : BORDER_LEAST),
           most: Math.min(size, isInner ? INNER_MOST : BORDER_MOST),
           at,
           ...samplesOf([x, y, z]),
@@ -85,7 +91,7 @@ export function allBlocks(grid: BlockIndex): BlockClass {
   const [width, height, depth] = grid;
   const size = width * height * depth;
   const at = (n: number): BlockIndex => [n % width, Math.floor(n / width) % height, Math.floor(n / (width * height))];
-  return { size, least: size, most: size, at, sample: at, cycle: size, weight: () => 1 };
+  return { size, least: size, leastUnaligned: size, most: size, at, sample: at, cycle: size, weight: () => 1 };
 }
 
 /** Addresses repeat in 32 bytes, 8 words: with the block index modulo 8, whatever the step from block to block. */

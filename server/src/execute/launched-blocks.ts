@@ -58,7 +58,7 @@ export class LaunchedBlocks {
     const contents = data && globalContents(program, data, objects, addressOf, isShared);
     this.memory = { ...memoryState(program, launch, analysis, objects, lanes, tickets, reasons), global: contents };
     this.counters = new Float64Array(layout.size);
-    this.tally = { model, counters: this.counters, layout, notes, block: [0, 0, 0] };
+    this.tally = { model, counters: this.counters, layout, notes, block: [0, 0, 0], alignment: 0 };
     const counter = new AccessCounter(this.tally, lanes);
     const decoder = { analysis, values: this.values, reasons, counter, memory: this.memory, geometry };
     this.machine = new Machine(decoder, layout, this.tally, warps);
@@ -81,9 +81,15 @@ export class LaunchedBlocks {
     return this.memory.global?.ordered;
   }
 
+  /** Blocks in which it is the same begin their requests at the same places within segments. */
+  get alignment(): number {
+    return this.tally.alignment;
+  }
+
   run(block: readonly [number, number, number], steps: number, budget: ExecutionBudget): void {
     this.counters.fill(0);
     this.tally.block = block;
+    this.tally.alignment = 0;
     this.memory.shared?.clear();
     this.memory.local?.clear();
     this.memory.global?.clear();

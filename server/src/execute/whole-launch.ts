@@ -116,6 +116,7 @@ class WholeRun {
       layout: counters,
       notes: [],
       block: [0, 0, 0] as const,
+      alignment: 0,
     };
     const launch = {
       memory: this.memory,
