@@ -12,11 +12,23 @@ import { convertRegister, numberOf, toPredicate } from './conversions';
 import { expression, number } from './expressions';
 import { lookupName } from './lookup';
 import { openElement } from './open-elements';
+import { chooseOverload } from './overloads';
 import { addressOf, assign, reasonOf, rvalue } from './places';
 import { dereference, elementAt } from './pointers';
 import { isPaddedCopy } from './record-padding';
 import { findMethods, recordOf } from './records';
-import { arithmeticType, isFloat, promote, scalarOf, sizeOf, type Type, types, withoutReference } from './types';
+import type { Entity } from './scope';
+import {
+  arithmeticType,
+  isFloat,
+  promote,
+  type RecordInfo,
+  scalarOf,
+  sizeOf,
+  type Type,
+  types,
+  withoutReference,
+} from './types';
 import { useValues } from './unknown-calls';
 import { type RegisterTarget, unknownValue, type Value } from './values';
 import { materialise } from './variables';
@@ -395,14 +407,31 @@ export function userOperator(
       operands.slice(1),
     );
   }
-  const entity = lookupName(ctx, ctx.scope, name) ?? (anyRecord.scope && lookupName(ctx, anyRecord.scope, name));
-  if (
-    entity?.kind !== 'functions' ||
-    !entity.declarations.some((d) => d.body && d.parameters.length === operands.length)
-  )
-    return undefined;
+  const entity = operatorFor(ctx, name, anyRecord, operands);
+  if (!entity) return undefined;
   return call(
     { kind: 'functions', type: { kind: 'function' }, declarations: entity.declarations, scope: entity.scope },
     operands,
   );
+}
+
+type Candidate = Entity & { kind: 'functions' };
+
+/** The functions that an operator means: those in sight, or where none of these takes the operands, those declared with the record. */
+function operatorFor(
+  ctx: Context,
+  name: string,
+  record: RecordInfo,
+  operands: readonly Value[],
+): Candidate | undefined {
+  const found = new Set([lookupName(ctx, ctx.scope, name), record.scope && lookupName(ctx, record.scope, name)]);
+  const candidates = [...found].flatMap((entity) =>
+    entity?.kind === 'functions' && entity.declarations.some((d) => d.body && d.parameters.length === operands.length)
+      ? [entity]
+      : [],
+  );
+  if (candidates.length < 2) return candidates[0];
+  const takes = ({ declarations, scope }: Candidate) =>
+    chooseOverload(ctx, declarations, scope, operands, undefined)?.templateArguments.every((t) => t.kind !== 'unknown');
+  return candidates.find(takes) ?? candidates[0];
 }
