@@ -138,6 +138,7 @@ class HostMachine {
       const start = places[index];
       const isDevice = object.lifetime === 'device' || object.lifetime === 'constant';
       this.blocks.push({ start, end: start + (object.bytes ?? 0), isDevice });
+      if (object.contents) this.bytes.set(object.contents.values, start);
       if (object.lifetime === undefined) this.shadows.fill(255, start, start + (object.bytes ?? 0));
       if (isDevice) this.symbols.set(object.name, this.symbols.has(object.name) ? undefined : HOST_BASE + start);
     });

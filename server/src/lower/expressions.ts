@@ -9,6 +9,7 @@ import { type Context, skip, step as spend } from './context';
 import { convertValue, toPredicate } from './conversions';
 import { hostLaunch } from './host/launch';
 import { emitHost } from './host/memory';
+import { stringAddress } from './host/statics';
 import { memberExpression } from './members';
 import { nameExpression, thisExpression } from './names';
 import { assignExpression, binaryExpression, binaryOnValues, unaryExpression, userOperator } from './operators';
@@ -46,7 +47,7 @@ function lowerExpression(ctx: Context, node: ast.Expression): Value {
       return {
         kind: 'scalar',
         type: { kind: 'pointer', to: types.char },
-        register: ctx.builder.unknown('i64', 'address of a string'),
+        register: ctx.unit.isHost ? stringAddress(ctx, node) : ctx.builder.unknown('i64', 'address of a string'),
       };
     case 'name':
       return nameExpression(ctx, node);

@@ -67,6 +67,33 @@ int main() {
 }`);
   });
 
+  it('has letters of strings', () => {
+    check(`
+__global__ void k(const char* a, const char* b) {}
+${upload}
+static char base(unsigned k) { return "ACGT"[k & 3]; }
+int main() {
+  std::vector<char> a(6), b;
+  for (size_t i = 0; i < a.size(); i++) a[i] = base(3 * i);
+  const char* word = "lanes";
+  for (const char* p = word; *p; p++) b.push_back(*p);
+  k<<<1, 32>>>(up(a), up(b)); //= a: 65 84 71 67 65 84, b: 108 97 110 101 115
+}`);
+  });
+
+  it('has the different ones of sorted pairs', () => {
+    check(`
+__global__ void k(const int* edges, int n) {}
+${upload}
+int main() {
+  std::vector<std::pair<int, int>> edges;
+  for (int i = 0; i < 9; i++) { int a = i * 5 % 3, b = i * 7 % 2; edges.push_back({a, b}); edges.push_back({b, a}); }
+  std::sort(edges.begin(), edges.end());
+  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+  k<<<1, 32>>>((const int*)up(edges), edges.size()); //= edges: 0 0 0 1 0 2 1 0 1 1 1 2 2 0 2 1, n: 8
+}`);
+  });
+
   it('is sorted, and a copy is an object of its own', () => {
     check(`
 __global__ void k(const int* a, const int* b) {}
