@@ -6,15 +6,16 @@ import { dropDeadCode } from '../machine/dead-code';
 import type { FunctionDeclaration, TranslationUnit } from '../parse/ast';
 import type { TokenStream } from '../preprocess/token';
 import { endAfterLastLaunch } from './last-launch';
+import { neededForLaunches } from './needed';
 import { type HostRun, runHost } from './run-host';
 import { type DeviceCode, KernelRuns } from './run-kernel';
 
 const LOWERING: LoweringBudget = { ...defaultBudget, instructions: 60_000, steps: 600_000, callDepth: 60 };
-/** Instructions of the program, one to a few nanoseconds each; with patience up to nine times as many. */
+/** Instructions of the program, about a nanosecond each, times the patience. */
 const FUEL = 20_000_000;
-const MOST_PATIENCE = 9;
-/** Warp instructions of the kernels that are executed between its launches, and of one launch. */
+/** Warp instructions of the kernels that are executed between its launches, and of one launch; with patience up to nine times as many. */
 const KERNEL_FUEL = { total: 500_000, launch: 360_000 };
+const MOST_PATIENCE = 9;
 
 /**
  * Runs `main`; undefined where there is none, where it launches nothing or is too large. Never throws.
@@ -49,11 +50,11 @@ function runProgram(
   if (!made || !lowered?.launches || lowered.launches.length === 0) return undefined;
   // what the kernels' machine code would compute for nothing is nothing here
   const blocks = lowered.blocks.map((b) => ({ ...b, instructions: b.instructions.filter((i) => i.op !== 'work') }));
-  const program = dropDeadCode(endAfterLastLaunch({ ...lowered, blocks }));
+  const program = neededForLaunches(dropDeadCode(endAfterLastLaunch({ ...lowered, blocks })));
   const times = Math.min(MOST_PATIENCE, patience);
   const fuel = { total: KERNEL_FUEL.total * times, launch: KERNEL_FUEL.launch * times };
   const kernels = device && new KernelRuns(program, made.launched, device, fuel);
-  return runHost(program, FUEL * times, kernels);
+  return runHost(program, FUEL * patience, kernels);
 }
 
 const isMain = (d: TranslationUnit['declarations'][number]): d is FunctionDeclaration =>

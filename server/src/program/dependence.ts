@@ -243,7 +243,7 @@ class Tokens {
 }
 
 /** By block: the branches that decide directly whether it is executed (Ferrante, Ottenstein, Warren). */
-function controlDependence(program: Program, flow: ControlFlow): Set<number>[] {
+export function controlDependence(program: Program, flow: ControlFlow): Set<number>[] {
   const result = program.blocks.map(() => new Set<number>());
   for (const block of flow.order) {
     if (flow.successors[block].length < 2) continue;
