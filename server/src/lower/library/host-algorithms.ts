@@ -10,12 +10,16 @@ template <class T, class F> void __merge_sort(T* first, size_t n, F before) {
       size_t high = low + 2 * width < n ? low + 2 * width : n;
       size_t i = low;
       size_t j = middle;
-      for (size_t k = low; k < high; ++k) {
-        bool left = i < middle;
-        if (left && j < high) left = !before(from[j], from[i]);
-        if (left) { to[k] = from[i]; i = i + 1; }
-        else { to[k] = from[j]; j = j + 1; }
+      size_t k = low;
+      for (; i < middle && j < high; ++k) {
+        size_t right = before(from[j], from[i]);
+        T* next = right ? from + j : from + i;
+        to[k] = *next;
+        j += right;
+        i += 1 - right;
       }
+      for (; i < middle; ++i, ++k) to[k] = from[i];
+      for (; j < high; ++j, ++k) to[k] = from[j];
     }
     T* t = from; from = to; to = t;
   }
