@@ -18,6 +18,8 @@ export interface DeviceMemory {
   aboutToChange(place: number): void;
   /** The first place that no block uses. */
   readonly free: number;
+  /** Of every block it is known how large it is. */
+  readonly isComplete: boolean;
 }
 
 /** Places from `start` to `end` - 1. */
@@ -28,6 +30,12 @@ export interface Range {
 
 /** What a launch does cannot be followed: whatever it may write is not known. */
 export class NotFollowed extends Error {}
+
+/**
+ * A launch does what none does in a program that works: something that it found in memory, or was given, is wrong. (Of 1,100 launches
+ * of 196 programs that work none came to one; before bit-fields were understood one did, whose results raised two false alarms.)
+ */
+export class Contradiction extends NotFollowed {}
 
 /** Where the memory of a block of threads begins, and how much there is of it. */
 interface Window {
@@ -93,7 +101,10 @@ export class ByteMemory {
 
   /** The place of an address, -1 where there is none. */
   place(address: number, lane: number): number {
-    if (address >= this.base) return address - this.base;
+    if (address >= this.base) {
+      const at = address - this.base;
+      return at < this.device.free ? at : -1;
+    }
     if (address < addressWindows.shared || address >= addressWindows.texture) return -1;
     if (address < addressWindows.local) return within(this.shared, address - addressWindows.shared);
     if (address < addressWindows.constant) {
@@ -102,6 +113,9 @@ export class ByteMemory {
     }
     return within(this.constants, address - addressWindows.constant);
   }
+
+  /** Whether all is known of the memory that there is around an address. */
+  hasAll = (address: number): boolean => this.device.isComplete && address < this.base + this.shadow;
 
   blockAt = (place: number): Range | undefined => this.device.blockAt(place);
 

@@ -6,10 +6,11 @@ import { addressWindows, type Program } from '../program/program';
 import { reconvergence } from '../program/reconvergence';
 import { AccessCounter } from './access';
 import { branchPlan } from './branch-plan';
-import { ByteMemory, type DeviceMemory, NotFollowed, type Range } from './byte-memory';
+import { ByteMemory, Contradiction, type DeviceMemory, NotFollowed, type Range } from './byte-memory';
 import { counterLayout } from './counters';
 import { type Analysis, type Decoder, newValues } from './decode';
 import type { LaunchShape } from './execution';
+import { DIVISION_BY_ZERO } from './integer32';
 import { fullMask, type Layout, layoutOf, setBlockInputs, setLaunchInputs } from './layout';
 import { Machine } from './machine';
 import { Mask, WARP } from './mask';
@@ -23,6 +24,8 @@ export interface WholeResult {
   readonly executed: number;
   /** Why it was not executed to its end: whatever it may write is not known then. */
   readonly failure?: string;
+  /** The failure is one that no program has that works. */
+  readonly contradiction?: string;
 }
 
 /** By how much blocks may cost more than those before them until a launch is given up as too long. */
@@ -74,7 +77,8 @@ export function executeWhole(
     run.executeGrid(budget);
   } catch (error) {
     if (!(error instanceof NotFollowed)) throw error;
-    return { executed: run.executed, failure: error.message };
+    const contradiction = error instanceof Contradiction ? error.message : undefined;
+    return { executed: run.executed, failure: error.message, contradiction };
   }
   return { executed: run.executed };
 }
@@ -170,7 +174,11 @@ class WholeRun {
     this.machine.run(this.threads, { steps, accelerate: false });
     this.executed += this.machine.executed;
     const { stop } = this.machine;
-    if (stop === 'doubt') throw new NotFollowed(`how often a loop is passed ${this.reasons.text(this.machine.doubt)}`);
+    if (stop === 'doubt') {
+      const doubt = this.reasons.text(this.machine.doubt);
+      const isCertain = doubt === DIVISION_BY_ZERO && this.machine.frame.speculative === 0;
+      throw new (isCertain ? Contradiction : NotFollowed)(`how often a loop is passed ${doubt}`);
+    }
     if (stop !== undefined) throw new NotFollowed('it takes too long to execute');
   }
 

@@ -3,7 +3,7 @@
  * or written. Lanes come one after the other, which is one of the orders the hardware may take.
  */
 import { type AccessSite, bytesOf, type Instruction, type ScalarType } from '../program/program';
-import { type ByteMemory, NotFollowed, type Range } from './byte-memory';
+import { type ByteMemory, Contradiction, NotFollowed, type Range } from './byte-memory';
 import { address as addressOf, type Decoder, operand, type Target, target as targetOf } from './decode';
 import type { Frame } from './mask';
 import { updateOf } from './memory-steps';
@@ -114,9 +114,12 @@ class Place {
   }
 
   /** Where an address leads to that is written. */
-  toWrite(address: number, lane: number): number {
+  toWrite(address: number, lane: number, isCertain: boolean): number {
     const place = this.at(address, lane);
-    if (place < 0) throw new NotFollowed('a store to where no memory is');
+    if (place < 0)
+      throw new (isCertain && this.memory.hasAll(address) ? Contradiction : NotFollowed)(
+        'a store to where no memory is',
+      );
     if (!this.writable && !this.memory.isOwn(place)) {
       this.launch.claim(place);
       this.writable = true;
@@ -143,7 +146,7 @@ class Place {
       if (frame.mask.lanes[lane] === 0) continue;
       if (isUnknownIn(this.address, lane)) this.forgetObject();
       else {
-        const place = this.toWrite(laneOf(this.address, lane), lane);
+        const place = this.toWrite(laneOf(this.address, lane), lane, frame.speculative === 0);
         this.memory.forget(place, place + this.bytes);
       }
     }
@@ -225,7 +228,7 @@ function storeStep(decoder: Decoder, launch: WholeLaunch, instruction: Access & 
           place.forgetObject();
           continue;
         }
-        const at = place.toWrite(laneOf(address, lane) + offset + i * bytes, lane);
+        const at = place.toWrite(laneOf(address, lane) + offset + i * bytes, lane, frame.speculative === 0);
         // Under a condition that is not known the store may not happen: afterwards neither value is certain.
         if (values === undefined || frame.speculative !== 0 || isUnknownIn(value, lane)) memory.mark(at, bytes, false);
         else memory.write(type, at, values[lane]);
@@ -256,7 +259,7 @@ function atomicStep(decoder: Decoder, launch: WholeLaunch, instruction: Access &
         if (target) markLanes(target.out, launch.notKnown)[lane] = 1;
         continue;
       }
-      const at = place.toWrite(laneOf(address, lane) + offset, lane);
+      const at = place.toWrite(laneOf(address, lane) + offset, lane, frame.speculative === 0);
       const old = memory.isKnown(at, bytes) ? memory.read(type, at) : undefined;
       if (target && old !== undefined) target.out.vector[lane] = old;
       else if (target) markLanes(target.out, launch.notKnown)[lane] = 1;
@@ -290,7 +293,7 @@ function copyStep(decoder: Decoder, launch: WholeLaunch, instruction: Extract<In
         to.forgetObject();
         continue;
       }
-      const at = to.toWrite(laneOf(destination, lane), lane);
+      const at = to.toWrite(laneOf(destination, lane), lane, frame.speculative === 0);
       const origin = isUnknownIn(source, lane) ? -1 : from.at(laneOf(source, lane), lane);
       if (origin < 0 || frame.speculative !== 0) memory.forget(at, at + bytes);
       else memory.copy(at, origin, bytes);

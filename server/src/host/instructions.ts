@@ -27,9 +27,6 @@ import { type Code, Kind, op } from './wasm';
 
 const { i32, i64, f64 } = Kind;
 
-/** Bytes of a block of which nobody knows how many it needs; loops over it have an end that is not known, and are left. */
-const UNKNOWN_SIZE = 65536;
-
 export class InstructionEmitter {
   private readonly scratch: Readonly<Record<'zero' | 'minus', number>>;
   private readonly memory: MemoryEmitter;
@@ -302,7 +299,7 @@ export class InstructionEmitter {
       case 'allocateZero':
         argument(0);
         if (this.values.mayBeUnknown(args[0])) {
-          code.i64(BigInt(UNKNOWN_SIZE));
+          code.i64(-1n);
           this.values.shadow(args[0]);
           code.op(op.i32Eqz);
           code.op(op.select);

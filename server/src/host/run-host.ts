@@ -53,6 +53,8 @@ export interface HostRun {
   /** Kernels whose code it rests on. */
   readonly consulted: ReadonlySet<FunctionDeclaration>;
   readonly executed: readonly ExecutedLaunch[];
+  /** What a kernel would do that none does in a program that works: some value of the run is wrong, and no round is kept. */
+  readonly contradiction?: string;
   /** Why it ended before its end. */
   readonly stopped?: string;
 }
@@ -63,6 +65,10 @@ const MOST_ROUNDS = 32;
 const MOST_BYTES = 2 ** 27;
 /** Bytes that a launch which is not the device's own memory is given may have: they are copied each time. */
 const MOST_EAGER = 2 ** 24;
+/** Bytes of a block of which nobody knows how many it needs; loops over it have an end that is not known, and are left. */
+const UNKNOWN_SIZE = 65536;
+/** Bytes behind such a block that no other has: a kernel may know how much it needs. */
+const GAP = 2 ** 20;
 /** Blocks that do not fit begin here: nothing is behind these addresses. */
 const NOWHERE = 2 ** 31;
 
@@ -119,6 +125,10 @@ class HostMachine {
   private readonly symbols = new Map<string, number | undefined>();
   private top: number;
   private nowhere = NOWHERE;
+  /** Of some block nobody knows how large it is. */
+  private hasOpenBlocks = false;
+  /** Why nothing of the run is to be believed. */
+  private contradiction: string | undefined;
   private tried: ReadonlySet<FunctionDeclaration> = new Set();
   private kept = 0;
   /** Bytes that copies, fills and what becomes unknown may still move. */
@@ -188,16 +198,19 @@ class HostMachine {
 
   // ---- memory ----
 
+  /** @param bytes -1: not known */
   private allocate(bytes: number, kind: number): number {
-    const size = Math.max(0, bytes);
+    const isOpen = bytes < 0;
+    const size = isOpen ? UNKNOWN_SIZE : bytes;
+    this.hasOpenBlocks ||= isOpen;
     const start = Math.ceil(this.top / 256) * 256;
-    if (!(start + size <= SHADOW)) {
+    if (!(start + size + (isOpen ? GAP : 0) <= SHADOW)) {
       const at = this.nowhere;
       this.nowhere += 256;
       if (this.nowhere >= 2 ** 32) throw new Stop('too much memory');
       return HOST_BASE + at;
     }
-    this.top = start + size;
+    this.top = start + size + (isOpen ? GAP : 0);
     this.blocks.push({ start, end: start + size, isDevice: kind === 2 });
     if (kind === 1) this.bytes.fill(0, start, start + size);
     this.shadows.fill(kind === 1 ? 0 : 255, start, start + size);
@@ -338,6 +351,7 @@ class HostMachine {
       shadow: SHADOW,
       base: HOST_BASE,
       free: this.top,
+      isComplete: !this.hasOpenBlocks,
       blockAt: (place) => this.blockAt(place),
       aboutToChange: (place) => {
         this.aboutToChange(place);
@@ -347,7 +361,9 @@ class HostMachine {
         written.add(block);
       },
     };
-    return this.kernels.run({ index, launch, values, memory: device, symbols });
+    const { isDone, contradiction } = this.kernels.run({ index, launch, values, memory: device, symbols });
+    this.contradiction ??= contradiction;
+    return isDone;
   }
 
   private valueOf(index: number, isFloat: boolean): number | undefined {
@@ -420,13 +436,15 @@ class HostMachine {
     return written;
   }
 
-  finish(): Pick<HostRun, 'rounds' | 'symbols'> {
+  finish(): Pick<HostRun, 'rounds' | 'symbols' | 'contradiction'> {
+    const { symbols, contradiction } = this;
+    if (contradiction !== undefined) return { rounds: [], symbols, contradiction };
     for (const block of this.blocks) {
       if (!block.pending) continue;
       this.save(block, block.pending);
       block.pending = undefined;
     }
-    return { rounds: this.rounds, symbols: this.symbols };
+    return { rounds: this.rounds, symbols };
   }
 }
 

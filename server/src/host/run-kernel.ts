@@ -123,17 +123,23 @@ export class KernelRuns {
     return dropDeadCode({ ...lowered, blocks });
   }
 
-  /** Executes a launch; false where it was not executed to its end, and memory may be half changed. */
-  run(launched: Launched): boolean {
+  /** Executes a launch. Where it is not done to its end memory may be half changed. */
+  run(launched: Launched): { isDone: boolean; contradiction?: string } {
     const program = this.programOf(launched.index);
-    if (!program || program.skipped.length > 0) return false;
+    if (!program || program.skipped.length > 0) return { isDone: false };
     const shape = shapeOf(program, launched);
     const budget = Math.min(this.left, this.fuel.launch);
-    if (!shape || budget <= 0) return false;
-    const { executed, failure } = executeWhole(program, shape, launched.memory, launched.symbols, budget);
+    if (!shape || budget <= 0) return { isDone: false };
+    const { executed, failure, contradiction } = executeWhole(
+      program,
+      shape,
+      launched.memory,
+      launched.symbols,
+      budget,
+    );
     this.left -= executed;
     this.log.push({ kernel: launched.launch.kernel, executed, failure });
-    return failure === undefined;
+    return { isDone: failure === undefined, contradiction };
   }
 }
 

@@ -10,7 +10,7 @@ template <class T> T* up(const std::vector<T>& v) {
   cudaMemcpy(d, v.data(), v.size() * sizeof(T), cudaMemcpyHostToDevice);
   return d;
 }
-__global__ void look(const int* a, int* out) { out[a[threadIdx.x]] = 1; }
+__global__ void look(const int* a, int* out) { out[a[threadIdx.x] & 1023] = 1; }
 __global__ void lookAt(const float* f, int* out) { if (f[threadIdx.x] > 0) out[threadIdx.x] = 1; }
 ${kernels}
 int main() {
@@ -218,6 +218,51 @@ ${kernel}`,
         `k<<<1, 32>>>(b);
   look<<<1, 32>>>(b, out); //= a: ?
   look<<<1, 32>>>(in, out); //= a: 0 1 2`,
+      ),
+    );
+  });
+
+  it('prove that a value of the run is wrong where they would do what no program does that works: nothing of it is believed', () => {
+    const kernels = `
+__global__ void spread(const int* a, int* b) { b[a[threadIdx.x] * 100000] = 1; }
+__global__ void split(const int* a, int* b) {
+  int parts = 0;
+  for (int k = 0; k < 64 / a[threadIdx.x]; k++) parts += k;
+  b[threadIdx.x] = parts;
+}`;
+    check(
+      around(
+        kernels,
+        `look<<<1, 32>>>(in, out); //= not reached
+  spread<<<1, 32>>>(in, b); //= not reached
+  look<<<1, 32>>>(b, out);`,
+      ),
+    );
+    check(
+      around(
+        kernels,
+        `split<<<1, 32>>>(in, b);
+  look<<<1, 32>>>(in, out); //= not reached`,
+      ),
+    );
+    check(
+      around(
+        kernels,
+        `split<<<1, 32>>>(in + 1, b);
+  look<<<1, 32>>>(b, out); //= a: 2016 496 210`,
+      ),
+    );
+  });
+
+  it('may know better than the run how large a block is', () => {
+    check(
+      around(
+        '__global__ void last(int* a, int n) { if (threadIdx.x == 0) a[n - 1] = n; }',
+        `int* open;
+  cudaMalloc(&open, 4 * time(nullptr));
+  cudaMemset(b, 0, 256);
+  last<<<1, 32>>>(open, 20000);
+  look<<<1, 32>>>(b, out); //= a: 0 0 0`,
       ),
     );
   });
