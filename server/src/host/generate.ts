@@ -5,7 +5,7 @@
 import { type ControlFlow, controlFlow, dominatorsOf, EXIT, reversePostOrder } from '../program/control-flow';
 import type { Program, Register } from '../program/program';
 import { type Doubt, doubtOf, type Skip } from './doubt';
-import { joinBlocks } from './graph';
+import { isEnd, joinBlocks } from './graph';
 import { imports } from './imports';
 import { InstructionEmitter } from './instructions';
 import { PAGES } from './memory-layout';
@@ -96,7 +96,7 @@ class Generator {
     this.spendFuel(block, go, depth);
     for (const instruction of instructions) {
       this.emitter.emit(instruction);
-      if (instruction.op === 'host' && instruction.fn === 'end') return;
+      if (isEnd(instruction)) return;
     }
     if (terminator.kind === 'exit') this.code.op(op.return);
     else if (terminator.kind === 'jump') go(terminator.target);

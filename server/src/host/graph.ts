@@ -1,6 +1,6 @@
 /** The control flow of the host's program, made plain: straight lines are one block, ways that end in an error are no ways. */
 import { type ControlFlow, controlFlow } from '../program/control-flow';
-import type { Block, Program } from '../program/program';
+import type { Block, Instruction, Program } from '../program/program';
 
 /** Joins blocks that always follow one another. */
 export function joinBlocks(program: Program): Program {
@@ -23,10 +23,15 @@ export function joinBlocks(program: Program): Program {
   return { ...program, blocks };
 }
 
-const endsInError = ({ instructions }: Block): boolean => instructions.some((i) => i.op === 'host' && i.fn === 'end');
+/** Nothing is run behind it. */
+export const isEnd = (i: Instruction): boolean => i.op === 'host' && (i.fn === 'end' || i.fn === 'lost');
 
-/** By block: 1 when the program can come to its proper end from here. */
-export function finishing(program: Program, flow: ControlFlow): Uint8Array {
+/**
+ * By block: 1 when the program can come to its proper end from here.
+ * @param isError what it may not come by
+ */
+export function finishing(program: Program, flow: ControlFlow, isError = isEnd): Uint8Array {
+  const endsInError = ({ instructions }: Block) => instructions.some(isError);
   const finishes = new Uint8Array(program.blocks.length);
   const work = flow.order.filter(
     (b) => program.blocks[b].terminator.kind === 'exit' && !endsInError(program.blocks[b]),

@@ -342,6 +342,7 @@ export class InstructionEmitter {
         this.launch(args, launch ?? 0);
         break;
       case 'end':
+      case 'lost':
         this.call('stop');
         code.op(op.return);
         break;

@@ -1,7 +1,8 @@
 /**
  * What the host computes and no launch finds is left out: references on the processor between two launches, comparisons, output. It
- * costs none of the run's instructions then, and what is not known of it makes nothing else unknown. (Of the 18 programs of the eighth
- * set 12 compute references before their last launch; in 5 these took what the data of later launches needed.)
+ * costs none of the run's instructions then, and what is not known of it makes nothing else unknown. (120 of the 194 recorded programs
+ * have such loops before their last launch; in two of the eighth set these took what the data of later launches needed. Finding them
+ * takes 4 ms a program.)
  *
  * Needed are the launches, what they are given and what may lie in the memory that they can reach; then what that is computed from,
  * and the branches that decide about it (R. Cytron et al., 'Efficiently computing static single assignment form', 1991, 7.1).
@@ -12,12 +13,14 @@ import { controlDependence } from '../program/dependence';
 import { hasBit, setBit } from '../program/liveness';
 import { readsInto, writesOf } from '../program/operands';
 import type { Block, HostInstruction, Instruction, Program, Register } from '../program/program';
-import { finishing, withoutErrors } from './graph';
+import { finishing, isEnd, withoutErrors } from './graph';
 import { ANY, PointsTo } from './points-to';
 
-/** The program without what no launch needs. Branches of which one side ends in an error go the other way where that is all they decide. */
+const isError = (i: Instruction): boolean => i.op === 'host' && i.fn === 'end';
+
+/** The program without what no launch needs. It takes no way that ends in an error: programs that work take none. */
 export function neededForLaunches(program: Program): Program {
-  return new Needs(withoutErrors(program, finishing(program, controlFlow(program)))).sliced();
+  return new Needs(withoutErrors(program, finishing(program, controlFlow(program), isError))).sliced();
 }
 
 class Needs {
@@ -146,7 +149,7 @@ class Needs {
   }
 
   private matters(instruction: Instruction, live: Int32Array): boolean {
-    if (instruction.op === 'host' && (instruction.fn === 'launch' || instruction.fn === 'end')) return true;
+    if (isEnd(instruction) || (instruction.op === 'host' && instruction.fn === 'launch')) return true;
     for (const register of writesOf(instruction))
       if (this.bitOf[register] >= 0 ? hasBit(live, this.bitOf[register]) : this.isRead[register] === 1) return true;
     const written = this.writtenBy(instruction);

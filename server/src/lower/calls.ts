@@ -179,7 +179,7 @@ export function callFunction(
   const running = ctx.active.get(declaration) ?? 0;
   if (ctx.callDepth >= ctx.budget.callDepth || running >= (declaration.templateParameters ? 64 : 8)) {
     skip(ctx, node, `${name} is recursive or nested too deeply to follow`);
-    if (ctx.unit.isHost) endProgram(ctx);
+    if (ctx.unit.isHost) endProgram(ctx, 'lost');
     return unknownValue(returnTypeOf(ctx, chosen), `${name} is recursive or nested too deeply to follow`);
   }
   const folded = self ? undefined : constexprValue(ctx, chosen, args);

@@ -24,7 +24,7 @@ export function rangeForStatement(ctx: Context, node: ast.RangeForStatement): vo
   const range = rangeOf(ctx, expression(ctx, node.range), node.range);
   if (!range) {
     skip(ctx, node, 'range-for over something whose elements are not known');
-    if (ctx.unit.isHost) endProgram(ctx);
+    if (ctx.unit.isHost) endProgram(ctx, 'lost');
     return;
   }
   withScope(ctx, 'range-for', () => {

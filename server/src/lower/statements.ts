@@ -94,7 +94,7 @@ function lowerStatement(ctx: Context, node: ast.Statement): void {
       break;
     case 'unknownStatement':
       skip(ctx, node, node.reason);
-      if (ctx.unit.isHost) endProgram(ctx);
+      if (ctx.unit.isHost) endProgram(ctx, 'lost');
       break;
     default:
       break;

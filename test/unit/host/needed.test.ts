@@ -89,4 +89,22 @@ int main() {
   look<<<1, 32>>>(m[1].data); //= a: 10 11 7 13
 }`);
   });
+
+  it('is not what a recursion that is too deep to follow would change', () => {
+    check(`
+__global__ void k(const int* a) {}
+${upload}
+void fill(std::vector<int>& v, int depth) {
+  if (depth == 0) return;
+  v.push_back(depth);
+  fill(v, depth - 1);
+}
+int main() {
+  std::vector<int> few, many;
+  fill(few, 3);
+  k<<<1, 32>>>(up(few)); //= a: 3 2 1
+  fill(many, 20);
+  k<<<1, 32>>>(up(many)); //= not reached
+}`);
+  });
 });

@@ -147,7 +147,7 @@ function fill(call: BuiltinCall): void {
 }
 
 const end: BuiltinFunction = (call) => {
-  endProgram(call.ctx);
+  endProgram(call.ctx, 'end');
   return nothing;
 };
 

@@ -15,9 +15,9 @@ export function emitHost(ctx: Context, fn: HostInstruction['fn'], args: readonly
   return dst ?? ctx.builder.constant('i64', 0);
 }
 
-/** The program ends here: what cannot be followed would change what comes after. */
-export function endProgram(ctx: Context): void {
-  emitHost(ctx, 'end', []);
+/** The program ends here: with an error, or because what cannot be followed would change what comes after. */
+export function endProgram(ctx: Context, how: 'end' | 'lost'): void {
+  emitHost(ctx, how, []);
   ctx.builder.exit();
 }
 
