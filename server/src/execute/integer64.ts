@@ -22,8 +22,12 @@ function fromBig(x: bigint): number {
   return isSafe(wrapped) ? wrapped : Number.NaN;
 }
 
-function unsignedBig(x: number): bigint {
-  return BigInt.asUintN(64, BigInt(x));
+function unsignedBig(x: bigint): bigint {
+  return BigInt.asUintN(64, x);
+}
+/** By way of integers of any size. Lanes that are not known may hold what is no number. */
+function exactly(x: number, y: number, compute: (x: bigint, y: bigint) => bigint): number {
+  return Number.isNaN(x) || Number.isNaN(y) ? Number.NaN : fromBig(compute(BigInt(x), BigInt(y)));
 }
 
 function add(x: number, y: number): number {
@@ -36,12 +40,12 @@ function sub(x: number, y: number): number {
 }
 function mul(x: number, y: number): number {
   const r = x * y;
-  return isSafe(r) ? r + 0 : fromBig(BigInt(x) * BigInt(y));
+  return isSafe(r) ? r + 0 : exactly(x, y, (a, b) => a * b);
 }
 function fma(x: number, y: number, z: number): number {
   const r = x * y;
   if (isSafe(r)) return add(r, z);
-  return fromBig(BigInt(x) * BigInt(y) + BigInt(z));
+  return Number.isNaN(z) ? Number.NaN : exactly(x, y, (a, b) => a * b + BigInt(z));
 }
 /** Exact: the dividend less its remainder is a multiple of the divisor, and `%` of doubles is exact. */
 function div(x: number, y: number): number {
@@ -52,23 +56,23 @@ function rem(x: number, y: number): number {
 }
 function divUnsigned(x: number, y: number): number {
   if (x >= 0 && y > 0) return div(x, y);
-  return y === 0 ? Number.NaN : fromBig(unsignedBig(x) / unsignedBig(y));
+  return y === 0 ? Number.NaN : exactly(x, y, (a, b) => unsignedBig(a) / unsignedBig(b));
 }
 function remUnsigned(x: number, y: number): number {
   if (x >= 0 && y > 0) return rem(x, y);
-  return y === 0 ? Number.NaN : fromBig(unsignedBig(x) % unsignedBig(y));
+  return y === 0 ? Number.NaN : exactly(x, y, (a, b) => unsignedBig(a) % unsignedBig(b));
 }
 function shl(x: number, y: number): number {
   if (y < 0 || y >= 64) return 0;
   const r = x * 2 ** y;
-  return isSafe(r) ? r : fromBig(BigInt(x) << BigInt(y));
+  return isSafe(r) ? r : exactly(x, y, (a, b) => a << b);
 }
 function shr(x: number, y: number): number {
   return Math.floor(x / 2 ** (y < 0 || y > 63 ? 63 : y));
 }
 function shrUnsigned(x: number, y: number): number {
   if (y < 0 || y >= 64) return 0;
-  return x >= 0 ? Math.floor(x / 2 ** y) : fromBig(unsignedBig(x) >> BigInt(y));
+  return x >= 0 ? Math.floor(x / 2 ** y) : exactly(x, y, (a, b) => unsignedBig(a) >> b);
 }
 /** Bit operations on the high 22 bits (with sign) and the low 32 bits of the doubles. */
 function join(high: number, low: number): number {
@@ -164,7 +168,7 @@ const signedTable: Readonly<Record<BinaryOp, Binary>> = {
   add: binary(add, addLoop, large),
   sub: binary(sub, subLoop, large),
   mul: binary(mul, mulLoop, { fails: TOO_LARGE, absorbs: 0 }),
-  mulhi: binary((x, y) => fromBig((BigInt(x) * BigInt(y)) >> 64n), undefined, large),
+  mulhi: binary((x, y) => exactly(x, y, (a, b) => (a * b) >> 64n), undefined, large),
   div: binary(div, undefined, divided),
   rem: binary(rem, undefined, divided),
   and: binary(and, undefined, { fails: TOO_LARGE, absorbs: 0 }),
@@ -183,7 +187,7 @@ const signedTable: Readonly<Record<BinaryOp, Binary>> = {
 
 const unsignedTable: Readonly<Record<BinaryOp, Binary>> = {
   ...signedTable,
-  mulhi: binary((x, y) => fromBig((unsignedBig(x) * unsignedBig(y)) >> 64n), undefined, large),
+  mulhi: binary((x, y) => exactly(x, y, (a, b) => (unsignedBig(a) * unsignedBig(b)) >> 64n), undefined, large),
   div: binary(divUnsigned, undefined, divided),
   rem: binary(remUnsigned, undefined, divided),
   shr: binary(shrUnsigned, undefined, large),

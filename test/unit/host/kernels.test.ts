@@ -143,6 +143,19 @@ __global__ void read(int* a) { a[0] = total; }`,
     );
   });
 
+  it('shift what is too large to be known in some lanes', () => {
+    check(
+      around(
+        `__global__ void k(const int* a, int* b) {
+  unsigned long long v = (unsigned long long)(a[threadIdx.x] + 1) << (40 + threadIdx.x);
+  b[threadIdx.x] = (v >> 41) + (v << 1 >> 42) + v / (1ull << 40) + (v * 3 >> 42);
+}`,
+        `k<<<1, 64>>>(in, b);
+  look<<<1, 32>>>(b, out); //= a: 1 11 33 88 220`,
+      ),
+    );
+  });
+
   it('compute with floating numbers as the device does', () => {
     check(
       around(
