@@ -87,12 +87,14 @@ function addCounts(into: AccessCounts, more: AccessCounts): void {
   if (more.witness && excessOf(more.witness) > (into.witness ? excessOf(into.witness) : 0)) into.witness = more.witness;
 }
 
-/** Said of figures that rest on the contents of memory. */
+/** How the reason begins for figures that rest on the contents of memory. */
+export const WITH_DATA = 'with the data';
+/** How the reason begins where only some addresses are known. */
+export const PART_OF_ADDRESSES = 'part of the addresses is not known';
 const FOLLOWED = {
-  host: 'with the data that main fills in before this launch',
-  kernels: 'with the data that main and the kernels before this launch leave in memory',
-  blocks:
-    'with the data in memory as the blocks leave them when they run one after the other, which may be another order than the hardware’s',
+  host: `${WITH_DATA} that main fills in before this launch`,
+  kernels: `${WITH_DATA} that main and the kernels before this launch leave in memory`,
+  blocks: `${WITH_DATA} in memory as the blocks leave them when they run one after the other, which may be another order than the hardware’s`,
 } as const;
 
 const excessOf = (w: Witness): number =>
@@ -108,7 +110,7 @@ function certaintyOf(
   if (counts.unknownRequests > 0 && 2 * counts.unknownRequests >= counts.requests)
     return { certainty: 'unknown', reason: counts.unknownReason ?? 'the address is not known' };
   const reasons: string[] = [];
-  if (counts.unknownRequests > 0) reasons.push(`part of the addresses is not known: ${counts.unknownReason ?? ''}`);
+  if (counts.unknownRequests > 0) reasons.push(`${PART_OF_ADDRESSES}: ${counts.unknownReason ?? ''}`);
   if (counts.speculative) reasons.push(counts.speculative);
   const origins = m.sites.map((site) => simulation.followed?.[site]);
   const origin = (['blocks', 'kernels', 'host'] as const).find((o) => origins.includes(o));

@@ -35,3 +35,32 @@ describe('conditions on loaded data that are rarely met', () => {
   it('the usual side of it', () => check('if (state[i] > 0.0f) b.y = 1;', 'b.y'));
   it('a loop over what is left', () => check('for (int n = left[i]; n > 0; n--) b.y = n;', 'b.y'));
 });
+
+describe('data that are known in part', () => {
+  const program = (condition: string) => `
+  __global__ void k(const int* where, const unsigned* high, int* out) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    ${condition} out[where[i]] = 1;
+  }
+  int main() {
+    const int n = 4096;
+    std::vector<int> h(n);
+    for (int i = 0; i < n; i++) h[i] = i * 8;
+    int *where, *out;
+    unsigned* high;
+    cudaMalloc(&where, n * sizeof(int));
+    cudaMalloc(&high, n * sizeof(int));
+    cudaMalloc(&out, 8 * n * sizeof(int));
+    cudaMemcpy(where, h.data(), n * sizeof(int), cudaMemcpyHostToDevice);
+    k<<<n / 256, 256>>>(where, high, out);
+  }`;
+  const severities = (condition: string) =>
+    analyse(program(condition))
+      .diagnostics.filter((d) => d.rule === 'uncoalesced-global-access')
+      .map((d) => d.severity);
+
+  it('warn where they tell of all lanes where they come', () =>
+    assert.deepEqual(severities('if (where[i] >= 64)'), ['warning']));
+  it('do not where it is not known which lanes come there', () =>
+    assert.deepEqual(severities('if (high[i] >= 64)'), ['information']));
+});
