@@ -33,11 +33,15 @@ export function completedLaunches(
 
 const isUnknown = (value: HostValue): boolean => value.kind === 'unknown';
 
+/** The value, or a member of the structure that it is. */
+const hasUnknown = (value: HostValue): boolean =>
+  value.kind === 'struct' ? [...value.fields.values()].some(hasUnknown) : isUnknown(value);
+
 function isOpen({ grid, block, dynamicSharedBytes, arguments: passed, kernel }: Launch): boolean {
   const { parameters } = kernel.declaration;
   return (
     [...grid, ...block, dynamicSharedBytes].some(isUnknown) ||
-    passed.some((value, i) => isUnknown(value) && parameters[i] !== undefined && isNumber(parameters[i].type))
+    passed.some((value, i) => hasUnknown(value) && parameters[i] !== undefined && isNumber(parameters[i].type))
   );
 }
 

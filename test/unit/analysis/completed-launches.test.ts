@@ -39,6 +39,25 @@ int main() {
     );
   });
 
+  it('a length within a structure', () => {
+    check(
+      `struct Span { float* p; int n; };
+struct View { Span in; Span spare; };
+__global__ void k(View v, float* out) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < v.in.n) out[i] = 1; }
+int main() {
+  std::vector<int> pairs;
+  for (int i = 0; i < 100; i++) if (i * i % 7 == 2) pairs.push_back(i);
+  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+  float *d, *out;
+  cudaMalloc(&d, pairs.size() * 4);
+  cudaMalloc(&out, 4096);
+  const View v{{d, (int)pairs.size()}, {d, 0}};
+  k<<<4, 32>>>(v, out);
+}`,
+      ['4x1x1, 28 lanes'],
+    );
+  });
+
   it('rounds of a loop that the data decide: the first, the middle, the last', () => {
     check(
       `${kernel}
