@@ -32,8 +32,8 @@ export interface Range {
 export class NotFollowed extends Error {}
 
 /**
- * A launch does what none does in a program that works: something that it found in memory, or was given, is wrong. (Of 1,100 launches
- * of 196 programs that work none came to one; before bit-fields were understood one did, whose results raised two false alarms.)
+ * A launch does what none does in a program that works: something that it found in memory, or was given, is wrong. (Before
+ * bit-fields were understood a kernel of timeseries_codec.cu came to one; the data that it was given raised two false alarms.)
  */
 export class Contradiction extends NotFollowed {}
 
