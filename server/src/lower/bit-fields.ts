@@ -4,16 +4,14 @@
  * - one that is read in memory is taken from the whole of its type (`unsigned a : 4`: four bytes), or from the bytes it has to
  *   itself where these are a number; a store reads the whole, changes it and writes it back;
  * - in a record that is copied they are bytes: of a copy in a variable of which only `a` is used one byte is read, of `b : 12` behind
- *   it two; a packed record's too.
+ *   it two; a packed record's too. Therefore each of a variable in registers has one of its own, which holds no more than its bits.
  */
 import { bytesOf, type Register, type ScalarType } from '../program/program';
 import type { Context } from './context';
 import { convertRegister } from './conversions';
 import { joined, loadBytes, loadPieces, placeBehind, promisedBytes, storeBytes, storePieces } from './loads-and-stores';
-import { type Field, isSigned } from './types';
-import type { MemoryPlace, Value } from './values';
-
-type Bits = NonNullable<Field['bits']>;
+import { type Bits, type Field, isSigned } from './types';
+import type { MemoryPlace, Storage, Value } from './values';
 
 /** The value of a bit-field of which `type` is the unit. */
 export function loadBits(ctx: Context, place: MemoryPlace, bits: Bits, type: ScalarType): Register {
@@ -98,7 +96,28 @@ function numberOf({ first, width }: Bits, type: ScalarType): ScalarType | undefi
   return isSigned(type) ? signed[width] : plain[width];
 }
 
-function extracted(ctx: Context, unit: Register, type: ScalarType, bits: Bits): Register {
+/** What a bit-field in a register holds of a value that is assigned to it. */
+export function fitted(ctx: Context, { bits, register }: Storage & { kind: 'scalar' }, value: Register): Register {
+  const type = ctx.builder.typeOf(register);
+  if (bits === undefined || type === 'pred' || bits.width >= bytesOf[type] * 8) return value;
+  return extracted(ctx, value, type, { first: 0, width: bits.width });
+}
+
+/** An integer without sign in which some bits are those of `value`. */
+export function inserted(ctx: Context, unit: Register, value: Register, { first, width }: Bits): Register {
+  const b = ctx.builder;
+  const type = b.typeOf(unit);
+  const total = bytesOf[type] * 8;
+  const moved = (fn: 'shl' | 'shr', register: Register, by: number) =>
+    by === 0 ? register : b.binary(fn, type, register, b.constant('u32', by));
+  // shifts instead of masks: of 64 bits the numbers are not exact
+  const change = b.binary('xor', type, moved('shr', unit, first), value);
+  const placed = moved('shr', moved('shl', change, total - width), total - width - first);
+  return b.binary('xor', type, unit, placed);
+}
+
+/** Some bits of an integer as a number of its type. */
+export function extracted(ctx: Context, unit: Register, type: ScalarType, bits: Bits): Register {
   const b = ctx.builder;
   const total = bytesOf[type] * 8;
   const left = b.binary('shl', type, unit, b.constant('u32', total - bits.first - bits.width));

@@ -30,6 +30,8 @@ export function openElement(ctx: Context, target: RegisterTarget, node: Node): S
 /** The same storage seen so that no value of it is ever known. */
 function bitsOf(storage: Storage): Storage {
   if (storage.kind === 'aggregate') return { ...storage, owner: undefined, elements: storage.elements.map(bitsOf) };
+  if (storage.kind === 'view' && storage.field)
+    return { kind: 'view', type: storage.type, leaves: storage.leaves, isWhole: false };
   return storage.kind === 'scalar' ? { kind: 'view', type: storage.type, leaves: [storage], isWhole: false } : storage;
 }
 

@@ -1,7 +1,7 @@
 /** Reading and writing of lvalues: registers, or machine accesses to memory. */
 import type { Node } from '../parse/ast';
 import type { Alignment, Register, ScalarType } from '../program/program';
-import { loadBits, storeBitRun, storeBits } from './bit-fields';
+import { fitted, loadBits, storeBitRun, storeBits } from './bit-fields';
 import { type Context, demandMemory, placeOf, skip } from './context';
 import { convertRegister, convertValue } from './conversions';
 import { copied, ownsMemory } from './host/copies';
@@ -124,7 +124,7 @@ export function writeStorage(ctx: Context, declared: Storage, value: Value, node
       // a pointer that is kept needs an address to hold
       if (converted.kind === 'placePointer' && ctx.unit.isHost && converted.target.owner)
         demandMemory(ctx, converted.target.owner);
-      if (converted.kind === 'scalar') writeRegister(ctx, storage.register, converted.register);
+      if (converted.kind === 'scalar') writeRegister(ctx, storage.register, fitted(ctx, storage, converted.register));
       else
         writeRegister(
           ctx,
@@ -207,8 +207,7 @@ export function readMemory(ctx: Context, place: MemoryPlace, type: Type): Value 
 
 function loadScalar(ctx: Context, place: MemoryPlace, scalar: ScalarType): Register {
   const type = machineType(scalar);
-  if (place.bits) return loadBits(ctx, place, place.bits, type);
-  const dst = loadBytes(ctx, place, type);
+  const dst = place.bits ? loadBits(ctx, place, place.bits, type) : loadBytes(ctx, place, type);
   return scalar === 'pred' ? ctx.builder.compare('ne', 'u8', dst, ctx.builder.constant('u8', 0)) : dst;
 }
 

@@ -36,12 +36,18 @@ export type Type = Qualifiers &
 
 export type RecordType = Type & { kind: 'record' };
 
+/** Bits of an integer; the lowest is bit 0. */
+export interface Bits {
+  readonly first: number;
+  readonly width: number;
+}
+
 export interface Field {
   readonly name: string;
   readonly type: Type;
   readonly offset: number;
   /** of a bit-field: first bit within the unit of `type` at `offset`, and width */
-  readonly bits?: { readonly first: number; readonly width: number };
+  readonly bits?: Bits;
   /** subobject of a base class: its members are found through it */
   readonly isBase?: boolean;
   /** members of an anonymous struct or union are found through it */
@@ -364,10 +370,11 @@ export function holderOf(record: RecordInfo): number {
       : type.kind === 'array'
         ? (type.count ?? 0) * parts(type.of)
         : 1;
+  const bytesIn = ({ type, bits }: Field): number => (bits ? bits.width / 8 : (sizeOf(type) ?? 0));
   let best = 0;
   record.fields.forEach((field, i) => {
-    const bytes = sizeOf(field.type) ?? 0;
-    const most = sizeOf(record.fields[best].type) ?? 0;
+    const bytes = bytesIn(field);
+    const most = bytesIn(record.fields[best]);
     if (bytes > most || (bytes === most && parts(field.type) < parts(record.fields[best].type))) best = i;
   });
   return best;

@@ -2,7 +2,7 @@
 import type { FunctionDeclaration, LambdaExpression, Node } from '../parse/ast';
 import type { Alignment, Register } from '../program/program';
 import type { Scope } from './scope';
-import type { RecordInfo, TemplateValue, Type } from './types';
+import type { Bits, RecordInfo, TemplateValue, Type } from './types';
 
 export type Value =
   /** A number or pointer in a register. */
@@ -67,7 +67,7 @@ export interface MemoryPlace {
   readonly copied?: { readonly record: RecordInfo; readonly offset: number };
   /** Read or written by inline assembly, as __ldg does. */
   readonly isAssembly?: boolean;
-  readonly bits?: { readonly first: number; readonly width: number };
+  readonly bits?: Bits;
   /** What the record types it is a member of promise of `address + offset`. */
   readonly aligned?: Alignment;
 }
@@ -102,6 +102,8 @@ export type Storage =
       readonly kind: 'scalar';
       readonly type: Type;
       readonly register: Register;
+      /** Of a bit-field: the bits of its unit; its register holds what they mean as a number of the type. */
+      readonly bits?: Bits;
       /** On the host: a pointer to it may have to be a number. */
       readonly owner?: LocalDeclaration;
     }
@@ -112,16 +114,18 @@ export type Storage =
       readonly owner?: LocalDeclaration;
     }
   /**
-   * A scalar of another type over the bits of `leaves`; isWhole: it covers exactly one of the same size; bits: of each of several that
-   * it covers side by side; shift: its first bit within the one that it is a part of.
+   * A scalar of another type over the bits of `leaves`; isWhole: it covers exactly one of the same size; parts: the bits that each
+   * of several has in it, side by side; shift: its first bit within the one that it is a part of; field: of a bit-field, its bits in the
+   * only one.
    */
   | {
       readonly kind: 'view';
       readonly type: Type;
       readonly leaves: readonly Storage[];
       readonly isWhole: boolean;
-      readonly bits?: number;
+      readonly parts?: readonly Bits[];
       readonly shift?: number;
+      readonly field?: Bits;
     }
   /** Holds a value that has no registers: lambda, pointer into registers, function. Assigned once. */
   | { readonly kind: 'fixed'; readonly type: Type; readonly cell: { value: Value } };

@@ -25,7 +25,7 @@ import {
   withoutReference,
 } from './types';
 import { type LocalDeclaration, type MemoryPlace, type Storage, unknownValue, type Value } from './values';
-import { viewOf } from './views';
+import { memberOf } from './views';
 
 /** Scalars that one local array may have and still be kept in registers (255 registers a thread at the most). */
 const MAX_REGISTER_PARTS = 512;
@@ -46,7 +46,7 @@ export function allocateStorage(ctx: Context, type: Type, name: string, owner?: 
       kind: 'aggregate',
       type,
       owner,
-      elements: type.record.fields.map((f) => allocateStorage(ctx, f.type, `${name}.${f.name}`, owner)),
+      elements: type.record.fields.map((f) => allocateField(ctx, f, name, owner)),
     };
   }
   if (type.kind === 'array') {
@@ -58,15 +58,20 @@ export function allocateStorage(ctx: Context, type: Type, name: string, owner?: 
   return { kind: 'fixed', type, cell: { value: unknownValue(type, `${name} is not initialised`) } };
 }
 
+/** Registers for a member of a variable. */
+function allocateField(ctx: Context, field: Field, name: string, owner?: LocalDeclaration): Storage {
+  const storage = allocateStorage(ctx, field.type, `${name}.${field.name}`, owner);
+  return field.bits && storage.kind === 'scalar' ? { ...storage, bits: field.bits } : storage;
+}
+
 /** One member has registers, the others are views of them. */
 function allocateUnion(ctx: Context, type: RecordType, name: string, owner?: LocalDeclaration): Storage {
   const { fields } = type.record;
   const holder = holderOf(type.record);
-  const allocate = (field: Field) => allocateStorage(ctx, field.type, `${name}.${field.name}`, owner);
-  const held = allocate(fields[holder]);
+  const held = allocateField(ctx, fields[holder], name, owner);
   const target = { elements: [held], index: 0, elementType: fields[holder].type };
   const elements = fields.map((field, i) =>
-    i === holder ? held : (viewOf(ctx, target, field.type, 0) ?? allocate(field)),
+    i === holder ? held : (memberOf(ctx, target, field) ?? allocateField(ctx, field, name, owner)),
   );
   return { kind: 'aggregate', type, owner, elements };
 }

@@ -1,9 +1,10 @@
 /** Local variables in registers seen as another type: `(float4&)halves[0]`, `(uint32_t*)&pair`. */
 import { bytesOf, type Register, type ScalarType } from '../program/program';
+import { extracted, fitted, inserted } from './bit-fields';
 import type { Context } from './context';
 import { convertRegister } from './conversions';
-import { readRegister, writeRegister } from './places';
-import { scalarOf, sizeOf, type Type } from './types';
+import { readRegister, readStorage, writeRegister } from './places';
+import { type Bits, type Field, isSigned, scalarOf, sizeOf, type Type, types } from './types';
 import type { RegisterTarget, Storage, Value } from './values';
 
 /** A scalar of a variable and the bytes it has there. */
@@ -22,18 +23,33 @@ const REASON = 'bits of a local variable seen as another type';
 
 /**
  * The storage that `to` means at `offset` elements of it behind the target. Scalars that agree are the variable's own;
- * others are views: bits of one scalar, of several side by side, or of a part of one; else unknown when read. Undefined where the target ends before.
+ * others are views: bits of one scalar, of several side by side, of a part of one, or of a bit-field; else unknown when read.
+ * Undefined where the target ends before.
  */
 export function viewOf(ctx: Context, target: RegisterTarget, to: Type, offset: number): Storage | undefined {
   const size = sizeOf(to);
   const stride = sizeOf(target.elementType);
   if (size === undefined || stride === undefined) return undefined;
+  const leaves = leavesOf(ctx, target, stride, (offset + 1) * size);
+  return leaves && build(to, offset * size, leaves);
+}
+
+/** What a member of a union means of the one that has registers, the target. */
+export function memberOf(ctx: Context, target: RegisterTarget, field: Field): Storage | undefined {
+  const size = sizeOf(field.type);
+  const stride = sizeOf(target.elementType);
+  const leaves = size === undefined || stride === undefined ? undefined : leavesOf(ctx, target, stride, size);
+  return leaves && buildMember(field, 0, leaves);
+}
+
+/** The scalars of the first `bytes` from the target on. */
+function leavesOf(ctx: Context, target: RegisterTarget, stride: number, bytes: number): Leaf[] | undefined {
   const leaves: Leaf[] = [];
   for (const [i, element] of target.elements.slice(target.index).entries()) {
-    if (i * stride >= (offset + 1) * size) break;
+    if (i * stride >= bytes) break;
     if (!collect(ctx, element, target.elementType, i * stride, leaves)) return undefined;
   }
-  return build(to, offset * size, leaves);
+  return leaves;
 }
 
 function collect(ctx: Context, declared: Storage, type: Type, at: number, out: Leaf[]): boolean {
@@ -64,7 +80,7 @@ function build(type: Type, at: number, leaves: readonly Leaf[]): Storage | undef
   if (scalar) return scalarView(type, at, leaves);
   const parts =
     type.kind === 'record'
-      ? type.record.fields.map((f) => build(f.type, at + f.offset, leaves))
+      ? type.record.fields.map((f) => buildMember(f, at, leaves))
       : type.kind === 'array'
         ? Array.from({ length: Math.min(type.count ?? 0, MAX_LEAVES) }, (_, i) =>
             build(type.of, at + i * (sizeOf(type.of) ?? 4), leaves),
@@ -75,23 +91,57 @@ function build(type: Type, at: number, leaves: readonly Leaf[]): Storage | undef
   return elements.length === parts.length && elements.length > 0 ? { kind: 'aggregate', type, elements } : undefined;
 }
 
+const buildMember = (field: Field, at: number, leaves: readonly Leaf[]): Storage | undefined =>
+  field.bits ? fieldView(field, field.bits, at + field.offset, leaves) : build(field.type, at + field.offset, leaves);
+
+/** By bytes: the type of a unit. */
+const units: Readonly<Record<number, Type>> = { 1: types.uchar, 2: types.ushort, 4: types.uint, 8: types.ulong };
+
+/** @param at of the unit */
+function fieldView({ type }: Field, { first, width }: Bits, at: number, leaves: readonly Leaf[]): Storage | undefined {
+  const from = 8 * at + first;
+  const around = leaves.find((l) => !l.isOpen && firstBit(l) <= from && endBit(l) >= from + width);
+  if (around) {
+    const { storage } = around;
+    const isOwn = storage.bits?.width === width && scalarOf(storage.type) === scalarOf(type);
+    if (isOwn) return storage;
+    return { kind: 'view', type, leaves: [storage], isWhole: false, field: { first: from - firstBit(around), width } };
+  }
+  const bytes = sizeOf(type) ?? 4;
+  const unit = units[bytes] && first + width <= 8 * bytes ? scalarView(units[bytes], at, leaves) : undefined;
+  return unit && { kind: 'view', type, leaves: [unit], isWhole: false, field: { first, width } };
+}
+
+const firstBit = ({ offset, storage }: Leaf): number => 8 * offset + (storage.bits?.first ?? 0);
+const widthOf = ({ bytes, storage }: Leaf): number => storage.bits?.width ?? 8 * bytes;
+const endBit = (leaf: Leaf): number => firstBit(leaf) + widthOf(leaf);
+
 function scalarView(type: Type, at: number, leaves: readonly Leaf[]): Storage | undefined {
   const bytes = sizeOf(type) ?? 4;
-  const within = leaves.filter((l) => l.offset < at + bytes && l.offset + l.bytes > at);
+  const from = 8 * at;
+  const end = from + 8 * bytes;
+  const within = leaves.filter((l) => firstBit(l) < end && endBit(l) > from);
   // an open element is any of its array: what lies behind it is another one
   const covered = within.length > 0 ? within : leaves.filter((l) => l.isOpen).slice(0, 1);
   if (covered.length === 0) return undefined;
   const [first] = covered;
   if (first.isOpen) return { kind: 'view', type, leaves: covered.map((l) => l.storage), isWhole: false };
-  if (first.offset === at && first.bytes === bytes && scalarOf(first.storage.type) === scalarOf(type))
-    return first.storage;
-  const isWhole = first.offset === at && first.bytes === bytes;
-  const isTogether =
-    covered.length * first.bytes === bytes &&
-    covered.every((leaf, i) => leaf.bytes === first.bytes && leaf.offset === at + i * first.bytes && !leaf.isOpen);
-  const isWithin = covered.length === 1 && at >= first.offset && at + bytes <= first.offset + first.bytes;
-  const shape = isTogether ? { bits: 8 * first.bytes } : isWithin ? { shift: 8 * (at - first.offset) } : {};
+  const isWhole = firstBit(first) === from && endBit(first) === end;
+  if (isWhole && scalarOf(first.storage.type) === scalarOf(type)) return first.storage;
+  const isWithin = covered.length === 1 && firstBit(first) <= from && endBit(first) >= end;
+  const shape = isTogether(covered, from, end)
+    ? { parts: covered.map((l) => ({ first: firstBit(l) - from, width: widthOf(l) })) }
+    : isWithin
+      ? { shift: from - firstBit(first) }
+      : {};
   return { kind: 'view', type, leaves: covered.map((l) => l.storage), isWhole, ...shape };
+}
+
+/** Scalars of one size, or with bit-fields among them, that have all bits side by side. */
+function isTogether(covered: readonly Leaf[], from: number, end: number): boolean {
+  const isFilled = covered.reduce((sum, leaf) => sum + widthOf(leaf), 0) === end - from;
+  const isAlike = covered.every((l) => l.bytes === covered[0].bytes) || covered.some((l) => l.storage.bits);
+  return isFilled && isAlike && covered.every((l) => !l.isOpen && firstBit(l) >= from && endBit(l) <= end);
 }
 
 type View = Storage & { kind: 'view' };
@@ -99,6 +149,8 @@ type View = Storage & { kind: 'view' };
 export function readView(ctx: Context, view: View, read: (storage: Storage) => Value): Value {
   const scalar = scalarOf(view.type) ?? 'i32';
   const values = view.leaves.map(read).flatMap((v) => (v.kind === 'scalar' ? [v.register] : []));
+  const field = view.field && values.length === 1 ? fieldRead(ctx, values[0], scalar, view.field) : undefined;
+  if (field !== undefined) return { kind: 'scalar', type: view.type, register: field };
   const register =
     view.isWhole && values.length === 1
       ? sameBits(ctx, values[0], scalar)
@@ -108,6 +160,34 @@ export function readView(ctx: Context, view: View, read: (storage: Storage) => V
 
 /** By bytes: the integer that holds as many bits. */
 const words: Readonly<Record<number, ScalarType>> = { 1: 'u8', 2: 'u16', 4: 'u32', 8: 'u64' };
+const signedWords: Readonly<Record<number, ScalarType>> = { 1: 'i8', 2: 'i16', 4: 'i32', 8: 'i64' };
+
+/** The value of a bit-field of which the bits are in a register. */
+function fieldRead(ctx: Context, unit: Register, scalar: ScalarType, field: Bits): Register | undefined {
+  const from = ctx.builder.typeOf(unit);
+  if (from === 'pred') return undefined;
+  const type = (isSigned(scalar) ? signedWords : words)[bytesOf[from]];
+  return type && convertRegister(ctx, extracted(ctx, sameBits(ctx, unit, type), type, field), type, scalar);
+}
+
+/** @param unit what the bit-field lies in: a scalar, or a view of several */
+function writeField(ctx: Context, unit: Storage, value: Register | undefined, field: Bits): void {
+  const before = readStorage(ctx, unit);
+  if ((unit.kind !== 'scalar' && unit.kind !== 'view') || before.kind !== 'scalar') return;
+  const word = wordOf(ctx, before.register);
+  const after =
+    word !== undefined && value !== undefined
+      ? inserted(ctx, word, convertRegister(ctx, value, ctx.builder.typeOf(value), ctx.builder.typeOf(word)), field)
+      : unknownFrom(ctx, [before.register], ctx.builder.typeOf(before.register));
+  if (unit.kind === 'view') writeView(ctx, unit, sameBits(ctx, after, ctx.builder.typeOf(before.register)));
+  else writeLeaf(ctx, unit, after);
+}
+
+/** Gives a scalar the bits of a register. */
+function writeLeaf(ctx: Context, leaf: Storage & { kind: 'scalar' }, value: Register): void {
+  const to = ctx.builder.typeOf(leaf.register);
+  writeRegister(ctx, leaf.register, fitted(ctx, leaf, sameBits(ctx, value, to)));
+}
 
 /** The value of several scalars side by side, or of a part of one, from their bits; the first has the lowest (little endian). */
 function bitsRead(ctx: Context, view: View, values: readonly Register[], scalar: ScalarType): Register | undefined {
@@ -117,12 +197,18 @@ function bitsRead(ctx: Context, view: View, values: readonly Register[], scalar:
   const held = values.map((r) => wordOf(ctx, r));
   if (!held.every((r) => r !== undefined)) return undefined;
   if (view.shift !== undefined) return sameBits(ctx, cutOut(ctx, held[0], view.shift, word), scalar);
-  if (view.bits === undefined) return undefined;
-  const { bits } = view;
-  const sum = held
-    .map((r, k) => shifted(ctx, convertRegister(ctx, r, builder.typeOf(r), word), 'shl', k * bits))
+  if (view.parts === undefined) return undefined;
+  const sum = view.parts
+    .map(({ first, width }, k) => shifted(ctx, partRead(ctx, held[k], width, word), 'shl', first))
     .reduce((a, b) => builder.binary('or', word, a, b));
   return sameBits(ctx, sum, scalar);
+}
+
+/** The low bits of an unsigned integer; the others, which a negative bit-field has set, are 0. */
+function partRead(ctx: Context, register: Register, width: number, to: ScalarType): Register {
+  const type = ctx.builder.typeOf(register);
+  const isAll = width === bytesOf[type] * 8;
+  return convertRegister(ctx, isAll ? register : extracted(ctx, register, type, { first: 0, width }), type, to);
 }
 
 /** The bits of a register as an unsigned integer. */
@@ -147,20 +233,23 @@ function cutOut(ctx: Context, register: Register, shift: number, to: ScalarType)
 /** What each scalar holds once the bits of a view over them are written; undefined where that is not known. */
 function bitsWritten(ctx: Context, view: View, register: Register): Register[] | undefined {
   const whole = wordOf(ctx, register);
-  if (whole === undefined || view.bits === undefined || view.leaves.length < 2) return undefined;
-  const { bits } = view;
-  const word = words[bits / 8];
-  return word && view.leaves.map((_, k) => cutOut(ctx, whole, k * bits, word));
+  if (whole === undefined || view.parts === undefined || view.leaves.length < 2) return undefined;
+  return view.parts.map(({ first }) => shifted(ctx, whole, 'shr', first));
 }
 
 /** @param register the value in the view's type; undefined: not known */
 export function writeView(ctx: Context, view: View, register: Register | undefined): void {
+  if (view.field) {
+    writeField(ctx, view.leaves[0], register, view.field);
+    return;
+  }
   const written = register === undefined ? undefined : bitsWritten(ctx, view, register);
   for (const [k, leaf] of view.leaves.entries()) {
     if (leaf.kind !== 'scalar') continue;
     const to = ctx.builder.typeOf(leaf.register);
     if (written && to !== 'pred') {
-      writeRegister(ctx, leaf.register, sameBits(ctx, written[k], to));
+      const word = words[bytesOf[to]] ?? to;
+      writeLeaf(ctx, leaf, convertRegister(ctx, written[k], ctx.builder.typeOf(written[k]), word));
       continue;
     }
     const known = view.isWhole && register !== undefined;

@@ -87,4 +87,82 @@ __global__ void k(unsigned* a) {
       ),
     );
   });
+
+  it('are flags in memory', () => {
+    check(
+      around(
+        `struct Flags { bool first : 1; bool second : 1; };
+__global__ void set(Flags* f) {
+  f[threadIdx.x].second = threadIdx.x * 2;
+}
+__global__ void read(const Flags* f, unsigned* a) {
+  a[threadIdx.x] = f[threadIdx.x].second ? 7 : 9;
+}`,
+        `set<<<1, 2>>>((Flags*)a);
+  look<<<1, 8>>>(a, out); //= a: 512 0
+  read<<<1, 2>>>((const Flags*)a, a + 8);
+  look<<<1, 8>>>(a + 8, out); //= a: 9 7`,
+      ),
+    );
+  });
+
+  it('are the bits of a variable that is seen as a number', () => {
+    check(
+      around(
+        `struct Pixel { int red : 5; unsigned green : 6; int blue : 5; unsigned short depth; };
+__global__ void pack(unsigned* a) {
+  Pixel p;
+  p.red = -1 - (int)threadIdx.x;
+  p.green = 70;
+  p.blue = -2;
+  p.depth = 3;
+  a[threadIdx.x] = *(unsigned*)&p;
+}
+__global__ void unpack(const unsigned* in, int* a) {
+  Pixel p;
+  *(unsigned*)&p = in[threadIdx.x];
+  a[4 * threadIdx.x] = p.red + 10;
+  a[4 * threadIdx.x + 1] = p.green;
+  a[4 * threadIdx.x + 2] = p.blue + 10;
+  a[4 * threadIdx.x + 3] = p.depth;
+}`,
+        `pack<<<1, 2>>>(a);
+  look<<<1, 8>>>(a, out); //= a: 258271 258270
+  unpack<<<1, 2>>>(a, (int*)a + 8);
+  look<<<1, 8>>>(a + 8, out); //= a: 9 6 8 3 8 6 8 3`,
+      ),
+    );
+  });
+
+  it('share the bits of a union whichever of its members is the larger', () => {
+    check(
+      around(
+        `union Key { struct { unsigned x : 12; int y : 12; unsigned z : 8; } at; unsigned short halves[2]; };
+union Code { unsigned low : 4; unsigned all : 12; };
+struct Wide { unsigned long long near : 20, far : 44; };
+union Span { Wide parts; unsigned long long whole; };
+__global__ void make(unsigned* a) {
+  Key k;
+  k.halves[0] = 0xf1f0 + threadIdx.x;
+  k.halves[1] = 0xf3f2;
+  Code c;
+  c.all = 0xff3 + threadIdx.x;
+  Span s;
+  s.whole = 0;
+  s.parts.far = 5 + threadIdx.x;
+  s.parts.near = 1 << 20 | 9;
+  unsigned* to = a + 6 * threadIdx.x;
+  to[0] = k.at.x;
+  to[1] = k.at.y + 256;
+  k.at.y = -3;
+  to[2] = k.halves[0];
+  to[3] = k.halves[1];
+  to[4] = c.low;
+  to[5] = (unsigned)s.whole;
+}`,
+        `make<<<1, 2>>>(a);
+  look<<<1, 8>>>(a, out); //= a: 496 47 53744 62463 3 5242889 497 47 53745 62463 4 6291465`,
+      ),
+    );
+  });
 });

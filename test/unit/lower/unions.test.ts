@@ -29,6 +29,22 @@ int main() { Pack *p, *r; copy<<<1, 32>>>(p, r); }
 `);
   });
 
+  it('share the bits of bit-fields', () => {
+    check(`
+union Word { struct { unsigned lane : 5; unsigned row : 27; } at; unsigned raw; };
+__global__ void k(float *out) {
+  Word w;
+  w.raw = threadIdx.x * 8;
+  if (true) out[w.at.lane] = 1;
+  //        ^^^^^^^^^^^^^^ global store 4/4 sectors
+  w.at.lane = 0;
+  if (true) out[w.raw] = 1;
+  //        ^^^^^^^^^^ global store 8/4 sectors
+}
+int main() { float *p; k<<<1, 32>>>(p); }
+`);
+  });
+
   it('keep numbers of one size', () => {
     check(`
 union Bits { float f; int i; };
