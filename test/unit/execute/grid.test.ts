@@ -122,12 +122,12 @@ describe('grids', () => {
 
   it('a row that is aligned in one block of eight', () => {
     // blocks of a word: seven of eight of them cross from one segment into the next
-    const text = sound(copy('i0 = mul.i32 bx 65\n  i = add.i32 i0 tx'));
+    const text = sound(copy('i0 = mul.i32 bx 65\n  i1 = add.i32 i0 tx\n  i = add.i32 i1 6'));
     const launch = launchOf(text, { grid: [80, 1, 1], block: [32, 1, 1], values: { n: 1e6 } });
     const whole = execute(text, launch, plainModel, { warpInstructions: 1e7, blocks: 1e6, everyPass: true });
     const sampled = execute(text, launch, plainModel, { warpInstructions: 2000, blocks: 40 });
     assert.ok(sampled.simulatedBlocks < 80);
-    assert.deepEqual(totals(sampled), totals(whole));
+    assert.equal(sampled.accesses[0].sectors, whole.accesses[0].sectors);
   });
 
   it('says that blocks differ, and averages', () => {
