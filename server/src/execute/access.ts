@@ -17,8 +17,8 @@ export interface Tally {
   /** By access and space. */
   readonly notes: (AccessNotes | undefined)[];
   block: readonly [number, number, number];
-  /** Sums up where the requests of the block begin within a segment: blocks with equal sums are aligned alike. */
-  alignment: number;
+  /** By access and space, a bit for each word of a segment at which a request of the block begins. */
+  readonly starts: Uint8Array;
 }
 
 /** One machine access of a site, as the model wants it, in every space. */
@@ -258,7 +258,7 @@ export class AccessCounter {
     const notes = this.tally.notes[plan.access * spaces.length + space] ?? this.notesOf(plan, space);
     const { at } = notes;
     const start = addresses[active === WARP ? first : firstActive(lanes, first)];
-    this.tally.alignment = (ALIGNMENT_FACTOR * this.tally.alignment + (start % SEGMENT)) % ALIGNMENT_MODULUS;
+    this.tally.starts[plan.access * spaces.length + space] |= 1 << ((start >> 2) & (WORDS_OF_SEGMENT - 1));
     counters[at + field.requests] += times;
     counters[at + field.activeLanes] += times * active;
     counters[at + field.wavefronts] += times * counts.wavefronts;
@@ -295,11 +295,8 @@ export class AccessCounter {
 /** Bytes that the 32 banks serve at once. */
 const BANK_ROW = 128;
 
-/** Of global memory, in bytes: what a request costs repeats in it. */
-const SEGMENT = 32;
-/** A sum that tells different orders apart; products stay below 2^53. */
-const ALIGNMENT_FACTOR = 37;
-const ALIGNMENT_MODULUS = 2 ** 31 - 1;
+/** Of global memory: what a request costs repeats in 32 bytes. */
+const WORDS_OF_SEGMENT = 8;
 
 /** Rows of banks, lines and segments of all capabilities repeat in this many bytes at most. */
 const LARGEST_GEOMETRY = 256;

@@ -2,7 +2,7 @@
 import type { MemoryModel } from '../hardware/memory-model';
 import { addressWindows, type Program } from '../program/program';
 import { AccessCounter, type Tally } from './access';
-import type { AccessNotes, CounterLayout } from './counters';
+import { type AccessNotes, type CounterLayout, spaces } from './counters';
 import { type Analysis, newValues } from './decode';
 import type { ExecutionBudget, LaunchShape } from './execution';
 import { globalContents } from './global-data';
@@ -58,7 +58,8 @@ export class LaunchedBlocks {
     const contents = data && globalContents(program, data, objects, addressOf, isShared);
     this.memory = { ...memoryState(program, launch, analysis, objects, lanes, tickets, reasons), global: contents };
     this.counters = new Float64Array(layout.size);
-    this.tally = { model, counters: this.counters, layout, notes, block: [0, 0, 0], alignment: 0 };
+    const starts = new Uint8Array(program.accesses.length * spaces.length);
+    this.tally = { model, counters: this.counters, layout, notes, block: [0, 0, 0], starts };
     const counter = new AccessCounter(this.tally, lanes);
     const decoder = { analysis, values: this.values, reasons, counter, memory: this.memory, geometry };
     this.machine = new Machine(decoder, layout, this.tally, warps);
@@ -81,15 +82,17 @@ export class LaunchedBlocks {
     return this.memory.global?.ordered;
   }
 
-  /** Blocks in which it is the same begin their requests at the same places within segments. */
+  /** Blocks in which it is the same begin their requests at the same places within segments, however many passes of a loop were skipped. */
   get alignment(): number {
-    return this.tally.alignment;
+    let sum = 0;
+    for (const places of this.tally.starts) sum = (Math.imul(sum, 31) + places) | 0;
+    return sum;
   }
 
   run(block: readonly [number, number, number], steps: number, budget: ExecutionBudget): void {
     this.counters.fill(0);
     this.tally.block = block;
-    this.tally.alignment = 0;
+    this.tally.starts.fill(0);
     this.memory.shared?.clear();
     this.memory.local?.clear();
     this.memory.global?.clear();

@@ -7,7 +7,7 @@ import { reconvergence } from '../program/reconvergence';
 import { AccessCounter } from './access';
 import { branchPlan } from './branch-plan';
 import { ByteMemory, Contradiction, type DeviceMemory, NotFollowed, type Range } from './byte-memory';
-import { counterLayout } from './counters';
+import { counterLayout, spaces } from './counters';
 import { type Analysis, type Decoder, newValues } from './decode';
 import type { LaunchShape } from './execution';
 import { DIVISION_BY_ZERO } from './integer32';
@@ -120,7 +120,7 @@ class WholeRun {
       layout: counters,
       notes: [],
       block: [0, 0, 0] as const,
-      alignment: 0,
+      starts: new Uint8Array(program.accesses.length * spaces.length),
     };
     const launch = {
       memory: this.memory,
