@@ -6,6 +6,16 @@ import type { Compilation } from '../server/src/analysis/request';
 import { compileKernels, type KernelsResult } from '../server/src/compiler/compile';
 import type { MachineAccess } from '../server/src/cubin/machine-access';
 
+/** A file itself, or the CUDA sources of a folder in order of their names. */
+export function cudaFilesIn(place: string): string[] {
+  if (!fs.statSync(place).isDirectory()) return [place];
+  return fs
+    .readdirSync(place, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.cu'))
+    .map((entry) => path.join(entry.parentPath, entry.name))
+    .sort();
+}
+
 /** `// nvcc: --extended-lambda` in the first line of a program gives flags of its own. */
 export function recordedFlags(file: string): string[] {
   const first = fs.readFileSync(file, 'utf8').split('\n', 1)[0];

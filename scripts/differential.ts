@@ -8,7 +8,6 @@
  * `-- --recorded [programs]` compares the PTX tier alone with the counters recorded on an H200. `--misses` lists every line that
  * differs, `--json` prints one JSON object at the end.
  */
-import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { findNvcc } from '../server/src/compiler/find-nvcc';
 import { capability } from '../server/src/hardware/capabilities';
@@ -20,7 +19,7 @@ import { findEntry } from '../server/src/ptx/find-entry';
 import { type LowerOptions, lowerPtx } from '../server/src/ptx/lower';
 import type { PtxModule } from '../server/src/ptx/module';
 import { parsePtx } from '../server/src/ptx/parse';
-import { compiledProgram, recordedFlags } from './compiled-program';
+import { compiledProgram, cudaFilesIn, recordedFlags } from './compiled-program';
 import {
   hardwareFolder,
   isWithin,
@@ -159,18 +158,9 @@ function outcomeOf(group: LineGroup, expected: number): Outcome {
 
 // ---- source against PTX ----
 
-function filesIn(place: string): string[] {
-  if (!fs.statSync(place).isDirectory()) return [place];
-  return fs
-    .readdirSync(place, { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.cu'))
-    .map((entry) => path.join(entry.parentPath, entry.name))
-    .sort();
-}
-
 async function betweenTiers(places: readonly string[]): Promise<Row[]> {
   const rows: Row[] = [];
-  for (const file of places.flatMap(filesIn).map((each) => path.resolve(each))) {
+  for (const file of places.flatMap(cudaFilesIn).map((each) => path.resolve(each))) {
     const compiled = await compiledFile(file);
     if (!compiled) continue;
     const unit = sourceUnit(file, CAPABILITY, includes);

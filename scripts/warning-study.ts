@@ -11,7 +11,7 @@ import { PATIENCE } from '../server/src/cli/options';
 import { findNvcc } from '../server/src/compiler/find-nvcc';
 import type { FileReport, Finding } from '../server/src/report/report';
 import { UnitReader } from '../server/src/workspace/units';
-import { compiledProgram, recordedFlags } from './compiled-program';
+import { compiledProgram, cudaFilesIn, recordedFlags } from './compiled-program';
 
 /** Rules about single accesses: what the machine code does decides them. */
 const rules = new Set(['shared-bank-conflict', 'uncoalesced-global-access', 'misaligned-global-access']);
@@ -22,15 +22,6 @@ interface Tally {
   both: number;
   onlySource: string[];
   onlyCompiler: string[];
-}
-
-function filesIn(place: string): string[] {
-  if (!fs.statSync(place).isDirectory()) return [place];
-  return fs
-    .readdirSync(place, { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.cu'))
-    .map((entry) => path.join(entry.parentPath, entry.name))
-    .sort();
 }
 
 const said = ({ rule, line, kernel, message }: Finding, file: string): string =>
@@ -77,7 +68,7 @@ async function main(): Promise<void> {
   }
   const units = new UnitReader(new Map(), () => {});
   const tally: Tally = { kernels: 0, both: 0, onlySource: [], onlyCompiler: [] };
-  for (const file of places.flatMap(filesIn)) await study(path.resolve(file), nvcc, units, tally);
+  for (const file of places.flatMap(cudaFilesIn)) await study(path.resolve(file), nvcc, units, tally);
   for (const warning of tally.onlySource) console.log(`only the source: ${warning}`);
   for (const warning of tally.onlyCompiler) console.log(`only the compiler's: ${warning}`);
   const { kernels, both, onlySource, onlyCompiler } = tally;
