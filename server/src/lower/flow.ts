@@ -15,7 +15,7 @@ interface Assigned {
 const cache = new WeakMap<object, Assigned>();
 
 /** Names that a piece of syntax may assign: left sides, ++, &x, arguments (a reference may be behind), objects of methods. */
-function assignedNames(node: object): Assigned {
+export function mayAssign(node: object): Assigned {
   const known = cache.get(node);
   if (known) return known;
   const result: Assigned = { names: new Set(), calls: false };
@@ -105,7 +105,7 @@ export function forgetAssigned(ctx: Context, nodes: readonly (object | undefined
 function forget(ctx: Context, node: object, scope: Scope, visited: Set<object>): void {
   if (visited.has(node) || visited.size > 200) return;
   visited.add(node);
-  const { names, calls } = assignedNames(node);
+  const { names, calls } = mayAssign(node);
   for (const name of names) {
     const entity = lookupName(ctx, scope, name);
     if (entity?.kind === 'value') forgetValue(ctx, entity.value, visited);

@@ -168,7 +168,7 @@ function loop(ctx: Context, parts: LoopParts): void {
   const blocks = { header: b.newBlock(), body: b.newBlock(), exit: b.newBlock() };
   const counting = parts.node.kind === 'for' ? loopCycle(ctx, parts.node, parts.repeat) : undefined;
   const isTurning = parts.repeat % 2 === 0 && !containsJump(parts.body);
-  const turning = isTurning ? turningVariables(ctx, parts.body) : undefined;
+  const turning = isTurning ? turningVariables(ctx, parts.body, [parts.condition, parts.increment]) : undefined;
   b.jump(blocks.header);
   b.use(blocks.header);
   forgetAssigned(ctx, [parts.condition, parts.body, parts.increment]);

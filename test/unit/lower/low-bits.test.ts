@@ -46,6 +46,27 @@ describe('a buffer that is changed over in every pass', () => {
       turned(2, how, '    //        ^^^^ shared load 8 bytes');
   });
   it('is not where the copies are odd', () => turned(3, 'c ^= 1;', '    //        ^^^^ shared load 4 bytes'));
+  it('is not where the head of the loop changes it too', () =>
+    pairs(
+      'int c = 0;\n#pragma unroll 2\n  for (int p = 0; p < 252; ++p, c = 3)',
+      'c',
+      '    //        ^^^^ shared load 4 bytes',
+      'c ^= 1;',
+    ));
+  it('is not where a function may change it too', () =>
+    pairs(
+      'auto next = [](int& i) { i += 1; };\n  int c = 0;\n#pragma unroll 2\n  for (int p = 0; p < 252; ++p)',
+      'c',
+      '    //        ^^^^ shared load 4 bytes',
+      'next(c); c ^= 1;',
+    ));
+  it('is not where `!` begins with another number than its own', () =>
+    pairs(
+      'int c = 2;\n#pragma unroll 2\n  for (int p = 0; p < 252; ++p)',
+      'c',
+      '    //        ^^^^ shared load 4 bytes',
+      'c = !c;',
+    ));
   it('is not where it is changed over now and then', () =>
     turned(2, 'if (a > 0) c ^= 1;', '    //        ^^^^ shared load 4 bytes'));
 });
