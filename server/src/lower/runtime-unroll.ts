@@ -190,8 +190,7 @@ function isPlainBody(value: unknown, depth: number): boolean {
       return false;
     case 'call': {
       const callee = node.callee.kind === 'name' ? node.callee.name.parts.at(-1)?.name : undefined;
-      if (!callee || barriers.has(callee) || loops.test(callee) || /^(__shfl|atomic|__ballot|__any|__all)/.test(callee))
-        return false;
+      if (!callee || barriers.has(callee) || loops.test(callee) || /^atomic/.test(callee)) return false;
       break;
     }
     default:

@@ -2,7 +2,7 @@
 import { TYPES, typeNumber } from '../program/expression-table';
 import { type AccessSite, bytesOf, type Program, type Register, type ScalarType } from '../program/program';
 import type { IsOther } from './fixed-variables';
-import { changesAtBarrier, mayTouch } from './memory-overlap';
+import { changesAtFence, mayTouch } from './memory-overlap';
 
 /** Bytes from a register on: register + first … register + last (inclusive). */
 export interface Range {
@@ -138,9 +138,9 @@ export class AvailableLoads {
   }
 
   /** Other threads have written to what they may write to. */
-  barrier(): void {
+  fence(): void {
     for (const [key, { readOnly, site }] of this.groups)
-      if (!readOnly && changesAtBarrier(this.program, site)) this.groups.delete(key);
+      if (!readOnly && changesAtFence(this.program, site)) this.groups.delete(key);
   }
 }
 

@@ -22,6 +22,7 @@ import type {
   RegisterInfo,
   StoreInstruction,
 } from '../program/program';
+import { isFence } from './memory-overlap';
 import { blocksBetween } from './reuse-loads';
 
 /** A load, and the stores that are all that reads what it gave. */
@@ -119,7 +120,7 @@ function mayMove(program: Program, flow: ControlFlow, from: Copy, to: Copy['stor
 }
 
 function mayChange(program: Program, i: Instruction, site: AccessSite): boolean {
-  if (i.op === 'barrier') return true;
+  if (isFence(i)) return true;
   if (i.op === 'asyncCopy') return mayMeet(program, site, program.accesses[i.storeAccess]);
   if (i.op !== 'store' && !(i.op === 'matrix' && i.direction === 'store')) return false;
   return mayMeet(program, site, program.accesses[i.access]);

@@ -17,7 +17,7 @@ import type {
   SourcePlace,
   Terminator,
 } from '../program/program';
-import { changesAtBarrier, isReadOnly, mayTouch } from './memory-overlap';
+import { changesAtFence, isFence, isReadOnly, mayTouch } from './memory-overlap';
 
 interface Work extends Program {
   readonly blocks: { readonly instructions: Instruction[]; readonly terminator: Terminator }[];
@@ -41,23 +41,23 @@ const sizeOf = (loop: Loop): number => loop.contains.reduce((n, c) => n + c, 0);
 interface LoopFacts {
   readonly written: Uint8Array;
   readonly stores: readonly AccessSite[];
-  readonly hasBarrier: boolean;
+  readonly hasFence: boolean;
 }
 
 function factsOf(program: Program, loop: Loop): LoopFacts {
   const written = new Uint8Array(program.registers.length);
   const stores: AccessSite[] = [];
-  let hasBarrier = false;
+  let hasFence = false;
   program.blocks.forEach((block, index) => {
     if (!loop.contains[index]) return;
     for (const i of block.instructions) {
       for (const r of writesOf(i)) written[r] = 1;
       if (i.op === 'store' || i.op === 'atomic') stores.push(program.accesses[i.access]);
       if (i.op === 'asyncCopy') stores.push(program.accesses[i.storeAccess]);
-      if (i.op === 'barrier') hasBarrier = true;
+      if (isFence(i)) hasFence = true;
     }
   });
-  return { written, stores, hasBarrier };
+  return { written, stores, hasFence };
 }
 
 /** Where the head of a loop stands: the condition that a branch of it tests. */
@@ -134,10 +134,9 @@ function isInvariant(program: Program, i: Instruction, facts: LoopFacts, always:
 const isTemporary = (program: Program, register: Register): boolean => program.registers[register].role === 'temporary';
 
 function mayHoistLoad(program: Program, site: AccessSite, facts: LoopFacts): boolean {
-  if (site.isVolatile) return false;
+  if (site.isVolatile || site.isAssembly) return false;
   if (isReadOnly(site, program)) return true;
   return (
-    !(facts.hasBarrier && changesAtBarrier(program, site)) &&
-    facts.stores.every((store) => !mayTouch(program, site, store))
+    !(facts.hasFence && changesAtFence(program, site)) && facts.stores.every((store) => !mayTouch(program, site, store))
   );
 }

@@ -8,6 +8,7 @@ import { aggregateAtomics } from './aggregate-atomics';
 import { chargeCalls } from './charge-calls';
 import { shareExpressions } from './common-expressions';
 import { dropDeadCode } from './dead-code';
+import { dropDeadStores } from './dead-stores';
 import { fetchAhead } from './fetch-ahead';
 import { forwardCopies } from './forward-copies';
 import { hoistCommonLoads } from './hoist-common';
@@ -21,6 +22,7 @@ import { narrowWords } from './narrow-words';
 import { placeReinterpreted } from './place-reinterpreted';
 import { promoteMemory } from './promote-memory';
 import { propagateCopies } from './propagate-copies';
+import { reuseAsAssembled } from './reuse-as-assembled';
 import { reuseLoads } from './reuse-loads';
 import { sinkCommon } from './sink-common';
 import { threadJumps } from './thread-jumps';
@@ -48,6 +50,8 @@ const passes: readonly Pass[] = [
   reuseLoads,
   shareExpressions,
   reuseLoads,
+  reuseAsAssembled,
+  dropDeadStores,
   dropDeadCode,
   narrowVectors,
   fetchAhead,

@@ -33,7 +33,7 @@ import {
 } from '../program/program';
 import { type Congruences, congruences } from './alignment';
 import { type PivotOf, pivots } from './induction-alignment';
-import { mayTouch } from './memory-overlap';
+import { changesAtFence, isFence, mayTouch } from './memory-overlap';
 import { type Base, copyWindows, loadWindows, storeWindows, type Window } from './vector-windows';
 
 export type Access = LoadInstruction | StoreInstruction;
@@ -92,6 +92,11 @@ const countOf = (i: Access): number => (i.op === 'load' ? i.dst.length : i.value
 
 export const accessBytes = (i: Access): number => bytesOf[i.type] * countOf(i);
 
+function isFenced(program: Program, { instruction }: Candidate): boolean {
+  const site = program.accesses[instruction.access];
+  return site.space !== 'shared' && !site.readOnly && changesAtFence(program, site);
+}
+
 function mergeBlock(work: MergeWork, block: number, instructions: readonly Instruction[]): readonly Instruction[] {
   const { program } = work;
   if (!hasNeighbours(instructions)) return instructions;
@@ -106,6 +111,8 @@ function mergeBlock(work: MergeWork, block: number, instructions: readonly Instr
   };
   instructions.forEach((instruction, index) => {
     if (instruction.op === 'barrier') close(() => true);
+    // NVVM, which merges outside of shared memory, moves nothing across them; ptxas does
+    else if (isFence(instruction)) close(([first]) => isFenced(program, first));
     const branches = branchesOf(instruction);
     if (branches && branches !== 'assembled')
       close(([first]) => branches === 'long' || spaceOf(program, first) !== 'shared');

@@ -6,7 +6,7 @@
  * - `for (…) a[i] += b[k]`: one load, a store each pass; with `__restrict__`, or a in shared memory and b not, one store;
  * - a store that a condition guards, or that comes behind a break, stays where it is, and still no pass loads where every way
  *   into the loop reads the place in any case, or has just written it (`s[i] = 0; for (…) if (…) s[i] += …`);
- * - a barrier, an atomic or another store that may go there ends it; load and store keep their own lines;
+ * - a fence (memory-overlap.ts), an atomic or another store that may go there ends it; load and store keep their own lines;
  * - behind the loop the value is still known: `a[i] = 0; for (…) a[i] += b[k]; a[i] *= 2` loads nothing.
  */
 import { type ControlFlow, controlFlow, dominates, type Loop } from '../program/control-flow';
@@ -20,7 +20,7 @@ import {
   type RegisterInfo,
   type StoreInstruction,
 } from '../program/program';
-import { changesAtBarrier, isReadOnly, mayTouch } from './memory-overlap';
+import { changesAtFence, isFence, isReadOnly, mayTouch } from './memory-overlap';
 
 type Access = LoadInstruction | StoreInstruction;
 
@@ -116,7 +116,7 @@ function isKnownBefore(work: Work, before: number, place: Place): boolean {
 function isOwnPlace(work: Work, inside: readonly number[], place: Place): boolean {
   const { program } = work;
   const sites = place.members.map(({ instruction }) => program.accesses[instruction.access]);
-  if (sites.some((site) => site.isVolatile || site.space === 'local')) return false;
+  if (sites.some((site) => site.isVolatile || site.isAssembly || site.space === 'local')) return false;
   const mine = new Set<Instruction>(place.members.map(({ instruction }) => instruction));
   return inside.every((block) =>
     work.blocks[block].every((i) => mine.has(i) || !sites.some((site) => changes(work, i, site, place))),
@@ -125,9 +125,8 @@ function isOwnPlace(work: Work, inside: readonly number[], place: Place): boolea
 
 function changes(work: Work, i: Instruction, site: Program['accesses'][number], place: Place): boolean {
   const { accesses } = work.program;
+  if (isFence(i) && changesAtFence(work.program, site)) return true;
   switch (i.op) {
-    case 'barrier':
-      return changesAtBarrier(work.program, site);
     case 'store':
       return mayTouch(work.program, site, accesses[i.access]) && !isBeside(i, place);
     case 'atomic':
@@ -157,7 +156,8 @@ function isUnseen(work: Work, inside: readonly number[], place: Place): boolean 
   return inside.every((block) =>
     work.blocks[block].every((i) => {
       if (mine.has(i)) return true;
-      if (i.op === 'barrier' || i.op === 'asyncCopy' || i.op === 'matrix') return false;
+      if (isFence(i) && changesAtFence(program, site)) return false;
+      if (i.op === 'asyncCopy' || i.op === 'matrix') return false;
       if (i.op !== 'load') return true;
       const other = program.accesses[i.access];
       return isReadOnly(other, program) || !mayTouch(program, site, other) || isBeside(i, place);
@@ -213,7 +213,7 @@ function takeSunk(work: Work, before: number, place: Place): readonly Register[]
   const site = work.program.accesses[store.access];
   const isTouched = block.slice(at + 1).some((i) => {
     if (isAccess(i)) return mayTouch(work.program, site, work.program.accesses[i.access]) && !isBeside(i, place);
-    return i.op === 'atomic' || i.op === 'barrier' || i.op === 'asyncCopy' || i.op === 'matrix';
+    return i.op === 'atomic' || isFence(i) || i.op === 'asyncCopy' || i.op === 'matrix';
   });
   if (isTouched) return undefined;
   block.splice(at, 1);

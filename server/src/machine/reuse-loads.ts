@@ -1,7 +1,7 @@
 /**
  * Loads that the compiler does not repeat: the same address read again without a store in between that might change it, a
  * value that was just stored, and read-only data (`const __restrict__`, __ldg, __constant__) across anything.
- * Evidence: NVVM's early CSE and GVN on kernels compiled with nvcc 13.0; barriers count as writes to all memory but
+ * Evidence: NVVM's early CSE and GVN on kernels compiled with nvcc 13.0; fences (memory-overlap.ts) count as writes to all memory but
  * read-only data and what a `__restrict__` parameter points to (PTX: a[i] = n; __syncthreads(); b[i] = a[i] does not load), and
  * stores through a `__restrict__` parameter change nothing that is read through another pointer. A store of the value that is there already is dropped too: `Body b = p[i]; b.x += 1; p[i] = b` writes only
  * what changed (H200: nbody.cu:78 stores six of seven members).
@@ -10,7 +10,7 @@ import { type ControlFlow, controlFlow } from '../program/control-flow';
 import type { Block, Instruction, LoadInstruction, Program, Register, StoreInstruction } from '../program/program';
 import { AvailableLoads, rangeOf } from './available-loads';
 import { FixedVariables } from './fixed-variables';
-import { isReadOnly } from './memory-overlap';
+import { isFence, isReadOnly } from './memory-overlap';
 
 export function reuseLoads(program: Program): Program {
   if (!hasRepetitions(program)) return program;
@@ -84,16 +84,16 @@ const isKiller = (i: Instruction): boolean =>
   i.op === 'store' ||
   i.op === 'atomic' ||
   i.op === 'asyncCopy' ||
-  i.op === 'barrier' ||
+  isFence(i) ||
   (i.op === 'matrix' && i.direction === 'store');
 
 /** Forgets what an instruction may change. */
 function kill(program: Program, table: AvailableLoads, i: Instruction): void {
+  if (isFence(i)) table.fence();
   if (i.op === 'store') table.store(program.accesses[i.access], rangeOf(i.address, i.offset, i.type, i.values.length));
   else if (i.op === 'atomic') table.store(program.accesses[i.access]);
   else if (i.op === 'asyncCopy') table.store(program.accesses[i.storeAccess]);
   else if (i.op === 'matrix' && i.direction === 'store') table.store(program.accesses[i.access]);
-  else if (i.op === 'barrier') table.barrier();
 }
 
 /** The list itself where nothing is repeated. */
@@ -120,7 +120,7 @@ function reuseInBlock(
       }
       kill(program, table, i);
       const site = program.accesses[i.access];
-      const forwards = stable(i.address) && i.values.every(stable) && !site.isVolatile;
+      const forwards = stable(i.address) && i.values.every(stable) && !site.isVolatile && !site.isAssembly;
       if (forwards) table.add(site, false, rangeOf(i.address, i.offset, i.type, i.values.length), i.type, i.values);
     } else if (isKiller(i)) kill(program, table, i);
     out?.push(i);
@@ -136,7 +136,7 @@ function knownValues(
   stable: (r: Register) => boolean,
 ): readonly Register[] | undefined {
   const site = program.accesses[i.access];
-  if (site.isVolatile || !stable(i.address)) return undefined;
+  if (site.isVolatile || site.isAssembly || !stable(i.address)) return undefined;
   const known = table.find(i.address, i.offset, i.type, i.dst.length);
   if (known) return known;
   table.add(site, isReadOnly(site, program), rangeOf(i.address, i.offset, i.type, i.dst.length), i.type, i.dst);

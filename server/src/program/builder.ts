@@ -285,9 +285,17 @@ export class ProgramBuilder {
     return this.lowBits.fold(fn, type, this.linear.of(value), this.constantValue(by));
   }
 
+  /** Integers that their low bits tell apart. */
+  private isNever(type: ScalarType, a: Register, b: Register): boolean {
+    if (!/^[iu]/.test(type)) return false;
+    const [value, other] = this.constantValue(a) !== undefined ? [b, a] : [a, b];
+    return this.lowBits.isNever(this.linear.of(value), this.constantValue(other));
+  }
+
   compare(fn: CompareOp, type: ScalarType, a: Register, b: Register): Register {
     const folded = foldCompare(fn, type, this.constantValue(a), this.constantValue(b));
     if (folded !== undefined) return this.constant('pred', folded);
+    if ((fn === 'eq' || fn === 'ne') && this.isNever(type, a, b)) return this.constant('pred', fn === 'ne' ? 1 : 0);
     const key = operationKey('compare', fn, type);
     const known = this.equal(key, a, b, -1);
     if (known >= 0) return known;

@@ -33,6 +33,19 @@ export class LowBits {
     return type === 'u32' || type === 'u64' || this.isNonNegative(a) ? this.remainder(a, by) : undefined;
   }
 
+  /** Whether the low bits of `a` are others than those of a number in all its values: a test for equality is decided then. */
+  isNever(a: Linear | undefined, number: number | undefined): boolean {
+    if (a === undefined || number === undefined || a.terms.size === 0) return false;
+    let modulus = 2 ** 30;
+    for (const [register, factor] of a.terms) {
+      const step = factor * (this.cycles.get(register)?.modulus ?? 1);
+      if (!Number.isSafeInteger(step)) return false;
+      while (step % modulus !== 0) modulus /= 2;
+    }
+    const bits = this.remainder(a, modulus);
+    return bits !== undefined && bits !== ((number % modulus) + modulus) % modulus;
+  }
+
   /** Of a division by a power of two, which wrapping around leaves as it is. */
   private remainder({ terms, constant }: Linear, modulus: number): number | undefined {
     let sum = constant;

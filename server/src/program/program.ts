@@ -195,7 +195,14 @@ export type Instruction =
   /** dst is not known; the reason is for people */
   | { readonly op: 'unknown'; readonly dst: Register; readonly reason: string }
   /** arithmetic that matters for timing only (tensor-core product, special function …), no values; `reads` are used by it */
-  | { readonly op: 'work'; readonly unit: WorkUnit; readonly count: number; readonly reads?: readonly Register[] };
+  | {
+      readonly op: 'work';
+      readonly unit: WorkUnit;
+      readonly count: number;
+      readonly reads?: readonly Register[];
+      /** Memory may be another behind it (machine/memory-overlap.ts): to the front end ('code': volatile assembly), to the assembler too ('memory'). */
+      readonly fence?: 'code' | 'memory';
+    };
 
 /**
  * What only the program of the host does (host/run-host.ts); kernels have none of it. All but 'launch' take and give addresses and

@@ -70,3 +70,25 @@ describe('a buffer that is changed over in every pass', () => {
   it('is not where it is changed over now and then', () =>
     turned(2, 'if (a > 0) c ^= 1;', '    //        ^^^^ shared load 4 bytes'));
 });
+
+describe('a test for equality', () => {
+  const between = (p: string, expected: string) =>
+    check(`
+__global__ void k(float *out, int n) {
+  __shared__ float s[64];
+  int t = threadIdx.x;
+  s[t] = s[t + 32] = n;
+  for (int p = 0; p < n; p += 2) {
+    __syncthreads();
+    float a = s[2 * t];
+    if (p == ${p}) s[t] = a;
+    out[t + p] = a + s[2 * t + 1];
+${expected}
+    __syncthreads();
+  }
+}
+int main() { float *p; k<<<1, 32>>>(p, 12); }
+`);
+  it('that low bits decide keeps nothing apart', () => between('5', '    //               ^^^^^^^^^^^^ no access'));
+  it('any other does', () => between('6', '    //               ^^^^^^^^^^^^ shared load 4 bytes'));
+});

@@ -57,9 +57,9 @@ __global__ void k(int* out) {
   out[threadIdx.x * pick(5, 7, 1)] = 1;
 //^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store 8/4 sectors exact
   int step = 0;
-  add(step, 1, 3);
+  add(step, 1, 2);
   out[threadIdx.x * step] = 1;
-//^^^^^^^^^^^^^^^^^^^^^^^ global store 16/4 sectors exact
+//^^^^^^^^^^^^^^^^^^^^^^^ global store 12/4 sectors exact
 }`);
   });
 });

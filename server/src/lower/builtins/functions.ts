@@ -2,6 +2,7 @@
 import type * as ast from '../../parse/ast';
 import { type Context, placeOf } from '../context';
 import { convertValue } from '../conversions';
+import { emitFence } from '../fences';
 import { changeObject, hostFunction } from '../host/functions';
 import { store } from '../operators';
 import { rvalue } from '../places';
@@ -42,18 +43,34 @@ export type BuiltinFunction = (call: BuiltinCall) => Value;
 
 const nothing: BuiltinFunction = () => ({ kind: 'void', type: types.void });
 
-/** Functions that change nothing that is counted here. */
-const ignored: readonly string[] = [
+/** The accesses before it are made before those behind it, to the assembler too. */
+const memoryFence: BuiltinFunction = ({ ctx }) => {
+  emitFence(ctx, 'memory');
+  return { kind: 'void', type: types.void };
+};
+
+/** Nothing that is counted here, but the compiler does not know that: calls and volatile assembly in the toolkit's headers. */
+const opaque: BuiltinFunction = ({ ctx }) => {
+  emitFence(ctx, 'code');
+  return { kind: 'void', type: types.void };
+};
+
+const opaqueFunctions: readonly string[] = [
   'printf',
   'assert',
   '__assert_fail',
   '__trap',
   '__brkpt',
-  '__threadfence',
-  '__threadfence_block',
-  '__threadfence_system',
   '__nanosleep',
   '__prof_trigger',
+  '__pipeline_commit',
+  '__pipeline_wait_prior',
+  'cudaTriggerProgrammaticLaunchCompletion',
+  'cudaGridDependencySynchronize',
+];
+
+/** Functions that change nothing that is counted here. */
+const ignored: readonly string[] = [
   'static_assert',
   '__builtin_assume',
   '__builtin_unreachable',
@@ -63,10 +80,6 @@ const ignored: readonly string[] = [
   'prefetch',
   'fprintf',
   'free',
-  '__pipeline_commit',
-  '__pipeline_wait_prior',
-  'cudaTriggerProgrammaticLaunchCompletion',
-  'cudaGridDependencySynchronize',
   'launch_dependent_grids',
   'wait_on_dependent_grids',
 ];
@@ -132,14 +145,18 @@ const saturate: BuiltinFunction = (call) => {
 
 const notKnown =
   (type: Type, reason: string): BuiltinFunction =>
-  ({ ctx }) => ({
-    kind: 'scalar',
-    type,
-    register: ctx.builder.unknown(type === types.longlong ? 'i64' : 'u32', reason),
-  });
+  ({ ctx }) => {
+    emitFence(ctx, 'code');
+    return { kind: 'scalar', type, register: ctx.builder.unknown(type === types.longlong ? 'i64' : 'u32', reason) };
+  };
 
 const functions: ReadonlyMap<string, BuiltinFunction> = new Map<string, BuiltinFunction>([
   ...ignored.map((n): [string, BuiltinFunction] => [n, nothing]),
+  ...opaqueFunctions.map((n): [string, BuiltinFunction] => [n, opaque]),
+  ...['__threadfence', '__threadfence_block', '__threadfence_system'].map((n): [string, BuiltinFunction] => [
+    n,
+    memoryFence,
+  ]),
   ...runtimeFunctions.map((n): [string, BuiltinFunction] => [n, runtime]),
   ['__syncthreads', barrier('block')],
   ['__syncwarp', barrier('warp')],

@@ -4,6 +4,7 @@ import type { ScalarType } from '../../program/program';
 import { accessSite } from '../access-sites';
 import { type Context, skip } from '../context';
 import { expression } from '../expressions';
+import { emitFence } from '../fences';
 import { store } from '../operators';
 import { rvalue } from '../places';
 import { sharedPointer, toSharedOffset } from '../shared-window';
@@ -15,6 +16,8 @@ import { emitAsyncCopy } from './async-copy';
 export function asmStatement(ctx: Context, node: AsmStatement): void {
   const text = node.template.replace(/\s+/g, ' ');
   const inputs = node.inputs.map((i) => rvalue(ctx, expression(ctx, i.expression), i.expression));
+  const ordersMemory = /\b(membar|fence)\./.test(text);
+  if (node.isVolatile || node.outputs.length === 0) emitFence(ctx, ordersMemory ? 'memory' : 'code');
   if (asyncCopy(ctx, node, text, inputs)) return;
   if (matrixAccess(ctx, node, text, inputs)) return;
   if (laneRegister(ctx, node, text)) return;

@@ -2,6 +2,7 @@
 
 import { callValue } from '../calls';
 import { placeOf } from '../context';
+import { emitFence } from '../fences';
 import { readStorage, writeStorage } from '../places';
 import { dereference } from '../pointers';
 import { sharedPointer, toSharedOffset } from '../shared-window';
@@ -14,6 +15,7 @@ function load(call: BuiltinCall, readOnly: boolean): Value {
   const pointer = call.value(0);
   const place = dereference(call.ctx, pointer, call.node);
   if (place.kind !== 'place') return place;
+  emitFence(call.ctx, 'code');
   const marked: Value =
     place.place.kind === 'memory'
       ? { ...place, place: { ...place.place, readOnly, isAssembly: true, node: call.node } }
@@ -26,6 +28,7 @@ const plainLoad: BuiltinFunction = (call) => load(call, false);
 
 const store: BuiltinFunction = (call) => {
   const place = dereference(call.ctx, call.value(0), call.node);
+  emitFence(call.ctx, 'code');
   call.assign(place, call.value(1));
   return { kind: 'void', type: types.void };
 };

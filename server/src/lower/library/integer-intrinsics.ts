@@ -66,6 +66,7 @@ __device__ inline unsigned int __v${name}${lanes}(unsigned int x, unsigned int y
 
 const dot = (type: string): string => `
 __device__ inline ${type} __dp4a(${type} x, ${type} y, ${type} c) {
+  asm volatile("");
   #pragma unroll
   for (int at = 24; at >= 0; at -= 8) c += ((${type})(x << at) >> 24) * ((${type})(y << at) >> 24);
   return c;
