@@ -1,5 +1,6 @@
 /** Entry of the analysis: a file's text in, its report out. Never throws; what is not understood is in the report. */
 import { capability } from '../hardware/capabilities';
+import { deviceProperties } from '../hardware/device-properties';
 import { memoryModel } from '../hardware/memory-model';
 import { annotationNotes, readAnnotations } from '../launch/annotation';
 import { unitOf } from '../launch/host-tokens';
@@ -91,9 +92,11 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
     const { base, tokens } = unitOf(linked, first) ?? { base: 0, tokens: source.tokens };
     return locationOf(tokens, first - base, last - base);
   };
+  const device = deviceProperties(request.options.computeCapability, request.options.device);
+  const question = (assume: ReadonlyMap<string, number>) => ({ assume, others: linked, device });
   const launchesUnder = (values: ReadonlyMap<string, number>) => {
     const assume = new Map([...values, ...request.options.assume]);
-    return matchLaunches(context, kernels, memory.launches.find(tree, source, fingerprints, assume, linked));
+    return matchLaunches(context, kernels, memory.launches.find(tree, source, fingerprints, question(assume)));
   };
   const found = launchesUnder(new Map());
   const annotations = readAnnotations(kernels, source.comments);
@@ -103,6 +106,7 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
       : memory.hostData.of(tree, source, fingerprints, request.options.defines, {
           patience: request.options.patience,
           mayRun: request.options.followData !== 'ready',
+          properties: device,
           device: deviceCode(context, kernels, found),
           kernels: kernels.map((k) => k.declaration),
           isTrial: !withFindings,

@@ -3,6 +3,7 @@
  * every launch is paired with the time that the run came to it.
  */
 import type { GlobalData } from '../execute/execution';
+import type { DeviceProperties } from '../hardware/device-properties';
 import type { HostRound, HostRun } from '../host/run-host';
 import { type DeviceCode, nameOf } from '../host/run-kernel';
 import { runMain } from '../host/run-main';
@@ -28,6 +29,8 @@ export interface HostDataOptions {
   readonly mayRun?: boolean;
   /** The kernels, which are executed between the launches of the host's program. */
   readonly device: DeviceCode;
+  /** Answers what the program asks its device. */
+  readonly properties?: DeviceProperties;
   readonly kernels: readonly FunctionDeclaration[];
   /** A fix is tried: it changes how kernels come to what they write, not what that is. No kernel is executed for it. */
   readonly isTrial: boolean;
@@ -43,10 +46,10 @@ export class HostDataCache {
     source: PreprocessResult,
     fingerprints: Fingerprints,
     defines: ReadonlyMap<string, string>,
-    { patience = 1, mayRun = true, device, kernels, isTrial }: HostDataOptions,
+    { patience = 1, mayRun = true, device, properties, kernels, isTrial }: HostDataOptions,
   ): HostData {
     const fingerprint = fingerprints.ofHost();
-    const text = `${source.tokens.files[0]?.path}#${fingerprint.key}#${JSON.stringify([...defines])}#${patience}`;
+    const text = `${source.tokens.files[0]?.path}#${fingerprint.key}#${JSON.stringify([...defines])}#${patience}#${properties?.row.cc}#${properties?.device?.name}`;
     const present = lazily(() => new Set(kernels.map((k) => fingerprints.of(k).key)));
     const isCurrent = (key: string) => isTrial || present().has(key);
     return new HostData(text, fingerprint, isCurrent, () => {
@@ -56,7 +59,7 @@ export class HostDataCache {
       const key = isTrial ? `${text}#trial` : text;
       const tried = isTrial ? this.entries.get(key) : undefined;
       if (tried) return tried;
-      const run = runMain(tree, source.tokens, patience, isTrial ? undefined : device);
+      const run = runMain(tree, source.tokens, { patience, device: isTrial ? undefined : device, properties });
       const consulted = [...(run?.consulted ?? [])].map((k) => [k, fingerprints.of(k).key] as const);
       const entry = { fingerprint, run, kernels: new Map(consulted) };
       this.entries.delete(key);

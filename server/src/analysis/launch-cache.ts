@@ -2,6 +2,7 @@
  * Launches between edits: they are evaluated from host code, so while only bodies of kernels change, the launches found before
  * still hold and only their positions move.
  */
+import type { DeviceProperties } from '../hardware/device-properties';
 import { findLaunches } from '../launch/find-launches';
 import type { FoundLaunch } from '../launch/found-launch';
 import type { TranslationUnit } from '../parse/ast';
@@ -17,6 +18,14 @@ interface Entry {
   readonly launches: readonly FoundLaunch[];
 }
 
+/** What the launches of a unit are looked for with. */
+export interface LaunchQuestion {
+  /** Values of host variables, by name. */
+  readonly assume: ReadonlyMap<string, number>;
+  readonly others: readonly LinkedUnit[];
+  readonly device: DeviceProperties | undefined;
+}
+
 const SIZE = 16;
 
 export class LaunchCache {
@@ -27,13 +36,12 @@ export class LaunchCache {
     tree: TranslationUnit,
     source: PreprocessResult,
     fingerprints: Fingerprints,
-    assume: ReadonlyMap<string, number>,
-    others: readonly LinkedUnit[],
+    { assume, others, device }: LaunchQuestion,
   ): LocatedLaunch[] {
     const now = fingerprints.ofHost();
     const comments = source.comments.map((c) => c.text).join('\n');
     const linked = others.map(({ id }) => id).join();
-    const key = `${source.tokens.files[0]?.path}#${linked}#${now.key}#${comments}#${JSON.stringify([...assume])}`;
+    const key = `${source.tokens.files[0]?.path}#${linked}#${now.key}#${comments}#${JSON.stringify([...assume])}#${device?.row.cc}#${device?.device?.name}`;
     const known = this.entries.get(key);
     if (known) {
       const move = shift(known.fingerprint, now);
@@ -43,8 +51,8 @@ export class LaunchCache {
         kernelFirst: l.kernel.declaration && move(l.kernel.declaration.first),
       }));
     }
-    const launches = withOwn(findLaunches(tree, source.tokens, source.comments, { assume, others }), () =>
-      others.length === 0 ? [] : findLaunches(tree, source.tokens, source.comments, { assume }),
+    const launches = withOwn(findLaunches(tree, source.tokens, source.comments, { assume, others, device }), () =>
+      others.length === 0 ? [] : findLaunches(tree, source.tokens, source.comments, { assume, device }),
     );
     // a lambda that is passed on is lowered from its own tokens: those of this text only
     if (!launches.some(passesLambda)) this.remember(key, { fingerprint: now, launches });

@@ -80,7 +80,7 @@ function withoutZeros(launch: Launch): Launch {
 
 function fromLaunchSite(launch: Launch, inputs: PlanInputs): PlannedLaunch {
   const { annotation, options } = inputs;
-  const assumptions: Assumption[] = [];
+  const assumptions = [...launch.asked].map(([name, value]): Assumption => ({ name, value, origin: 'device' }));
   const found = tripleOf(launch.block);
   const fallback = blockWithoutSite(inputs);
   const first = inputs.sampled?.of(launch, 0);

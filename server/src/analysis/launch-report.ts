@@ -1,4 +1,5 @@
 /** The report of one launch: shape, occupancy, accesses, branches, time. */
+import { deviceProperties } from '../hardware/device-properties';
 import { argumentKey } from '../lower/records';
 import { accessReports, branchReports } from '../report/assemble';
 import { timeEstimate } from '../report/estimate';
@@ -7,6 +8,7 @@ import type { AccessReport, LaunchReport } from '../report/report';
 import { launchBoundsOf, maxRegistersOf } from './bounds';
 import type { KernelResult } from './kernel-result';
 import type { FoundKernel } from './kernels';
+import type { PlannedLaunch } from './launch-plan';
 import type { CompiledKernel } from './request';
 import { instanceArguments, type Unit } from './unit';
 
@@ -44,7 +46,7 @@ export function launchReport(
     assumptions: sample.assumptions,
     occupancy,
     launchBounds: bounds && { ...bounds, location: boundsPlace && unit.locate(boundsPlace.first, boundsPlace.last) },
-    accesses: restingOn(assumed, accessReports(simulation, unit.locate)),
+    accesses: restingOn([...assumed, ...answersOf(plan, unit)], accessReports(simulation, unit.locate)),
     branches: branchReports(simulation, unit.locate),
     warpInstructions: sample.execution.blockExecutions.reduce(
       (sum, n, i) => sum + n * simulation.program.blocks[i].instructions.length,
@@ -62,6 +64,14 @@ export function launchReport(
     incomplete: sample.execution.incomplete,
     assumedTemplateArguments: assumed,
   };
+}
+
+/** What the device was asked that the launch rests on: `multiProcessorCount = 132, as of an H100 SXM`. */
+function answersOf(plan: PlannedLaunch, unit: Unit): string[] {
+  const answers = plan.assumptions.filter(({ origin }) => origin === 'device');
+  const { computeCapability, device } = unit.request.options;
+  const { device: of } = deviceProperties(computeCapability, device) ?? {};
+  return answers.map(({ name, value }) => `${name} = ${value}${of ? `, as of ${of.name}` : ''}`);
 }
 
 /** Figures of an instance whose types were assumed are no surer than that. */

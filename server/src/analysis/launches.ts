@@ -23,6 +23,8 @@ export interface Launch {
   readonly symbols: ReadonlyMap<string, HostValue>;
   /** The plainest run of the program comes here. */
   readonly reached: boolean;
+  /** Answers of the device that it rests on, by name. */
+  readonly asked: ReadonlyMap<string, number>;
   /** Equal for launches of the same instance of a template. */
   readonly instance: string;
   /** Equal for launches that do the same: arguments by value. */
@@ -61,6 +63,7 @@ export function matchLaunches(
       arguments: launch.arguments,
       symbols: launch.symbols,
       reached: launch.reached,
+      asked: launch.asked,
       instance,
       key: [
         instance,

@@ -1,4 +1,5 @@
 /** Entry: the program of a unit's host, run without arguments; what its launches find in memory comes out. */
+import type { DeviceProperties } from '../hardware/device-properties';
 import { defaultBudget, type LoweringBudget } from '../lower/context';
 import { lowerHost } from '../lower/host/lower-host';
 import { createHostContext } from '../lower/lower-kernel';
@@ -17,21 +18,21 @@ const FUEL = 20_000_000;
 const KERNEL_FUEL = { total: 500_000, launch: 360_000 };
 const MOST_PATIENCE = 9;
 
-/**
- * Runs `main`; undefined where there is none, where it launches nothing or is too large. Never throws.
- * @param patience times the work of an editor's answer
- * @param device the kernels, which are then executed for what later ones find; without it what they may write is not known
- */
-export function runMain(
-  tree: TranslationUnit,
-  tokens: TokenStream,
-  patience = 1,
-  device?: DeviceCode,
-): HostRun | undefined {
+export interface RunOptions {
+  /** Times the work of an editor's answer; 1 where it is missing. */
+  readonly patience?: number;
+  /** The kernels, which are then executed for what later ones find; without it what they may write is not known. */
+  readonly device?: DeviceCode;
+  /** Answers what the program asks its device. */
+  readonly properties?: DeviceProperties;
+}
+
+/** Runs `main`; undefined where there is none, where it launches nothing or is too large. Never throws. */
+export function runMain(tree: TranslationUnit, tokens: TokenStream, options: RunOptions = {}): HostRun | undefined {
   const main = tree.declarations.find(isMain);
   if (!main) return undefined;
   try {
-    return runProgram(main, tree, tokens, patience, device);
+    return runProgram(main, tree, tokens, options);
   } catch {
     // a defect of ours here must not cost the kernels their figures: they are then as if nothing were known of the data
     return undefined;
@@ -42,10 +43,9 @@ function runProgram(
   main: FunctionDeclaration,
   tree: TranslationUnit,
   tokens: TokenStream,
-  patience: number,
-  device: DeviceCode | undefined,
+  { patience = 1, device, properties }: RunOptions,
 ): HostRun | undefined {
-  const made = lowerHost(createHostContext(tree, tokens), main, LOWERING);
+  const made = lowerHost(createHostContext(tree, tokens, properties), main, LOWERING);
   const lowered = made?.program;
   if (!made || !lowered?.launches || lowered.launches.length === 0) return undefined;
   // what the kernels' machine code would compute for nothing is nothing here

@@ -1,9 +1,10 @@
 /** CUDA runtime calls that launch, ask the device, or report errors. */
 import type { Builtin } from './builtins';
 import { target } from './builtins-memory';
+import { deviceBuiltins } from './device-queries';
 import { launchByFunction } from './launch-expression';
 import { store } from './memory';
-import { number, unknown } from './value';
+import { number } from './value';
 
 const success: Builtin = () => number(0);
 
@@ -12,18 +13,6 @@ function gives(value: number): Builtin {
   return ({ state, values }) => {
     const cell = target(state, values[0]);
     if (cell) store(state, cell, number(value));
-    return number(0);
-  };
-}
-
-/** The outputs are chosen by the runtime. */
-function chosenBy(name: string, outputs: number): Builtin {
-  return ({ state, values }) => {
-    for (const value of values.slice(0, outputs)) {
-      const cell = target(state, value);
-      const type = cell?.type ?? ({ kind: 'arithmetic', name: 'int' } as const);
-      if (cell) store(state, cell, unknown(`${name} chooses it at run time`, { type }));
-    }
     return number(0);
   };
 }
@@ -47,8 +36,5 @@ export const cudaBuiltins: readonly (readonly [string, Builtin])[] = [
   ['cudaGetDevice', gives(0)],
   ['findCudaDevice', success],
   ['gpuGetMaxGflopsDeviceId', success],
-  ['cudaOccupancyMaxPotentialBlockSize', chosenBy('cudaOccupancyMaxPotentialBlockSize', 2)],
-  ['cudaOccupancyMaxPotentialBlockSizeVariableSMem', chosenBy('cudaOccupancyMaxPotentialBlockSize', 2)],
-  ['cudaOccupancyMaxActiveBlocksPerMultiprocessor', chosenBy('cudaOccupancyMaxActiveBlocksPerMultiprocessor', 1)],
-  ['cudaDeviceGetAttribute', chosenBy('cudaDeviceGetAttribute', 1)],
+  ...deviceBuiltins,
 ];

@@ -2,11 +2,13 @@
  * Finds every kernel launch of a translation unit and evaluates what it passes, by running the host code: `main` first,
  * then the functions that launch and that nobody has called, with parameters that are not known.
  */
+import { type DeviceProperties, otherDevice } from '../hardware/device-properties';
 import type { Declaration, TranslationUnit } from '../parse/ast';
 import type { TokenStream, WarplensComment } from '../preprocess/token';
 import { hostAssumptions } from './annotation';
 import { declareLocal } from './declaration';
 import { runEntry, runMain } from './entry';
+import { launchKey } from './export';
 import { evaluate } from './expression';
 import type { FoundLaunch } from './found-launch';
 import type { HostUnit } from './host-tokens';
@@ -21,6 +23,8 @@ import { walk } from './walk';
 export interface FindOptions {
   /** Values for host variables (and annotated names) that the text leaves open, by name. */
   readonly assume: ReadonlyMap<string, number>;
+  /** Answers what the program asks its device; nothing is known of it where it is missing. */
+  readonly device?: DeviceProperties;
   /** Steps of host code to follow over the whole unit; 100,000 by default. */
   readonly steps?: number;
   /** Other translation units of the program; launches in them are found too. */
@@ -43,14 +47,32 @@ export function findLaunches(
   const others = options.others ?? [];
   const index = indexUnit([...unit.declarations, ...others.flatMap(({ declarations }) => declarations)]);
   const units = [{ base: 0, tokens }, ...others];
-  const { recorder, holders } = findSites(index, units);
-  if (holders.length === 0) return [];
+  const sites = findSites(index, units);
+  if (sites.holders.length === 0) return [];
   const assume = new Map([...hostAssumptions(index, comments), ...options.assume]);
   const steps = options.steps ?? budgets.steps * (others.length > 0 ? 2 : 1);
-  const state = createState(index, { tokens: units, assume, recorder, steps });
-  runProgram(state, recorder, holders);
-  return recorder.launches();
+  const run = (device: DeviceProperties | undefined, { recorder, holders }: ReturnType<typeof findSites>) => {
+    runProgram(createState(index, { tokens: units, assume, device, recorder, steps }), recorder, holders);
+    return recorder.launches();
+  };
+  const found = run(options.device, sites);
+  if (!options.device || found.every(({ asked }) => asked.size === 0)) return found;
+  return withoutNeedless(found, run(otherDevice(options.device), findSites(index, units)));
 }
+
+/** Launches that are the same whatever the device answers rest on no answer. */
+function withoutNeedless(found: readonly FoundLaunch[], others: readonly FoundLaunch[]): FoundLaunch[] {
+  const counts = new Map<string, number>();
+  for (const launch of others) counts.set(shapeKey(launch), (counts.get(shapeKey(launch)) ?? 0) + 1);
+  return found.map((launch) => {
+    const left = counts.get(shapeKey(launch)) ?? 0;
+    counts.set(shapeKey(launch), left - 1);
+    return left > 0 ? { ...launch, asked: new Map() } : launch;
+  });
+}
+
+const shapeKey = ({ kernel, place, grid, block, dynamicSharedBytes, arguments: passed }: FoundLaunch): string =>
+  `${kernel.name} ${place.first} ${launchKey([...grid, ...block, dynamicSharedBytes, ...passed])}`;
 
 function runProgram(state: HostState, recorder: LaunchRecorder, holders: readonly Holder[]): void {
   // several programs may be linked with the same functions

@@ -33,6 +33,8 @@ export interface FoundLaunch {
   readonly iteration?: { readonly round: number; readonly which: 'first' | 'typical' | 'last' };
   /** The plainest run of the program (no arguments on the command line) comes here. */
   readonly reached: boolean;
+  /** What the device was asked, by name: the launch would be another with other answers. Empty where it would not. */
+  readonly asked: ReadonlyMap<string, number>;
 }
 
 /** Something in an annotation that is not understood; positions in the file's text. */

@@ -192,7 +192,7 @@ function recordOne(
     ...launch.symbols.values(),
   ]);
   state.recorder?.record(
-    { ...launch, origin: 'launch-site', reached: !state.pastExit },
+    { ...launch, origin: 'launch-site', reached: !state.pastExit, asked: new Map(state.asked) },
     `${launch.kernel.parts.join('::')}<${templateKey(launch.templateArguments)}>${key}`,
   );
 }

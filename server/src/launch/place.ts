@@ -1,6 +1,7 @@
 /** Lvalues of host code: which cell an expression names. */
 import type { Expression, IndexExpression, MemberExpression } from '../parse/ast';
 import { callMethod } from './call';
+import { deviceElement, deviceMember } from './device-queries';
 import { evaluate } from './expression';
 import { type HostType, intType, withoutReference } from './host-type';
 import { sizeOf } from './layout';
@@ -134,6 +135,8 @@ function locateElement(state: HostState, expression: IndexExpression, scope: Sco
     const result = callMethod(state, base.cell, 'operator[]', [{ value: index }], expression);
     return valuePlace(result ?? unknownFrom([value], 'operator[] is not known'));
   }
+  const answer = value.kind === 'unknown' ? deviceElement(state, value, index) : undefined;
+  if (answer) return valuePlace(answer);
   return dereference(state, value, expression, index.kind === 'number' && index.declared ? { ...index } : index);
 }
 
@@ -168,7 +171,7 @@ function memberPlace(
   if (value.type.kind === 'vector') return valuePlace(unknown(`${name} is no member`));
   if (value.type.kind !== 'record') {
     const text = sourceText(state, expression) || name;
-    const blankValue = unknown(`${text} is not known in this file`);
+    const blankValue = unknown(`${text} is not known in this file`, { type: value.type });
     const cell = makeCell(unknownMember(state, blankValue, name, expression), { name: text });
     value.fields.set(name, cell);
     return { kind: 'cell', cell };
@@ -202,6 +205,8 @@ const fixedMembers: Readonly<Record<string, number>> = { warpSize: 32, maxThread
 
 function unknownMember(state: HostState, value: UnknownValue, name: string, expression: MemberExpression): Value {
   if (value.type?.kind === 'constant' && name === 'value') return value.type.value;
+  const answer = deviceMember(state, value, name);
+  if (answer) return answer;
   const text = sourceText(state, expression) || name;
   if (Object.hasOwn(fixedMembers, name)) return { kind: 'number', value: fixedMembers[name], of: 'int' };
   const assumed = state.assume.get(text);

@@ -1,4 +1,5 @@
 /** What one run of the host interpreter carries along. */
+import type { DeviceProperties } from '../hardware/device-properties';
 import type { FunctionDeclaration } from '../parse/ast';
 import { Exits } from './exits';
 import { type HostTokens, spellings } from './host-tokens';
@@ -27,6 +28,10 @@ export interface HostState {
   readonly tokens?: HostTokens;
   /** Values of unknown variables by name, given by the user. */
   readonly assume: ReadonlyMap<string, number>;
+  /** Answers what the program asks its device. */
+  readonly device: DeviceProperties | undefined;
+  /** What the run was told by its device so far, by name. */
+  readonly asked: Map<string, number>;
   /** Steps left. At 0 nothing more is evaluated. */
   steps: number;
   /** Depth of host calls, of expressions and statements, and of branches whose condition is not known. */
@@ -89,6 +94,7 @@ export function step(state: HostState): boolean {
 export interface StateOptions {
   readonly tokens?: HostTokens;
   readonly assume?: ReadonlyMap<string, number>;
+  readonly device?: DeviceProperties;
   readonly recorder?: LaunchRecorder;
   readonly steps?: number;
 }
@@ -99,6 +105,8 @@ export function createState(index: HostIndex, options: StateOptions = {}): HostS
     index,
     tokens: options.tokens,
     assume: options.assume ?? new Map(),
+    device: options.device,
+    asked: new Map(),
     steps: options.steps ?? budgets.steps,
     depth: 0,
     nesting: 0,

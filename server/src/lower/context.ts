@@ -1,3 +1,4 @@
+import type { DeviceProperties } from '../hardware/device-properties';
 import type { ConstantUnit } from '../launch/constant';
 import type { AliasDeclaration, FunctionDeclaration, Node } from '../parse/ast';
 import type { TokenStream } from '../preprocess/token';
@@ -59,6 +60,8 @@ export interface UnitContext {
   readonly scope: Scope;
   /** What is lowered is the program of the host (host/lower-host.ts). */
   readonly isHost?: true;
+  /** Answers what the program of the host asks its device. */
+  readonly device?: DeviceProperties;
   /** A library that the text uses and that is neither in the folder nor known here: most of what is not defined is its. */
   readonly missingLibrary?: string;
   /** For constexpr functions whose loops do not fold while they are inlined. */

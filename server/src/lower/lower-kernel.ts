@@ -1,4 +1,5 @@
 /** Entry of the lowering: one kernel, instantiated with template arguments, becomes a program. */
+import type { DeviceProperties } from '../hardware/device-properties';
 import { type ConstantUnit, prepareConstants } from '../launch/constant';
 import type { FunctionDeclaration, Parameter, TranslationUnit } from '../parse/ast';
 import type { TokenStream } from '../preprocess/token';
@@ -29,7 +30,7 @@ export function createUnitContext(unit: TranslationUnit, tokens: TokenStream): U
 }
 
 /** The same for the program of the host. */
-export function createHostContext(unit: TranslationUnit, tokens: TokenStream): UnitContext {
+export function createHostContext(unit: TranslationUnit, tokens: TokenStream, device?: DeviceProperties): UnitContext {
   const scope = new Scope(libraryScope(tokens, true), '');
   declareAll(scope, unit.declarations);
   let constants: ConstantUnit | undefined;
@@ -37,6 +38,7 @@ export function createHostContext(unit: TranslationUnit, tokens: TokenStream): U
     tokens,
     scope,
     isHost: true,
+    device,
     sharedGranule: 1,
     constants: () => (constants ??= prepareConstants(unit)),
   };

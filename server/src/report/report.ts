@@ -28,7 +28,8 @@ export type LaunchOrigin = 'launch-site' | 'annotation' | 'setting' | 'launch-bo
 export interface Assumption {
   readonly name: string;
   readonly value: number;
-  readonly origin: LaunchOrigin;
+  /** 'device': what a device of the capability answers the host */
+  readonly origin: LaunchOrigin | 'device';
 }
 
 /** The warp access that shows the trouble best, so that a reader can check the figure. */

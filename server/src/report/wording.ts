@@ -3,6 +3,7 @@ import type { TimeBound, TimeEstimate } from '../hardware/timing';
 import { conflictText, grouped, memoryFigures, percent } from './figures';
 import type {
   AccessReport,
+  Assumption,
   FileReport,
   Finding,
   Fix,
@@ -42,11 +43,12 @@ export function chargedText({ charged, file, line }: AccessReport): string {
   return `A profiler shows it at ${places.length > 0 ? `lines ${places.join(', ')} and` : 'line'} ${last}.`;
 }
 
+/** What is said behind a value, where it does not follow from the text. */
+const stated: Partial<Record<Assumption['origin'], string>> = { assumed: ' (assumed)', device: ' (of the device)' };
+
 /** `n = 4096 (assumed)` */
 export function assumptionsText(launch: LaunchReport): string {
-  return launch.assumptions
-    .map(({ name, value, origin }) => `${name} = ${value}${origin === 'assumed' ? ' (assumed)' : ''}`)
-    .join(', ');
+  return launch.assumptions.map(({ name, value, origin }) => `${name} = ${value}${stated[origin] ?? ''}`).join(', ');
 }
 
 /** `50 % occupancy · 32-way conflict · 25 % of global bytes used` */

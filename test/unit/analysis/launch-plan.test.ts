@@ -1,4 +1,5 @@
 /** Shapes and sizes of launches that the host's text leaves open. */
+import assert from 'node:assert/strict';
 import { check } from './check-accesses';
 
 describe('launches behind the checks of a program', () => {
@@ -69,5 +70,33 @@ __global__ void rows(float* a, int K) {
   //                                        ^^^^^^^^^^^^^^^^^^^^^ global store x4 assumed
 }
 void run(float* a, int channels) { rows<<<2, 32>>>(a, channels); }`);
+  });
+});
+
+describe('sizes that the device gives', () => {
+  const grid = (blocks: string, expected: string) => `
+__global__ void fill(float* a, int n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) a[i] = 1;
+  //                                                                                      ^^^^ ${expected}
+}
+int main() {
+  cudaDeviceProp prop;
+  cudaGetDeviceProperties(&prop, 0);
+  float* a;
+  cudaMalloc(&a, 1 << 22);
+  fill<<<${blocks}, 256>>>(a, 1 << 20);
+}`;
+  it('are those of a device of the capability, and said so', () => {
+    const report = check(grid('prop.multiProcessorCount', 'global store x32768 assumed'));
+    assert.match(report.kernels[0].launches[0].accesses[0].reason ?? '', /multiProcessorCount = 132, as of H100 SXM/);
+    assert.deepEqual(report.kernels[0].launches[0].grid, [132, 1, 1]);
+  });
+  it('on another capability those of another', () =>
+    assert.deepEqual(
+      check(grid('prop.multiProcessorCount', 'global store assumed'), { cc: '8.6' }).kernels[0].launches[0].grid,
+      [82, 1, 1],
+    ));
+  it('are certain where the capability decides', () => {
+    check(grid('prop.major', 'global store exact'));
   });
 });

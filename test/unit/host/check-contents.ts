@@ -10,6 +10,7 @@
 import assert from 'node:assert/strict';
 import { deviceCode } from '../../../server/src/analysis/device-code';
 import { parseUnit } from '../../../server/src/analysis/parsed-unit';
+import { deviceProperties } from '../../../server/src/hardware/device-properties';
 import type { HostRound } from '../../../server/src/host/run-host';
 import { runMain } from '../../../server/src/host/run-main';
 import { LexCache } from '../../../server/src/preprocess/lex-cache';
@@ -36,7 +37,10 @@ template <class T> T* up(const std::vector<T>& v) {
 export function check(source: string): void {
   const options = { computeCapability: '9.0', defines: new Map(), assume: new Map() };
   const parsed = parseUnit({ path: 'test.cu', text: source, options, include: () => undefined }, new LexCache());
-  const run = runMain(parsed.tree, parsed.source.tokens, 1, deviceCode(parsed.context, parsed.kernels, []));
+  const run = runMain(parsed.tree, parsed.source.tokens, {
+    device: deviceCode(parsed.context, parsed.kernels, []),
+    properties: deviceProperties('9.0'),
+  });
   const { tokens } = parsed.source;
   const lineOf = (token: number) => source.slice(0, tokens.start[token]).split('\n').length;
   const seen = new Map<number, number>();

@@ -1,5 +1,6 @@
 /** Launches of a source text in a readable form: `k<float> <<<(4,1,1),(256,1,1),0>>>(d_a, ?n)`. */
 import assert from 'node:assert/strict';
+import type { DeviceProperties } from '../../../server/src/hardware/device-properties';
 import { findLaunches } from '../../../server/src/launch/find-launches';
 import type { FoundLaunch } from '../../../server/src/launch/found-launch';
 import type { HostTemplateArgument, HostTriple, HostValue } from '../../../server/src/launch/host-value';
@@ -11,10 +12,15 @@ export function launchesOf(
   text: string,
   assume: Readonly<Record<string, number>> = {},
   steps?: number,
+  device?: DeviceProperties,
 ): readonly FoundLaunch[] {
   const source = preprocess({ path: 'test.cu', text, defines: new Map(), include: () => undefined });
   const unit = parse(source.tokens, source.pragmas);
-  return findLaunches(unit, source.tokens, source.comments, { assume: new Map(Object.entries(assume)), steps });
+  return findLaunches(unit, source.tokens, source.comments, {
+    assume: new Map(Object.entries(assume)),
+    steps,
+    device,
+  });
 }
 
 /** The launches of a text, in order. `kernel` declares `k` when the text does not. */

@@ -1,9 +1,11 @@
 /** Functions of the CUDA runtime and the C library that move data, or end the program. All calls of the runtime succeed. */
+import { memberAnswer } from '../../hardware/device-properties';
 import type { Register } from '../../program/program';
 import type { BuiltinCall, BuiltinFunction } from '../builtins/functions';
 import { unknownOf } from '../builtins/opaque';
 import { convertValue, toPredicate } from '../conversions';
 import { number } from '../expressions';
+import { deviceAnswers } from '../library/device';
 import { dereference } from '../pointers';
 import { scalarOf, sizeOf, type Type, types } from '../types';
 import { invalidate } from '../unknown-calls';
@@ -14,6 +16,17 @@ import { changeBehind, emitHost, endProgram, type Pointed, pointed } from './mem
 const PITCH = 512;
 
 const voidPointer: Type = { kind: 'pointer', to: types.void };
+
+/** `__warplens_device(k)`: an answer of the device, by its place in the list. */
+const deviceAnswer: BuiltinFunction = (call) => {
+  const { builder, unit } = call.ctx;
+  const index = call.value(0);
+  const at = index.kind === 'scalar' ? builder.constantValue(index.register) : undefined;
+  const known = unit.device && at !== undefined ? memberAnswer(unit.device, ...deviceAnswers[at]) : undefined;
+  const register =
+    known === undefined ? builder.unknown('i32', 'what the device answers') : builder.constant('i32', known);
+  return { kind: 'scalar', type: types.int, register };
+};
 
 const success = (call: BuiltinCall): Value => number(call.ctx, types.int, 0);
 const nothing: Value = { kind: 'void', type: types.void };
@@ -251,6 +264,7 @@ const functions: ReadonlyMap<string, BuiltinFunction> = new Map<string, BuiltinF
     noEffect,
   ),
   ['getenv', (call) => ({ kind: 'scalar', type: voidPointer, register: call.ctx.builder.constant('i64', 0) })],
+  ['__warplens_device', deviceAnswer],
   ...named(['time', 'clock'], unknownNumber(types.long, 'the time')),
 ]);
 

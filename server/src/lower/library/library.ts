@@ -14,6 +14,7 @@ import { bytes } from './bytes';
 import { complex } from './complex';
 import { cub } from './cub';
 import { cuda } from './cuda';
+import { device } from './device';
 import { host } from './host';
 import { integerIntrinsics } from './integer-intrinsics';
 import { matrices } from './matrices';
@@ -26,6 +27,8 @@ interface Part {
   readonly text: string;
   /** A word of the user's text that asks for the part. */
   readonly wanted: RegExp;
+  /** Only the program of the host means it. */
+  readonly isOfHost?: true;
 }
 
 const parts: readonly Part[] = [
@@ -41,6 +44,7 @@ const parts: readonly Part[] = [
     text: integerIntrinsics,
     wanted: /^__(?:funnelshift|byte_perm|dp[24]a|u?sad$|u?r?hadd$|v(?:add|sub|avg|hadd|abs|max|min|cmp|set|sad))/,
   },
+  { text: device, wanted: /^cuda(?:DeviceProp$|GetDevicePrope|DeviceGetAttr|OccupancyMax)/, isOfHost: true },
   { text: bytes, wanted: /^(?:__builtin_)?memset$/ },
 ];
 
@@ -55,7 +59,8 @@ const parsed = new Map<Part, readonly Declaration[]>();
  */
 export function libraryScope(tokens: TokenStream, ofHost = false): Scope {
   const words = new Set(tokens.text);
-  const wanted = parts.filter(({ wanted }) => {
+  const wanted = parts.filter(({ wanted, isOfHost }) => {
+    if (isOfHost && !ofHost) return false;
     for (const word of words) if (wanted.test(word)) return true;
     return false;
   });

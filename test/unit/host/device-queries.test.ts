@@ -1,0 +1,22 @@
+/** What the program of the host asks its device, as an H100 answers. */
+import { check } from './check-contents';
+
+describe('answers of the device in the run of main', () => {
+  it('members, attributes, and the two questions about occupancy', () =>
+    check(`
+__global__ void k(int* a, int n) {}
+int main() {
+  cudaDeviceProp prop;
+  cudaGetDeviceProperties(&prop, 0);
+  int most, resident, grid, block;
+  cudaDeviceGetAttribute(&most, cudaDevAttrMaxGridDimY, 0);
+  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, k, 512, 40000);
+  cudaOccupancyMaxPotentialBlockSize(&grid, &block, k, 0, 0);
+  int h[6] = {prop.multiProcessorCount, prop.maxThreadsDim[2], most, resident, grid, block};
+  int* d;
+  cudaMalloc(&d, sizeof h);
+  cudaMemcpy(d, h, sizeof h, cudaMemcpyHostToDevice);
+  k<<<1, 32>>>(d, prop.major); //= a: 132 64 65535 4 264 1024, n: 9
+}
+`));
+});
