@@ -1,7 +1,8 @@
 /**
  * npm run accuracy: compares what Warplens says with the counters recorded on an H200 (test/hardware/recorded), line group by
  * line group (source line × space × operation of one launch). Needs no GPU. `-- --json` prints one JSON object at the end,
- * `-- --misses` every miss with its cause, `-- <program>` only these programs. With --check it fails below the thresholds. With --compiler the
+ * `-- --misses` every miss with its cause, `-- <program>` only these programs, `-- --folder=<path>` programs and recordings of another folder.
+ * With --check it fails below the thresholds. With --compiler the
  * answers rest on the PTX that nvcc makes of the programs, as `warplens check --compiler` has them. Whether a group depends on
  * loaded data is judged by the analysis without the data of the host: following them changes no group's kind.
  */
@@ -316,7 +317,9 @@ interface ProgramSet {
 
 /** test/hardware/thresholds.json; its figures only go up. */
 function readSets(): readonly ProgramSet[] {
-  const { sets } = JSON.parse(fs.readFileSync(path.join(root, 'thresholds.json'), 'utf8')) as { sets: ProgramSet[] };
+  const file = path.join(root, 'thresholds.json');
+  if (!fs.existsSync(file)) return [];
+  const { sets } = JSON.parse(fs.readFileSync(file, 'utf8')) as { sets: ProgramSet[] };
   return sets;
 }
 

@@ -2,7 +2,15 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 
-export const hardwareFolder = path.resolve(__dirname, '..', 'test', 'hardware');
+const ownFolder = path.resolve(__dirname, '..', 'test', 'hardware');
+
+/** `programs` and what was `recorded` of them: the repository's own, or those of `--folder=…`. */
+export const hardwareFolder = folderOf(process.argv) ?? ownFolder;
+
+function folderOf(args: readonly string[]): string | undefined {
+  const [given] = args.flatMap((arg) => /^--folder=(.+)$/.exec(arg)?.[1] ?? []);
+  return given === undefined ? undefined : path.resolve(given);
+}
 
 export interface RecordedGroup {
   readonly file: string;
