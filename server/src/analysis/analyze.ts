@@ -28,7 +28,7 @@ import type { Fingerprint } from './fingerprint';
 import { HostDataCache } from './host-data';
 import { type KernelResult, shifted } from './kernel-result';
 import type { FoundKernel } from './kernels';
-import { LaunchCache } from './launch-cache';
+import { LaunchCache, roundsOf } from './launch-cache';
 import { type PlannedLaunch, planLaunches } from './launch-plan';
 import { launchReport } from './launch-report';
 import { matchLaunches } from './launches';
@@ -93,7 +93,8 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
     return locationOf(tokens, first - base, last - base);
   };
   const device = deviceProperties(request.options.computeCapability, request.options.device);
-  const question = (assume: ReadonlyMap<string, number>) => ({ assume, others: linked, device });
+  const rounds = roundsOf(request.options.patience);
+  const question = (assume: ReadonlyMap<string, number>) => ({ assume, others: linked, device, rounds });
   const launchesUnder = (values: ReadonlyMap<string, number>) => {
     const assume = new Map([...values, ...request.options.assume]);
     return matchLaunches(context, kernels, memory.launches.find(tree, source, fingerprints, question(assume)));

@@ -24,7 +24,12 @@ export interface LaunchQuestion {
   readonly assume: ReadonlyMap<string, number>;
   readonly others: readonly LinkedUnit[];
   readonly device: DeviceProperties | undefined;
+  /** Different launches of a host loop. */
+  readonly rounds: number;
 }
+
+/** An editor shows the worst of them, the command line each. */
+export const roundsOf = (patience = 1): number => (patience > 1 ? 8 : 3);
 
 const SIZE = 16;
 
@@ -36,12 +41,12 @@ export class LaunchCache {
     tree: TranslationUnit,
     source: PreprocessResult,
     fingerprints: Fingerprints,
-    { assume, others, device }: LaunchQuestion,
+    { assume, others, device, rounds }: LaunchQuestion,
   ): LocatedLaunch[] {
     const now = fingerprints.ofHost();
     const comments = source.comments.map((c) => c.text).join('\n');
     const linked = others.map(({ id }) => id).join();
-    const key = `${source.tokens.files[0]?.path}#${linked}#${now.key}#${comments}#${JSON.stringify([...assume])}#${device?.row.cc}#${device?.device?.name}`;
+    const key = `${source.tokens.files[0]?.path}#${linked}#${now.key}#${comments}#${JSON.stringify([...assume])}#${device?.row.cc}#${device?.device?.name}#${rounds}`;
     const known = this.entries.get(key);
     if (known) {
       const move = shift(known.fingerprint, now);
@@ -51,8 +56,9 @@ export class LaunchCache {
         kernelFirst: l.kernel.declaration && move(l.kernel.declaration.first),
       }));
     }
-    const launches = withOwn(findLaunches(tree, source.tokens, source.comments, { assume, others, device }), () =>
-      others.length === 0 ? [] : findLaunches(tree, source.tokens, source.comments, { assume, device }),
+    const launches = withOwn(
+      findLaunches(tree, source.tokens, source.comments, { assume, others, device, rounds }),
+      () => (others.length === 0 ? [] : findLaunches(tree, source.tokens, source.comments, { assume, device, rounds })),
     );
     // a lambda that is passed on is lowered from its own tokens: those of this text only
     if (!launches.some(passesLambda)) this.remember(key, { fingerprint: now, launches });

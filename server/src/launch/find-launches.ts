@@ -27,6 +27,8 @@ export interface FindOptions {
   readonly device?: DeviceProperties;
   /** Steps of host code to follow over the whole unit; 100,000 by default. */
   readonly steps?: number;
+  /** Different launches of a host loop that are reported; first, middle and last by default. */
+  readonly rounds?: number;
   /** Other translation units of the program; launches in them are found too. */
   readonly others?: readonly OtherUnit[];
 }
@@ -53,7 +55,7 @@ export function findLaunches(
   const steps = options.steps ?? budgets.steps * (others.length > 0 ? 2 : 1);
   const run = (device: DeviceProperties | undefined, { recorder, holders }: ReturnType<typeof findSites>) => {
     runProgram(createState(index, { tokens: units, assume, device, recorder, steps }), recorder, holders);
-    return recorder.launches();
+    return recorder.launches(options.rounds);
   };
   const found = run(options.device, sites);
   if (!options.device || found.every(({ asked }) => asked.size === 0)) return found;

@@ -1,5 +1,6 @@
 /** Collects the launches of a unit and knows which are still to be seen. */
 import type { FunctionDeclaration } from '../parse/ast';
+import { launchKey } from './export';
 import type { FoundLaunch } from './found-launch';
 
 interface Recorded {
@@ -20,6 +21,8 @@ export interface CallSites {
 const launchesPerKernel = 24;
 /** Different launches kept of one site while the loops run, to pick first, typical and last from. */
 const keptPerSite = 2048;
+/** Different launches reported of a loop: first, middle and last. */
+const FEWEST_ROUNDS = 3;
 
 export class LaunchRecorder {
   /** Above 0 while a way is looked into that the program does not take. */
@@ -113,14 +116,17 @@ export class LaunchRecorder {
     if (!known) this.count++;
   }
 
-  /** What was found, in the order of the text: loops thinned out, guesses dropped where a real run came by. */
-  launches(): FoundLaunch[] {
+  /**
+   * What was found, in the order of the text: loops thinned out, guesses dropped where a real run came by.
+   * @param rounds different launches of a loop that are kept, at least three
+   */
+  launches(rounds = FEWEST_ROUNDS): FoundLaunch[] {
     const sites = [...this.bySite].sort(([a], [b]) => a - b);
-    return sites.flatMap(([, recorded]) => chosen([...recorded.values()]));
+    return sites.flatMap(([, recorded]) => chosen([...recorded.values()], rounds));
   }
 }
 
-function chosen(recorded: readonly Recorded[]): FoundLaunch[] {
+function chosen(recorded: readonly Recorded[], rounds: number): FoundLaunch[] {
   const real = recorded.filter((entry) => !entry.speculative);
   const pool = real.length > 0 ? real : recorded;
   const groups = new Map<string, Recorded[]>();
@@ -131,23 +137,34 @@ function chosen(recorded: readonly Recorded[]): FoundLaunch[] {
     else groups.set(key, [entry]);
   }
   const counts = new Map<string, number>();
-  return [...groups.values()].flatMap(thinned).filter(({ kernel }) => {
-    const count = (counts.get(kernel.name) ?? 0) + 1;
-    counts.set(kernel.name, count);
-    return count <= launchesPerKernel;
-  });
+  return [...groups.values()]
+    .flatMap((group) => thinned(group, rounds))
+    .filter(({ kernel }) => {
+      const count = (counts.get(kernel.name) ?? 0) + 1;
+      counts.set(kernel.name, count);
+      return count <= launchesPerKernel;
+    });
 }
 
-/** First, middle and last of the different launches of one loop. */
-function thinned(group: readonly Recorded[]): FoundLaunch[] {
+/** All different launches of one loop where they are few; else first, middle and last, and then one of each shape as far as there is room. */
+function thinned(group: readonly Recorded[], rounds: number): FoundLaunch[] {
   if (group.length === 1) return [finished(group[0], undefined)];
   const last = group.length - 1;
-  const middle = Math.floor(last / 2);
-  const picked: FoundLaunch[] = [finished(group[0], 'first')];
-  if (middle > 0) picked.push(finished(group[middle], 'typical'));
-  picked.push(finished(group[last], 'last'));
-  return picked;
+  const isSmall = group.length <= rounds;
+  const picked = new Set(isSmall ? group.keys() : [0, Math.floor(last / 2), last]);
+  if (!isSmall) {
+    const shapes = new Set([...picked].map((at) => shapeOf(group[at])));
+    group.forEach((entry, at) => {
+      if (picked.size >= rounds || shapes.has(shapeOf(entry))) return;
+      shapes.add(shapeOf(entry));
+      picked.add(at);
+    });
+  }
+  const which = (at: number) => (at === 0 ? 'first' : at === last ? 'last' : 'typical');
+  return [...picked].sort((a, b) => a - b).map((at) => finished(group[at], which(at)));
 }
+
+const shapeOf = ({ launch: { grid, block } }: Recorded): string => launchKey([...grid, ...block]);
 
 function finished(entry: Recorded, which: 'first' | 'typical' | 'last' | undefined): FoundLaunch {
   const launch = entry.speculative ? { ...entry.launch, reached: false } : entry.launch;

@@ -36,3 +36,23 @@ describe('patience', () => {
     check(PATIENCE, true);
   });
 });
+
+describe('launches of a host loop', () => {
+  const rounds = (bound: string, patience: number) => {
+    const source = `
+__global__ void fill(float *a, int n) { if (threadIdx.x < n) a[threadIdx.x] = n; }
+int main() { float *p; cudaMalloc(&p, 4096); for (int n = 1; n <= ${bound}; n++) fill<<<1, n < 20 ? 32 : 64>>>(p, n); }`;
+    const report = analyzeFile({
+      path: 'test.cu',
+      text: source,
+      options: { computeCapability: '9.0', defines: new Map(), assume: new Map(), patience },
+      include: () => undefined,
+    });
+    return report.kernels[0].launches.map(({ block, assumptions }) => `${block[0]}:${assumptions[0]?.value}`);
+  };
+  it('are first, middle and last for an editor', () => assert.deepEqual(rounds('5', 1), ['32:1', '32:3', '32:5']));
+  it('are all where they are few on the command line', () =>
+    assert.deepEqual(rounds('5', PATIENCE), ['32:1', '32:2', '32:3', '32:4', '32:5']));
+  it('are one of each shape beside, where they are many', () =>
+    assert.deepEqual(rounds('20', PATIENCE), ['32:1', '32:10', '64:20']));
+});
