@@ -193,7 +193,8 @@ function recordOne(
   ]);
   state.recorder?.record(
     { ...launch, origin: 'launch-site', reached: !state.pastExit, asked: new Map(state.asked) },
-    `${launch.kernel.parts.join('::')}<${templateKey(launch.templateArguments)}>${key}`,
+    `${launch.kernel.parts.join('::')}<${templateKey(launch.templateArguments)}>`,
+    key,
   );
 }
 

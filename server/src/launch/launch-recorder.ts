@@ -5,6 +5,7 @@ import type { FoundLaunch } from './found-launch';
 
 interface Recorded {
   readonly launch: FoundLaunch;
+  readonly instance: string;
   readonly speculative: boolean;
   /** The outermost host loop it was met in, each pass of the loop counted anew; -1 outside of loops. */
   readonly loop: number;
@@ -99,8 +100,9 @@ export class LaunchRecorder {
     };
   }
 
-  /** `key`: equal for launches that pass the same. */
-  record(launch: FoundLaunch, key: string): void {
+  /** `instance`: equal for launches of one instance of a kernel. `values`: equal for those that pass the same. */
+  record(launch: FoundLaunch, instance: string, values: string): void {
+    const key = instance + values;
     for (let at = lowerBound(this.sites, launch.place.first); this.sites[at] <= launch.place.last; at++) {
       // Only while muted rounds are blind is a site left for the rounds that count.
       if (this.muted === 0) this.seenTargets.add(this.sites[at]);
@@ -112,7 +114,7 @@ export class LaunchRecorder {
     const speculative = this.speculation > 0;
     if (known && (!known.speculative || speculative)) return;
     const inLoop = this.loopDepth > 0;
-    site.set(key, { launch, speculative, loop: inLoop ? this.loops : -1, round: inLoop ? this.round : 0 });
+    site.set(key, { launch, instance, speculative, loop: inLoop ? this.loops : -1, round: inLoop ? this.round : 0 });
     if (!known) this.count++;
   }
 
@@ -131,7 +133,7 @@ function chosen(recorded: readonly Recorded[], rounds: number): FoundLaunch[] {
   const pool = real.length > 0 ? real : recorded;
   const groups = new Map<string, Recorded[]>();
   for (const entry of pool) {
-    const key = entry.loop < 0 ? `${groups.size}` : `loop ${entry.loop} ${entry.launch.kernel.name}`;
+    const key = entry.loop < 0 ? `${groups.size}` : `loop ${entry.loop} ${entry.instance}`;
     const group = groups.get(key);
     if (group) group.push(entry);
     else groups.set(key, [entry]);

@@ -27,6 +27,15 @@ export function groupType(group: GroupInfo['group'], tileSize?: number): Type {
   return { kind: 'record', record };
 }
 
+/** A group of lanes that are not the same everywhere carries their mask. */
+export const COALESCED: Type = coalescedType();
+
+function coalescedType(): Type {
+  const { record } = groupType('coalesced') as Type & { kind: 'record' };
+  const mask = { name: '__mask', type: types.uint, offset: 0 };
+  return { kind: 'record', record: { ...record, fields: [mask], bytes: 4, alignment: 4 } };
+}
+
 export function groupOf(type: Type): GroupInfo | undefined {
   const t = type.kind === 'reference' ? type.to : type;
   return t.kind === 'record' && 'group' in t.record ? (t.record as GroupInfo) : undefined;
@@ -42,7 +51,7 @@ export function builtinTemplateType(ctx: Context, name: QualifiedName, scope: Sc
     case 'grid_group':
       return groupType('grid');
     case 'coalesced_group':
-      return groupType('coalesced');
+      return COALESCED;
     case 'thread_block_tile': {
       const size = args()[0];
       return groupType('tile', size?.kind === 'number' ? size.value : undefined);

@@ -123,6 +123,13 @@ describe('host loops', () => {
       'k <<<(1,1,1),(32,1,1),0>>>(512)',
     );
   });
+  it('report first, typical and last launch of each instance of a template', () => {
+    const launches = [0, 2, 4].map((i) => `<<<(1,1,1),(32,1,1),0>>>(${i})`);
+    check(
+      'template <class T> __global__ void k(T n) {} template <class T> void run(int i) { k<T><<<1, 32>>>(i); } int main() { for (int i = 0; i < 5; i++) { run<int>(i); run<long>(i); } }',
+      ...['int', 'long'].flatMap((type) => launches.map((launch) => `k<${type}> ${launch}`)),
+    );
+  });
   it('report identical launches once', () => {
     checkMain('for (int i = 0; i < 100000000; i++) k<<<1, 32>>>();', 'k <<<(1,1,1),(32,1,1),0>>>()');
     checkMain(

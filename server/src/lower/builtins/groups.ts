@@ -1,5 +1,6 @@
 /** Cooperative groups: thread blocks, tiles and the grid. */
 
+import type { Register } from '../../program/program';
 import { type GroupInfo, groupOf, groupType } from '../builtin-types';
 import { type Context, placeOf } from '../context';
 import { number } from '../expressions';
@@ -8,6 +9,15 @@ import { scalarBinary } from '../operators';
 import { types } from '../types';
 import { useValues } from '../unknown-calls';
 import { unknownValue, type Value } from '../values';
+import {
+  activeLanes,
+  groupOfLanes,
+  lanesAlike,
+  maskOf,
+  rankIn,
+  shuffleFromFirst,
+  sizeOfGroup,
+} from './coalesced-groups';
 import type { BuiltinCall, BuiltinFunction } from './functions';
 import { shuffle, vote } from './lanes';
 import { unknownOf } from './opaque';
@@ -42,7 +52,7 @@ function volume(call: BuiltinCall, size: string): Scalar {
 }
 
 /** Rank of the thread in its group. */
-function threadRank(call: BuiltinCall, group: GroupInfo): Value {
+function threadRank(call: BuiltinCall, group: GroupInfo, self?: Value): Value {
   const inBlock = linear(call, 'threadIdx', 'blockDim');
   if (group.group === 'tile')
     return combine(call.ctx, '%', inBlock, number(call.ctx, types.uint, group.tileSize ?? 32));
@@ -53,18 +63,23 @@ function threadRank(call: BuiltinCall, group: GroupInfo): Value {
       inBlock,
       combine(call.ctx, '*', linear(call, 'blockIdx', 'gridDim'), volume(call, 'blockDim')),
     );
-  if (group.group === 'coalesced') return unknownValue(types.uint, 'rank in a coalesced group');
+  if (group.group === 'coalesced') return rankIn(call.ctx, maskOf(self), laneOf(call));
   return inBlock;
 }
 
-function groupSize(call: BuiltinCall, group: GroupInfo): Value {
+function groupSize(call: BuiltinCall, group: GroupInfo, self?: Value): Value {
   if (group.group === 'tile') return number(call.ctx, types.uint, group.tileSize ?? 32);
   if (group.group === 'block') return volume(call, 'blockDim');
   if (group.group === 'grid') return combine(call.ctx, '*', volume(call, 'gridDim'), volume(call, 'blockDim'));
-  return unknownValue(types.uint, 'size of a coalesced group');
+  return sizeOfGroup(call.ctx, maskOf(self));
 }
 
-type GroupMethod = (call: BuiltinCall, group: GroupInfo) => Value;
+/** @param self the group as a value; its type says all of most */
+type GroupMethod = (call: BuiltinCall, group: GroupInfo, self?: Value) => Value;
+
+function laneOf(call: BuiltinCall): Register {
+  return combine(call.ctx, '%', linear(call, 'threadIdx', 'blockDim'), number(call.ctx, types.uint, 32)).register;
+}
 
 const voidValue: Value = { kind: 'void', type: types.void };
 
@@ -79,8 +94,19 @@ const sync: GroupMethod = ({ ctx, node }, group) => {
 
 const shuffleMethod =
   (fn: 'shuffle' | 'shuffleUp' | 'shuffleDown' | 'shuffleXor'): GroupMethod =>
-  (call, group) =>
-    shuffle(call.ctx, fn, call.value(0), call.value(1), number(call.ctx, types.int, group.tileSize ?? 32), call.node);
+  (call, group, self) =>
+    group.group === 'coalesced'
+      ? fn === 'shuffle'
+        ? shuffleFromFirst(call, maskOf(self))
+        : unknownValue(call.value(0).type, 'value of another member of a coalesced group')
+      : shuffle(
+          call.ctx,
+          fn,
+          call.value(0),
+          call.value(1),
+          number(call.ctx, types.int, group.tileSize ?? 32),
+          call.node,
+        );
 
 const methods: Record<string, GroupMethod> = {
   sync,
@@ -111,7 +137,8 @@ const methods: Record<string, GroupMethod> = {
 export function groupMethod(call: BuiltinCall, self: Value): Value | undefined {
   const group = groupOf(self.type);
   const method = group && (Object.hasOwn(methods, call.name) ? methods[call.name] : undefined);
-  return group && method ? method(call, group) : undefined;
+  if (!group || !method) return undefined;
+  return method(call, group, group.group === 'coalesced' ? call.read(self) : undefined);
 }
 
 const partition: BuiltinFunction = (call) => {
@@ -147,14 +174,13 @@ const asFunction =
   (method: GroupMethod): BuiltinFunction =>
   (call) => {
     const group = call.args[0] && groupOf(call.args[0].type);
-    return group ? method(call, group) : unknownValue(types.uint, `${call.name} of a group that is not known`);
+    return group
+      ? method(call, group, call.value(0))
+      : unknownValue(types.uint, `${call.name} of a group that is not known`);
   };
 
-/** A group whose members depend on data. */
-const dataGroup: BuiltinFunction = (call) => {
-  useValues(call.ctx, call.args[1] ? [call.value(1)] : []);
-  return empty(groupType('coalesced'));
-};
+/** A group of the lanes that have the same label, or for which a condition holds or does not. */
+const labelled: BuiltinFunction = (call) => groupOfLanes(lanesAlike(call.ctx, call.value(1)));
 
 const scanOverGroup: BuiltinFunction = (call) => {
   const value = call.value(1);
@@ -165,13 +191,13 @@ const scanOverGroup: BuiltinFunction = (call) => {
 export const groupFunctions: Record<string, BuiltinFunction> = {
   thread_rank: asFunction(threadRank),
   group_size: asFunction(groupSize),
-  binary_partition: dataGroup,
-  labeled_partition: dataGroup,
+  binary_partition: labelled,
+  labeled_partition: labelled,
   inclusive_scan: scanOverGroup,
   exclusive_scan: scanOverGroup,
   this_thread_block: () => empty(groupType('block')),
   this_grid: () => empty(groupType('grid')),
-  coalesced_threads: () => empty(groupType('coalesced')),
+  coalesced_threads: (call) => groupOfLanes(activeLanes(call.ctx)),
   tiled_partition: partition,
   sync: syncFunction,
   reduce: reduceOverGroup,
