@@ -68,7 +68,9 @@ export function instantiateRecord(
 }
 
 function labelOf(primary: RecordDeclaration, args: readonly TemplateValue[] | undefined): string {
-  const name = primary.name?.parts[primary.name.parts.length - 1].name ?? `(unnamed ${primary.key})`;
+  const written = primary.name?.parts.at(-1)?.name ?? primary.typedefName;
+  // two of them are two types
+  const name = written ?? `(unnamed ${primary.key} ${primary.first})`;
   return args ? `${name}<${args.map(argumentKey).join(', ')}>` : name;
 }
 

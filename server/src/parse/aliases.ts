@@ -23,6 +23,7 @@ export function parseTypedefs(p: Parser, base: TypeNode, into: Declaration[], fi
       return;
     }
     declareAlias(p, name, type, false);
+    if (type.kind === 'record' && !type.record.name) type.record.typedefName ??= name;
     into.push({ kind: 'alias', name, type, first, last: p.last });
     if (!p.eat(',')) break;
   }

@@ -486,6 +486,8 @@ export interface RecordDeclaration extends Node {
   readonly key: 'struct' | 'class' | 'union';
   /** undefined: anonymous. Template arguments on the last part mark a specialisation. */
   readonly name?: QualifiedName;
+  /** `typedef struct { … } T;` gives an anonymous one the name T, for all but lookup. */
+  typedefName?: string;
   readonly specifiers: Specifiers;
   readonly templateParameters?: readonly TemplateParameter[];
   /** Largest alignment of a member by `#pragma pack`. */
