@@ -1,8 +1,8 @@
 /** Template argument deduction, as far as host wrappers and kernels need it. */
 import type { Expression, TemplateArgument, TypeNode } from '../parse/ast';
-import { type HostType, withoutReference } from './host-type';
+import { type HostType, intType, withoutReference } from './host-type';
 import type { HostState } from './state';
-import { type BoundArgument, number } from './value';
+import { type BoundArgument, number, typeOf, type Value } from './value';
 
 /** Matches a parameter's type against an argument's and adds what follows for the open names. The first match of a name stays. */
 export function deduceType(
@@ -61,7 +61,7 @@ function deduceNamed(
     if (isOpen && type.kind !== 'auto') bind(bound, part.name, { kind: 'type', type: decayed(type) });
     return;
   }
-  const actual = argumentsOf(type);
+  const actual = argumentsOf(type, part.name);
   for (const [index, argument] of part.templateArguments.entries()) {
     if (argument.pack) {
       const name = openArgument(argument, names);
@@ -87,14 +87,22 @@ function openArgument(argument: TemplateArgument, names: ReadonlySet<string>): s
   return name !== undefined && names.has(name) ? name : openExpression(argument.expression, names);
 }
 
-function argumentsOf(type: HostType): readonly BoundArgument[] {
+/** @param pattern the template's name: a constant goes by two */
+function argumentsOf(type: HostType, pattern: string): readonly BoundArgument[] {
   if (type.kind === 'record') return type.arguments ?? [];
   if (type.kind === 'sequence') return type.values.map((value) => ({ kind: 'value', value }));
+  if (type.kind === 'constant') return constantArguments(type.value, pattern);
   if (type.kind !== 'container') return [];
   const element: BoundArgument = { kind: 'type', type: type.element };
   return type.length === undefined
     ? [element]
     : [element, { kind: 'value', value: number(type.length, 'unsigned long') }];
+}
+
+/** `std::integral_constant<int, 3>`, `std::bool_constant<true>` */
+function constantArguments(value: Value, pattern: string): readonly BoundArgument[] {
+  const number: BoundArgument = { kind: 'value', value };
+  return pattern === 'bool_constant' ? [number] : [{ kind: 'type', type: typeOf(value) ?? intType }, number];
 }
 
 function openExpression(expression: Expression | undefined, names: ReadonlySet<string>): string | undefined {

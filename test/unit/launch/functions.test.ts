@@ -205,3 +205,12 @@ describe('templates', () => {
     assert.deepEqual([...new Set(report.map(({ kernel }) => kernel.name))], ['a', 'b']);
   });
 });
+
+describe('constants as types', () => {
+  it('give the template arguments that they were made of', () => {
+    check(
+      'template <bool B, int N> __global__ void k(std::bool_constant<B>, std::integral_constant<int, N>) {} int main() { k<<<1, 32>>>(std::bool_constant<true>{}, std::integral_constant<int, 5>{}); }',
+      'k<1, 5> <<<(1,1,1),(32,1,1),0>>>(1, 5)',
+    );
+  });
+});
