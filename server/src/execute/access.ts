@@ -1,6 +1,6 @@
 /** Counts memory accesses through the memory model. */
 
-import { type CopyCost, copyCost } from '../hardware/async-copy';
+import { type CopyCost, copyCost, type PastL1Cost, pastL1Cost } from '../hardware/async-copy';
 import { type AccessShape, emptyCounts, type MemoryModel } from '../hardware/memory-model';
 import { type AccessSite, addressWindows, type MemorySpace, spaceOfAddress } from '../program/program';
 import { ACCESS_FIELDS, type AccessNotes, type CounterLayout, field, spaceNumber, spaces } from './counters';
@@ -52,6 +52,7 @@ export function accessPlan(
 
 const counts = emptyCounts();
 const copied: CopyCost = { wavefronts: 0, boundBy: 'target' };
+const pastL1: PastL1Cost = { wavefronts: 0, idealWavefronts: 0, sectors: 0, idealSectors: 0 };
 /** Whether sectors are what an access in the space costs (else wavefronts). */
 const countsSectors: readonly boolean[] = spaces.map((space) => space !== 'shared' && space !== 'constant');
 
@@ -66,7 +67,7 @@ export class AccessCounter {
 
   constructor(
     private readonly tally: Tally,
-    lanes: number,
+    private readonly lanes: number,
   ) {
     this.scratch = new Float64Array(lanes);
     this.subset = new Uint8Array(lanes);
@@ -148,6 +149,39 @@ export class AccessCounter {
       counts.idealWavefronts = Math.min(copied.wavefronts, Math.ceil((active * plan.bytes) / BANK_ROW));
       counts.wavefronts = copied.wavefronts;
       this.add(plan, space, to, mask.lanes, first, active, 1, frame, copied.boundBy === 'source' ? from : undefined);
+    }
+  }
+
+  /** Both halves of an asynchronous copy past L1: each follows from both addresses. */
+  countPastL1(
+    load: AccessPlan,
+    store: AccessPlan,
+    sources: LaneValue<Lanes64>,
+    targets: LaneValue<Lanes64>,
+    frame: Frame,
+  ): void {
+    const { mask } = frame;
+    if (targets.unknown !== KNOWN || sources.unknown !== KNOWN) {
+      this.count(load, sources, 0, frame);
+      this.countCopy(store, sources, targets, frame);
+      return;
+    }
+    const from = vectorOf(sources);
+    const to = vectorOf(targets);
+    for (let first = frame.lo; first < frame.hi; first += WARP) {
+      const active = mask.perWarp[first / WARP];
+      if (active === 0) continue;
+      const isPartly = active < Math.min(WARP, this.lanes - first);
+      pastL1Cost(from, to, mask.lanes, first, WARP, isPartly, pastL1);
+      const space = spaceNumber[spaceOfAddress(from[firstActive(mask.lanes, first)])];
+      this.tally.model.count(load.shapes[space], from, mask.lanes, first, WARP, counts);
+      counts.sectors = pastL1.sectors;
+      counts.idealSectors = pastL1.idealSectors;
+      this.add(load, space, from, mask.lanes, first, active, 1, frame);
+      this.tally.model.count(store.shapes[spaceNumber.shared], to, mask.lanes, first, WARP, counts);
+      counts.wavefronts = pastL1.wavefronts;
+      counts.idealWavefronts = pastL1.idealWavefronts;
+      this.add(store, spaceNumber.shared, to, mask.lanes, first, active, 1, frame, from);
     }
   }
 

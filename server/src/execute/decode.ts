@@ -200,6 +200,7 @@ function decode(decoder: Decoder, instruction: Instruction): Step {
         accessPlan(storeAccess, accesses[storeAccess], 'store', bytes),
         address(decoder, instruction.source),
         address(decoder, instruction.destination),
+        instruction.isPastL1 === true,
       );
     }
     case 'matrix': {

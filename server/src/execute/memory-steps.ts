@@ -330,11 +330,15 @@ export function asyncCopyStep(
   store: AccessPlan,
   source: LaneValue<Lanes64>,
   destination: LaneValue<Lanes64>,
+  isPastL1: boolean,
 ): Step {
   const reason = memory.reasons.number(`depends on loaded data: ${load.site.expression}`);
   return (frame) => {
-    counter.count(load, source, 0, frame);
-    counter.countCopy(store, source, destination, frame);
+    if (isPastL1) counter.countPastL1(load, store, source, destination, frame);
+    else {
+      counter.count(load, source, 0, frame);
+      counter.countCopy(store, source, destination, frame);
+    }
     if (memory.shared) overwriteBytes(memory, store, destination, load.bytes, reason, frame);
   };
 }

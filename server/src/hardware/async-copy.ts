@@ -73,3 +73,82 @@ function largestLoad(
   }
   return largest;
 }
+
+const LINE = 128;
+const SECTOR = 32;
+/** Bytes a lane, the only size that goes past L1. */
+const PIECE = 16;
+const LANES = 32;
+
+const groupSource = new Float64Array(LANES);
+const groupTarget = new Float64Array(LANES);
+const groupShift = new Float64Array(LANES);
+const groupHalves = new Uint8Array(LANES);
+
+/** What a copy past L1 costs: `cp.async.cg`, LDGSTS.E.BYPASS. */
+export interface PastL1Cost {
+  wavefronts: number;
+  idealWavefronts: number;
+  sectors: number;
+  idealSectors: number;
+}
+
+/**
+ * Copies of 16 bytes a lane that go past L1, which is how `cp.async.cg`, `__pipeline_memcpy_async` and `cuda::memcpy_async` move 16 bytes.
+ * Memory hands over sectors of 32 bytes: lanes share one if they copy its halves to the halves of one sector of shared memory in
+ * the same order. A wavefront takes the sectors of one line of 128 bytes that go to one line of shared memory, moved by the same
+ * distance, all of them whole, or all of them the same half. So rows that begin at another place of a line than they are put to cost twice
+ * the wavefronts, and more where they are moved by an odd number of 16 bytes. Lanes that a predicate turns off count together like one more
+ * lane, which copies from and to somewhere else.
+ *
+ * Source: H200, 154 copies of rows of 2 to 32 lanes, pitches of 8 to 20 elements on both sides, 1 to 32 lanes on, all four counters exact;
+ * async_copy_shapes.cu (24 of 28 copies of 14 kinds, those that are permutations at random within 3 of 30; its table has every other copy with no
+ * figures at all, and no lane for those off), gemm_async.cu:16 (15 wavefronts, 24 sectors).
+ * @param isPartly a predicate turns lanes of the warp off
+ */
+export function pastL1Cost(
+  sources: Float64Array,
+  targets: Float64Array,
+  active: Uint8Array,
+  first: number,
+  lanes: number,
+  isPartly: boolean,
+  out: PastL1Cost,
+): void {
+  const more = isPartly ? 1 : 0;
+  let groups = 0;
+  let count = more;
+  for (let lane = first; lane < first + lanes; lane++) {
+    if (active[lane] === 0) continue;
+    count++;
+    const source = Math.floor(sources[lane] / SECTOR);
+    const target = Math.floor(targets[lane] / SECTOR);
+    const shift = sources[lane] - targets[lane];
+    let at = 0;
+    while (at < groups && (groupSource[at] !== source || groupTarget[at] !== target || groupShift[at] !== shift)) at++;
+    if (at === groups) {
+      groupSource[at] = source;
+      groupTarget[at] = target;
+      groupShift[at] = shift;
+      groupHalves[at] = 0;
+      groups++;
+    }
+    groupHalves[at] |= 1 << (Math.floor(sources[lane] / PIECE) % 2);
+  }
+  out.sectors = groups + more;
+  out.idealSectors = Math.ceil((count * PIECE) / SECTOR);
+  out.idealWavefronts = Math.ceil((count * PIECE) / LINE);
+  out.wavefronts = more;
+  for (let at = 0; at < groups; at++) if (isFirstOfItsKind(at)) out.wavefronts++;
+}
+
+/** No sector before it goes from the same line to the same line, by the same distance and with the same halves. */
+function isFirstOfItsKind(at: number): boolean {
+  const perLine = LINE / SECTOR;
+  for (let other = 0; other < at; other++) {
+    if (groupShift[other] !== groupShift[at] || groupHalves[other] !== groupHalves[at]) continue;
+    const isSource = Math.floor(groupSource[other] / perLine) === Math.floor(groupSource[at] / perLine);
+    if (isSource && Math.floor(groupTarget[other] / perLine) === Math.floor(groupTarget[at] / perLine)) return false;
+  }
+  return true;
+}

@@ -31,6 +31,7 @@ export function accessSite(
     isVolatile: place.isVolatile,
     isCopy: place.copied === undefined ? undefined : true,
     isAssembly: place.isAssembly,
+    isPastL1: place.isPastL1,
     ...extra,
   };
   const index = ctx.builder.access(site);

@@ -67,6 +67,7 @@ export interface MemoryPlace {
   readonly copied?: { readonly record: RecordInfo; readonly offset: number };
   /** Read or written by inline assembly, as __ldg does. */
   readonly isAssembly?: boolean;
+  readonly isPastL1?: boolean;
   readonly bits?: Bits;
   /** What the record types it is a member of promise of `address + offset`. */
   readonly aligned?: Alignment;

@@ -277,6 +277,8 @@ export interface AtomicInstruction {
 export interface AsyncCopyInstruction {
   readonly op: 'asyncCopy';
   readonly bytes: number;
+  /** cp.async.cg */
+  readonly isPastL1?: boolean;
   readonly source: Register;
   readonly destination: Register;
   readonly loadAccess: number;
@@ -384,6 +386,8 @@ export interface AccessSite {
   readonly isCopy?: boolean;
   /** Made by inline assembly, as __ldg is: merged with nothing. */
   readonly isAssembly?: boolean;
+  /** Half of an asynchronous copy that does not go through L1. */
+  readonly isPastL1?: boolean;
   /**
    * How an atomic is counted; 'aggregated': one lane of the warp does it for all. A load that is 'float' reads for the
    * compare-and-swap loop of one.

@@ -72,6 +72,7 @@ function isUsed(ctx: Context, operand: Operand | undefined): boolean {
 }
 
 interface SiteDetails {
+  readonly isPastL1?: boolean;
   readonly atomic?: AccessSite['atomic'];
   readonly resultUsed?: boolean;
   readonly isVolatile?: boolean;
@@ -210,11 +211,12 @@ export function memoryHandlers(memory: Memory): Readonly<Record<string, Handler>
     const size = operands[2]?.kind === 'integer' ? Number(operands[2].value) : 0;
     if (operands.length < 3 || size === 0) return; // commit_group, wait_group
     const [to, from] = operands;
-    const loadAccess = newSite(ctx, memory, instruction, 'load', 'global', from, size);
-    const storeAccess = newSite(ctx, memory, instruction, 'store', 'shared', to, size);
+    const isPastL1 = parts.includes('cg');
+    const loadAccess = newSite(ctx, memory, instruction, 'load', 'global', from, size, { isPastL1 });
+    const storeAccess = newSite(ctx, memory, instruction, 'store', 'shared', to, size, { isPastL1 });
     const source = whole(ctx, addressOf(ctx, from, 'global'));
     const destination = whole(ctx, addressOf(ctx, to, 'shared'));
-    ctx.builder.emit({ op: 'asyncCopy', bytes: size, source, destination, loadAccess, storeAccess });
+    ctx.builder.emit({ op: 'asyncCopy', bytes: size, isPastL1, source, destination, loadAccess, storeAccess });
   };
 
   return {

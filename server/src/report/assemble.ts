@@ -170,7 +170,7 @@ function accessReport(
       declaration: locate(object.place.first, object.place.last),
     },
     calls: callsOf(site.place, locate),
-    witness: counts.witness && witnessOf(counts.witness, simulation),
+    witness: counts.witness && { ...witnessOf(counts.witness, simulation), ...(site.isPastL1 && { isPastL1: true }) },
     charged: chargedLines(m),
   };
 }

@@ -41,6 +41,8 @@ export interface AccessWitness {
   readonly addresses: readonly (number | null)[];
   /** of an asynchronous copy whose conflict comes from where it reads: byte addresses in global memory, per lane */
   readonly sources?: readonly (number | null)[];
+  /** of an asynchronous copy that does not go through L1 (cp.async.cg) */
+  readonly isPastL1?: boolean;
   readonly bytes: number;
   readonly wavefronts: number;
   readonly idealWavefronts: number;

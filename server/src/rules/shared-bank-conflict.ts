@@ -33,7 +33,10 @@ export const sharedBankConflict: Rule = {
 function findingFor(context: RuleContext, worst: WorstAccess): Finding {
   const certain = isCertain(worst, THRESHOLD);
   const sources = worst.access.witness?.sources;
-  if (sources) return copyFinding(context, worst, sources, certain);
+  if (sources)
+    return worst.access.witness?.isPastL1
+      ? pastL1Finding(context, worst, worst.access.witness, sources)
+      : copyFinding(context, worst, sources, certain);
   const fix = certain ? padFix(context, worst) : undefined;
   const mend = fix ? ` ${fix.title.replace(/^Pad \w+ to/, 'Pad to')}.` : adviceFor(context, worst);
   return accessFinding(context, worst, {
@@ -68,6 +71,36 @@ function copyFinding(
     fixes: [],
   });
 }
+
+/** An asynchronous copy past L1: it moves whole lines, as far as rows begin at the same place of a line on both sides. */
+function pastL1Finding(
+  context: RuleContext,
+  worst: WorstAccess,
+  witness: AccessWitness,
+  sources: readonly (number | null)[],
+): Finding {
+  const moved = sources.findIndex((from, lane) => {
+    const to = witness.addresses[lane];
+    return from !== null && to !== null && modulo(from - to, LINE) !== 0;
+  });
+  const [from, to] = [sources[moved], witness.addresses[moved]];
+  const isMoved = from != null && to != null;
+  const why = isMoved
+    ? `lane ${moved} reads at byte ${modulo(from, LINE)} of a line of 128 bytes and writes at byte ${modulo(to, LINE)} of one`
+    : 'neighbouring lanes do not copy neighbouring bytes';
+  const mend = isMoved
+    ? 'Let rows begin at the same byte of a line on both sides: rows of a multiple of 128 bytes, swizzled instead of padded.'
+    : 'Let neighbouring lanes copy neighbouring elements.';
+  return accessFinding(context, worst, {
+    rule: 'shared-bank-conflict',
+    severity: isCertain(worst, THRESHOLD) ? 'warning' : 'information',
+    message: `${figure(worst.excess)} times the wavefronts of an asynchronous copy: ${why}. ${mend}${conditionText(worst, THRESHOLD)}`,
+    fixes: [],
+  });
+}
+
+const LINE = 128;
+const modulo = (a: number, n: number): number => ((a % n) + n) % n;
 
 function headline({ access, excess }: WorstAccess): string {
   const w = access.witness;

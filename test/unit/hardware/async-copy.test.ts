@@ -1,6 +1,6 @@
 /** Asynchronous copies as counted on an H200 (test/hardware/recorded/async_copy_shapes.json): elements by lane, and wavefronts. */
 import assert from 'node:assert/strict';
-import { type CopyCost, copyCost } from '../../../server/src/hardware/async-copy';
+import { type CopyCost, copyCost, type PastL1Cost, pastL1Cost } from '../../../server/src/hardware/async-copy';
 
 type Element = (lane: number) => number;
 const row = (n: number, pitch: number) => (lane: number) => Math.floor(lane / n) * pitch + (lane % n);
@@ -52,5 +52,48 @@ describe('asynchronous copies', () => {
     check(8, row(4, 16), row(4, 5), 10);
     check(16, row(4, 16), row(4, 5), 12);
     check(16, row(8, 32), row(8, 9), 4);
+  });
+});
+
+/** Wavefronts, ideal wavefronts, sectors, ideal sectors, as the profiler shows them. */
+type Counters = readonly [number, number, number, number];
+
+/** @param on whether the predicate is true for a lane */
+function checkPastL1(source: Element, target: Element, expected: Counters, on = (_: number) => true): void {
+  const addresses = (element: Element) => Float64Array.from({ length: 32 }, (_, lane) => element(lane) * 16);
+  const cost: PastL1Cost = { wavefronts: 0, idealWavefronts: 0, sectors: 0, idealSectors: 0 };
+  const active = Uint8Array.from({ length: 32 }, (_, lane) => (on(lane) ? 1 : 0));
+  pastL1Cost(addresses(source), addresses(target), active, 0, 32, active.includes(0), cost);
+  const { wavefronts, idealWavefronts, sectors, idealSectors } = cost;
+  assert.deepEqual([wavefronts, idealWavefronts, sectors, idealSectors], expected, `${source} to ${target}`);
+}
+
+describe('asynchronous copies past L1, as an H200 counts them', () => {
+  it('of neighbours to neighbours take a line a wavefront', () => {
+    checkPastL1(same, same, [4, 4, 16, 16]);
+    checkPastL1(row(8, 16), row(8, 8), [4, 4, 16, 16]);
+  });
+  it('take twice as many where rows are moved within a line, more by an odd number of elements', () => {
+    checkPastL1((lane) => lane + 2, same, [8, 4, 16, 16]);
+    checkPastL1((lane) => lane + 1, same, [12, 4, 32, 16]);
+    checkPastL1(row(8, 48), row(8, 10), [7, 4, 16, 16]);
+    checkPastL1(row(8, 64), row(8, 11), [10, 4, 24, 16]);
+    checkPastL1(row(4, 24), row(4, 6), [10, 4, 16, 16]);
+    // gemm_async.cu:16
+    checkPastL1(row(4, 64), row(4, 5), [15, 4, 24, 16]);
+  });
+  it('go lane by lane where neighbours do not copy neighbours', () => {
+    checkPastL1(same, (lane) => lane * 2, [32, 4, 32, 16]);
+    checkPastL1((lane) => lane * 4, same, [32, 4, 32, 16]);
+    checkPastL1(() => 6, same, [32, 4, 32, 16]);
+  });
+  it('count the lanes that are off like one more', () => {
+    const below = (n: number) => (lane: number) => lane < n;
+    checkPastL1(same, same, [6, 4, 17, 16], below(31));
+    checkPastL1(same, same, [4, 4, 13, 13], below(24));
+    checkPastL1(same, same, [4, 3, 10, 9], below(17));
+    checkPastL1(same, same, [2, 1, 2, 1], below(1));
+    checkPastL1((lane) => lane + 1, same, [7, 3, 17, 9], below(16));
+    checkPastL1(row(16, 16), row(16, 16), [3, 1, 3, 3], (lane) => lane % 16 < 2);
   });
 });

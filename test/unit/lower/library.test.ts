@@ -74,8 +74,8 @@ void run(curandState* s, float* out) { k<<<4, 128>>>(s, out); init<<<1, 128>>>(s
   it('barriers and pipelines; a copy of a thread or a group is made of asynchronous copies', () => {
     understood(`
 __global__ void k(const float4* in, float* out) {
-  __shared__ cuda::barrier<cuda::thread_scope_block> bar;
   __shared__ float4 tile[128];
+  __shared__ cuda::barrier<cuda::thread_scope_block> bar;
   if (threadIdx.x == 0) init(&bar, blockDim.x);
   __syncthreads();
   cuda::pipeline<cuda::thread_scope_thread> pipe = cuda::make_pipeline();

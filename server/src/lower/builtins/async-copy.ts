@@ -9,8 +9,18 @@ import type { BuiltinCall, BuiltinFunction } from './functions';
 
 const voidValue: Value = { kind: 'void', type: types.void };
 
-/** Emits one asynchronous copy of `bytes` a lane. */
-export function emitAsyncCopy(ctx: Context, node: Node, destination: Value, source: Value, bytes: number): void {
+/**
+ * Emits one asynchronous copy of `bytes` a lane.
+ * @param isPastL1 cp.async.cg; the toolkit's functions take it for 16 bytes
+ */
+export function emitAsyncCopy(
+  ctx: Context,
+  node: Node,
+  destination: Value,
+  source: Value,
+  bytes: number,
+  isPastL1 = bytes === 16,
+): void {
   const register = (v: Value) =>
     v.kind === 'scalar'
       ? ctx.builder.convert(ctx.builder.typeOf(v.register), 'i64', v.register)
@@ -18,9 +28,9 @@ export function emitAsyncCopy(ctx: Context, node: Node, destination: Value, sour
   const from = register(source);
   const to = sharedPointer(ctx, destination, 'address of an asynchronous copy');
   const place = (address: number): MemoryPlace => ({ kind: 'memory', address, offset: 0, node });
-  const loadAccess = accessSite(ctx, place(from), 'load', from);
-  const storeAccess = accessSite(ctx, place(to), 'store', to);
-  ctx.builder.emit({ op: 'asyncCopy', bytes, source: from, destination: to, loadAccess, storeAccess });
+  const loadAccess = accessSite(ctx, { ...place(from), isPastL1 }, 'load', from);
+  const storeAccess = accessSite(ctx, { ...place(to), isPastL1 }, 'store', to);
+  ctx.builder.emit({ op: 'asyncCopy', bytes, isPastL1, source: from, destination: to, loadAccess, storeAccess });
 }
 
 /** __pipeline_memcpy_async(shared, global, bytes) */

@@ -45,7 +45,7 @@ function asyncCopy(ctx: Context, node: AsmStatement, text: string, inputs: reado
   const named = size?.startsWith('%') ? inputs[Number(size.slice(1)) - node.outputs.length] : undefined;
   const bytes = named?.kind === 'scalar' ? ctx.builder.constantValue(named.register) : Number(size);
   if ((bytes === 4 || bytes === 8 || bytes === 16) && inputs.length >= 2)
-    emitAsyncCopy(ctx, node, inputs[0], inputs[1], bytes);
+    emitAsyncCopy(ctx, node, inputs[0], inputs[1], bytes, /\bcp\.async\.cg\b/.test(text));
   else skip(ctx, node, 'size of an asynchronous copy is not constant');
   return true;
 }
