@@ -44,9 +44,9 @@ export function objectOfAddress(ctx: Context, address: Register): number | undef
   const form = ctx.builder.linearForm(address);
   if (!form) return undefined;
   let found: number | undefined;
-  for (const [register, factor] of form.terms) {
-    if (factor !== 1) continue;
-    const index = ctx.builder.objects.findIndex((o) => o.register === register);
+  for (let k = 0; k < form.registers.length; k++) {
+    if (form.factors[k] !== 1) continue;
+    const index = ctx.builder.objectAt(form.registers[k]);
     if (index < 0) continue;
     if (found !== undefined) return undefined;
     found = index;

@@ -8,7 +8,7 @@ import { memberAlignment, reasonOf, rvalue } from './places';
 import { dereference } from './pointers';
 import { findField, findMethods, recordOf } from './records';
 import { evaluateArguments } from './resolve-type';
-import { withoutReference } from './types';
+import { type Field, type Type, withoutReference } from './types';
 import { unknownValue, type Value } from './values';
 
 export function memberExpression(ctx: Context, node: ast.MemberExpression): Value {
@@ -60,12 +60,15 @@ export function memberOf(ctx: Context, object: Value, name: string, node: ast.No
   return value;
 }
 
-function step(value: Value, field: import('./types').Field, node: ast.Node): Value {
+/** A member of what is constant is constant; a reference is what it refers to. */
+function typeOfMember({ type }: Field, isConst: boolean | undefined): Type {
+  if (type.kind === 'reference') return type.to;
+  return isConst && !type.isConst ? { ...type, isConst } : type;
+}
+
+function step(value: Value, field: Field, node: ast.Node): Value {
   const inherited = withoutReference(value.type);
-  const type =
-    field.type.kind === 'reference'
-      ? field.type.to
-      : { ...field.type, isConst: field.type.isConst || inherited.isConst };
+  const type = typeOfMember(field, inherited.isConst);
   const index = inherited.kind === 'record' ? inherited.record.fields.indexOf(field) : -1;
   if (value.kind === 'place') {
     const place = value.place;

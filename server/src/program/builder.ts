@@ -49,6 +49,7 @@ export class ProgramBuilder {
   private readonly constants: Partial<Record<ScalarType, Map<number, Register>>> = {};
   private readonly negativeZeros: Partial<Record<ScalarType, Map<number, Register>>> = {};
   private readonly inputRegisters = new Map<string, Register>();
+  private readonly objectsAt = new Map<Register, number>();
   private readonly linear = new LinearForms(this.registers);
   private readonly lowBits = new LowBits(this.registers);
   instructionCount = 0;
@@ -111,14 +112,21 @@ export class ProgramBuilder {
   object(object: Omit<MemoryObject, 'register'>): number {
     const index = this.objects.length;
     const register = this.input('i64', { kind: 'object', object: index }, object.name);
-    this.objects.push({ ...object, register });
+    this.pointee({ ...object, register });
     return index;
   }
 
   /** What a pointer parameter points to: its address is the parameter's own register. */
   pointee(object: MemoryObject): number {
     this.objects.push(object);
-    return this.objects.length - 1;
+    const index = this.objects.length - 1;
+    if (!this.objectsAt.has(object.register)) this.objectsAt.set(object.register, index);
+    return index;
+  }
+
+  /** The first object whose address the register holds, -1 where there is none. */
+  objectAt(register: Register): number {
+    return this.objectsAt.get(register) ?? -1;
   }
 
   access(site: AccessSite): number {
@@ -364,7 +372,7 @@ export class ProgramBuilder {
    */
   splitAddress(address: Register): { register: Register; offset: number } {
     const form = this.linear.of(address);
-    if (!form || form.terms.size === 0) return { register: address, offset: 0 };
+    if (!form || form.registers.length === 0) return { register: address, offset: 0 };
     // what a function is handed was computed before the call
     const { statement } = this;
     if (this.registers[address].call !== this.call) this.statement = undefined;
@@ -379,7 +387,9 @@ export class ProgramBuilder {
 
   private materialise(form: Linear): Register {
     let sum: Register | undefined;
-    for (const [register, factor] of [...form.terms].sort((a, b) => a[0] - b[0])) {
+    for (let k = 0; k < form.registers.length; k++) {
+      const register = form.registers[k];
+      const factor = form.factors[k];
       const wide = this.convert(this.typeOf(register), 'i64', register);
       const term = factor === 1 ? wide : this.binary('mul', 'i64', wide, this.constant('i64', factor));
       sum = sum === undefined ? term : this.binary('add', 'i64', sum, term);

@@ -23,6 +23,32 @@ export function wrapInteger(type: ScalarType, value: bigint): number | undefined
   return Number.isSafeInteger(number) ? number : undefined;
 }
 
+/** The same of a safe integer, without big ones. */
+function wrapSafe(type: ScalarType, value: number): number | undefined {
+  switch (type) {
+    case 'i8':
+      return (value << 24) >> 24;
+    case 'u8':
+      return value & 0xff;
+    case 'i16':
+      return (value << 16) >> 16;
+    case 'u16':
+      return value & 0xffff;
+    case 'i32':
+      return value | 0;
+    case 'u32':
+      return value >>> 0;
+    case 'i64':
+      // no -0
+      return value + 0;
+    case 'u64':
+      // what a negative one becomes is far beyond 2^53
+      return value < 0 ? undefined : value + 0;
+    default:
+      return undefined;
+  }
+}
+
 /** Rounds to the precision of a floating type (f16 and bf16 are kept as f32). */
 export function roundFloat(type: ScalarType, value: number): number {
   return type === 'f64' ? value : Math.fround(value);
@@ -37,7 +63,7 @@ export function foldConvert(from: ScalarType, to: ScalarType, a: number | undefi
     const truncated = Math.trunc(a);
     return Number.isSafeInteger(truncated) && wrapInteger(to, BigInt(truncated)) === truncated ? truncated : undefined;
   }
-  return wrapInteger(to, BigInt(a));
+  return Number.isSafeInteger(a) ? wrapSafe(to, a) : wrapInteger(to, BigInt(a));
 }
 
 const unaryFunctions: Partial<Record<UnaryOp, (a: number) => number>> = {
@@ -104,6 +130,12 @@ const integerBinary: Partial<Record<BinaryOp, (a: bigint, b: bigint, bits: bigin
   mulhi: (a, b, bits) => (a * b) >> bits,
 };
 
+/** Sums and the like of safe integers: exact where the result is safe again; undefined where it is not, or for what else there is. */
+function exactBinary(fn: BinaryOp, a: number, b: number): number | undefined {
+  const result = fn === 'add' ? a + b : fn === 'sub' ? a - b : fn === 'mul' ? a * b : undefined;
+  return result !== undefined && Number.isSafeInteger(result) ? result : undefined;
+}
+
 /** The folded value, 'a' or 'b' where the result is that operand, or undefined. */
 export function foldBinary(
   fn: BinaryOp,
@@ -142,6 +174,8 @@ function foldBoth(fn: BinaryOp, type: ScalarType, a: number, b: number): number 
   }
   const width = widths[type];
   if (width === undefined) return undefined;
+  const exact = Number.isSafeInteger(a) && Number.isSafeInteger(b) ? exactBinary(fn, a, b) : undefined;
+  if (exact !== undefined) return wrapSafe(type, exact);
   if (fn === 'div' || fn === 'rem') {
     if (b === 0) return undefined;
     return wrapInteger(type, fn === 'div' ? BigInt(a) / BigInt(b) : BigInt(a) % BigInt(b));
@@ -150,6 +184,15 @@ function foldBoth(fn: BinaryOp, type: ScalarType, a: number, b: number): number 
   return f ? wrapInteger(type, f(BigInt(a), BigInt(b), BigInt(width))) : undefined;
 }
 
+const comparisons: Record<CompareOp, (a: number, b: number) => boolean> = {
+  eq: (a, b) => a === b,
+  ne: (a, b) => a !== b,
+  lt: (a, b) => a < b,
+  le: (a, b) => a <= b,
+  gt: (a, b) => a > b,
+  ge: (a, b) => a >= b,
+};
+
 export function foldCompare(
   fn: CompareOp,
   _type: ScalarType,
@@ -157,6 +200,5 @@ export function foldCompare(
   b: number | undefined,
 ): number | undefined {
   if (a === undefined || b === undefined) return undefined;
-  const result = { eq: a === b, ne: a !== b, lt: a < b, le: a <= b, gt: a > b, ge: a >= b }[fn];
-  return result ? 1 : 0;
+  return comparisons[fn](a, b) ? 1 : 0;
 }

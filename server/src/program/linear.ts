@@ -1,14 +1,17 @@
 import type { BinaryOp, Register, RegisterInfo, ScalarType } from './program';
 
-/** Σ factor·register + constant. Registers are stable ones (never reassigned). */
+/** Σ factor·register + constant. Registers are stable ones (never reassigned), in ascending order; lists, as there is a form for nearly every register. */
 export interface Linear {
-  readonly terms: ReadonlyMap<Register, number>;
+  readonly registers: readonly Register[];
+  /** By place in `registers`; none is zero. */
+  readonly factors: readonly number[];
   readonly constant: number;
 }
 
 const integer = new Set<ScalarType>(['i32', 'u32', 'i64', 'u64']);
 const MAX_TERMS = 12;
-const noTerms: ReadonlyMap<Register, number> = new Map();
+const none: readonly number[] = [];
+const once: readonly number[] = [1];
 
 /**
  * Linear forms of integer registers. As the compiler does, signed 32-bit arithmetic is taken not to overflow (that would be
@@ -23,18 +26,18 @@ export class LinearForms {
   of(register: Register): Linear | undefined {
     const info = this.registers[register];
     if (!integer.has(info.type)) return undefined;
-    if (info.role === 'constant') return { terms: noTerms, constant: info.value ?? 0 };
+    if (info.role === 'constant') return { registers: none, factors: none, constant: info.value ?? 0 };
     const known = this.forms.get(register);
     if (known) return known;
     if (info.role === 'variable') return undefined;
-    const own = { terms: new Map([[register, 1]]), constant: 0 };
+    const own: Linear = { registers: [register], factors: once, constant: 0 };
     this.forms.set(register, own);
     return own;
   }
 
   scale(dst: Register, a: Register, factor: number): void {
     const form = this.of(a);
-    if (form) this.set(dst, { terms: mapTerms(form.terms, (f) => f * factor), constant: form.constant * factor });
+    if (form) this.set(dst, scaled(form, factor));
   }
 
   binary(dst: Register, fn: BinaryOp, type: ScalarType, a: Register, b: Register): void {
@@ -47,18 +50,10 @@ export class LinearForms {
     const fa = this.of(a);
     const fb = this.of(b);
     if (!fa || !fb) return;
+    const constant = fa.constant + sign * fb.constant;
     // what another constant is added to keeps its terms
-    if (fb.terms.size === 0) {
-      this.set(dst, { terms: fa.terms, constant: fa.constant + sign * fb.constant });
-      return;
-    }
-    const terms = new Map(fa.terms);
-    for (const [register, factor] of fb.terms) {
-      const sum = (terms.get(register) ?? 0) + sign * factor;
-      if (sum === 0) terms.delete(register);
-      else terms.set(register, sum);
-    }
-    this.set(dst, { terms, constant: fa.constant + sign * fb.constant });
+    if (fb.registers.length === 0) this.set(dst, { registers: fa.registers, factors: fa.factors, constant });
+    else this.set(dst, sumOf(fa, fb, sign, constant));
   }
 
   private multiply(dst: Register, fn: 'mul' | 'shl', a: Register, b: Register): void {
@@ -85,7 +80,9 @@ export class LinearForms {
 
   /** Thread and block indices with non-negative small factors cannot wrap in practice. */
   private isBounded(form: Linear): boolean {
-    for (const [register, factor] of form.terms) {
+    for (let k = 0; k < form.registers.length; k++) {
+      const register = form.registers[k];
+      const factor = form.factors[k];
       if (this.registers[register].role !== 'input' || factor < 0 || factor > 4096) return false;
       if (this.registers[register].name?.startsWith('threadIdx') !== true) return false;
     }
@@ -93,17 +90,28 @@ export class LinearForms {
   }
 
   private set(dst: Register, form: Linear): void {
-    if (this.registers[dst].role === 'constant' || form.terms.size > MAX_TERMS) return;
+    if (this.registers[dst].role === 'constant' || form.registers.length > MAX_TERMS) return;
     if (!Number.isSafeInteger(form.constant)) return;
     this.forms.set(dst, form);
   }
 }
 
-function mapTerms(terms: ReadonlyMap<Register, number>, f: (factor: number) => number): Map<Register, number> {
-  const out = new Map<Register, number>();
-  for (const [register, factor] of terms) {
-    const g = f(factor);
-    if (g !== 0) out.set(register, g);
+function scaled({ registers, factors, constant }: Linear, factor: number): Linear {
+  if (factor === 0) return { registers: none, factors: none, constant: constant * factor };
+  return { registers, factors: factors.map((f) => f * factor), constant: constant * factor };
+}
+
+/** The terms of a and those of b times the sign, by register. */
+function sumOf(a: Linear, b: Linear, sign: number, constant: number): Linear {
+  const registers: Register[] = [];
+  const factors: number[] = [];
+  for (let i = 0, k = 0; i < a.registers.length || k < b.registers.length; ) {
+    const first = i < a.registers.length ? a.registers[i] : Number.POSITIVE_INFINITY;
+    const second = k < b.registers.length ? b.registers[k] : Number.POSITIVE_INFINITY;
+    const factor = (first <= second ? a.factors[i++] : 0) + (second <= first ? sign * b.factors[k++] : 0);
+    if (factor === 0) continue;
+    registers.push(Math.min(first, second));
+    factors.push(factor);
   }
-  return out;
+  return { registers, factors, constant };
 }

@@ -47,21 +47,23 @@ export class LowBits {
   }
 
   /** Of a division by a power of two, which wrapping around leaves as it is. */
-  private remainder({ terms, constant }: Linear, modulus: number): number | undefined {
+  private remainder({ registers, factors, constant }: Linear, modulus: number): number | undefined {
     let sum = constant;
-    for (const [register, factor] of terms) {
-      const cycle = this.cycles.get(register);
+    for (let k = 0; k < registers.length; k++) {
+      const factor = factors[k];
+      const cycle = this.cycles.get(registers[k]);
       if ((factor * (cycle?.modulus ?? 1)) % modulus !== 0) return undefined;
       sum += factor * (cycle?.remainder ?? 0);
     }
     return ((sum % modulus) + modulus) % modulus;
   }
 
-  private isNonNegative({ terms, constant }: Linear): boolean {
+  private isNonNegative({ registers, factors, constant }: Linear): boolean {
     if (constant < 0) return false;
-    for (const [register, factor] of terms) {
+    for (let k = 0; k < registers.length; k++) {
+      const register = registers[k];
       const isIndex = /^(threadIdx|blockIdx)/.test(this.registers[register].name ?? '');
-      if (factor < 0 || !(this.cycles.get(register)?.isNonNegative ?? isIndex)) return false;
+      if (factors[k] < 0 || !(this.cycles.get(register)?.isNonNegative ?? isIndex)) return false;
     }
     return true;
   }
