@@ -1,6 +1,6 @@
 /** What a block knows to be in memory: values loaded or stored, by the array they lie in and the register of their address. */
 import { TYPES, typeNumber } from '../program/expression-table';
-import { type AccessSite, bytesOf, type Program, type Register, type ScalarType } from '../program/program';
+import { type AccessSite, bytesOf, type MemorySpace, type Program, type Register, type ScalarType } from '../program/program';
 import type { IsOther } from './fixed-variables';
 import { changesAtFence, mayTouch } from './memory-overlap';
 
@@ -35,8 +35,22 @@ interface Group {
 /** Elements of one access are fewer. */
 const MOST_ELEMENTS = 256;
 
-const valueKey = (offset: number, type: ScalarType, count: number): number =>
+/** What is at a base: its offset, type and number of elements. */
+export const valueKey = (offset: number, type: ScalarType, count: number): number =>
   (offset * TYPES + typeNumber(type)) * MOST_ELEMENTS + count;
+
+const spaces: Readonly<Record<MemorySpace | 'generic', number>> = {
+  shared: 1,
+  global: 2,
+  constant: 3,
+  local: 4,
+  texture: 5,
+  generic: 6,
+};
+
+/** Objects count up from 0, spaces down from -1; what is only read lies apart. */
+const groupKey = ({ object, space }: AccessSite, readOnly: boolean): number =>
+  (object ?? -spaces[space]) * 2 + (readOnly ? 1 : 0);
 
 /**
  * Values that need not be loaded. Stores ask array by array, not value by value, and copies share what neither has changed:
@@ -47,7 +61,7 @@ export class AvailableLoads {
 
   constructor(
     private readonly program: Program,
-    private readonly groups = new Map<string, Group>(),
+    private readonly groups = new Map<number, Group>(),
   ) {}
 
   get isEmpty(): boolean {
@@ -74,7 +88,7 @@ export class AvailableLoads {
 
   add(site: AccessSite, readOnly: boolean, range: Range, type: ScalarType, values: readonly Register[]): void {
     const { owner } = this;
-    const key = readOnly ? `read ${site.object ?? site.space}` : `${site.object ?? site.space}`;
+    const key = groupKey(site, readOnly);
     let group = this.groups.get(key);
     if (group?.owner !== owner) {
       group = { owner, site: group?.site ?? site, readOnly, bases: new Map(group?.bases) };
@@ -99,7 +113,7 @@ export class AvailableLoads {
   }
 
   /** Of a group only the values at one base stay that do not overlap a range of it. */
-  private keepBase(key: string, group: Group, range: Range, base: Base): void {
+  private keepBase(key: number, group: Group, range: Range, base: Base): void {
     const { owner } = this;
     const overlapping: number[] = [];
     for (const [value, { first, last }] of base.values)

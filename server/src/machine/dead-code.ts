@@ -35,29 +35,24 @@ function keptOf(
   { needed, overwritten, block }: Facts,
 ): readonly Instruction[] {
   const reads: Register[] = [];
-  const kept: Instruction[] = [];
-  let changes = false;
+  // from the end on; made with the first that does not stay as it is
+  let kept: Instruction[] | undefined;
   for (let k = instructions.length - 1; k >= 0; k--) {
     const original = instructions[k];
-    if (!isNeeded(program, original, needed)) {
-      changes = true;
-      continue;
-    }
-    const i = unusedResult(original, needed);
-    if (i !== original) changes = true;
-    if (i.op === 'unary' && i.fn === 'mov' && program.registers[i.dst].role === 'variable') {
-      if (overwritten[i.dst] === block) {
-        changes = true;
-        continue;
-      }
-      overwritten[i.dst] = block;
-    }
+    const i = isNeeded(program, original, needed) ? unusedResult(original, needed) : undefined;
+    const isOverwritten = i !== undefined && isMoveToVariable(program, i) && overwritten[i.dst] === block;
+    if (i !== original || isOverwritten) kept ??= instructions.slice(k + 1).reverse();
+    if (i === undefined || isOverwritten) continue;
+    if (isMoveToVariable(program, i)) overwritten[i.dst] = block;
     const count = readsInto(i, reads);
     for (let r = 0; r < count; r++) overwritten[reads[r]] = 0;
-    kept.push(i);
+    kept?.push(i);
   }
-  return changes ? kept.reverse() : instructions;
+  return kept ? kept.reverse() : instructions;
 }
+
+const isMoveToVariable = ({ registers }: Program, i: Instruction): i is Instruction & { readonly op: 'unary' } =>
+  i.op === 'unary' && i.fn === 'mov' && registers[i.dst].role === 'variable';
 
 /** An atomic whose result nobody reads is a reduction. */
 function unusedResult(instruction: Instruction, needed: Uint8Array): Instruction {

@@ -22,7 +22,8 @@ export type IsOther = (address: Register, offset: number, object: MemoryObject |
 const MOST_TERMS = 16;
 
 export class FixedVariables {
-  private definedBy: Map<Register, Instruction> | undefined;
+  /** By register. */
+  private definedBy: (Instruction | undefined)[] | undefined;
   private readonly forms = new Map<Register, Form | undefined>();
 
   constructor(
@@ -43,13 +44,13 @@ export class FixedVariables {
 
   private definition(register: Register): Instruction | undefined {
     if (!this.definedBy) {
-      this.definedBy = new Map();
+      this.definedBy = new Array<Instruction | undefined>(this.program.registers.length);
       for (const { instructions } of this.program.blocks)
         for (const i of instructions)
           if ('dst' in i && typeof i.dst === 'number' && this.program.registers[i.dst].role === 'temporary')
-            this.definedBy.set(i.dst, i);
+            this.definedBy[i.dst] = i;
     }
-    return this.definedBy.get(register);
+    return this.definedBy[register];
   }
 
   private fixedBy(condition: Register, holds: boolean): Form[] {

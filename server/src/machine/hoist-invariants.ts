@@ -7,7 +7,7 @@
  * their line (H200: kmeans_assign.cu:58).
  */
 import { type ControlFlow, controlFlow, dominates, type Loop } from '../program/control-flow';
-import { readsOf, writesOf } from '../program/operands';
+import { readsInto, writesInto } from '../program/operands';
 import type {
   AccessSite,
   Instruction,
@@ -32,11 +32,15 @@ export function hoistInvariants(program: Program): Program {
   // inner loops first: what leaves an inner loop may leave the outer one too
   const size = flow.loops.map(sizeOf);
   const order = [...flow.loops].sort((a, b) => size[a.index] - size[b.index]);
-  for (const loop of order) hoistFrom(work, flow, loop);
-  return work;
+  let changes = false;
+  for (const loop of order) if (hoistFrom(work, flow, loop)) changes = true;
+  return changes ? work : program;
 }
 
 const sizeOf = (loop: Loop): number => loop.contains.reduce((n, c) => n + c, 0);
+
+/** What an instruction reads or writes, for as long as it is looked at. */
+const registers: Register[] = [];
 
 interface LoopFacts {
   readonly written: Uint8Array;
@@ -51,7 +55,8 @@ function factsOf(program: Program, loop: Loop): LoopFacts {
   program.blocks.forEach((block, index) => {
     if (!loop.contains[index]) return;
     for (const i of block.instructions) {
-      for (const r of writesOf(i)) written[r] = 1;
+      const count = writesInto(i, registers);
+      for (let k = 0; k < count; k++) written[registers[k]] = 1;
       if (i.op === 'store' || i.op === 'atomic') stores.push(program.accesses[i.access]);
       if (i.op === 'asyncCopy') stores.push(program.accesses[i.storeAccess]);
       if (isFence(i)) hasFence = true;
@@ -71,37 +76,45 @@ function headOf(program: Program, loop: Loop): SourcePlace | undefined {
   return undefined;
 }
 
-function hoistFrom(program: Work, flow: ControlFlow, loop: Loop): void {
+/** Whether something moved. */
+function hoistFrom(program: Work, flow: ControlFlow, loop: Loop): boolean {
   const { blocks } = program;
   const head = headOf(program, loop);
   const moved = new Map<number, number>();
   const loads = new Map<number, LoadInstruction[]>();
   const outside = flow.predecessors[loop.header].filter((p) => !loop.contains[p]);
-  if (outside.length !== 1) return;
+  if (outside.length !== 1) return false;
   const before = outside[0];
-  if (program.blocks[before].terminator.kind !== 'jump') return;
+  if (program.blocks[before].terminator.kind !== 'jump') return false;
   const facts = factsOf(program, loop);
+  let changes = false;
   const latches = flow.predecessors[loop.header].filter((p) => loop.contains[p]);
   for (const index of flow.order) {
     if (!loop.contains[index]) continue;
     const always = latches.every((latch) => dominates(flow.dominator, index, latch));
-    const kept: Instruction[] = [];
-    for (const i of blocks[index].instructions) {
+    const { instructions } = blocks[index];
+    // what stays closes up
+    let kept = 0;
+    for (const i of instructions) {
       if (!isInvariant(program, i, facts, always)) {
-        kept.push(i);
+        instructions[kept++] = i;
         continue;
       }
       blocks[before].instructions.push(i);
       if (i.op === 'load') loads.set(i.access, [...(loads.get(i.access) ?? []), i]);
-      for (const r of writesOf(i)) facts.written[r] = 0;
+      const count = writesInto(i, registers);
+      for (let k = 0; k < count; k++) facts.written[registers[k]] = 0;
     }
-    blocks[index].instructions.splice(0, blocks[index].instructions.length, ...kept);
+    if (kept < instructions.length) changes = true;
+    instructions.length = kept;
   }
+  if (loads.size === 0) return changes;
   // several loads of one access: the copies of an inner loop
   const single = new Set([...loads.values()].filter((copies) => copies.length === 1).map(([load]) => load));
   blocks[before].instructions.forEach((i, at, list) => {
     if (i.op === 'load' && single.has(i)) list[at] = { ...i, access: atHead(program, i.access, head, moved) };
   });
+  return changes;
 }
 
 function atHead(program: Work, access: number, head: SourcePlace | undefined, moved: Map<number, number>): number {
@@ -115,7 +128,10 @@ function atHead(program: Work, access: number, head: SourcePlace | undefined, mo
 }
 
 function isInvariant(program: Program, i: Instruction, facts: LoopFacts, always: boolean): boolean {
-  if (!readsOf(i).every((r) => !facts.written[r]) || !writesOf(i).every((r) => isTemporary(program, r))) return false;
+  const reads = readsInto(i, registers);
+  for (let k = 0; k < reads; k++) if (facts.written[registers[k]]) return false;
+  const writes = writesInto(i, registers);
+  for (let k = 0; k < writes; k++) if (program.registers[registers[k]].role !== 'temporary') return false;
   switch (i.op) {
     case 'unary':
     case 'convert':
@@ -130,8 +146,6 @@ function isInvariant(program: Program, i: Instruction, facts: LoopFacts, always:
       return false;
   }
 }
-
-const isTemporary = (program: Program, register: Register): boolean => program.registers[register].role === 'temporary';
 
 function mayHoistLoad(program: Program, site: AccessSite, facts: LoopFacts): boolean {
   if (site.isVolatile || site.isAssembly) return false;

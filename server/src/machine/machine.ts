@@ -67,9 +67,13 @@ const passes: readonly Pass[] = [
 const changesFlow: ReadonlySet<Pass> = new Set([convertBranches, threadJumps, unrollFurther]);
 
 export function machineProgram(program: Program): Program {
+  /** By pass: the program that it left as it is, which it would again. */
+  const settled = new Map<Pass, Program>();
   return passes.reduce((before, pass) => {
+    if (settled.get(pass) === before) return before;
     const after = pass(before);
-    if (!changesFlow.has(pass)) keepFlow(before, after);
+    if (after === before) settled.set(pass, before);
+    else if (!changesFlow.has(pass)) keepFlow(before, after);
     return after;
   }, program);
 }

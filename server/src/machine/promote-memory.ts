@@ -51,7 +51,9 @@ export function promoteMemory(program: Program): Program {
   const position = new Map(flow.order.map((block, index) => [block, index]));
   const positionOf = (loop: Loop) => position.get(loop.header) ?? 0;
   const order = [...flow.loops].sort((a, b) => depthOf(b) - depthOf(a) || positionOf(a) - positionOf(b));
-  for (const loop of order) promoteIn(work, loop);
+  let changes = false;
+  for (const loop of order) if (promoteIn(work, loop)) changes = true;
+  if (!changes) return program;
   return {
     ...program,
     registers: work.registers,
@@ -59,18 +61,24 @@ export function promoteMemory(program: Program): Program {
   };
 }
 
-function promoteIn(work: Work, loop: Loop): void {
+/** Whether something of the loop is a variable now. */
+function promoteIn(work: Work, loop: Loop): boolean {
   const { flow, program, blocks } = work;
   const outside = flow.predecessors[loop.header].filter((p) => !loop.contains[p]);
-  if (outside.length !== 1 || program.blocks[outside[0]].terminator.kind !== 'jump') return;
+  if (outside.length !== 1 || program.blocks[outside[0]].terminator.kind !== 'jump') return false;
   const inside = flow.order.filter((block) => loop.contains[block]);
+  if (!inside.some((block) => blocks[block].some((i) => i.op === 'store'))) return false;
+  let changes = false;
   const written = new Uint8Array(work.registers.length);
   for (const block of inside) for (const i of blocks[block]) for (const r of writesOf(i)) written[r] = 1;
   for (const place of placesOf(work, inside, written)) {
     if (!place.members.some(({ instruction }) => instruction.op === 'store')) continue;
     const isRead = isInFirstPass(work, loop, place) || isKnownBefore(work, outside[0], place);
-    if (isRead && isOwnPlace(work, inside, place)) promote(work, loop, outside[0], inside, place);
+    if (!isRead || !isOwnPlace(work, inside, place)) continue;
+    promote(work, loop, outside[0], inside, place);
+    changes = true;
   }
+  return changes;
 }
 
 const keyOf = (i: Access): string => `${i.address}+${i.offset}:${i.type}x${countOf(i)}`;

@@ -8,16 +8,17 @@
  */
 import { type ControlFlow, controlFlow } from '../program/control-flow';
 import type { Block, Instruction, LoadInstruction, Program, Register, StoreInstruction } from '../program/program';
-import { AvailableLoads, rangeOf } from './available-loads';
+import { AvailableLoads, rangeOf, valueKey } from './available-loads';
 import { FixedVariables } from './fixed-variables';
 import { isFence, isReadOnly } from './memory-overlap';
 
 export function reuseLoads(program: Program): Program {
-  if (!hasRepetitions(program)) return program;
+  if (!hasSeveralAccesses(program)) return program;
   const flow = controlFlow(program);
+  const stable = stableRegisters(program);
+  if (!hasRepetitions(program, flow, stable)) return program;
   const blocks: Block[] = [...program.blocks];
   const tables = new Map<number, AvailableLoads>();
-  const stable = stableRegisters(program);
   const fixed = new FixedVariables(program, flow);
   const killers = program.blocks.map(({ instructions }) => instructions.filter(isKiller));
   let changes = false;
@@ -36,10 +37,33 @@ export function reuseLoads(program: Program): Program {
 }
 
 /** One access alone repeats nothing. */
-function hasRepetitions({ blocks }: Program): boolean {
+function hasSeveralAccesses({ blocks }: Program): boolean {
   let accesses = 0;
   for (const { instructions } of blocks)
     for (const { op } of instructions) if ((op === 'load' || op === 'store') && ++accesses > 1) return true;
+  return false;
+}
+
+/**
+ * Whether something is loaded that was loaded or stored at the same base before, or stored that was, whatever lies between: where there is nothing of
+ * the kind, which is most of the time, nothing needs to be followed.
+ */
+function hasRepetitions(program: Program, flow: ControlFlow, stable: (r: Register) => boolean): boolean {
+  /** By base and place: the first of the values that were there. */
+  const seen = new Map<Register, Map<number, Register[]>>();
+  for (const block of flow.order) {
+    for (const i of program.blocks[block].instructions) {
+      if ((i.op !== 'load' && i.op !== 'store') || !stable(i.address)) continue;
+      const values = i.op === 'load' ? i.dst : i.values;
+      const key = valueKey(i.offset, i.type, values.length);
+      let base = seen.get(i.address);
+      if (base === undefined) seen.set(i.address, (base = new Map()));
+      const known = base.get(key);
+      if (known === undefined) base.set(key, [values[0]]);
+      else if (i.op === 'load' || known.includes(values[0])) return true;
+      else known.push(values[0]);
+    }
+  }
   return false;
 }
 

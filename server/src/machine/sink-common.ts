@@ -35,7 +35,7 @@ import { withOperands } from './common-expressions';
 export function sinkCommon(program: Program): Program {
   const flow = controlFlow(program);
   const joins = joinsOf(program, flow);
-  if (joins.size === 0) return program;
+  if (![...joins.values()].some((arms) => hasCandidate(program, arms))) return program;
   const work: Work = {
     program,
     flow,
@@ -48,6 +48,13 @@ export function sinkCommon(program: Program): Program {
   for (const join of joins.keys()) while (sinkStore(work, join));
   for (const join of joins.keys()) sinkVariables(work, join);
   return { ...program, blocks: work.blocks, registers: work.registers };
+}
+
+/** Only stores and loads move, and both only where every arm has one. */
+function hasCandidate({ blocks }: Program, arms: readonly number[]): boolean {
+  return (['store', 'load'] as const).some((op) =>
+    arms.every((arm) => blocks[arm].instructions.some((i) => i.op === op)),
+  );
 }
 
 /** By join: the blocks that jump there, blocks without instructions left out. Of a switch or a loop it is no matter. */
