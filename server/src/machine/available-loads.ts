@@ -1,6 +1,13 @@
 /** What a block knows to be in memory: values loaded or stored, by the array they lie in and the register of their address. */
 import { TYPES, typeNumber } from '../program/expression-table';
-import { type AccessSite, bytesOf, type MemorySpace, type Program, type Register, type ScalarType } from '../program/program';
+import {
+  type AccessSite,
+  bytesOf,
+  type MemorySpace,
+  type Program,
+  type Register,
+  type ScalarType,
+} from '../program/program';
 import type { IsOther } from './fixed-variables';
 import { changesAtFence, mayTouch } from './memory-overlap';
 
