@@ -4,6 +4,16 @@ import type { MemoryPlace } from './values';
 
 export type SiteExtra = Pick<AccessSite, 'atomic' | 'resultUsed'>;
 
+/** What one place in the source was last asked for. */
+export interface LastSite extends SiteExtra {
+  readonly callPath: string;
+  /** The first token of where it is shown. */
+  readonly first: number;
+  readonly operation: AccessSite['operation'];
+  readonly object: number | undefined;
+  readonly index: number;
+}
+
 /**
  * The access site of an expression: one for each place in the source, operation and call path, however often it is lowered
  * (unrolled copies, the parts of a struct).
@@ -16,6 +26,31 @@ export function accessSite(
   extra: SiteExtra = {},
 ): number {
   const object = place.object ?? objectOfAddress(ctx, address);
+  const { first } = place.at ?? place.node;
+  // copies of a loop's body ask for the same site one after the other: without a text to be made of it
+  const last = ctx.lastSites.get(place.node);
+  if (
+    last?.operation === operation &&
+    last.object === object &&
+    last.first === first &&
+    last.atomic === extra.atomic &&
+    last.resultUsed === extra.resultUsed &&
+    last.callPath === ctx.callPath
+  )
+    return last.index;
+  const index = siteOf(ctx, place, operation, object, extra);
+  const { atomic, resultUsed } = extra;
+  ctx.lastSites.set(place.node, { callPath: ctx.callPath, first, operation, object, atomic, resultUsed, index });
+  return index;
+}
+
+function siteOf(
+  ctx: Context,
+  place: MemoryPlace,
+  operation: AccessSite['operation'],
+  object: number | undefined,
+  extra: SiteExtra,
+): number {
   const space = object === undefined ? 'generic' : ctx.builder.objects[object].space;
   const at = place.at ?? place.node;
   const key = `${ctx.callPath}:${place.node.first}:${place.node.last}:${at.first}:${operation}:${object ?? ''}:${extra.atomic ?? ''}:${extra.resultUsed ?? ''}`;

@@ -4,6 +4,7 @@ import type { AliasDeclaration, FunctionDeclaration, Node } from '../parse/ast';
 import type { TokenStream } from '../preprocess/token';
 import { ProgramBuilder } from '../program/builder';
 import type { HostLaunch, Register, SourcePlace } from '../program/program';
+import type { LastSite } from './access-sites';
 import { KnownValues } from './known-values';
 import type { KernelInstance } from './lower-kernel';
 import type { Entity, Scope } from './scope';
@@ -95,6 +96,8 @@ export interface Context {
   /** What is read next is not needed any more where it stands: its memory goes with it (host). */
   moves: boolean;
   readonly sites: Map<string, number>;
+  /** By node: its last one. */
+  readonly lastSites: Map<Node, LastSite>;
   readonly globals: Map<Entity, Value>;
   /** Instances of variable templates, by template and arguments. */
   readonly variables: Map<Entity, Map<string, Entity & { kind: 'global' }>>;
@@ -158,6 +161,7 @@ export function createContext(
     discarded: undefined,
     moves: false,
     sites: new Map(),
+    lastSites: new Map(),
     globals: new Map(),
     variables: new Map(),
     symbols: new Map(),

@@ -16,23 +16,32 @@ interface Layer {
 
 export class KnownValues {
   private own = new Map<Register, Register | undefined>();
+  /** No variable in `own` is a later one. */
+  private latest = -1;
 
   constructor(private below?: Layer) {}
 
   get(variable: Register): Register | undefined {
-    if (this.own.has(variable)) return this.own.get(variable);
-    for (let layer = this.below; layer; layer = layer.below)
-      if (layer.own.has(variable)) return layer.own.get(variable);
+    const value = this.own.get(variable);
+    if (value !== undefined || this.own.has(variable)) return value;
+    for (let layer = this.below; layer; layer = layer.below) {
+      const before = layer.own.get(variable);
+      if (before !== undefined || layer.own.has(variable)) return before;
+    }
     return undefined;
   }
 
   set(variable: Register, value: Register): void {
     this.own.set(variable, value);
+    if (variable > this.latest) this.latest = variable;
   }
 
   delete(variable: Register): void {
-    if (this.below) this.own.set(variable, undefined);
-    else this.own.delete(variable);
+    if (!this.below) this.own.delete(variable);
+    else {
+      this.own.set(variable, undefined);
+      if (variable > this.latest) this.latest = variable;
+    }
   }
 
   clear(): void {
@@ -52,7 +61,9 @@ export class KnownValues {
 
   /** Drops variables made since `first`, where that is cheap: they are out of reach and only take room. */
   forgetSince(first: Register): void {
+    if (this.latest < first) return;
     for (const variable of this.own.keys()) if (variable >= first) this.own.delete(variable);
+    this.latest = first - 1;
   }
 
   /** What all paths agree on. */

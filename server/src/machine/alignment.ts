@@ -44,22 +44,31 @@ function computeCongruences(program: Program): Congruences {
   const places = layoutOf(program, 0).addresses;
   for (const { register } of program.inputs) at[register] = congruence(inputAlignment(program, register, places), 0);
   const writes: Register[] = [];
-  for (let changed = true, rounds = 0; changed && rounds < MOST_ROUNDS; rounds++) {
-    changed = false;
-    for (const { instructions } of program.blocks) {
-      for (const instruction of instructions) {
-        const count = writesInto(instruction, writes);
-        const value = count > 0 ? resultOf(program, instruction, at) : OPEN;
-        if (value < 0) continue;
-        for (let k = 0; k < count; k++) {
-          const before = at[writes[k]];
-          const after = before < 0 ? value : meet(before, value);
-          if (before === after) continue;
-          at[writes[k]] = after;
-          changed = true;
-        }
-      }
+  const update = (instruction: Instruction): boolean => {
+    const count = writesInto(instruction, writes);
+    const value = count > 0 ? resultOf(program, instruction, at) : OPEN;
+    let changed = false;
+    for (let k = 0; value >= 0 && k < count; k++) {
+      const before = at[writes[k]];
+      const after = before < 0 ? value : meet(before, value);
+      if (before === after) continue;
+      at[writes[k]] = after;
+      changed = true;
     }
+    return changed;
+  };
+  // what the others give follows from no operand: once is enough
+  const open: Instruction[] = [];
+  let changed = false;
+  for (const { instructions } of program.blocks) {
+    for (const i of instructions) {
+      if (update(i)) changed = true;
+      if (followsOperands(i)) open.push(i);
+    }
+  }
+  for (let rounds = 1; changed && rounds < MOST_ROUNDS; rounds++) {
+    changed = false;
+    for (const i of open) if (update(i)) changed = true;
   }
   return {
     modulus: Uint16Array.from(at, (c) => (c < 0 ? 1 : modulusOf(c))),
@@ -107,6 +116,13 @@ function inputAlignment(program: Program, register: Register, places: readonly (
   const place = object.space === 'shared' && !object.isDynamic ? places[index] : undefined;
   return place === undefined ? Math.max(16, object.alignment) : powerOf(place);
 }
+
+/** Whether what is known of operands decides what is known of the result. */
+const followsOperands = (i: Instruction): boolean =>
+  i.op === 'binary' ||
+  i.op === 'convert' ||
+  i.op === 'select' ||
+  (i.op === 'unary' && (i.fn === 'mov' || i.fn === 'neg'));
 
 /** OPEN while nothing is known of an operand yet. */
 function resultOf(program: Program, i: Instruction, at: Int32Array): Congruence {

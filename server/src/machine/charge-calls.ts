@@ -51,6 +51,12 @@ interface Stretch {
   readonly key: string;
 }
 
+interface LastStretches {
+  readonly count: number;
+  readonly outer: readonly Stretch[];
+  readonly stretches: readonly Stretch[];
+}
+
 interface Work {
   readonly program: Program;
   readonly accesses: AccessSite[];
@@ -58,6 +64,8 @@ interface Work {
   /** By frame and statement: its instructions so far. */
   readonly counts: Map<number, number>;
   readonly begun: Set<string>;
+  /** By call: what was last made for it, as long as its statement has had no further instruction. */
+  readonly stretches: Map<SourcePlace, LastStretches>;
   readonly sums: Sums;
   readonly feedsAddress: Uint8Array;
   /** The statement of the row that the last instruction has, -1 for none, and the call that is charged there. */
@@ -75,6 +83,7 @@ export function chargeCalls(program: Program): Program {
     frames,
     counts: new Map(),
     begun: new Set(),
+    stretches: new Map(),
     sums: new Sums(program, frames, movingRegisters(program, flow)),
     feedsAddress: addressRegisters(program),
     statement: -1,
@@ -209,11 +218,17 @@ function countStatement(counts: Map<number, number>, frame: number, statement: n
   counts.set(key, (counts.get(key) ?? 0) + 1);
 }
 
+const none: readonly Stretch[] = [];
+
 function stretchesOf(work: Work, call: SourcePlace | undefined): readonly Stretch[] {
-  if (!call) return [];
+  if (!call) return none;
   const outer = stretchesOf(work, call.call);
   const count = work.counts.get(work.frames.of(call.call) * STATEMENTS + (call.statement ?? 0)) ?? 0;
-  return [{ call, key: `${call.first}:${count}@${outer[0]?.key ?? ''}` }, ...outer];
+  const last = work.stretches.get(call);
+  if (last?.count === count && last.outer === outer) return last.stretches;
+  const stretches = [{ call, key: `${call.first}:${count}@${outer[0]?.key ?? ''}` }, ...outer];
+  work.stretches.set(call, { count, outer, stretches });
+  return stretches;
 }
 
 /** Numbers for inlined functions: the same for the same calls, however often a loop around them is written out; 0 is the kernel. */

@@ -59,25 +59,39 @@ function rootsOf(program: Program): Int32Array {
     roots[object.register] = index;
   });
   const writes: Register[] = [];
-  for (let changed = true, rounds = 0; changed && rounds < MOST_ROUNDS; rounds++) {
-    changed = false;
-    for (const { instructions } of program.blocks) {
-      for (const i of instructions) {
-        const count = writesInto(i, writes);
-        for (let k = 0; k < count; k++) {
-          const r = writes[k];
-          if (roots[r] === SEVERAL) continue;
-          const next = meet(roots[r], bytesOf[program.registers[r].type] === 8 ? resultOf(program, i, roots) : NONE);
-          if (next === roots[r]) continue;
-          roots[r] = next;
-          changed = true;
-        }
-      }
+  const is64 = (r: Register): boolean => bytesOf[program.registers[r].type] === 8;
+  const update = (i: Instruction): boolean => {
+    const count = writesInto(i, writes);
+    let changed = false;
+    for (let k = 0; k < count; k++) {
+      const r = writes[k];
+      if (roots[r] === SEVERAL) continue;
+      const next = meet(roots[r], is64(r) ? resultOf(program, i, roots) : NONE);
+      if (next === roots[r]) continue;
+      roots[r] = next;
+      changed = true;
     }
+    return changed;
+  };
+  // what the others give follows from no operand: once is enough
+  const open: Instruction[] = [];
+  let changed = false;
+  for (const { instructions } of program.blocks) {
+    for (const i of instructions) {
+      if (update(i)) changed = true;
+      if (handsOn.has(i.op) && 'dst' in i && typeof i.dst === 'number' && is64(i.dst)) open.push(i);
+    }
+  }
+  for (let rounds = 1; changed && rounds < MOST_ROUNDS; rounds++) {
+    changed = false;
+    for (const i of open) if (update(i)) changed = true;
     if (rounds === MOST_ROUNDS - 1 && changed) roots.fill(SEVERAL);
   }
   return roots;
 }
+
+/** Operations whose result may be the address that an operand is. */
+const handsOn: ReadonlySet<Instruction['op']> = new Set(['unary', 'convert', 'select', 'binary', 'lane']);
 
 function resultOf(program: Program, i: Instruction, roots: Int32Array): number {
   switch (i.op) {

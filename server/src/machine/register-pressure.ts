@@ -210,29 +210,27 @@ function loadsFirst(program: Program, instructions: readonly Instruction[]): rea
   const done = new Uint8Array(instructions.length);
   const order: Instruction[] = [];
   const emit = (start: number): void => {
+    if (done[start]) return;
     const path = [start];
     while (path.length > 0) {
       const k = path[path.length - 1];
-      const open = done[k] ? [] : needs[k].filter((n) => !done[n]);
-      if (open.length > 0) {
-        path.push(...open);
-        continue;
-      }
+      const { length } = path;
+      if (!done[k]) for (const n of needs[k]) if (!done[n]) path.push(n);
+      if (path.length > length) continue;
       path.pop();
       if (done[k]) continue;
       done[k] = 1;
       order.push(instructions[k]);
     }
   };
-  const loads = instructions.flatMap((i, k) => (i.op === 'load' ? [k] : []));
+  const loads: number[] = [];
+  for (let k = 0; k < instructions.length; k++) if (instructions[k].op === 'load') loads.push(k);
   for (let first = 0; first < loads.length; first += TOGETHER) {
     const group = loads.slice(first, first + TOGETHER);
     for (const k of group) for (const n of needs[k]) emit(n);
     for (const k of group) emit(k);
   }
-  instructions.forEach((_, k) => {
-    emit(k);
-  });
+  for (let k = 0; k < instructions.length; k++) emit(k);
   return order;
 }
 
@@ -307,9 +305,10 @@ function inFlight(program: Program, flow: ControlFlow, { weight }: RegisterValue
   for (const loop of flow.loops) {
     if (flow.loops.some((inner) => inner.parent === loop.index)) continue;
     const body = flow.order.filter((block) => loop.contains[block] !== 0);
+    const size = body.reduce((sum, block) => sum + program.blocks[block].instructions.length, 0);
+    if (size > UNROLLED_BODY || loop.exitBranches.length > 1) continue;
     const instructions = body.flatMap((block) => program.blocks[block].instructions);
-    const isKept = instructions.some((i) => unrollStoppers.has(i.op));
-    if (isKept || instructions.length > UNROLLED_BODY || loop.exitBranches.length > 1) continue;
+    if (instructions.some((i) => unrollStoppers.has(i.op))) continue;
     if (!hasConstantStep(program, instructions)) continue;
     const stored = new Set(instructions.flatMap((i) => (i.op === 'store' ? [program.accesses[i.access].space] : [])));
     let loaded = 0;

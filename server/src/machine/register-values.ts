@@ -28,9 +28,11 @@ function isFolded(i: Instruction): boolean {
   }
 }
 
+const none: readonly Register[] = [];
+
 function operandsOf(i: Instruction): readonly Register[] {
   if (i.op === 'unary' || i.op === 'convert') return [i.a];
-  return i.op === 'binary' ? [i.a, i.b] : [];
+  return i.op === 'binary' ? [i.a, i.b] : none;
 }
 
 /** Definitions of every register: the instruction where there is one only. */
@@ -52,7 +54,8 @@ type Width = 'none' | 'narrow' | 'wide';
 export function registerValues(program: Program): RegisterValues {
   const count = program.registers.length;
   const weight = new Float64Array(count);
-  const root = Int32Array.from({ length: count }, (_, r) => r);
+  const root = new Int32Array(count);
+  for (let r = 0; r < count; r++) root[r] = r;
   const defined = definitions(program);
   const width: Width[] = program.registers.map(() => 'none');
   for (const { register, source } of program.inputs) {
