@@ -86,7 +86,7 @@ function factorOf(ctx: Context, { unroll, body }: ast.ForStatement): number | un
 function countingOf(ctx: Context, node: ast.ForStatement): Counting | undefined {
   const { condition, increment, body } = node;
   if (condition?.kind !== 'binary' || !increment) return undefined;
-  if (!isPlainBody(body, 0)) return undefined;
+  if (!hasPlainBody(body)) return undefined;
   const name = nameOf(
     increment.kind === 'unary' ? increment.operand : increment.kind === 'assign' ? increment.left : undefined,
   );
@@ -98,8 +98,7 @@ function countingOf(ctx: Context, node: ast.ForStatement): Counting | undefined 
   const inclusive = operator === '<=' || operator === '>=';
   const isUp = typeof step !== 'number' || step > 0;
   if (!bound || !(isUp ? /^<=?$/ : /^>=?$/).test(operator ?? '') || !isSimple(bound)) return undefined;
-  if (changes(body, new Set([name, ...namesIn(bound), ...(typeof step === 'number' ? [] : namesIn(step))]), 0))
-    return undefined;
+  if (changesCount(node, name, bound, typeof step === 'number' ? undefined : step)) return undefined;
   const ahead = aheadOf(ctx, onLeft ? condition.left : condition.right);
   return ahead === undefined ? undefined : { name, bound, ahead, step, inclusive };
 }
@@ -169,6 +168,37 @@ function integerOf(ctx: Context, node: ast.Expression): number | undefined {
 const barriers = new Set(['__syncthreads', '__syncwarp', 'sync', 'wait', '__trap']);
 /** Their reduction of large arguments is a loop. */
 const loops = /^(sin|cos|tan|sincos)f?$/;
+
+/** Loops are asked the same for each copy of what is around them; the syntax alone answers. */
+const plainBodies = new WeakMap<ast.Statement, boolean>();
+
+function hasPlainBody(body: ast.Statement): boolean {
+  let isPlain = plainBodies.get(body);
+  if (isPlain === undefined) plainBodies.set(body, (isPlain = isPlainBody(body, 0)));
+  return isPlain;
+}
+
+/** By loop, for a constant step and for an open one. */
+const countChanges = {
+  constant: new WeakMap<ast.ForStatement, boolean>(),
+  open: new WeakMap<ast.ForStatement, boolean>(),
+};
+
+/** Whether the body changes what decides how often it runs. */
+function changesCount(
+  node: ast.ForStatement,
+  name: string,
+  bound: ast.Expression,
+  openStep: ast.Expression | undefined,
+): boolean {
+  const known = openStep ? countChanges.open : countChanges.constant;
+  let found = known.get(node);
+  if (found === undefined) {
+    const names = new Set([name, ...namesIn(bound), ...(openStep ? namesIn(openStep) : [])]);
+    known.set(node, (found = changes(node.body, names, 0)));
+  }
+  return found;
+}
 
 /** Nothing that keeps the compiler from writing the body several times. */
 function isPlainBody(value: unknown, depth: number): boolean {
