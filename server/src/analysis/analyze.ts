@@ -93,8 +93,9 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
     return locationOf(tokens, first - base, last - base);
   };
   const device = deviceProperties(request.options.computeCapability, request.options.device);
+  const names = kernels.map(({ name }) => name);
   const rounds = roundsOf(request.options.patience);
-  const question = (assume: ReadonlyMap<string, number>) => ({ assume, others: linked, device, rounds });
+  const question = (assume: ReadonlyMap<string, number>) => ({ assume, others: linked, device, rounds, wanted: names });
   const launchesUnder = (values: ReadonlyMap<string, number>) => {
     const assume = new Map([...values, ...request.options.assume]);
     return matchLaunches(context, kernels, memory.launches.find(tree, source, fingerprints, question(assume)));

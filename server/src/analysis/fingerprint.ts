@@ -30,6 +30,7 @@ export class Fingerprints {
   private readonly hashes = new Map<number, string>();
   private readonly mentions = new Map<number, readonly string[]>();
   private named: readonly number[] | undefined;
+  private host: Fingerprint | undefined;
   private readonly packing: Packing;
 
   constructor(
@@ -120,6 +121,11 @@ export class Fingerprints {
 
   /** Fingerprint of everything that launches are evaluated from: all but the bodies of device functions. */
   ofHost(): Fingerprint {
+    this.host ??= this.hashHost();
+    return this.host;
+  }
+
+  private hashHost(): Fingerprint {
     const own = this.pieces.filter(({ role }) => role !== 'lambda');
     const pieces = own.map(({ first, hostLast }) => ({ first, last: hostLast }));
     return { key: pieces.map((p) => this.hash(p)).join('|'), pieces };

@@ -26,6 +26,8 @@ export interface LaunchQuestion {
   readonly device: DeviceProperties | undefined;
   /** Different launches of a host loop. */
   readonly rounds: number;
+  /** Names of the kernels in question. */
+  readonly wanted: readonly string[];
 }
 
 /** An editor shows the worst of them, the command line each. */
@@ -36,12 +38,15 @@ const SIZE = 16;
 export class LaunchCache {
   private readonly entries = new Map<string, Entry>();
 
-  /** The launches of a unit, and of the units linked with it; found anew only when something that host code depends on has changed. */
+  /**
+   * The launches of a unit, and of the units linked with it; found anew only when something that host code depends on has changed.
+   * @param wanted names of the unit's kernels
+   */
   find(
     tree: TranslationUnit,
     source: PreprocessResult,
     fingerprints: Fingerprints,
-    { assume, others, device, rounds }: LaunchQuestion,
+    { assume, others, device, rounds, wanted }: LaunchQuestion,
   ): LocatedLaunch[] {
     const now = fingerprints.ofHost();
     const comments = source.comments.map((c) => c.text).join('\n');
@@ -56,10 +61,10 @@ export class LaunchCache {
         kernelFirst: l.kernel.declaration && move(l.kernel.declaration.first),
       }));
     }
-    const launches = withOwn(
-      findLaunches(tree, source.tokens, source.comments, { assume, others, device, rounds }),
-      () => (others.length === 0 ? [] : findLaunches(tree, source.tokens, source.comments, { assume, device, rounds })),
-    );
+    const alone = { assume, device, rounds };
+    const all = findLaunches(tree, source.tokens, source.comments, { ...alone, others });
+    const isMissing = others.length > 0 && lacksOne(all, wanted);
+    const launches = isMissing ? withOwn(all, findLaunches(tree, source.tokens, source.comments, alone)) : all;
     // a lambda that is passed on is lowered from its own tokens: those of this text only
     if (!launches.some(passesLambda)) this.remember(key, { fingerprint: now, launches });
     return launches.map((l) => ({ ...l, kernelFirst: l.kernel.declaration?.first }));
@@ -74,9 +79,14 @@ export class LaunchCache {
 }
 
 /** Kernels that the linked program did not come to, within its budget, are launched as the unit alone would. */
-function withOwn(launches: readonly FoundLaunch[], own: () => readonly FoundLaunch[]): readonly FoundLaunch[] {
+function withOwn(launches: readonly FoundLaunch[], own: readonly FoundLaunch[]): readonly FoundLaunch[] {
   const known = new Set(launches.map(({ kernel }) => kernel.name));
-  return [...launches, ...own().filter(({ kernel }) => !known.has(kernel.name))];
+  return [...launches, ...own.filter(({ kernel }) => !known.has(kernel.name))];
+}
+
+function lacksOne(launches: readonly FoundLaunch[], wanted: readonly string[]): boolean {
+  const known = new Set(launches.map(({ kernel }) => kernel.name));
+  return wanted.some((name) => !known.has(name));
 }
 
 const passesLambda = (launch: FoundLaunch): boolean =>

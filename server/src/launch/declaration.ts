@@ -55,10 +55,19 @@ export function declareLocal(state: HostState, declaration: VariableDeclaration,
     scope.values.set(name, bound);
     return;
   }
+  // one of a template is another in every instance
+  const isKept = declaration.specifiers.isStatic && !state.frame.isInstance;
+  const known = isKept ? state.statics.get(declaration) : undefined;
+  const cell = known ?? initialised(state, declaration, name, scope);
+  if (isKept) state.statics.set(declaration, cell);
+  scope.values.set(name, cell);
+}
+
+function initialised(state: HostState, declaration: VariableDeclaration, name: string, scope: Scope): Cell {
   const { value, type } = initialValue(state, declaration, scope, 'uninitialised');
   const cell = makeCell(unknown(''), { type, name, depth: state.depth });
   cell.value = named(state, cell, value);
-  scope.values.set(name, cell);
+  return cell;
 }
 
 function boundCell(state: HostState, declaration: VariableDeclaration, scope: Scope): Cell | undefined {

@@ -16,6 +16,7 @@ import type { LaunchRecorder } from './launch-recorder';
 import { findSites, type Holder } from './launch-sites';
 import { forget } from './memory';
 import { indexUnit } from './scope';
+import { foreignKernels } from './shared-kernels';
 import { budgets, createState, type HostState } from './state';
 import { type Cell, isNull } from './value';
 import { walk } from './walk';
@@ -49,7 +50,8 @@ export function findLaunches(
   const others = options.others ?? [];
   const index = indexUnit([...unit.declarations, ...others.flatMap(({ declarations }) => declarations)]);
   const units = [{ base: 0, tokens }, ...others];
-  const sites = findSites(index, units);
+  const foreign = foreignKernels(index, units);
+  const sites = findSites(index, units, foreign);
   if (sites.holders.length === 0) return [];
   const assume = new Map([...hostAssumptions(index, comments), ...options.assume]);
   const steps = options.steps ?? budgets.steps * (others.length > 0 ? 2 : 1);
@@ -59,7 +61,7 @@ export function findLaunches(
   };
   const found = run(options.device, sites);
   if (!options.device || found.every(({ asked }) => asked.size === 0)) return found;
-  return withoutNeedless(found, run(otherDevice(options.device), findSites(index, units)));
+  return withoutNeedless(found, run(otherDevice(options.device), findSites(index, units, foreign)));
 }
 
 /** Launches that are the same whatever the device answers rest on no answer. */

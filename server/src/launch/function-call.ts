@@ -269,6 +269,7 @@ export function runBody(state: HostState, declaration: FunctionDeclaration, scop
     returns: [],
     resultType,
     isEntry,
+    isInstance: declaration.templateParameters !== undefined || scope.record?.arguments !== undefined,
     left: [],
     mayReturn: false,
   };

@@ -2,6 +2,7 @@
 import type { HostTokens } from './host-tokens';
 import { type CallSites, LaunchRecorder } from './launch-recorder';
 import { type HostIndex, type IndexedFunction, lastName } from './scope';
+import { launchedName } from './shared-kernels';
 
 export interface LaunchSites {
   readonly recorder: LaunchRecorder;
@@ -24,9 +25,14 @@ const launchFunctions: ReadonlySet<string> = new Set([
   'cuLaunchKernel',
 ]);
 
-/** Finds the launches by their tokens, and the functions that reach them by the names they mention. */
-export function findSites(index: HostIndex, tokens: HostTokens): LaunchSites {
-  const sites = siteTokens(tokens);
+const none: ReadonlySet<string> = new Set();
+
+/**
+ * Finds the launches by their tokens, and the functions that reach them by the names they mention.
+ * @param unwanted kernels whose launches do not count
+ */
+export function findSites(index: HostIndex, tokens: HostTokens, unwanted: ReadonlySet<string> = none): LaunchSites {
+  const sites = siteTokens(tokens, unwanted);
   const all = index.functions.map((entry): Holder => {
     const { first, last } = entry.declaration;
     return {
@@ -55,12 +61,14 @@ function runsOnHost({ declaration }: IndexedFunction): boolean {
   return !isGlobal && (!isDevice || isHost);
 }
 
-function siteTokens(units: HostTokens): number[] {
+function siteTokens(units: HostTokens, unwanted: ReadonlySet<string>): number[] {
   const sites: number[] = [];
   for (const { base, tokens } of units) {
     for (let at = 0; at < tokens.count; at++) {
       const text = tokens.text[at];
-      if (text === '<<<' || (launchFunctions.has(text) && tokens.text[at + 1] === '(')) sites.push(base + at);
+      const isLaunch = text === '<<<' || (launchFunctions.has(text) && tokens.text[at + 1] === '(');
+      if (!isLaunch || (text === '<<<' && unwanted.has(launchedName(tokens.text, at) ?? ''))) continue;
+      sites.push(base + at);
     }
   }
   return sites;

@@ -1,6 +1,6 @@
 /** What one run of the host interpreter carries along. */
 import type { DeviceProperties } from '../hardware/device-properties';
-import type { FunctionDeclaration } from '../parse/ast';
+import type { FunctionDeclaration, VariableDeclaration } from '../parse/ast';
 import { Exits } from './exits';
 import { type HostTokens, spellings } from './host-tokens';
 import type { HostType, RecordType } from './host-type';
@@ -17,6 +17,8 @@ export interface Frame {
   readonly resultType?: HostType;
   /** Run for its own sake (main, or a function nobody calls): goes on behind a return while launches are still to come. */
   readonly isEntry: boolean;
+  /** Of a template, or a method of one. */
+  readonly isInstance?: boolean;
   /** What ways wrote that returned while another way went on. */
   readonly left: Outcome[];
   /** A return was met on some way. */
@@ -60,6 +62,8 @@ export interface HostState {
   readonly layouts: Set<unknown>;
   readonly records: Map<object, Map<string, { readonly from: Scope; readonly type: RecordType }>>;
   readonly enums: Map<object, HostType>;
+  /** Static variables of functions, which are initialised once. */
+  readonly statics: Map<VariableDeclaration, Cell>;
   /** Buffers behind objects of which only the name is known: `tensor.data_ptr()`. */
   readonly outside: Map<string, Buffer>;
 }
@@ -125,6 +129,7 @@ export function createState(index: HostIndex, options: StateOptions = {}): HostS
     layouts: new Set(),
     records: new Map(),
     enums: new Map(),
+    statics: new Map(),
     outside: new Map(),
   };
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { check, checkMain, launchesOf } from './support';
+import { check, checkMain, launchesOf, linkedLaunchesOf, show } from './support';
 
 describe('host functions', () => {
   it('are inlined with their arguments', () => {
@@ -203,6 +203,36 @@ describe('templates', () => {
        int main() { ${sizes.map((_, i) => `go(a, ${i});`).join(' ')} go(b, 7); }`,
     );
     assert.deepEqual([...new Set(report.map(({ kernel }) => kernel.name))], ['a', 'b']);
+  });
+  it('initialise a static variable once', () => {
+    check(
+      'int next() { static int n = 3; return n++; } int main() { next(); next(); k<<<1, 32>>>(next()); }',
+      'k <<<(1,1,1),(32,1,1),0>>>(5)',
+    );
+    check(
+      'template <int N> int next() { static int n = N; return n++; } int main() { next<1>(); k<<<1, 32>>>(next<7>()); }',
+      'k <<<(1,1,1),(32,1,1),0>>>(7)',
+    );
+  });
+});
+
+describe('linked units', () => {
+  const own = '__global__ void a(int n) {} void run(int n) { a<<<n, 64>>>(n); }';
+  it('are run for what launches the kernels of the unit, and for nothing else', () => {
+    const other = `__global__ void b(int n) {} template <int N> __global__ void c(int n) {} void run(int n);
+      void elsewhere() { for (int i = 0; i < 9; i++) b<<<i, 32>>>(i); }
+      int main() { if (0) c<4><<<1, 32>>>(1); run(7); }`;
+    assert.deepEqual(linkedLaunchesOf(own, other).map(show), ['a <<<(7,1,1),(64,1,1),0>>>(7)']);
+  });
+  it('launch kernels of the unit that they are handed', () => {
+    const other = `void run(int n); __global__ void a(int n); __global__ void b(int n) {}
+      template <class K> void go(K kernel, int n) { kernel<<<n, 32>>>(n); } int main() { go(a, 3); go(b, 4); a<<<2, 32>>>(2); }`;
+    assert.deepEqual(
+      linkedLaunchesOf(own, other)
+        .filter(({ kernel }) => kernel.name === 'a')
+        .map(show),
+      ['a <<<(?n,1,1),(64,1,1),0>>>(?n)', 'a <<<(3,1,1),(32,1,1),0>>>(3)', 'a <<<(2,1,1),(32,1,1),0>>>(2)'],
+    );
   });
 });
 

@@ -6,6 +6,7 @@ import type { FoundLaunch } from '../../../server/src/launch/found-launch';
 import type { HostTemplateArgument, HostTriple, HostValue } from '../../../server/src/launch/host-value';
 import type { TypeNode } from '../../../server/src/parse/ast';
 import { parse } from '../../../server/src/parse/parse';
+import { renumber } from '../../../server/src/parse/renumber';
 import { preprocess } from '../../../server/src/preprocess/preprocess';
 
 export function launchesOf(
@@ -21,6 +22,19 @@ export function launchesOf(
     steps,
     device,
   });
+}
+
+/** Launches of the kernels of a text that is linked with another. */
+export function linkedLaunchesOf(text: string, other: string): readonly FoundLaunch[] {
+  const read = (path: string, of: string) => {
+    const { tokens, pragmas, comments } = preprocess({ path, text: of, defines: new Map(), include: () => undefined });
+    return { tokens, comments, unit: parse(tokens, pragmas) };
+  };
+  const [own, linked] = [read('test.cu', text), read('other.cu', other)];
+  const base = 2 ** 24;
+  renumber(linked.unit.declarations, base);
+  const others = [{ base, tokens: linked.tokens, declarations: linked.unit.declarations }];
+  return findLaunches(own.unit, own.tokens, own.comments, { assume: new Map(), others });
 }
 
 /** The launches of a text, in order. `kernel` declares `k` when the text does not. */
