@@ -88,6 +88,9 @@ export function dereference(state: HostState, value: Value, expression: Expressi
 function unknownElement(state: HostState, value: UnknownValue, expression: Expression): Value {
   const type = value.type?.kind === 'pointer' ? value.type.to : undefined;
   const name = sourceText(state, expression);
+  const assumed = state.assume.get(name);
+  if (assumed !== undefined && (!type || type.kind === 'arithmetic'))
+    return { kind: 'number', value: assumed, of: type?.name ?? 'int' };
   return { ...value, type, name: name || value.name, roots: name ? [name] : value.roots };
 }
 

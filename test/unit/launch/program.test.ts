@@ -42,6 +42,11 @@ describe('command line', () => {
   it('takes values the user assumes', () => {
     checkAssuming({ n: 512 }, 'void f(int n) { k<<<n / 256, 256>>>(n); }', 'k <<<(2,1,1),(256,1,1),0>>>(512)');
     checkAssuming(
+      { 't->ne[1]': 6 },
+      'struct Tensor; void f(Tensor* t) { k<<<t->ne[1], 32>>>(t->ne[0]); }',
+      'k <<<(6,1,1),(32,1,1),0>>>(?t->ne[0])',
+    );
+    checkAssuming(
       { n: 512 },
       'int main(int c, char** v) { int n = atoi(v[1]); k<<<n / 256, 256>>>(n); }',
       'k <<<(2,1,1),(256,1,1),0>>>(512)',
