@@ -44,6 +44,8 @@ interface Window {
 }
 
 const STEP = 256;
+/** Bytes of a block of which it is worth to remember that it was forgotten. */
+const LARGE = 4096;
 
 export class ByteMemory {
   readonly shadow: number;
@@ -60,6 +62,8 @@ export class ByteMemory {
   /** Of one lane. */
   private readonly local: Window = { place: 0, bytes: 0 };
   private lanes = 0;
+  /** What was forgotten last, and the part of it that something was stored to since. */
+  private readonly forgotten = { start: 0, end: 0, low: 0, high: 0 };
 
   constructor(private readonly device: DeviceMemory) {
     const { buffer } = device;
@@ -131,6 +135,7 @@ export class ByteMemory {
 
   mark(place: number, bytes: number, isKnown: boolean): void {
     const at = place + this.shadow;
+    if (isKnown) this.changed(place, bytes);
     const mark = isKnown ? 0 : -1;
     if (bytes === 4) this.i32[at >> 2] = mark;
     else if (bytes === 8) {
@@ -140,9 +145,26 @@ export class ByteMemory {
     else this.u16[at >> 1] = mark;
   }
 
-  /** Nothing is known any more from a place on. */
+  /** Nothing is known any more from a place on. Many lanes may forget the same large block, one after the other. */
   forget(start: number, end: number): void {
+    const { forgotten } = this;
+    if (start >= forgotten.start && end <= forgotten.end) {
+      const [low, high] = [Math.max(start, forgotten.low), Math.min(end, forgotten.high)];
+      if (low < high) this.u8.fill(255, low + this.shadow, high + this.shadow);
+      if (low === forgotten.low && high === forgotten.high) forgotten.low = forgotten.high = 0;
+      return;
+    }
     this.u8.fill(255, start + this.shadow, end + this.shadow);
+    if (end - start >= LARGE) Object.assign(forgotten, { start, end, low: 0, high: 0 });
+  }
+
+  /** Something may be known of a place again. */
+  private changed(place: number, bytes: number): void {
+    const { forgotten } = this;
+    if (place >= forgotten.end || place + bytes <= forgotten.start) return;
+    const isFirst = forgotten.low === forgotten.high;
+    forgotten.low = isFirst ? place : Math.min(forgotten.low, place);
+    forgotten.high = isFirst ? place + bytes : Math.max(forgotten.high, place + bytes);
   }
 
   forgetShared(): void {
@@ -150,6 +172,7 @@ export class ByteMemory {
   }
 
   copy(to: number, from: number, bytes: number): void {
+    this.changed(to, bytes);
     this.u8.copyWithin(to, from, from + bytes);
     this.u8.copyWithin(to + this.shadow, from + this.shadow, from + bytes + this.shadow);
   }
