@@ -35,10 +35,10 @@ export class LowBits {
 
   /** Whether the low bits of `a` are others than those of a number in all its values: a test for equality is decided then. */
   isNever(a: Linear | undefined, number: number | undefined): boolean {
-    if (a === undefined || number === undefined || a.terms.size === 0) return false;
+    if (a === undefined || number === undefined || a.registers.length === 0) return false;
     let modulus = 2 ** 30;
-    for (const [register, factor] of a.terms) {
-      const step = factor * (this.cycles.get(register)?.modulus ?? 1);
+    for (let k = 0; k < a.registers.length; k++) {
+      const step = a.factors[k] * (this.cycles.get(a.registers[k])?.modulus ?? 1);
       if (!Number.isSafeInteger(step)) return false;
       while (step % modulus !== 0) modulus /= 2;
     }
