@@ -37,6 +37,7 @@ import type { ParsedUnit } from './parsed-unit';
 import type { AnalysisRequest } from './request';
 import { SampledLaunches } from './sampled-launches';
 import { KnownRuns, simulateLaunch } from './simulate';
+import { TriedTexts } from './tried-texts';
 import { instanceArguments, type Unit } from './unit';
 import { UnitCache } from './unit-cache';
 
@@ -53,6 +54,7 @@ interface Memory {
   readonly linker: Linker;
   readonly hostData: HostDataCache;
   readonly compilations: Map<string, PreparedCompilation>;
+  readonly tried: TriedTexts;
 }
 
 const CACHE_SIZE = 512;
@@ -67,6 +69,7 @@ export function createAnalyzer(): Analyzer {
     linker: new Linker(lexCache),
     hostData: new HostDataCache(),
     compilations: new Map(),
+    tried: new TriedTexts(),
   };
   return {
     analyze(request) {
@@ -132,7 +135,6 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
   const reports: KernelReport[] = [];
   const findings: Finding[] = [];
   const model = memoryModel(row);
-  const trials = new Map<string, FileReport>();
   if (withFindings) request.onParsed?.();
   for (const kernel of wanted) {
     if (request.cancelled?.()) break;
@@ -148,7 +150,7 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
           tokens: source.tokens,
           locate,
           tried: result.tried,
-          tryText: (text) => tryText(request, kernel.name, text, memory, trials),
+          tryText: (text) => tryText(request, kernel.name, result, text, memory),
         }),
       );
     }
@@ -218,24 +220,22 @@ function preparedCompilation(
 }
 
 /**
- * The whole way on another text, for one kernel, without findings: that is how a fix is tried. No compiler has
- * seen it. Several findings may share one.
+ * The whole way on another text, for one kernel, without findings: that is how a fix is tried. No compiler has seen it, so what was
+ * found before one had answered still holds.
  */
 function tryText(
   request: AnalysisRequest,
   kernel: string,
+  { sourceKey, dataKey }: KernelResult,
   text: string,
   memory: Memory,
-  trials: Map<string, FileReport>,
 ): FileReport {
-  const key = `${kernel}\n${text}`;
-  let report = trials.get(key);
-  if (!report) {
+  return memory.tried.of([request.path, sourceKey, dataKey, text], request.cancelled, () => {
     const trial = { ...request, text, compilation: undefined, options: { ...request.options, kernel } };
-    report = analyzeUnit(trial, { ...memory, results: new Map() }, false);
-    trials.set(key, report);
-  }
-  return report;
+    // what mends are compared with is what the source tier has said before
+    const results = text === request.text ? new Map(memory.results) : new Map<string, KernelResult>();
+    return analyzeUnit(trial, { ...memory, results }, false);
+  });
 }
 
 /** Functions in which an annotation may give values to variables. */
@@ -374,7 +374,8 @@ function kernelResult(
   const compiled = unit.compiled?.isCurrent(kernel.name, fingerprint) ? unit.compiled : undefined;
   const keyFor = (compilation: string): string =>
     `${kernel.name}#${fingerprint.key}#${compilation}#${options.computeCapability}#${JSON.stringify([...options.assume])}#${plans.map(planKey).join(';')}`;
-  const key = keyFor(compiled?.compilation.id ?? '');
+  const sourceKey = keyFor('');
+  const key = compiled ? keyFor(compiled.compilation.id) : sourceKey;
   const known = results.get(key);
   if (known && isOfData(known, kernel, unit.data)) {
     results.delete(key);
@@ -390,7 +391,7 @@ function kernelResult(
   const effort = unit.effort.kernel(plans.length);
   const runs = new KnownRuns();
   // The source tier has mostly answered before the compiler: its programs are at hand then.
-  const earlier = compiled && results.get(keyFor(''));
+  const earlier = compiled && results.get(sourceKey);
   const sources = earlier && shifted(earlier, fingerprint, plans).launches;
   const programsOf = (plan: PlannedLaunch, index: number): InstancePrograms | undefined => {
     const templateArguments = instanceArguments(unit, kernel, plan).values;
@@ -423,7 +424,7 @@ function kernelResult(
   noteDropped(unit, kernel, plans.length - launches.length);
   unit.effort.charge(effort.spent);
   const dataKey = launches.some((l) => dataLoads(l.program).length > 0) ? unit.data?.keyOf(kernel.name) : undefined;
-  const result: KernelResult = { fingerprint, dataKey, cost: effort.spent, tried: new Map(), launches };
+  const result = { fingerprint, sourceKey, dataKey, cost: effort.spent, tried: new Map(), launches };
   if (!unit.request.cancelled?.()) remember(results, key, result, CACHE_SIZE);
   return result;
 }

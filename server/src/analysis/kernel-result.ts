@@ -8,6 +8,8 @@ import type { Simulation } from './simulate';
 /** Everything known of one kernel, with token positions of the unit it was made from. */
 export interface KernelResult {
   readonly fingerprint: Fingerprint;
+  /** The text, the launches and the settings that it was made for, whoever compiled it. */
+  readonly sourceKey: string;
   /** The data that it rests on, if any was asked for. */
   readonly dataKey?: string;
   /** Warp instructions executed for it. */

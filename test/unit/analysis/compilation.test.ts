@@ -228,6 +228,23 @@ describe('After an edit', () => {
       assert.deepEqual(kept, analyse(each, { path: 'several.cu', compilation: given }));
     }
   });
+  it('what was found when mends were tried on the source holds for the compiled file', () => {
+    const analyzer = createAnalyzer();
+    const options = { computeCapability: '9.0', defines: new Map(), assume: new Map() };
+    let read = 0;
+    const include = () => {
+      read++;
+      return undefined;
+    };
+    const unit = { path: 'several.cu', text, options, include };
+    const mends = ({ diagnostics }: FileReport) => diagnostics.flatMap((d) => d.fixes.map(({ title }) => title));
+    const expected = ['Pad tile to [32][33]', 'Pad tile to [32][33]'];
+    assert.deepEqual(mends(analyzer.analyze(unit)), expected);
+    read = 0;
+    assert.deepEqual(mends(analyzer.analyze({ ...unit, compilation })), expected);
+    // The present text, the one that was compiled, and what mends are compared with are one text, asked for thrice; no other is read.
+    assert.equal(read, 3);
+  });
 });
 
 describe('The lines that a profiler charges', () => {
