@@ -1,7 +1,7 @@
 /**
  * Milliseconds from nvcc's answer to the report that rests on it: every fifth recorded program, analysed before as the editor does it (source
  * first, then with the data of the host), all in one process; the median, the quarter that takes longer, and the first program of
- * the process. Needs nvcc. Run: npx tsx scripts/bench-compiled.ts
+ * the process. Needs nvcc. `npm run bench` bundles and runs it; alone: npx tsx scripts/bench-compiled.ts, which takes a third longer.
  */
 import * as path from 'node:path';
 import { createAnalyzer } from '../server/src/analysis/analyze';
