@@ -24,16 +24,19 @@ function bearerOf({ accesses }: Program, a: number, b: number): number | undefin
 
 function gathered(program: Program, isGone: (load: LoadInstruction) => boolean): Program {
   const flow = controlFlow(program);
+  const bearers = bearersOf(program);
   const blocks: Instruction[][] = program.blocks.map((block) => [...block.instructions]);
   for (const block of flow.order) {
     for (const load of program.blocks[block].instructions) {
       if (load.op !== 'load' || !isGone(load) || !isMovable(program, load)) continue;
+      const fitting = bearers.get(load.address)?.filter((each) => isBearer(each, load)) ?? [];
+      if (fitting.length === 0) continue;
       for (let above = block; above >= 0; above = flow.dominator[above]) {
-        const at = blocks[above].findLastIndex((each) => isBearer(program, each, load));
-        if (at < 0) continue;
+        const bearer = fitting.findLast((each) => each.block === above);
+        if (!bearer) continue;
         if (above === block) break;
         blocks[block].splice(blocks[block].indexOf(load), 1);
-        blocks[above].splice(at + 1, 0, load);
+        blocks[above].splice(blocks[above].indexOf(bearer.load) + 1, 0, load);
         break;
       }
     }
@@ -41,14 +44,35 @@ function gathered(program: Program, isGone: (load: LoadInstruction) => boolean):
   return { ...program, blocks: program.blocks.map((block, index) => ({ ...block, instructions: blocks[index] })) };
 }
 
+/** A load that has a machine instruction. Those stay where they are. */
+interface Bearer {
+  readonly load: LoadInstruction;
+  readonly block: number;
+  /** Bytes of its widest machine instruction. */
+  readonly width: number;
+}
+
+/** By register of the address, in the order of the program. */
+function bearersOf({ accesses, blocks }: Program): Map<number, Bearer[]> {
+  const bearers = new Map<number, Bearer[]>();
+  blocks.forEach(({ instructions }, block) => {
+    for (const load of instructions) {
+      if (load.op !== 'load') continue;
+      const width = Math.max(0, ...(accesses[load.access].machine ?? []).map(({ bytes }) => bytes ?? 0));
+      if (width === 0) continue;
+      const known = bearers.get(load.address);
+      if (known) known.push({ load, block, width });
+      else bearers.set(load.address, [{ load, block, width }]);
+    }
+  });
+  return bearers;
+}
+
 /** What it loads may be computed for all lanes, and its address does not change. */
 function isMovable({ registers }: Program, { dst, address }: LoadInstruction): boolean {
   return registers[address].role !== 'variable' && dst.every((each) => registers[each].role === 'temporary');
 }
 
-/** Whether an instruction is a load whose machine instruction is wide enough for another load as well. */
-function isBearer({ accesses }: Program, i: Instruction, load: LoadInstruction): boolean {
-  if (i.op !== 'load' || i.address !== load.address || i.offset === load.offset) return false;
-  const width = Math.max(0, ...(accesses[i.access].machine ?? []).map(({ bytes }) => bytes ?? 0));
-  return Math.abs(i.offset - load.offset) < width;
-}
+/** Whether the machine instruction of a load is wide enough for another load as well. */
+const isBearer = (bearer: Bearer, { offset }: LoadInstruction): boolean =>
+  bearer.load.offset !== offset && Math.abs(bearer.load.offset - offset) < bearer.width;

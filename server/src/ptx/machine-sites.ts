@@ -7,7 +7,8 @@ export class MachineSites {
   private readonly byLine = new Map<number, MachineAccess[]>();
   private readonly lineStarts: readonly number[];
   private readonly placed = new Map<string, SourcePlace>();
-  private readonly known = new Map<string, readonly MachineInstruction[]>();
+  /** By what is asked for, as one number. */
+  private readonly known = new Map<number, readonly MachineInstruction[]>();
 
   /**
    * @param accesses of one kernel
@@ -36,7 +37,7 @@ export class MachineSites {
     space: AccessSite['space'],
   ): readonly MachineInstruction[] | undefined {
     if (space === 'constant' || space === 'texture') return undefined;
-    const key = `${at} ${operation} ${space}`;
+    const key = (at * operations.length + operations.indexOf(operation)) * spaces.length + spaces.indexOf(space);
     let known = this.known.get(key);
     if (!known) {
       const made = this.byLine.get(this.lineOf(at)) ?? [];
@@ -69,6 +70,9 @@ export class MachineSites {
     return place;
   }
 }
+
+const operations: readonly AccessSite['operation'][] = ['load', 'store', 'atomic'];
+const spaces: readonly AccessSite['space'][] = ['shared', 'global', 'local', 'generic'];
 
 let latest: { readonly text: string; readonly starts: readonly number[] } | undefined;
 

@@ -34,6 +34,7 @@ export class Memory {
     if (base?.kind !== 'register') return undefined;
     const root = this.roots.of(base.register);
     if (root === undefined) return undefined;
+    if (!root.startsWith('symbol')) return this.pointee(ctx, root, elementBytes);
     const symbol = /^symbol (\d+):(.*)$/s.exec(root);
     if (symbol) return this.variables.objectOf(ctx.builder, symbol[2], Number(symbol[1]))?.index;
     return this.pointee(ctx, root, elementBytes);

@@ -18,8 +18,16 @@ import type { Operand } from './module';
 import { irType, isFloat, signed, typeOf } from './types';
 import { windowOf } from './variables-of-kernel';
 
-/** The state space an opcode names, '' for generic addresses. */
+const spaces = new WeakMap<readonly string[], string>();
+
+/** The state space an opcode names, '' for generic addresses. @param parts of an opcode, which all that spell it alike share */
 export function spaceOf(parts: readonly string[]): string {
+  let space = spaces.get(parts);
+  if (space === undefined) spaces.set(parts, (space = findSpace(parts)));
+  return space;
+}
+
+function findSpace(parts: readonly string[]): string {
   for (let i = 1; i < parts.length; i++) {
     const part = parts[i].split('::')[0];
     if (windowOf[part] !== undefined || part === 'param') return part;
@@ -105,12 +113,22 @@ export function newSite(
   });
 }
 
-/** Type and number of the elements of an access; wider ones than the IR knows count as several. */
-function shapeOf(parts: readonly string[]): {
+interface Shape {
   readonly type: ScalarType;
   readonly count: number;
   readonly isWhole: boolean;
-} {
+}
+
+const shapes = new WeakMap<readonly string[], Shape>();
+
+/** Type and number of the elements of an access; wider ones than the IR knows count as several. */
+function shapeOf(parts: readonly string[]): Shape {
+  let shape = shapes.get(parts);
+  if (!shape) shapes.set(parts, (shape = findShape(parts)));
+  return shape;
+}
+
+function findShape(parts: readonly string[]): Shape {
   const name = typeOf(parts) ?? 'b32';
   const vector = parts.find((part) => part === 'v2' || part === 'v4' || part === 'v8');
   const count = vector === undefined ? 1 : Number(vector.slice(1));

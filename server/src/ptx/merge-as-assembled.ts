@@ -32,14 +32,14 @@ export function mergeAsAssembled(program: Program): Program {
 
 function mergeBlock(work: MergeWork, instructions: readonly Instruction[]): readonly Instruction[] {
   const { program } = work;
-  const open = new Map<string, Candidate[]>();
+  const open = new Map<number, Candidate[]>();
   const groups: Candidate[][] = [];
   instructions.forEach((instruction, index) => {
     if (instruction.op === 'barrier') open.clear();
     if (instruction.op !== 'load' && instruction.op !== 'store') return;
     if (program.registers[instruction.address].role === 'variable') return;
     if (program.accesses[instruction.access].machine === undefined) return;
-    const key = `${instruction.op} ${instruction.address}`;
+    const key = 2 * instruction.address + (instruction.op === 'load' ? 0 : 1);
     let group = open.get(key);
     // The same place again: memory may have changed meanwhile.
     if (!group || group.some((each) => each.instruction.offset === instruction.offset)) {

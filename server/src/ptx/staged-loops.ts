@@ -25,6 +25,8 @@ export interface StagedKernel {
 export function stagedLoops(kernel: FlatKernel, graph: FlatGraph, machineOf: MachineOf): StagedKernel {
   const passes = new Map<number, number>();
   const candidates = graph.blocks.flatMap((block, index) => {
+    const { end } = block;
+    if (end.kind !== 'branch' || (end.ifTrue !== index && end.ifFalse !== index)) return [];
     const loop = isStaged(block, machineOf) ? loopOf(block, index) : undefined;
     return loop ? [loop] : [];
   });
