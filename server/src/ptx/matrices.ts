@@ -1,6 +1,14 @@
 /** ldmatrix, stmatrix and the loads and stores of wmma. PTX ISA 9.0, 9.7.15. */
 
-import type { AccessSite, Register, ScalarType } from '../program/program';
+import {
+  type Fragment,
+  type LaneMove,
+  laneMoves,
+  type MatrixLoad,
+  matrixLoads,
+  movesOf,
+} from '../hardware/matrix-fragments';
+import type { Register, ScalarType } from '../program/program';
 import type { Handler } from './arithmetic';
 import type { Context } from './context';
 import type { FlatInstruction } from './flatten';
@@ -37,11 +45,7 @@ function rows(ctx: Context, memory: Memory, instruction: FlatInstruction, direct
   if (isLoad) for (const [index, target] of targets.entries()) ctx.write(target, dst[index] ?? dst[0]);
 }
 
-/**
- * Fragments of m16n16k16, as compiled for 7.5 and later (counters of a WMMA product recorded on an H200, capability 9.0):
- * halves in shared memory are read by one ldmatrix of four matrices, halves in global memory by four 4-byte loads a lane,
- * floats by four 8-byte accesses a lane. Lane l holds row l / 4 (and + 8) and the two columns from 2 (l % 4) (and + 8).
- */
+/** Loads and stores of fragments, by the lanes that hold their elements. */
 function wmma(ctx: Context, memory: Memory, instruction: FlatInstruction): void {
   const { opcode, operands } = instruction;
   const { parts } = opcode;
@@ -53,37 +57,41 @@ function wmma(ctx: Context, memory: Memory, instruction: FlatInstruction): void 
   }
   const [address, stride] = isLoad ? [operands[1], operands[2]] : [operands[0], operands[2]];
   if (isLoad) ctx.writeUnknown(operands[0], `${opcode.text}: values of matrices are not computed`);
-  const type = typeOf(parts);
-  const isHalf = (type === 'f16' || type === 'bf16') && (parts[2] === 'a' || parts[2] === 'b');
-  const isFloat = type === 'f32' && (parts[2] === 'c' || parts[2] === 'd') && parts.includes('row');
-  if (!parts.includes('m16n16k16') || (!isHalf && !isFloat)) {
+  const fragment = fragmentOf(parts);
+  const moves = fragment && movesOf(fragment);
+  if (!moves) {
     ctx.skipAccess(`${opcode.text}: which lane reads what is not known for this shape`);
     return;
   }
   const space = spaceOf(parts);
-  const elements = { bytes: isHalf ? 2 : 4, type: (isHalf ? 'u32' : 'f32') as ScalarType };
-  const step = stride ? ctx.read(stride, 'i32') : ctx.constant('i32', 16);
-  if (isHalf && space === 'shared') {
-    rowAddresses(ctx, memory, instruction, address, step);
-    return;
-  }
-  for (const row of [0, 8]) {
-    for (const column of [0, 8]) {
-      const operation = isLoad ? 'load' : 'store';
-      fragment(ctx, memory, instruction, { operation, address, step, row, column, space, ...elements });
-    }
-  }
+  const step = stride ? ctx.read(stride, 'i32') : ctx.constant('i32', moves.columns);
+  const work = { memory, instruction, address, step, space, bytes: fragment.bytes };
+  if (moves.isMatrixLoad && space === 'shared') for (const load of matrixLoads(moves)) rowAddresses(ctx, work, load);
+  else for (const move of laneMoves(moves)) moveElements(ctx, work, isLoad ? 'load' : 'store', move);
 }
 
-interface Fragment {
-  readonly operation: AccessSite['operation'];
+const bytesOfElement: Readonly<Record<string, number>> = { f16: 2, bf16: 2, f32: 4 };
+const uses: Readonly<Record<string, Fragment['use']>> = { a: 'a', b: 'b', c: 'accumulator', d: 'accumulator' };
+
+/** `wmma.load.a.sync.aligned.row.m16n16k16.shared.f16` */
+function fragmentOf(parts: readonly string[]): Fragment | undefined {
+  const use = uses[parts[2]];
+  const bytes = bytesOfElement[typeOf(parts) ?? ''];
+  const shape = parts.map((part) => /^m(\d+)n(\d+)k(\d+)$/.exec(part)).find((each) => each !== null);
+  if (use === undefined || bytes === undefined || !shape) return undefined;
+  const [m, n, k] = shape.slice(1).map(Number);
+  return { use, m, n, k, isByRows: parts.includes('row'), bytes };
+}
+
+interface FragmentWork {
+  readonly memory: Memory;
+  readonly instruction: FlatInstruction;
   readonly address: Operand | undefined;
+  /** Elements from one row to the next. */
   readonly step: Register;
-  readonly row: number;
-  readonly column: number;
   readonly space: string;
+  /** Of an element. */
   readonly bytes: number;
-  readonly type: ScalarType;
 }
 
 /** base + (row · stride + column) · bytes, in bytes */
@@ -101,51 +109,54 @@ function elementAddress(
   return builder.binary('add', 'i64', base, distance);
 }
 
-function fragment(ctx: Context, memory: Memory, instruction: FlatInstruction, f: Fragment): void {
-  const { builder } = ctx;
-  const lane = ctx.special('%laneid');
-  const row = builder.binary(
-    'add',
-    'i32',
-    builder.binary('shr', 'u32', lane, ctx.constant('u32', 2)),
-    ctx.constant('i32', f.row),
-  );
-  const pair = builder.binary('and', 'u32', lane, ctx.constant('u32', 3));
-  const column = builder.binary(
-    'add',
-    'i32',
-    builder.binary('shl', 'i32', pair, ctx.constant('i32', 1)),
-    ctx.constant('i32', f.column),
-  );
-  const base = whole(ctx, addressOf(ctx, f.address, f.space));
-  const address = elementAddress(ctx, base, row, column, f.step, f.bytes);
-  const count = (2 * f.bytes) / 4;
-  const access = newSite(ctx, memory, instruction, f.operation, f.space, f.address, 2 * f.bytes);
-  if (f.operation === 'load') {
-    const dst = Array.from({ length: count }, () => builder.register(f.type, 'temporary'));
-    builder.emit({ op: 'load', type: f.type, dst, address, offset: 0, access });
-  } else {
-    const values = Array.from({ length: count }, () => builder.unknown(f.type, 'values of matrices are not computed'));
-    builder.emit({ op: 'store', type: f.type, values, address, offset: 0, access });
-  }
-}
-
-/** One ldmatrix.x4: lane l gives row l % 16, columns from 8 (l / 16). */
-function rowAddresses(
+/** One load or store of all lanes. */
+function moveElements(
   ctx: Context,
-  memory: Memory,
-  instruction: FlatInstruction,
-  operand: Operand | undefined,
-  step: Register,
+  { memory, instruction, address: operand, step, space, bytes }: FragmentWork,
+  operation: 'load' | 'store',
+  { isAcross, row, column, count }: LaneMove,
 ): void {
   const { builder } = ctx;
   const lane = ctx.special('%laneid');
-  const row = builder.binary('and', 'u32', lane, ctx.constant('u32', 15));
-  const half = builder.binary('shr', 'u32', lane, ctx.constant('u32', 4));
-  const column = builder.binary('shl', 'i32', half, ctx.constant('i32', 3));
+  const quarter = builder.binary('shr', 'u32', lane, ctx.constant('u32', 2));
+  const pair = builder.binary('and', 'u32', lane, ctx.constant('u32', 3));
+  const first = builder.binary('shl', 'i32', pair, ctx.constant('i32', 1));
+  const [rowOfLane, columnOfLane] = isAcross ? [first, quarter] : [quarter, first];
+  const base = whole(ctx, addressOf(ctx, operand, space));
+  const address = elementAddress(
+    ctx,
+    base,
+    builder.binary('add', 'i32', rowOfLane, ctx.constant('i32', row)),
+    builder.binary('add', 'i32', columnOfLane, ctx.constant('i32', column)),
+    step,
+    bytes,
+  );
+  const access = newSite(ctx, memory, instruction, operation, space, operand, count * bytes);
+  // two halves are one word
+  const [type, length]: [ScalarType, number] = bytes === 2 ? ['u32', 1] : ['f32', count];
+  if (operation === 'load') {
+    const dst = Array.from({ length }, () => builder.register(type, 'temporary'));
+    builder.emit({ op: 'load', type, dst, address, offset: 0, access });
+  } else {
+    const values = Array.from({ length }, () => builder.unknown(type, 'values of matrices are not computed'));
+    builder.emit({ op: 'store', type, values, address, offset: 0, access });
+  }
+}
+
+function rowAddresses(
+  ctx: Context,
+  { memory, instruction, address: operand, step, bytes }: FragmentWork,
+  { matrices, period, column }: MatrixLoad,
+): void {
+  const { builder } = ctx;
+  const lane = ctx.special('%laneid');
+  const row = builder.binary('rem', 'u32', lane, ctx.constant('u32', period));
+  const part = builder.binary('div', 'u32', lane, ctx.constant('u32', period));
+  const first = builder.binary('shl', 'i32', part, ctx.constant('i32', 3));
   const base = whole(ctx, addressOf(ctx, operand, 'shared'));
-  const address = elementAddress(ctx, base, row, column, step, 2);
+  const at = builder.binary('add', 'i32', first, ctx.constant('i32', column));
+  const address = elementAddress(ctx, base, row, at, step, bytes);
   const access = newSite(ctx, memory, instruction, 'load', 'shared', operand, 16);
-  const dst = Array.from({ length: 4 }, () => builder.register('u32', 'temporary'));
-  builder.emit({ op: 'matrix', direction: 'load', matrices: 4, dst, address, access });
+  const dst = Array.from({ length: matrices }, () => builder.register('u32', 'temporary'));
+  builder.emit({ op: 'matrix', direction: 'load', matrices, dst, address, access });
 }

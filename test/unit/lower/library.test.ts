@@ -155,6 +155,31 @@ __global__ void k(const half* a, float* out) {
 void run(half* a, float* o) { k<<<1, 32>>>(a, o); }`);
   });
 
+  it('wmma fragments of 8 × 32: two matrices, twice four, and floats whose pairs lie in the columns', () => {
+    understood(`
+using namespace nvcuda;
+__global__ void k(const half* p, float* out) {
+  __shared__ half a[8 * 16], b[32 * 16];
+  __shared__ float c[8][32];
+  a[threadIdx.x] = b[threadIdx.x] = p[threadIdx.x];
+  __syncthreads();
+  wmma::fragment<wmma::matrix_a, 8, 32, 16, half, wmma::row_major> x;
+  wmma::fragment<wmma::matrix_b, 8, 32, 16, half, wmma::col_major> y;
+  wmma::fragment<wmma::accumulator, 8, 32, 16, float> z;
+  wmma::load_matrix_sync(x, a, 16);
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ shared load x1 4/2 wavefronts
+  wmma::load_matrix_sync(y, b, 16);
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ shared load x2 8/4 wavefronts
+  wmma::fill_fragment(z, 0.0f);
+  wmma::mma_sync(z, x, y, z);
+  wmma::store_matrix_sync(&c[0][0], z, 32, wmma::mem_row_major);
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ shared store x8 4/1 wavefronts
+  __syncthreads();
+  out[threadIdx.x] = c[0][threadIdx.x];
+}
+void run(half* p, float* o) { k<<<1, 32>>>(p, o); }`);
+  });
+
   it('a name of the user hides the library’s', () => {
     understood(`
 struct curandState { int a, b; };

@@ -253,3 +253,22 @@ describe('PTX: positions', () => {
     assert.deepEqual(lines, [7, 21, 30]);
   });
 });
+
+describe('PTX: fragments of wmma', () => {
+  const shape = 'sync.aligned';
+  const fragments = (text: string) => kernel(`.shared .align 32 .b8 s[2048]; mov.u32 %r1, s; mov.u32 %r2, 16; ${text}`);
+  it(
+    'of 8 × 32: two matrices, twice four, and floats whose pairs lie in the columns',
+    check(
+      fragments(`wmma.load.a.${shape}.row.m8n32k16.shared.f16 {%r3, %r4, %r5, %r6, %r7, %r8, %r9, %r10}, [%r1], %r2;
+        wmma.load.b.${shape}.col.m8n32k16.shared.f16 {%r3, %r4, %r5, %r6, %r7, %r8, %r9, %r10}, [%r1], %r2;
+        mov.u32 %r2, 32;
+        wmma.store.d.${shape}.row.m8n32k16.shared.f32 [%r1], {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8}, %r2;`),
+      [
+        'shared load 16 B: 1 requests of 32 lanes, 4 of 2 wavefronts',
+        ...Array(2).fill('shared load 16 B: 1 requests of 32 lanes, 8 of 4 wavefronts'),
+        ...Array(8).fill('shared store 4 B: 1 requests of 32 lanes, 4 of 1 wavefronts'),
+      ],
+    ),
+  );
+});

@@ -1,15 +1,20 @@
 /**
- * wmma fragments of 16 × 16 × 16. Which lane touches which address is not documented; it was read off machine code (nvcc 13.0,
- * sm_90) and counters (H200: wmma_gemm.cu:19-23, 48-53): lane l is at row l / 4 and at element pair l % 4 of each of four 8 × 8
- * quarters. Operands of 2 bytes come from global memory by four 4-byte loads, from shared memory by one matrix load of
- * four quarters (lane l gives the address of row l % 16, half l / 16); accumulators laid out by rows go by four accesses of two
- * elements. Anything else is there with its reason.
+ * wmma fragments: which lane moves what is a table (hardware/matrix-fragments.ts). Anything else is there with its reason.
  */
+import {
+  type Fragment,
+  type FragmentMoves,
+  type LaneMove,
+  laneMoves,
+  type MatrixLoad,
+  matrixLoads,
+  movesOf,
+} from '../../hardware/matrix-fragments';
 import type { Register, ScalarType } from '../../program/program';
 import { accessSite, objectOfAddress } from '../access-sites';
 import type { Context } from '../context';
 import { convertRegister } from '../conversions';
-import { alignOf, type Type, types } from '../types';
+import { alignOf, type TemplateValue, type Type, types } from '../types';
 import type { MemoryPlace } from '../values';
 import type { BuiltinCall, BuiltinFunction } from './functions';
 
@@ -23,10 +28,12 @@ const fragmentAccess =
     const element: Type = pointer.type.kind === 'pointer' ? pointer.type.to : types.half;
     const bytes = alignOf(element);
     const leading = call.value(2);
-    if (pointer.kind === 'scalar' && leading.kind === 'scalar' && isKnown(call, bytes)) {
+    const fragment = fragmentOf(call, 1 - pointerIndex, bytes);
+    const moves = fragment && movesOf(fragment);
+    if (pointer.kind === 'scalar' && leading.kind === 'scalar' && moves) {
       const pitch = convertRegister(ctx, leading.register, ctx.builder.typeOf(leading.register), 'i64');
+      const pitchBytes = ctx.builder.binary('mul', 'i64', pitch, ctx.builder.constant('i64', bytes));
       const object = objectOfAddress(ctx, pointer.register);
-      const isShared = object !== undefined && ctx.builder.objects[object].space === 'shared';
       const place: MemoryPlace = {
         kind: 'memory',
         address: pointer.register,
@@ -36,8 +43,10 @@ const fragmentAccess =
         isVolatile: true,
       };
       const access = accessSite(ctx, place, operation, pointer.register);
-      if (operation === 'load' && isShared && call.args.length === 3) wholeMatrix(ctx, pointer.register, pitch, access);
-      else quarters(ctx, operation, pointer.register, pitch, bytes, access);
+      const isShared = object !== undefined && ctx.builder.objects[object].space === 'shared';
+      const work = { operation, base: pointer.register, pitchBytes, bytes, access };
+      if (moves.isMatrixLoad && isShared) for (const load of matrixLoads(moves)) wholeMatrices(ctx, work, load);
+      else moveElements(ctx, work, moves);
       return { kind: 'void', type: types.void };
     }
     const object = pointer.kind === 'scalar' ? objectOfAddress(ctx, pointer.register) : undefined;
@@ -48,11 +57,36 @@ const fragmentAccess =
     return { kind: 'void', type: types.void };
   };
 
-/** Operands of 2 bytes; accumulators (with a layout as fourth argument) of 2 or 4 bytes, by rows. */
-function isKnown(call: BuiltinCall, bytes: number): boolean {
-  const layout = call.node.arguments[3];
-  if (call.args.length < 4) return bytes === 2;
-  return (bytes === 2 || bytes === 4) && layout?.kind === 'name' && layout.name.parts.at(-1)?.name === 'mem_row_major';
+const uses: Readonly<Record<string, Fragment['use']>> = { matrix_a: 'a', matrix_b: 'b', accumulator: 'accumulator' };
+
+/** What the type of the fragment says: its use, its shape, and of operands how they lie; of accumulators the call says that. */
+function fragmentOf(call: BuiltinCall, index: number, bytes: number): Fragment | undefined {
+  const { type } = call.args[index];
+  const [use, m, n, k, , layout] = (type.kind === 'record' && type.record.templateArguments) || [];
+  if (m?.kind !== 'number' || n?.kind !== 'number' || k?.kind !== 'number') return undefined;
+  const known = uses[recordName(use)];
+  const order = known === 'accumulator' ? orderOfCall(call) : recordName(layout);
+  if (known === undefined || !/^(mem_)?(row|col)_major$/.test(order)) return undefined;
+  return { use: known, m: m.value, n: n.value, k: k.value, isByRows: order.includes('row'), bytes };
+}
+
+const recordName = (value: TemplateValue | undefined): string =>
+  value?.kind === 'type' && value.type.kind === 'record' ? value.type.record.name : '';
+
+/** 'mem_row_major' */
+function orderOfCall({ node }: BuiltinCall): string {
+  const layout = node.arguments[3];
+  return layout?.kind === 'name' ? (layout.name.parts.at(-1)?.name ?? '') : '';
+}
+
+interface FragmentWork {
+  readonly operation: 'load' | 'store';
+  readonly base: Register;
+  /** Bytes from one row to the next. */
+  readonly pitchBytes: Register;
+  /** Of an element. */
+  readonly bytes: number;
+  readonly access: number;
 }
 
 /** base + row · pitch + column, all in bytes */
@@ -75,28 +109,35 @@ function lane(ctx: Context, fn: 'div' | 'rem', by: number): Register {
 const times = (ctx: Context, r: Register, factor: number): Register =>
   ctx.builder.binary('mul', 'u32', r, ctx.builder.constant('u32', factor));
 
-function wholeMatrix(ctx: Context, base: Register, pitch: Register, access: number): void {
-  const b = ctx.builder;
-  const pitchBytes = b.binary('mul', 'i64', pitch, b.constant('i64', 2));
-  const address = addressOf(ctx, base, lane(ctx, 'rem', 16), pitchBytes, times(ctx, lane(ctx, 'div', 16), 16));
-  b.emit({ op: 'matrix', direction: 'load', matrices: 4, dst: [], address, access });
+const plus = (ctx: Context, r: Register, by: number): Register =>
+  ctx.builder.binary('add', 'u32', r, ctx.builder.constant('u32', by));
+
+function wholeMatrices(
+  ctx: Context,
+  { base, pitchBytes, bytes, access }: FragmentWork,
+  { matrices, period, column }: MatrixLoad,
+): void {
+  const first = plus(ctx, times(ctx, lane(ctx, 'div', period), 8 * bytes), column * bytes);
+  const address = addressOf(ctx, base, lane(ctx, 'rem', period), pitchBytes, first);
+  ctx.builder.emit({ op: 'matrix', direction: 'load', matrices, dst: [], address, access });
 }
 
-function quarters(
-  ctx: Context,
-  operation: 'load' | 'store',
-  base: Register,
-  pitch: Register,
-  bytes: number,
-  access: number,
-): void {
-  const b = ctx.builder;
-  const pitchBytes = b.binary('mul', 'i64', pitch, b.constant('i64', bytes));
-  const upper = addressOf(ctx, base, lane(ctx, 'div', 4), pitchBytes, times(ctx, lane(ctx, 'rem', 4), 2 * bytes));
-  const lower = b.binary('add', 'i64', upper, b.binary('mul', 'i64', pitchBytes, b.constant('i64', 8)));
-  for (const address of [upper, lower])
-    for (const offset of [0, 8 * bytes])
-      emitAccess(ctx, operation, bytes === 4 ? 'u32' : 'u16', 2, address, offset, access);
+/** Tiles in one row of tiles have one address: so neighbours are seen to be such. */
+function moveElements(ctx: Context, work: FragmentWork, moves: FragmentMoves): void {
+  const { operation, bytes, access } = work;
+  const addresses = new Map<string, Register>();
+  for (const move of laneMoves(moves)) {
+    const key = `${move.isAcross} ${move.row}`;
+    const address = addresses.get(key) ?? addressOfRow(ctx, work, move);
+    addresses.set(key, address);
+    emitAccess(ctx, operation, bytes === 4 ? 'u32' : 'u16', move.count, address, move.column * bytes, access);
+  }
+}
+
+function addressOfRow(ctx: Context, { base, pitchBytes, bytes }: FragmentWork, { isAcross, row }: LaneMove): Register {
+  const [quarter, pair] = [lane(ctx, 'div', 4), times(ctx, lane(ctx, 'rem', 4), 2)];
+  const [rowOfLane, column] = isAcross ? [pair, quarter] : [quarter, pair];
+  return addressOf(ctx, base, plus(ctx, rowOfLane, row), pitchBytes, times(ctx, column, bytes));
 }
 
 function emitAccess(

@@ -1,8 +1,8 @@
-/** wmma fragments: elements a lane (crt/mma.h of CUDA 13.0: 16 of half operands, else the matrix divided by the lanes). */
+/** wmma fragments: elements a lane (crt/mma.h of CUDA 13.0: 16 of half operands, else the matrix divided by the lanes). Layouts are complete here. */
 export const matrices = `
 namespace nvcuda { namespace wmma {
-struct row_major;
-struct col_major;
+struct row_major {};
+struct col_major {};
 enum layout_t { mem_row_major, mem_col_major };
 namespace precision { struct tf32 { float bits; }; }
 struct matrix_a {};
