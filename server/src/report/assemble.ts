@@ -12,22 +12,51 @@ interface Merged {
   readonly location: Location;
   readonly sites: number[];
   /** By file and line, where the machine code is known. */
-  readonly charged: Map<string, ChargedLine>;
+  readonly charged: Map<string, Charge>;
+}
+
+/** A line that is charged, before it is rounded. */
+type Charge = { -readonly [Key in keyof ChargedLine]: ChargedLine[Key] };
+
+/** A place that was looked up. */
+interface Located {
+  readonly location: Location;
+  /** The whole range, and its first line. */
+  readonly range: string;
+  readonly line: string;
+}
+
+/** Loops that are written out have many accesses at few places: each place is looked up once. */
+function eachOnce(locate: Locate): (place: SourcePlace) => Located {
+  const known = new Map<number, Map<number, Located>>();
+  return ({ first, last }) => {
+    let byLast = known.get(first);
+    if (!byLast) known.set(first, (byLast = new Map()));
+    let located = byLast.get(last);
+    if (!located) {
+      const location = locate(first, last);
+      const { file, line, column, endLine, endColumn } = location;
+      located = { location, range: `${file}:${line}:${column}:${endLine}:${endColumn}`, line: `${file}:${line}` };
+      byLast.set(last, located);
+    }
+    return located;
+  };
 }
 
 /** Accesses of the reported sample, one object a source range, space and operation. */
 export function accessReports(simulation: Simulation, locate: Locate): AccessReport[] {
   const { program, reported, assumedFor } = simulation;
   const merged = new Map<string, Merged>();
+  const locatedOf = eachOnce(locate);
   for (const counts of reported.execution.accesses) {
     const site = program.accesses[counts.access];
-    const location = locate(site.place.first, site.place.last);
-    const key = `${location.file}:${location.line}:${location.column}:${location.endLine}:${location.endColumn}:${counts.space}:${site.operation}`;
-    const known: Merged = merged.get(key) ?? { site, counts: { ...counts }, location, sites: [], charged: new Map() };
-    if (merged.has(key)) addCounts(known.counts, counts);
-    merged.set(key, known);
+    const { location, range } = locatedOf(site.place);
+    const key = `${range}:${counts.space}:${site.operation}`;
+    let known = merged.get(key);
+    if (known) addCounts(known.counts, counts);
+    else merged.set(key, (known = { site, counts: { ...counts }, location, sites: [], charged: new Map() }));
     known.sites.push(counts.access);
-    charge(known.charged, counts, site, locate);
+    charge(known.charged, counts, site, locatedOf);
   }
   return [...merged.values()].map((m) => {
     const names = [...new Set(m.sites.flatMap((s) => assumedFor[s] ?? []))];
@@ -36,23 +65,27 @@ export function accessReports(simulation: Simulation, locate: Locate): AccessRep
 }
 
 /** Adds the figures of a site to the lines that a profiler charges, in equal parts for each of its machine instructions. */
-function charge(charged: Map<string, ChargedLine>, counts: AccessCounts, site: AccessSite, locate: Locate): void {
+function charge(
+  charged: Map<string, Charge>,
+  counts: AccessCounts,
+  site: AccessSite,
+  locatedOf: (place: SourcePlace) => Located,
+): void {
   const places = site.machine?.flatMap(({ place }) => place ?? []) ?? (site.charged ? [site.charged] : []);
-  for (const { first, last } of places.length > 0 ? places : [site.place]) {
-    const { file, line } = locate(first, last);
-    const key = `${file}:${line}`;
-    const before = charged.get(key);
-    const share = (figure: 'requests' | 'wavefronts' | 'idealWavefronts' | 'sectors' | 'idealSectors') =>
-      (before?.[figure] ?? 0) + counts[figure] / Math.max(1, places.length);
-    charged.set(key, {
-      file,
-      line,
-      requests: share('requests'),
-      wavefronts: share('wavefronts'),
-      idealWavefronts: share('idealWavefronts'),
-      sectors: share('sectors'),
-      idealSectors: share('idealSectors'),
-    });
+  const parts = Math.max(1, places.length);
+  for (const place of places.length > 0 ? places : [site.place]) {
+    const { location, line: key } = locatedOf(place);
+    let sum = charged.get(key);
+    if (!sum) {
+      const { file, line } = location;
+      const none = { requests: 0, wavefronts: 0, idealWavefronts: 0, sectors: 0, idealSectors: 0 };
+      charged.set(key, (sum = { file, line, ...none }));
+    }
+    sum.requests += counts.requests / parts;
+    sum.wavefronts += counts.wavefronts / parts;
+    sum.idealWavefronts += counts.idealWavefronts / parts;
+    sum.sectors += counts.sectors / parts;
+    sum.idealSectors += counts.idealSectors / parts;
   }
 }
 
