@@ -4,7 +4,6 @@
 import {
   type Fragment,
   type FragmentMoves,
-  type LaneMove,
   laneMoves,
   type MatrixLoad,
   matrixLoads,
@@ -122,22 +121,22 @@ function wholeMatrices(
   ctx.builder.emit({ op: 'matrix', direction: 'load', matrices, dst: [], address, access });
 }
 
-/** Tiles in one row of tiles have one address: so neighbours are seen to be such. */
+/** Rows of tiles are a fixed distance below the first one; tiles of one row have one address: so neighbours are seen to be such. */
 function moveElements(ctx: Context, work: FragmentWork, moves: FragmentMoves): void {
-  const { operation, bytes, access } = work;
-  const addresses = new Map<string, Register>();
-  for (const move of laneMoves(moves)) {
-    const key = `${move.isAcross} ${move.row}`;
-    const address = addresses.get(key) ?? addressOfRow(ctx, work, move);
-    addresses.set(key, address);
-    emitAccess(ctx, operation, bytes === 4 ? 'u32' : 'u16', move.count, address, move.column * bytes, access);
+  const { operation, pitchBytes, bytes, access } = work;
+  const b = ctx.builder;
+  const top = addressOfLane(ctx, work, moves.by);
+  for (const { row, column, count } of laneMoves(moves)) {
+    const address =
+      row === 0 ? top : b.binary('add', 'i64', top, b.binary('mul', 'i64', pitchBytes, b.constant('i64', row)));
+    emitAccess(ctx, operation, bytes === 4 ? 'u32' : 'u16', count, address, column * bytes, access);
   }
 }
 
-function addressOfRow(ctx: Context, { base, pitchBytes, bytes }: FragmentWork, { isAcross, row }: LaneMove): Register {
-  const [quarter, pair] = [lane(ctx, 'div', 4), times(ctx, lane(ctx, 'rem', 4), 2)];
-  const [rowOfLane, column] = isAcross ? [pair, quarter] : [quarter, pair];
-  return addressOf(ctx, base, plus(ctx, rowOfLane, row), pitchBytes, times(ctx, column, bytes));
+function addressOfLane(ctx: Context, { base, pitchBytes, bytes }: FragmentWork, by: FragmentMoves['by']): Register {
+  const quarter = lane(ctx, 'div', 4);
+  if (by === 'pairs') return addressOf(ctx, base, quarter, pitchBytes, times(ctx, lane(ctx, 'rem', 4), 2 * bytes));
+  return addressOf(ctx, base, times(ctx, lane(ctx, 'rem', 4), 2), pitchBytes, times(ctx, quarter, bytes));
 }
 
 function emitAccess(
