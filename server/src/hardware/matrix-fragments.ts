@@ -4,6 +4,7 @@
  * 8 × 32 × 16 are those of 32 × 8 × 16 turned over, so that their pairs lie in the columns. Evidence: counters of 16 × 16 × 16 on an
  * H200 (wmma_gemm.cu:19-23, 48-53); width and number of the machine instructions of all loads and stores of halves and floats of the three
  * shapes, by rows and by columns, in global and in shared memory (nvcc 13.0, sm_90: 62 kernels). Before 7.5 lanes hold other elements.
+ * Of tf32 (16 × 16 × 8, by mma.m16n8k8) lane l holds element l % 4 of 8 × 4 elements, however they lie (12 kernels).
  */
 
 export interface Fragment {
@@ -23,21 +24,28 @@ export interface FragmentMoves {
   readonly columns: number;
   /**
    * 'pairs': of every 8 × 8 tile lane l moves elements 2 (l % 4) and the next of row l / 4 at once. Words of two halves are turned over between
-   * lanes where that is needed, floats are not: 'singles': lane l moves element l / 4 of row 2 (l % 4), then that of the next row.
+   * lanes where that is needed, floats are not: 'singles': lane l moves element l / 4 of row 2 (l % 4), then that of the next row. 'words': of
+   * every 8 × 4 elements lane l moves element l % 4 of row l / 4, 'words across' element l / 4 of row l % 4 of every 4 × 8.
    */
-  readonly by: 'pairs' | 'singles';
+  readonly by: 'pairs' | 'singles' | 'words' | 'words across';
   /** Operands in shared memory are read by ldmatrix. */
   readonly isMatrixLoad: boolean;
 }
 
 const shapes: ReadonlySet<string> = new Set(['16 16 16', '8 32 16', '32 8 16']);
+const shapeOfWords = '16 16 8';
 
 /** Undefined for fragments whose lanes are not known. */
 export function movesOf({ use, m, n, k, isByRows, bytes }: Fragment): FragmentMoves | undefined {
+  const shape = `${m} ${n} ${k}`;
   const isAccumulator = use === 'accumulator';
-  if (!shapes.has(`${m} ${n} ${k}`) || !(bytes === 2 || (bytes === 4 && isAccumulator))) return undefined;
+  const isWords = shape === shapeOfWords && bytes === 4;
+  const isKnown = isWords || (shapes.has(shape) && (bytes === 2 || (bytes === 4 && isAccumulator)));
+  if (!isKnown) return undefined;
   const [height, width] = use === 'a' ? [m, k] : use === 'b' ? [k, n] : [m, n];
   const [rows, columns] = isByRows ? [height, width] : [width, height];
+  if (isWords && !isAccumulator)
+    return { rows, columns, by: columns === k ? 'words' : 'words across', isMatrixLoad: false };
   const isAlong = isByRows !== (m === 8);
   return { rows, columns, by: bytes === 2 || isAlong ? 'pairs' : 'singles', isMatrixLoad: !isAccumulator };
 }
@@ -57,23 +65,38 @@ export function matrixLoads({ rows, columns }: FragmentMoves): readonly MatrixLo
   return Array.from({ length: tiles / matrices }, (_, load) => ({ matrices, period: rows, column: load * step }));
 }
 
-/** One load or store of all lanes: lane l is at row rowOfLane + row, element columnOfLane + column, and moves `count` elements. */
+/** One load or store of all lanes. */
 export interface LaneMove {
-  /** Row and element follow from l / 4 and 2 (l % 4), in this order or the other. */
+  /** Lane l is at row l / 4 and element `step` · (l % 4); across it is the other way round. */
   readonly isAcross: boolean;
+  readonly step: 1 | 2;
+  /** Added to these. */
   readonly row: number;
   readonly column: number;
+  /** Elements that a lane moves. */
   readonly count: 1 | 2;
 }
 
+type Tile = Pick<LaneMove, 'isAcross' | 'step' | 'count'> & {
+  readonly height: number;
+  readonly width: number;
+  /** Further rows for which it is repeated. */
+  readonly repeats: readonly number[];
+};
+
+const tiles: Readonly<Record<FragmentMoves['by'], Tile>> = {
+  pairs: { isAcross: false, step: 2, count: 2, height: 8, width: 8, repeats: [0] },
+  singles: { isAcross: true, step: 2, count: 1, height: 8, width: 8, repeats: [0, 1] },
+  words: { isAcross: false, step: 1, count: 1, height: 8, width: 4, repeats: [0] },
+  'words across': { isAcross: true, step: 1, count: 1, height: 4, width: 8, repeats: [0] },
+};
+
 /** The plain accesses that a fragment is moved by, in the order of its tiles. */
 export function laneMoves({ rows, columns, by }: FragmentMoves): readonly LaneMove[] {
+  const { height, width, repeats, ...tile } = tiles[by];
   const moves: LaneMove[] = [];
-  for (let row = 0; row < rows; row += 8) {
-    for (let column = 0; column < columns; column += 8) {
-      if (by === 'pairs') moves.push({ isAcross: false, row, column, count: 2 });
-      else for (const next of [0, 1]) moves.push({ isAcross: true, row: row + next, column, count: 1 });
-    }
-  }
+  for (let top = 0; top < rows; top += height)
+    for (let column = 0; column < columns; column += width)
+      for (const next of repeats) moves.push({ ...tile, row: top + next, column });
   return moves;
 }

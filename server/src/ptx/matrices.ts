@@ -70,7 +70,7 @@ function wmma(ctx: Context, memory: Memory, instruction: FlatInstruction): void 
   else for (const move of laneMoves(moves)) moveElements(ctx, work, isLoad ? 'load' : 'store', move);
 }
 
-const bytesOfElement: Readonly<Record<string, number>> = { f16: 2, bf16: 2, f32: 4 };
+const bytesOfElement: Readonly<Record<string, number>> = { f16: 2, bf16: 2, f32: 4, tf32: 4 };
 const uses: Readonly<Record<string, Fragment['use']>> = { a: 'a', b: 'b', c: 'accumulator', d: 'accumulator' };
 
 /** `wmma.load.a.sync.aligned.row.m16n16k16.shared.f16` */
@@ -114,13 +114,13 @@ function moveElements(
   ctx: Context,
   { memory, instruction, address: operand, step, space, bytes }: FragmentWork,
   operation: 'load' | 'store',
-  { isAcross, row, column, count }: LaneMove,
+  { isAcross, step: apart, row, column, count }: LaneMove,
 ): void {
   const { builder } = ctx;
   const lane = ctx.special('%laneid');
   const quarter = builder.binary('shr', 'u32', lane, ctx.constant('u32', 2));
   const pair = builder.binary('and', 'u32', lane, ctx.constant('u32', 3));
-  const first = builder.binary('shl', 'i32', pair, ctx.constant('i32', 1));
+  const first = builder.binary('mul', 'i32', pair, ctx.constant('i32', apart));
   const [rowOfLane, columnOfLane] = isAcross ? [first, quarter] : [quarter, first];
   const base = whole(ctx, addressOf(ctx, operand, space));
   const address = elementAddress(

@@ -16,9 +16,9 @@ const check =
       seen[row * columns + column]++;
     };
     const plain = laneMoves(moves);
-    for (const { isAcross, row, column, count } of plain) {
+    for (const { isAcross, step, row, column, count } of plain) {
       for (let lane = 0; lane < 32; lane++) {
-        const [quarter, pair] = [lane >> 2, 2 * (lane & 3)];
+        const [quarter, pair] = [lane >> 2, step * (lane & 3)];
         for (let e = 0; e < count; e++)
           see(row + (isAcross ? pair : quarter), column + (isAcross ? quarter : pair) + e);
       }
@@ -60,6 +60,11 @@ describe('Lanes of wmma fragments', () => {
   }
   it('floats of 8 × 32 by rows', check('accumulator', wide, 'row', 4, '8 of 4 bytes'));
   it('floats of 8 × 32 by columns', check('accumulator', wide, 'col', 4, '4 of 8 bytes'));
+  for (const order of ['row', 'col'] as const)
+    for (const use of ['a', 'b'] as const)
+      it(`tf32, ${use} by ${order}`, check(use, [16, 16, 8], order, 4, '4 of 4 bytes'));
+  it('results of tf32 by rows', check('accumulator', [16, 16, 8], 'row', 4, '4 of 8 bytes'));
+  it('results of tf32 by columns', check('accumulator', [16, 16, 8], 'col', 4, '8 of 4 bytes'));
   it('other shapes and elements are not known', () => {
     const known = { use: 'a', m: 16, n: 16, k: 16, isByRows: true, bytes: 2 } as const;
     assert.equal(movesOf({ ...known, k: 8 }), undefined);

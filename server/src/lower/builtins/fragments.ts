@@ -4,6 +4,7 @@
 import {
   type Fragment,
   type FragmentMoves,
+  type LaneMove,
   laneMoves,
   type MatrixLoad,
   matrixLoads,
@@ -125,18 +126,23 @@ function wholeMatrices(
 function moveElements(ctx: Context, work: FragmentWork, moves: FragmentMoves): void {
   const { operation, pitchBytes, bytes, access } = work;
   const b = ctx.builder;
-  const top = addressOfLane(ctx, work, moves.by);
-  for (const { row, column, count } of laneMoves(moves)) {
-    const address =
-      row === 0 ? top : b.binary('add', 'i64', top, b.binary('mul', 'i64', pitchBytes, b.constant('i64', row)));
-    emitAccess(ctx, operation, bytes === 4 ? 'u32' : 'u16', count, address, column * bytes, access);
+  for (const move of laneMoves(moves)) {
+    const top = addressOfLane(ctx, work, move);
+    const below = () => b.binary('mul', 'i64', pitchBytes, b.constant('i64', move.row));
+    const address = move.row === 0 ? top : b.binary('add', 'i64', top, below());
+    emitAccess(ctx, operation, bytes === 4 ? 'u32' : 'u16', move.count, address, move.column * bytes, access);
   }
 }
 
-function addressOfLane(ctx: Context, { base, pitchBytes, bytes }: FragmentWork, by: FragmentMoves['by']): Register {
+function addressOfLane(
+  ctx: Context,
+  { base, pitchBytes, bytes }: FragmentWork,
+  { isAcross, step }: LaneMove,
+): Register {
   const quarter = lane(ctx, 'div', 4);
-  if (by === 'pairs') return addressOf(ctx, base, quarter, pitchBytes, times(ctx, lane(ctx, 'rem', 4), 2 * bytes));
-  return addressOf(ctx, base, times(ctx, lane(ctx, 'rem', 4), 2), pitchBytes, times(ctx, quarter, bytes));
+  const inQuad = lane(ctx, 'rem', 4);
+  if (isAcross) return addressOf(ctx, base, times(ctx, inQuad, step), pitchBytes, times(ctx, quarter, bytes));
+  return addressOf(ctx, base, quarter, pitchBytes, times(ctx, inQuad, step * bytes));
 }
 
 function emitAccess(
