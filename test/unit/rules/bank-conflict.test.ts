@@ -104,3 +104,30 @@ __global__ void k(float* out, int pitch) {
     assert.deepEqual(conflicts(source), []);
   });
 });
+
+describe('asynchronous copies of 16 bytes into a tile', () => {
+  const copy = (pitch: number) =>
+    analyse(`
+__global__ void fetch(const float* in, float* out) {
+  __shared__ __align__(128) float tile[32][${pitch}];
+  int row = threadIdx.x / 8, column = threadIdx.x % 8 * 4;
+  __pipeline_memcpy_async(&tile[row][column], &in[row * 1024 + column], 16);
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  out[threadIdx.x] = tile[threadIdx.x / 32][threadIdx.x % 32];
+}
+int main() { float *a, *b; cudaMalloc(&a, 1 << 20); cudaMalloc(&b, 1 << 20); fetch<<<1, 256>>>(a, b); }`).diagnostics;
+
+  it('into rows that begin at the same byte of a line cost what they need', () => assert.deepEqual(copy(32), []));
+  it('into padded rows are told once, with what moves them', () => {
+    const [finding, ...others] = copy(36);
+    assert.deepEqual(others, []);
+    assert.equal(finding.severity, 'warning');
+    assert.equal(
+      finding.message,
+      '2.6 times the wavefronts of an asynchronous copy: lane 0 reads at byte 0 of a line of 128 bytes and writes at byte 64 of one. ' +
+        'Let rows begin at the same byte of a line on both sides: rows of a multiple of 128 bytes, swizzled instead of padded.',
+    );
+  });
+});
