@@ -1,6 +1,6 @@
 /**
  * Memory byte by byte, as a launch that is executed as a whole reads and writes it: the blocks of the host's program, and behind them, for
- * the time of the launch, its shared, local and constant memory. Every byte has a shadow, not 0 where what it holds is not known.
+ * the time of the launch, its shared, local and constant memory. Every byte has a shadow, 0 where what it holds is not known, else 255.
  */
 import { addressWindows, bytesOf, type ScalarType } from '../program/program';
 import { bitcast } from './conversion';
@@ -16,6 +16,8 @@ export interface DeviceMemory {
   blockAt(place: number): Range | undefined;
   /** To be called before a block is written. */
   aboutToChange(place: number): void;
+  /** To be called before memory behind the blocks is written. @param end of what may be */
+  aboutToUse(end: number): void;
   /** The first place that no block uses. */
   readonly free: number;
   /** Of every block it is known how large it is. */
@@ -92,6 +94,7 @@ export class ByteMemory {
     take(this.local, Math.ceil(localBytes / 16) * 16, lanes);
     this.lanes = lanes;
     if (free > this.shadow) throw new NotFollowed('there is not enough memory');
+    this.device.aboutToUse(free);
   }
 
   /** Another block of threads begins. */
@@ -100,7 +103,7 @@ export class ByteMemory {
       { ...this.shared, copies: 1 },
       { ...this.local, copies: this.lanes },
     ])
-      this.u8.fill(255, this.shadow + place, this.shadow + place + bytes * copies);
+      this.u8.fill(0, this.shadow + place, this.shadow + place + bytes * copies);
   }
 
   /** The place of an address, -1 where there is none. */
@@ -128,15 +131,15 @@ export class ByteMemory {
 
   isKnown(place: number, bytes: number): boolean {
     const at = place + this.shadow;
-    if (bytes === 4) return this.i32[at >> 2] === 0;
-    if (bytes === 8) return this.i32[at >> 2] === 0 && this.i32[(at >> 2) + 1] === 0;
-    return bytes === 1 ? this.u8[at] === 0 : this.u16[at >> 1] === 0;
+    if (bytes === 4) return this.i32[at >> 2] === -1;
+    if (bytes === 8) return this.i32[at >> 2] === -1 && this.i32[(at >> 2) + 1] === -1;
+    return bytes === 1 ? this.i8[at] === -1 : this.i16[at >> 1] === -1;
   }
 
   mark(place: number, bytes: number, isKnown: boolean): void {
     const at = place + this.shadow;
     if (isKnown) this.changed(place, bytes);
-    const mark = isKnown ? 0 : -1;
+    const mark = isKnown ? -1 : 0;
     if (bytes === 4) this.i32[at >> 2] = mark;
     else if (bytes === 8) {
       this.i32[at >> 2] = mark;
@@ -150,11 +153,11 @@ export class ByteMemory {
     const { forgotten } = this;
     if (start >= forgotten.start && end <= forgotten.end) {
       const [low, high] = [Math.max(start, forgotten.low), Math.min(end, forgotten.high)];
-      if (low < high) this.u8.fill(255, low + this.shadow, high + this.shadow);
+      if (low < high) this.u8.fill(0, low + this.shadow, high + this.shadow);
       if (low === forgotten.low && high === forgotten.high) forgotten.low = forgotten.high = 0;
       return;
     }
-    this.u8.fill(255, start + this.shadow, end + this.shadow);
+    this.u8.fill(0, start + this.shadow, end + this.shadow);
     if (end - start >= LARGE) Object.assign(forgotten, { start, end, low: 0, high: 0 });
   }
 

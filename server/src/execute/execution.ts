@@ -31,7 +31,7 @@ export interface MemoryBlock {
   readonly size: number;
   /** Undefined: nothing of it is known. */
   readonly bytes: Uint8Array | undefined;
-  /** By byte: not 0 where it is not known; undefined: all is known. */
+  /** By byte: 0 where it is not known; undefined: all is known. */
   readonly shadows: Uint8Array | undefined;
   /** Kernels that were launched before have written to it. */
   readonly isResult?: boolean;

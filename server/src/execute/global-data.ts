@@ -101,7 +101,7 @@ export class GlobalContents {
     const segment = this.segmentAt(address, cell.bytes);
     if (!segment) return undefined;
     const at = address - segment.first;
-    if (segment.shadows) for (let i = 0; i < cell.bytes; i++) if (segment.shadows[at + i] !== 0) return undefined;
+    if (segment.shadows) for (let i = 0; i < cell.bytes; i++) if (segment.shadows[at + i] === 0) return undefined;
     const value = readers[cell.tag](segment.view, at);
     if (value === undefined) return undefined;
     this.given.add(access);

@@ -1,6 +1,6 @@
 /**
  * The program of the host as WebAssembly. Every register is a variable; one whose value may be unknown has a second, -1 where it is
- * unknown and 0 where not. The bytes of memory have their likes `SHADOW` bytes behind: not zero where the byte is unknown.
+ * unknown and 0 where not. The bytes of memory have their likes `SHADOW` bytes behind: 0 where the byte is unknown, else 255.
  */
 import { type ControlFlow, controlFlow, dominatorsOf, EXIT, reversePostOrder } from '../program/control-flow';
 import type { Program, Register } from '../program/program';

@@ -1,4 +1,7 @@
-/** Loads and stores of the host's program as WebAssembly: the bytes of a value, and those of its shadow beside them. */
+/**
+ * Loads and stores of the host's program as WebAssembly: the bytes of a value, and those of its shadow beside them. A register's shadow is
+ * -1 where it is not known, a byte's 0.
+ */
 import { bytesOf, type Program, type Register, type ScalarType } from '../program/program';
 import { pointersOf } from './doubt';
 import { SHADOW } from './memory-layout';
@@ -11,6 +14,8 @@ const { i32, i64 } = Kind;
 export class MemoryEmitter {
   /** An address whose register is loaded into. */
   private readonly aside: number;
+  /** Where something is stored. */
+  private readonly target: number;
 
   constructor(
     private readonly program: Program,
@@ -19,6 +24,7 @@ export class MemoryEmitter {
     private readonly call: (name: string) => void,
   ) {
     this.aside = values.local(i64);
+    this.target = values.local(i32);
   }
 
   /** Pushes the address as a place in memory; gives the rest of the offset that the access itself may add. */
@@ -70,6 +76,8 @@ export class MemoryEmitter {
       this.wild(address, false);
       code.op(op.else);
     }
+    const bytes = bytesOf[type];
+    if (!this.values.isInObject(address, offset, bytes)) this.raise(address, offset);
     const rest = this.place(address, offset);
     this.values.get(value);
     if (type === 'f16' || type === 'bf16') {
@@ -78,14 +86,32 @@ export class MemoryEmitter {
     } else fitTo(code, kindOf[this.program.registers[value].type], kindOf[type]);
     code.memory(stores[type], rest);
     const again = this.place(address, offset);
-    const bytes = bytesOf[type];
     this.values.shadow(value);
+    code.i32(-1);
+    code.op(op.i32Xor);
     if (bytes === 8) code.op(op.i64ExtendI32S);
     code.memory(
       bytes === 8 ? op.i64Store : bytes === 4 ? op.i32Store : bytes === 2 ? op.i32Store16 : op.i32Store8,
       again + SHADOW,
     );
     if (isDoubtful) code.op(op.end);
+  }
+
+  /** Notes how far memory was written: what is behind needs no clearing. */
+  private raise(address: Register, offset: number): void {
+    const { code } = this;
+    const rest = this.place(address, offset);
+    if (rest > 0) {
+      code.i32(rest);
+      code.op(op.i32Add);
+    }
+    code.local(op.localTee, this.target);
+    code.local(op.globalGet, HIGH);
+    code.op(op.i32GtU);
+    code.open(op.if);
+    code.local(op.localGet, this.target);
+    code.local(op.globalSet, HIGH);
+    code.op(op.end);
   }
 
   /** What an address points into may have been written anywhere; where not even the block is known, the run ends. */
@@ -143,14 +169,19 @@ const stores: Readonly<Record<ScalarType, number>> = {
   f64: op.f64Store,
 };
 
+/** The only global variable of the module. */
+const HIGH = 0;
+
 /** -1 where one of the bytes at a place is unknown, else 0. */
 function shadowOfBytes(code: Code, bytes: number, offset: number): void {
   if (bytes === 8) {
     code.memory(op.i64Load, offset + SHADOW);
-    code.op(op.i64Eqz);
+    code.i64(-1n);
+    code.op(op.i64Eq);
   } else {
-    code.memory(bytes === 4 ? op.i32Load : bytes === 2 ? op.i32Load16U : op.i32Load8U, offset + SHADOW);
-    code.op(op.i32Eqz);
+    code.memory(bytes === 4 ? op.i32Load : bytes === 2 ? op.i32Load16S : op.i32Load8S, offset + SHADOW);
+    code.i32(-1);
+    code.op(op.i32Eq);
   }
   code.i32(1);
   code.op(op.i32Sub);

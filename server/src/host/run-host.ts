@@ -4,8 +4,9 @@ import type { DeviceMemory } from '../execute/byte-memory';
 import type { FunctionDeclaration } from '../parse/ast';
 import type { HostLaunch, Program } from '../program/program';
 import { generateHost } from './generate';
+import { HostMemory } from './host-memory';
 import { hostMath } from './math';
-import { HOST_BASE, LAUNCH_SHADOWS, LAUNCH_VALUES, PAGES, SHADOW } from './memory-layout';
+import { HOST_BASE, LAUNCH_SHADOWS, LAUNCH_VALUES, SHADOW } from './memory-layout';
 import type { ExecutedLaunch, KernelRuns } from './run-kernel';
 
 /** A block of memory, or an object of the program: bytes `start` to `end`. */
@@ -24,7 +25,7 @@ interface Block {
 export class Contents {
   /** Undefined: nothing of it is known. */
   bytes: Uint8Array | undefined;
-  /** By byte: not 0 where it is not known; undefined: all is known. */
+  /** By byte: 0 where it is not known; undefined: all is known. */
   shadows: Uint8Array | undefined;
 
   /** @param isResult kernels that were launched before have written to it */
@@ -78,7 +79,6 @@ class Stop extends Error {}
 declare const WebAssembly: {
   readonly Module: new (bytes: Uint8Array<ArrayBuffer>) => object;
   readonly Instance: new (module: object, imports: object) => { readonly exports: { readonly run: () => void } };
-  readonly Memory: new (size: { initial: number; maximum: number }) => { readonly buffer: ArrayBuffer };
   readonly RuntimeError: new () => Error;
 };
 
@@ -102,8 +102,9 @@ export function runHost(program: Program, fuel: number, kernels?: KernelRuns): H
       throw error;
     stopped = error.message;
   }
+  const result = machine.finish();
   const { consulted = new Set<FunctionDeclaration>(), log: executed = [] } = kernels ?? {};
-  return { ...machine.finish(), consulted, executed, stopped };
+  return { ...result, consulted, executed, stopped };
 }
 
 /** About a second. */
@@ -114,10 +115,7 @@ const MOVED_AT_ONCE = 16;
 const SCAN_COST = 16;
 
 class HostMachine {
-  private readonly memory = new WebAssembly.Memory({ initial: PAGES, maximum: PAGES });
-  private readonly bytes = new Uint8Array(this.memory.buffer, 0, SHADOW);
-  private readonly shadows = new Uint8Array(this.memory.buffer, SHADOW, SHADOW);
-  private readonly view = new DataView(this.memory.buffer);
+  private readonly memory = new HostMemory();
   /** By place. */
   private readonly blocks: Block[] = [];
   private readonly rounds: HostRound[] = [];
@@ -142,21 +140,22 @@ class HostMachine {
     private readonly kernels: KernelRuns | undefined,
   ) {
     this.top = end;
-    // null pointers lead to what is not known
-    this.shadows.fill(255, 0, LAUNCH_VALUES);
+    // variables lie there, whose stores are not watched
+    this.memory.raise(end);
     program.objects.forEach((object, index) => {
       const start = places[index];
       const isDevice = object.lifetime === 'device' || object.lifetime === 'constant';
       this.blocks.push({ start, end: start + (object.bytes ?? 0), isDevice });
-      if (object.contents) this.bytes.set(object.contents.values, start);
-      if (object.lifetime === undefined) this.shadows.fill(255, start, start + (object.bytes ?? 0));
+      if (object.contents) this.memory.bytes.set(object.contents.values, start);
+      if (object.lifetime !== undefined) this.memory.know(start, start + (object.bytes ?? 0));
       if (isDevice) this.symbols.set(object.name, this.symbols.has(object.name) ? undefined : HOST_BASE + start);
     });
   }
 
   imports(): Record<string, unknown> {
     return {
-      memory: this.memory,
+      memory: this.memory.memory,
+      high: this.memory.high,
       allocate: (bytes: bigint, kind: number) => BigInt(this.allocate(Number(bytes), kind)),
       release: (address: bigint, isUnknown: number) => {
         if (!isUnknown) this.release(address);
@@ -212,8 +211,8 @@ class HostMachine {
     }
     this.top = start + size + (isOpen ? GAP : 0);
     this.blocks.push({ start, end: start + size, isDevice: kind === 2 });
-    if (kind === 1) this.bytes.fill(0, start, start + size);
-    this.shadows.fill(kind === 1 ? 0 : 255, start, start + size);
+    if (kind === 1) this.memory.fill(start, start + size, 0);
+    else this.memory.forget(start, start + size);
     return HOST_BASE + start;
   }
 
@@ -263,10 +262,8 @@ class HostMachine {
     this.aboutToChange(to);
     const target = this.blockAt(to);
     if (target && this.blockAt(from)?.isResult) target.isResult = true;
-    if (isKnown) {
-      this.bytes.copyWithin(to, from, from + bytes);
-      this.shadows.copyWithin(to, from, from + bytes);
-    } else this.shadows.fill(255, to, to + bytes);
+    if (isKnown) this.memory.copy(to, from, bytes);
+    else this.memory.forget(to, to + bytes);
   }
 
   private fill(to: number, byte: number, bytes: number): void {
@@ -277,8 +274,7 @@ class HostMachine {
       return;
     }
     this.aboutToChange(to);
-    this.bytes.fill(byte, to, to + bytes);
-    this.shadows.fill(0, to, to + bytes);
+    this.memory.fill(to, to + bytes, byte);
   }
 
   /** Nothing is known any more of the block that a pointer leads to, or of those behind the pointers in it. */
@@ -295,7 +291,7 @@ class HostMachine {
   private forget(block: Block): void {
     this.spend(block.end - block.start);
     this.aboutToChange(block.start);
-    this.shadows.fill(255, block.start, block.end);
+    this.memory.forget(block.start, block.end);
   }
 
   /** Something is stored, nobody knows where: a store of the host goes to no memory of the device's own. */
@@ -307,10 +303,12 @@ class HostMachine {
   private leadsTo(block: Block): Block[] {
     const found = new Set<Block>();
     this.spend((block.end - block.start) * SCAN_COST);
-    for (let at = Math.ceil(block.start / 8) * 8; at + 8 <= block.end; at += 8) {
-      const high = this.view.getUint32(at + 4, true);
+    const { view, written } = this.memory;
+    const end = Math.min(block.end, written + 8);
+    for (let at = Math.ceil(block.start / 8) * 8; at + 8 <= end; at += 8) {
+      const high = view.getUint32(at + 4, true);
       if (high !== HOST_BASE / 2 ** 32) continue;
-      const next = this.blockAt(this.view.getUint32(at, true));
+      const next = this.blockAt(view.getUint32(at, true));
       if (next) found.add(next);
     }
     return [...found];
@@ -347,16 +345,18 @@ class HostMachine {
     if (kernel && !this.tried.has(kernel)) this.tried = new Set([...this.tried, kernel]);
     const { symbols, memory } = this;
     const device: DeviceMemory = {
-      buffer: memory.buffer,
+      buffer: memory.memory.buffer,
       shadow: SHADOW,
       base: HOST_BASE,
       free: this.top,
       isComplete: !this.hasOpenBlocks,
       blockAt: (place) => this.blockAt(place),
+      aboutToUse: (end) => memory.raise(end),
       aboutToChange: (place) => {
         this.aboutToChange(place);
         const block = this.blockAt(place);
         if (!block) return;
+        memory.raise(block.end);
         block.isResult = true;
         written.add(block);
       },
@@ -367,9 +367,10 @@ class HostMachine {
   }
 
   private valueOf(index: number, isFloat: boolean): number | undefined {
-    if (this.bytes[LAUNCH_SHADOWS + index] !== 0) return undefined;
+    const { bytes, view } = this.memory;
+    if (bytes[LAUNCH_SHADOWS + index] !== 0) return undefined;
     const at = LAUNCH_VALUES + 8 * index;
-    return isFloat ? this.view.getFloat64(at, true) : Number(this.view.getBigInt64(at, true));
+    return isFloat ? view.getFloat64(at, true) : Number(view.getBigInt64(at, true));
   }
 
   /** Blocks that the kernel may read: those of its pointers, what they lead to, and the objects of the device. */
@@ -405,11 +406,9 @@ class HostMachine {
   }
 
   private save({ start, end }: Block, into: Contents): void {
-    const shadows = this.shadows.subarray(start, end);
-    if (this.kept + end - start > MOST_BYTES || !shadows.includes(0)) return;
+    if (this.kept + end - start > MOST_BYTES || !this.memory.isAnyKnown(start, end)) return;
     this.kept += end - start;
-    into.bytes = this.bytes.slice(start, end);
-    into.shadows = isZero(shadows) ? undefined : shadows.slice();
+    Object.assign(into, this.memory.save(start, end));
   }
 
   /** Blocks that the kernel may write. */
@@ -436,25 +435,21 @@ class HostMachine {
     return written;
   }
 
+  /** To be called once, at the end of the run. */
   finish(): Pick<HostRun, 'rounds' | 'symbols' | 'contradiction'> {
     const { symbols, contradiction } = this;
-    if (contradiction !== undefined) return { rounds: [], symbols, contradiction };
+    if (contradiction === undefined) this.savePending();
+    this.memory.giveBack();
+    return contradiction === undefined ? { rounds: this.rounds, symbols } : { rounds: [], symbols, contradiction };
+  }
+
+  private savePending(): void {
     for (const block of this.blocks) {
       if (!block.pending) continue;
       this.save(block, block.pending);
       block.pending = undefined;
     }
-    return { rounds: this.rounds, symbols };
   }
-}
-
-/** Whether all bytes are 0; they begin at a multiple of eight. */
-function isZero(bytes: Uint8Array): boolean {
-  // no pattern of shadows is the other zero
-  const words = new Float64Array(bytes.buffer, bytes.byteOffset, bytes.length >> 3);
-  for (let i = 0; i < words.length; i++) if (words[i] !== 0) return false;
-  for (let i = words.length << 3; i < bytes.length; i++) if (bytes[i] !== 0) return false;
-  return true;
 }
 
 /** Places are what is left of an address without its base. */

@@ -143,6 +143,12 @@ export class HostValues {
     return this.doubt.maybe[register] === 1;
   }
 
+  /** Whether an access at an object's own address stays within the objects. */
+  isInObject(address: Register, offset: number, bytes: number): boolean {
+    const object = this.objectOf.get(address);
+    return object !== undefined && offset >= 0 && this.places[object] + offset + bytes <= this.end;
+  }
+
   /** Pushes -1 where one of the registers is unknown, else 0. */
   shadow(...registers: readonly Register[]): void {
     const { code } = this;

@@ -22,6 +22,8 @@ export const op = {
   localGet: 0x20,
   localSet: 0x21,
   localTee: 0x22,
+  globalGet: 0x23,
+  globalSet: 0x24,
   i32Load: 0x28,
   i64Load: 0x29,
   f32Load: 0x2a,
@@ -294,7 +296,7 @@ const text = (into: Code, value: string): void => {
 };
 
 /**
- * A module with one function, exported as `run`, over an imported memory `env.memory`.
+ * A module with one function, exported as `run`, over an imported memory `env.memory` and a variable `env.high`.
  * @param locals kinds of its variables, by index
  */
 export function moduleOf(
@@ -316,7 +318,7 @@ export function moduleOf(
     }
   });
   section(out, 2, (code) => {
-    code.unsigned(imports.length + 1);
+    code.unsigned(imports.length + 2);
     imports.forEach(({ name }, type) => {
       text(code, 'env');
       text(code, name);
@@ -327,6 +329,10 @@ export function moduleOf(
     text(code, 'memory');
     code.op(0x02, 0x00);
     code.unsigned(pages);
+    text(code, 'env');
+    text(code, 'high');
+    // a global, i32, that changes
+    code.op(0x03, Kind.i32, 0x01);
   });
   section(out, 3, (code) => {
     code.unsigned(1);

@@ -13,6 +13,7 @@ function memory(): ByteMemory {
     isComplete: true,
     blockAt: () => undefined,
     aboutToChange: () => {},
+    aboutToUse: () => {},
   });
 }
 

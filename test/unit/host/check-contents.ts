@@ -87,7 +87,7 @@ function elements(round: HostRound, address: number, type: string, count: number
   return Array.from({ length: count }, (_, i) => {
     const at = address - (block?.address ?? 0) + i * bytes;
     if (!block?.bytes || at + bytes > block.size) return '?';
-    for (let k = 0; k < bytes; k++) if (block.shadows?.[at + k]) return '?';
+    for (let k = 0; k < bytes; k++) if (block.shadows?.[at + k] === 0) return '?';
     const value = read(new DataView(block.bytes.buffer, block.bytes.byteOffset), at);
     return type === 'long' ? String(value) : String(+value.toPrecision(7));
   });
