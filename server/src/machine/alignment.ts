@@ -2,6 +2,7 @@
 import { layoutOf } from '../execute/layout';
 import { writesInto } from '../program/operands';
 import type { Instruction, Program, Register } from '../program/program';
+import { settle } from './fixed-point';
 
 const MAX = 256;
 
@@ -57,19 +58,7 @@ function computeCongruences(program: Program): Congruences {
     }
     return changed;
   };
-  // what the others give follows from no operand: once is enough
-  const open: Instruction[] = [];
-  let changed = false;
-  for (const { instructions } of program.blocks) {
-    for (const i of instructions) {
-      if (update(i)) changed = true;
-      if (followsOperands(i)) open.push(i);
-    }
-  }
-  for (let rounds = 1; changed && rounds < MOST_ROUNDS; rounds++) {
-    changed = false;
-    for (const i of open) if (update(i)) changed = true;
-  }
+  settle(program, update, followsOperands, MOST_ROUNDS);
   return {
     modulus: Uint16Array.from(at, (c) => (c < 0 ? 1 : modulusOf(c))),
     remainder: Uint16Array.from(at, (c) => (c < 0 ? 0 : remainderOf(c))),

@@ -5,6 +5,7 @@
  */
 import { accessesOf, addressesOf, writesInto, writesOf } from '../program/operands';
 import { type AccessSite, bytesOf, type Instruction, type Program, type Register } from '../program/program';
+import { settle } from './fixed-point';
 
 /** Nothing said yet, a number, several objects or one that is not known. */
 const OPEN = -1;
@@ -73,20 +74,9 @@ function rootsOf(program: Program): Int32Array {
     }
     return changed;
   };
-  // what the others give follows from no operand: once is enough
-  const open: Instruction[] = [];
-  let changed = false;
-  for (const { instructions } of program.blocks) {
-    for (const i of instructions) {
-      if (update(i)) changed = true;
-      if (handsOn.has(i.op) && 'dst' in i && typeof i.dst === 'number' && is64(i.dst)) open.push(i);
-    }
-  }
-  for (let rounds = 1; changed && rounds < MOST_ROUNDS; rounds++) {
-    changed = false;
-    for (const i of open) if (update(i)) changed = true;
-    if (rounds === MOST_ROUNDS - 1 && changed) roots.fill(SEVERAL);
-  }
+  const follows = (i: Instruction): boolean =>
+    handsOn.has(i.op) && 'dst' in i && typeof i.dst === 'number' && is64(i.dst);
+  if (!settle(program, update, follows, MOST_ROUNDS)) roots.fill(SEVERAL);
   return roots;
 }
 
