@@ -158,6 +158,11 @@ export class AvailableLoads {
     }
   }
 
+  /** What others may write to is not known any more, behind whatever pointer. */
+  forgetWritten(): void {
+    for (const [key, { readOnly }] of this.groups) if (!readOnly) this.groups.delete(key);
+  }
+
   /** Other threads have written to what they may write to. */
   fence(): void {
     for (const [key, { readOnly, site }] of this.groups)

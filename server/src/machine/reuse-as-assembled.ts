@@ -8,63 +8,16 @@
  *   are where the kernel has no shared memory, which is not modelled: no kernel has barriers without);
  * - a store that may go there ends it, one to another shared array or to other bytes behind the same register does not.
  */
-import {
-  type AccessSite,
-  bytesOf,
-  type Instruction,
-  type LoadInstruction,
-  type Program,
-  type Register,
-} from '../program/program';
-import { isReadOnly, mayTouch } from './memory-overlap';
+import type { Instruction, LoadInstruction, Program, Register, StoreInstruction } from '../program/program';
+import { AvailableLoads, rangeOf } from './available-loads';
+import { withChangedBlocks } from './changed-blocks';
+import { isReadOnly } from './memory-overlap';
+import { forgetStored } from './reuse-loads';
 
-/** What is at `offset` behind a register. */
-interface Known {
-  readonly address: Register;
-  readonly offset: number;
-  readonly type: LoadInstruction['type'];
-  readonly values: readonly Register[];
-  readonly site: AccessSite;
-  readonly isReadOnly: boolean;
-}
+export const reuseAsAssembled = (program: Program): Program =>
+  withChangedBlocks(program, (instructions) => (hasTwo(instructions) ? reuseIn(program, instructions) : instructions));
 
-const WORDS = 4096;
-
-export function reuseAsAssembled(program: Program): Program {
-  let changes = false;
-  const blocks = program.blocks.map((block) => {
-    const instructions = reuseIn(program, block.instructions);
-    if (instructions === block.instructions) return block;
-    changes = true;
-    return { ...block, instructions };
-  });
-  return changes ? { ...program, blocks } : program;
-}
-
-function reuseIn(program: Program, instructions: readonly Instruction[]): readonly Instruction[] {
-  if (!hasTwo(instructions)) return instructions;
-  let known = new Map<string, Known>();
-  let out: Instruction[] | undefined;
-  const keep = (holds: (k: Known) => boolean): void => {
-    for (const [key, value] of known) if (!holds(value)) known.delete(key);
-  };
-  instructions.forEach((i, at) => {
-    const values = i.op === 'load' ? known.get(keyOf(i)) : undefined;
-    if (i.op === 'load' && values) {
-      out ??= instructions.slice(0, at);
-      out.push(
-        ...values.values.map((a, k): Instruction => ({ op: 'unary', fn: 'mov', type: i.type, dst: i.dst[k], a })),
-      );
-      return;
-    }
-    out?.push(i);
-    forget(program, i, keep);
-    if (known.size > WORDS) known = new Map();
-    remember(program, i, known);
-  });
-  return out ?? instructions;
-}
-
+/** One access alone repeats nothing. */
 function hasTwo(instructions: readonly Instruction[]): boolean {
   let loads = 0;
   let accesses = 0;
@@ -75,45 +28,35 @@ function hasTwo(instructions: readonly Instruction[]): boolean {
   return loads > 0 && accesses > 1;
 }
 
-const keyOf = (i: LoadInstruction): string => `${i.address}+${i.offset}:${i.type}x${i.dst.length}`;
-
-/** Which of what is known an instruction leaves standing. */
-function forget(program: Program, i: Instruction, keep: (holds: (k: Known) => boolean) => void): void {
-  switch (i.op) {
-    case 'barrier':
-      keep((k) => k.isReadOnly);
-      return;
-    case 'work':
-      if (i.fence === 'memory') keep((k) => k.isReadOnly);
-      return;
-    case 'store': {
-      const site = program.accesses[i.access];
-      const end = i.offset + bytesOf[i.type] * i.values.length;
-      const isBeside = (k: Known) =>
-        k.address === i.address && (end <= k.offset || k.offset + bytesOf[k.type] * k.values.length <= i.offset);
-      keep((k) => k.isReadOnly || !mayTouch(program, k.site, site) || isBeside(k));
-      return;
+function reuseIn(program: Program, instructions: readonly Instruction[]): readonly Instruction[] {
+  const table = new AvailableLoads(program);
+  let out: Instruction[] | undefined;
+  for (let at = 0; at < instructions.length; at++) {
+    const i = instructions[at];
+    const known = i.op === 'load' ? table.find(i.address, i.offset, i.type, i.dst.length) : undefined;
+    if (i.op === 'load' && known) {
+      out ??= instructions.slice(0, at);
+      for (let k = 0; k < known.length; k++)
+        out.push({ op: 'unary', fn: 'mov', type: i.type, dst: i.dst[k], a: known[k] });
+      continue;
     }
-    case 'atomic':
-      keep((k) => k.isReadOnly || !mayTouch(program, k.site, program.accesses[i.access]));
-      return;
-    case 'asyncCopy':
-      keep((k) => k.isReadOnly || !mayTouch(program, k.site, program.accesses[i.storeAccess]));
-      return;
-    case 'matrix':
-      if (i.direction === 'store') keep((k) => k.isReadOnly || !mayTouch(program, k.site, program.accesses[i.access]));
+    out?.push(i);
+    if (i.op === 'barrier' || (i.op === 'work' && i.fence === 'memory')) table.forgetWritten();
+    else forgetStored(program, table, i);
+    if (i.op === 'load') remember(program, table, i, i.dst);
+    else if (i.op === 'store') remember(program, table, i, i.values);
   }
+  return out ?? instructions;
 }
 
-function remember(program: Program, i: Instruction, known: Map<string, Known>): void {
-  if (i.op !== 'load' && i.op !== 'store') return;
+function remember(
+  program: Program,
+  table: AvailableLoads,
+  i: LoadInstruction | StoreInstruction,
+  values: readonly Register[],
+): void {
   const site = program.accesses[i.access];
-  if (site.isVolatile || isVariable(program, i.address)) return;
-  const values = i.op === 'load' ? i.dst : i.values;
-  if (values.some((v) => isVariable(program, v))) return;
-  const { address, offset, type } = i;
-  const entry = { address, offset, type, values, site, isReadOnly: isReadOnly(site, program) };
-  known.set(`${address}+${offset}:${type}x${values.length}`, entry);
+  const isVariable = (register: Register): boolean => program.registers[register].role === 'variable';
+  if (site.isVolatile || isVariable(i.address) || values.some(isVariable)) return;
+  table.add(site, isReadOnly(site, program), rangeOf(i.address, i.offset, i.type, values.length), i.type, values);
 }
-
-const isVariable = (program: Program, register: Register): boolean => program.registers[register].role === 'variable';

@@ -114,6 +114,11 @@ const isKiller = (i: Instruction): boolean =>
 /** Forgets what an instruction may change. */
 function kill(program: Program, table: AvailableLoads, i: Instruction): void {
   if (isFence(i)) table.fence();
+  forgetStored(program, table, i);
+}
+
+/** Forgets what an instruction may write to. */
+export function forgetStored(program: Program, table: AvailableLoads, i: Instruction): void {
   if (i.op === 'store') table.store(program.accesses[i.access], rangeOf(i.address, i.offset, i.type, i.values.length));
   else if (i.op === 'atomic') table.store(program.accesses[i.access]);
   else if (i.op === 'asyncCopy') table.store(program.accesses[i.storeAccess]);
