@@ -17,21 +17,6 @@ export const groupOfLanes = (mask: Register): Value => ({
   elements: [{ kind: 'scalar', type: types.uint, register: mask }],
 });
 
-/** The lanes that are active here. */
-export function activeLanes(ctx: Context): Register {
-  const dst = ctx.builder.register('u32', 'temporary');
-  ctx.builder.emit({ op: 'lane', fn: 'activeMask', type: 'u32', dst });
-  return dst;
-}
-
-/** The active lanes that have the value of this one. */
-export function lanesAlike(ctx: Context, value: Value): Register {
-  if (value.kind !== 'scalar') return ctx.builder.unknown('u32', 'label of a lane');
-  const dst = ctx.builder.register('u32', 'temporary');
-  ctx.builder.emit({ op: 'lane', fn: 'matchAny', type: ctx.builder.typeOf(value.register), dst, a: value.register });
-  return dst;
-}
-
 /** The mask of a group; undefined where it is not known. */
 export function maskOf(group: Value | undefined): Register | undefined {
   const [mask] = group?.kind === 'aggregate' ? group.elements : [];

@@ -9,17 +9,9 @@ import { scalarBinary } from '../operators';
 import { types } from '../types';
 import { useValues } from '../unknown-calls';
 import { unknownValue, type Value } from '../values';
-import {
-  activeLanes,
-  groupOfLanes,
-  lanesAlike,
-  maskOf,
-  rankIn,
-  shuffleFromFirst,
-  sizeOfGroup,
-} from './coalesced-groups';
+import { groupOfLanes, maskOf, rankIn, shuffleFromFirst, sizeOfGroup } from './coalesced-groups';
 import type { BuiltinCall, BuiltinFunction } from './functions';
-import { shuffle, vote } from './lanes';
+import { activeLanes, lanesAlike, shuffle, vote } from './lanes';
 import { unknownOf } from './opaque';
 import { builtinVariable } from './variables';
 
@@ -180,7 +172,12 @@ const asFunction =
   };
 
 /** A group of the lanes that have the same label, or for which a condition holds or does not. */
-const labelled: BuiltinFunction = (call) => groupOfLanes(lanesAlike(call.ctx, call.value(1)));
+const labelled: BuiltinFunction = ({ ctx, value }) => {
+  const label = value(1);
+  return groupOfLanes(
+    label.kind === 'scalar' ? lanesAlike(ctx, label.register) : ctx.builder.unknown('u32', 'label of a lane'),
+  );
+};
 
 const scanOverGroup: BuiltinFunction = (call) => {
   const value = call.value(1);

@@ -1,6 +1,6 @@
 /** Shuffles, votes, matches and reductions across a warp. */
 import type { Node } from '../../parse/ast';
-import type { LaneInstruction } from '../../program/program';
+import type { LaneInstruction, Register } from '../../program/program';
 import type { Context } from '../context';
 import { convertRegister, convertValue, toPredicate } from '../conversions';
 import { dereference } from '../pointers';
@@ -83,24 +83,26 @@ const reduction =
     return { kind: 'scalar', type: value.type, register: dst };
   };
 
-const activeMask: BuiltinFunction = ({ ctx }) => {
-  const dst = ctx.builder.register('u32', 'temporary');
-  ctx.builder.emit({ op: 'lane', fn: 'activeMask', type: 'u32', dst });
-  return { kind: 'scalar', type: types.uint, register: dst };
-};
+/** The lanes that are active here, as a mask. */
+export function activeLanes({ builder }: Context): Register {
+  const dst = builder.register('u32', 'temporary');
+  builder.emit({ op: 'lane', fn: 'activeMask', type: 'u32', dst });
+  return dst;
+}
+
+/** The active lanes that have the value of this one, as a mask. */
+export function lanesAlike({ builder }: Context, value: Register): Register {
+  const dst = builder.register('u32', 'temporary');
+  builder.emit({ op: 'lane', fn: 'matchAny', type: builder.typeOf(value), dst, a: value });
+  return dst;
+}
+
+const activeMask: BuiltinFunction = ({ ctx }) => ({ kind: 'scalar', type: types.uint, register: activeLanes(ctx) });
 
 const match: BuiltinFunction = (call) => {
   const value = call.value(1);
   if (value.kind !== 'scalar') return unknownValue(types.uint, 'matched value');
-  const dst = call.ctx.builder.register('u32', 'temporary');
-  call.ctx.builder.emit({
-    op: 'lane',
-    fn: 'matchAny',
-    type: call.ctx.builder.typeOf(value.register),
-    dst,
-    a: value.register,
-  });
-  return { kind: 'scalar', type: types.uint, register: dst };
+  return { kind: 'scalar', type: types.uint, register: lanesAlike(call.ctx, value.register) };
 };
 
 /** `__match_all_sync(mask, value, &pred)`: the active lanes where all have the value of this one, else 0. */
