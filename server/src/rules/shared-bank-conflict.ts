@@ -24,11 +24,8 @@ const THRESHOLD = 1.5;
 export const sharedBankConflict: Rule = {
   id: 'shared-bank-conflict',
   check(context) {
-    // warps that a predicate turns off whole are not counted: copies past L1 have a little less excess than is shown
     return worstAccesses(context, 'shared', sharedExcess, THRESHOLD)
-      .filter(
-        ({ access: { witness }, excess }) => witness && (witness.isPastL1 ? excess > THRESHOLD : excess >= THRESHOLD),
-      )
+      .filter((w) => w.excess >= THRESHOLD && w.access.witness)
       .map((w) => findingFor(context, w));
   },
 };
@@ -38,7 +35,7 @@ function findingFor(context: RuleContext, worst: WorstAccess): Finding {
   const sources = worst.access.witness?.sources;
   if (sources)
     return worst.access.witness?.isPastL1
-      ? pastL1Finding(context, worst, worst.access.witness, sources)
+      ? pastL1Finding(context, worst, worst.access.witness, sources, certain)
       : copyFinding(context, worst, sources, certain);
   const fix = certain ? padFix(context, worst) : undefined;
   const mend = fix ? ` ${fix.title.replace(/^Pad \w+ to/, 'Pad to')}.` : adviceFor(context, worst);
@@ -75,12 +72,16 @@ function copyFinding(
   });
 }
 
-/** An asynchronous copy past L1: it moves whole lines, as far as rows begin at the same place of a line on both sides. */
+/**
+ * An asynchronous copy past L1: it moves whole lines, as far as rows begin at the same place of a line on both sides. Where lanes are off its
+ * figure rests on a guess (predicate or branch, and how many warps are off whole), so that it is no warning.
+ */
 function pastL1Finding(
   context: RuleContext,
   worst: WorstAccess,
   witness: AccessWitness,
   sources: readonly (number | null)[],
+  certain: boolean,
 ): Finding {
   const moved = sources.findIndex((from, lane) => {
     const to = witness.addresses[lane];
@@ -96,7 +97,7 @@ function pastL1Finding(
     : 'Let neighbouring lanes copy neighbouring elements.';
   return accessFinding(context, worst, {
     rule: 'shared-bank-conflict',
-    severity: isCertain(worst, THRESHOLD) ? 'warning' : 'information',
+    severity: certain && !witness.addresses.includes(null) ? 'warning' : 'information',
     message: `${figure(worst.excess)} times the wavefronts of an asynchronous copy: ${why}. ${mend}${conditionText(worst, THRESHOLD)}`,
     fixes: [],
   });
