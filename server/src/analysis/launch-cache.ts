@@ -38,10 +38,7 @@ const SIZE = 16;
 export class LaunchCache {
   private readonly entries = new Map<string, Entry>();
 
-  /**
-   * The launches of a unit, and of the units linked with it; found anew only when something that host code depends on has changed.
-   * @param wanted names of the unit's kernels
-   */
+  /** The launches of a unit, and of the units linked with it; found anew only when something that host code depends on has changed. */
   find(
     tree: TranslationUnit,
     source: PreprocessResult,

@@ -10,6 +10,8 @@ export interface DeviceProperties {
   /** `H100 SXM`; undefined where no device of the capability is known. */
   readonly device: Device | undefined;
   readonly row: Capability;
+  /** Of a thread of a kernel that nobody has compiled, where occupancy is asked for. */
+  readonly registersPerThread: number;
 }
 
 /** Of a member or an attribute; undefined where it is not known. */
@@ -22,7 +24,7 @@ const ofDevice = {
   clockRate: ({ device }) => device && Math.round(device.clockGHz * 1e6),
 } as const satisfies Record<string, Answer>;
 
-/** Answers of every device of a capability; arrays have an answer for each element. */
+/** Answers of every device of a capability (what rests on the platform too has none); arrays have an answer for each element. */
 const ofCapability: Readonly<Record<string, Answer | readonly Answer[]>> = {
   major: ({ row }) => Math.trunc(Number(row.cc)),
   minor: ({ row }) => Number(row.cc.split('.')[1]),
@@ -47,13 +49,10 @@ const ofCapability: Readonly<Record<string, Answer | readonly Answer[]>> = {
         row.limits.block[axis],
   ),
   totalConstMem: () => 65_536,
-  integrated: () => 0,
-  canMapHostMemory: () => 1,
-  concurrentKernels: () => 1,
-  unifiedAddressing: () => 1,
+  concurrentKernels: ({ row }) => Number(Number(row.cc) >= 2),
+  unifiedAddressing: ({ row }) => Number(Number(row.cc) >= 2),
   managedMemory: ({ row }) => Number(Number(row.cc) >= 3),
   cooperativeLaunch: ({ row }) => Number(Number(row.cc) >= 6),
-  concurrentManagedAccess: ({ row }) => Number(Number(row.cc) >= 6),
   computePreemptionSupported: ({ row }) => Number(Number(row.cc) >= 6),
   clusterLaunch: ({ row }) => Number(Number(row.cc) >= 9),
 };
@@ -73,8 +72,6 @@ export const attributes: readonly (readonly [name: string, number: number, membe
   ['MaxRegistersPerBlock', 12, 'regsPerBlock'],
   ['ClockRate', 13, 'clockRate'],
   ['MultiProcessorCount', 16, 'multiProcessorCount'],
-  ['Integrated', 18, 'integrated'],
-  ['CanMapHostMemory', 19, 'canMapHostMemory'],
   ['ConcurrentKernels', 31, 'concurrentKernels'],
   ['L2CacheSize', 38, 'l2CacheSize'],
   ['MaxThreadsPerMultiProcessor', 39, 'maxThreadsPerMultiProcessor'],
@@ -84,7 +81,6 @@ export const attributes: readonly (readonly [name: string, number: number, membe
   ['MaxSharedMemoryPerMultiprocessor', 81, 'sharedMemPerMultiprocessor'],
   ['MaxRegistersPerMultiprocessor', 82, 'regsPerMultiprocessor'],
   ['ManagedMemory', 83, 'managedMemory'],
-  ['ConcurrentManagedAccess', 89, 'concurrentManagedAccess'],
   ['ComputePreemptionSupported', 90, 'computePreemptionSupported'],
   ['CooperativeLaunch', 95, 'cooperativeLaunch'],
   ['MaxSharedMemoryPerBlockOptin', 97, 'sharedMemPerBlockOptin'],
@@ -96,13 +92,21 @@ export const attributes: readonly (readonly [name: string, number: number, membe
 export function deviceProperties(cc: string, name?: string): DeviceProperties | undefined {
   const row = capability(cc);
   const named = name === undefined ? undefined : device(name);
-  return row && { row, device: named?.cc === cc ? named : typicalDevice(cc) };
+  return row && { row, registersPerThread: UNLIMITED, device: named?.cc === cc ? named : typicalDevice(cc) };
 }
 
-/** The same capability on a chip with other numbers: what both answer alike rests on the capability alone. */
+/** Registers that limit no occupancy, and some that do. */
+const UNLIMITED = 1;
+const LIMITING = 128;
+
+/** The same capability on a chip with other numbers, for kernels with many registers: what both answer alike rests on the capability alone. */
 export function otherDevice(properties: DeviceProperties): DeviceProperties {
   const { device: known, row } = properties;
-  return { row, device: known && { ...known, sms: 2 * known.sms + 3, l2Bytes: known.l2Bytes / 2, clockGHz: 1 } };
+  return {
+    row,
+    registersPerThread: LIMITING,
+    device: known && { ...known, sms: 2 * known.sms + 3, l2Bytes: known.l2Bytes / 2, clockGHz: 1 },
+  };
 }
 
 /** Members of cudaDeviceProp that have an answer, those that are arrays with their length. */
@@ -130,11 +134,11 @@ export function attributeAnswer(properties: DeviceProperties, name: string): num
 
 /** cudaOccupancyMaxActiveBlocksPerMultiprocessor, before anybody has compiled the kernel: as if registers did not limit it. */
 export function residentBlocks(
-  { row }: DeviceProperties,
+  { row, registersPerThread }: DeviceProperties,
   threadsPerBlock: number,
   sharedBytesPerBlock: number,
 ): number {
-  return occupancy(row, { threadsPerBlock, registersPerThread: 1, sharedBytesPerBlock }).blocksPerSm;
+  return occupancy(row, { threadsPerBlock, registersPerThread, sharedBytesPerBlock }).blocksPerSm;
 }
 
 /**

@@ -49,10 +49,12 @@ describe('what the device is asked', () => {
     check(
       'int n; cudaOccupancyMaxActiveBlocksPerMultiprocessor(&n, k, 512, 40000); k<<<n, 512, 40000>>>();',
       'k <<<(4,1,1),(512,1,1),40000>>>()',
+      { cudaOccupancyMaxActiveBlocksPerMultiprocessor: 4 },
     );
     check(
       'int grid, block; cudaOccupancyMaxPotentialBlockSize(&grid, &block, k, 0, 0); k<<<(100000 + block - 1) / block, block>>>();',
       'k <<<(98,1,1),(1024,1,1),0>>>()',
+      { 'cudaOccupancyMaxPotentialBlockSize (blocks)': 264, 'cudaOccupancyMaxPotentialBlockSize (threads)': 1024 },
     );
   });
   it('members of another type of the same name stay what they are', () =>
