@@ -98,12 +98,12 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
   const device = deviceProperties(request.options.computeCapability, request.options.device);
   const names = kernels.map(({ name }) => name);
   const rounds = roundsOf(request.options.patience);
-  const question = (assume: ReadonlyMap<string, number>) => ({ assume, others: linked, device, rounds, wanted: names });
-  const launchesUnder = (values: ReadonlyMap<string, number>) => {
+  const launchesUnder = (values: ReadonlyMap<string, number>, isSample: boolean) => {
     const assume = new Map([...values, ...request.options.assume]);
-    return matchLaunches(context, kernels, memory.launches.find(tree, source, fingerprints, question(assume)));
+    const question = { assume, others: linked, device, rounds, isSample, wanted: names };
+    return matchLaunches(context, kernels, memory.launches.find(tree, source, fingerprints, question));
   };
-  const found = launchesUnder(new Map());
+  const found = launchesUnder(new Map(), false);
   const annotations = readAnnotations(kernels, source.comments);
   const data =
     request.options.followData === false
@@ -122,7 +122,7 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
     source,
     context,
     launches: completedLaunches(found, data, (kernel) => annotations.has(kernel)),
-    sampled: new SampledLaunches(found, launchesUnder),
+    sampled: new SampledLaunches(found, (values) => launchesUnder(values, true)),
     annotations,
     fingerprints,
     data,

@@ -1,4 +1,5 @@
 /** Where launches stand in a unit, and which functions lead to them. */
+import type { TokenStream } from '../preprocess/token';
 import type { HostTokens } from './host-tokens';
 import { type CallSites, LaunchRecorder } from './launch-recorder';
 import { type HostIndex, type IndexedFunction, lastName } from './scope';
@@ -64,14 +65,35 @@ function runsOnHost({ declaration }: IndexedFunction): boolean {
 function siteTokens(units: HostTokens, unwanted: ReadonlySet<string>): number[] {
   const sites: number[] = [];
   for (const { base, tokens } of units) {
-    for (let at = 0; at < tokens.count; at++) {
-      const text = tokens.text[at];
-      const isLaunch = text === '<<<' || (launchFunctions.has(text) && tokens.text[at + 1] === '(');
-      if (!isLaunch || (text === '<<<' && unwanted.has(launchedName(tokens.text, at) ?? ''))) continue;
+    for (const at of launchTokens(tokens)) {
+      if (tokens.text[at] === '<<<' && unwanted.has(launchedName(tokens.text, at) ?? '')) continue;
       sites.push(base + at);
     }
   }
   return sites;
+}
+
+/** Tokens of a unit never change, and launches in it are looked for once a sample and once for each unit that is linked with it. */
+const knownLaunchTokens = new WeakMap<TokenStream, readonly number[]>();
+/** The last names that were looked for. */
+const knownCallTokens = new WeakMap<TokenStream, { readonly names: string; readonly found: readonly number[] }>();
+
+function launchTokens(tokens: TokenStream): readonly number[] {
+  let found = knownLaunchTokens.get(tokens);
+  if (!found) {
+    found = tokensThat(
+      tokens,
+      (text, at) => text === '<<<' || (launchFunctions.has(text) && tokens.text[at + 1] === '('),
+    );
+    knownLaunchTokens.set(tokens, found);
+  }
+  return found;
+}
+
+function tokensThat({ text, count }: TokenStream, is: (text: string, at: number) => boolean): number[] {
+  const found: number[] = [];
+  for (let at = 0; at < count; at++) if (is(text[at], at)) found.push(at);
+  return found;
 }
 
 /** For each function's name the launches that a call of it can reach. */
@@ -110,9 +132,12 @@ function addAll(map: Map<string, Set<number>>, name: string, sites: Iterable<num
 function callTokens(units: HostTokens, sitesOf: ReadonlyMap<string, unknown>): CallSites {
   const result = { tokens: [] as number[], names: [] as string[] };
   if (sitesOf.size === 0) return result;
+  const names = [...sitesOf.keys()].join();
   for (const { base, tokens } of units) {
-    for (let at = 0; at < tokens.count; at++) {
-      if (!sitesOf.has(tokens.text[at])) continue;
+    const known = knownCallTokens.get(tokens);
+    const found = known?.names === names ? known.found : tokensThat(tokens, (text) => sitesOf.has(text));
+    if (found !== known?.found) knownCallTokens.set(tokens, { names, found });
+    for (const at of found) {
       result.tokens.push(base + at);
       result.names.push(tokens.text[at]);
     }
