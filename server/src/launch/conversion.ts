@@ -3,7 +3,7 @@ import { convertNumber } from './arithmetic';
 import { dim3Type, type HostType, isPointerLike, vectorFields } from './host-type';
 import { copyValue } from './memory';
 import type { HostState } from './state';
-import { type Cell, number, type StructValue, unknown, unknownFrom, type Value } from './value';
+import { asTyped, type Cell, number, type StructValue, unknown, unknownFrom, type Value } from './value';
 
 /** The value as an object of `type`; structs and arrays are copied (large ones pay steps). What does not fit becomes unknown. */
 export function convert(state: HostState, value: Value, type: HostType | undefined): Value {
@@ -30,9 +30,9 @@ export function convert(state: HostState, value: Value, type: HostType | undefin
     case 'array':
     case 'container':
     case 'record':
-      return value.kind === 'unknown' ? { ...value, type } : copyValue(value);
+      return value.kind === 'unknown' ? asTyped(value, type) : copyValue(value);
     default:
-      return value.kind === 'unknown' && value.type === undefined ? { ...value, type } : copyValue(value);
+      return value.kind === 'unknown' && value.type === undefined ? asTyped(value, type) : copyValue(value);
   }
 }
 
@@ -42,7 +42,7 @@ function toArithmetic(value: Value, type: HostType): Value {
     const converted = convertNumber(value.value, of);
     return converted === undefined ? unknown('a number that its type cannot hold', { type }) : number(converted, of);
   }
-  if (value.kind === 'unknown') return { ...value, type };
+  if (value.kind === 'unknown') return asTyped(value, type);
   if (of === 'bool' && value.kind === 'pointer') return number(1, 'bool');
   if (value.kind === 'struct') {
     const only = value.fields.size === 1 ? [...value.fields.values()][0] : undefined;
@@ -58,7 +58,7 @@ function toPointer(value: Value, type: HostType & { kind: 'pointer' }): Value {
     const keeps = isVoid || type.to.kind === 'auto' || type.to.kind === 'function';
     return keeps ? value : { ...value, element: type.to };
   }
-  if (value.kind === 'unknown') return { ...value, type };
+  if (value.kind === 'unknown') return asTyped(value, type);
   if (value.kind === 'number') return { ...number(value.value, 'long'), declared: type };
   return value;
 }

@@ -12,6 +12,7 @@ import { childScope, type Scope } from './scope';
 import { budgets, type HostState } from './state';
 import { unknownOf } from './unknown-of';
 import {
+  asTyped,
   type Buffer,
   type Cell,
   type ContainerValue,
@@ -58,7 +59,7 @@ function fromInitializer(
   const value = evaluate(state, initializer.value, scope);
   if (type.kind === 'container' && value.kind !== 'container') return containerFrom(state, type, [value]);
   if (type.kind === 'record' && value.kind !== 'struct') {
-    return value.kind === 'unknown' ? { ...value, type } : constructRecord(state, type, [{ value }]);
+    return value.kind === 'unknown' ? asTyped(value, type) : constructRecord(state, type, [{ value }]);
   }
   return convert(state, value, type);
 }

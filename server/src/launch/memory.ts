@@ -6,6 +6,7 @@ import { sizeOf } from './layout';
 import type { HostState } from './state';
 import { unknownOf } from './unknown-of';
 import {
+  asNamed,
   type Buffer,
   type Cell,
   merge,
@@ -17,8 +18,10 @@ import {
   type Value,
 } from './value';
 
-export function makeCell(value: Value, options: Partial<Omit<Cell, 'value'>> = {}): Cell {
-  return { value, depth: 0, ...options };
+const noOptions: Partial<Omit<Cell, 'value'>> = {};
+
+export function makeCell(value: Value, options: Partial<Omit<Cell, 'value'>> = noOptions): Cell {
+  return { value, type: options.type, name: options.name, depth: options.depth ?? 0, buffer: options.buffer };
 }
 
 export function makeBuffer(name: string, options: Partial<Omit<Buffer, 'name'>> = {}): Buffer {
@@ -60,7 +63,7 @@ export function named(state: HostState, cell: Cell, value: Value): Value {
     return number(convertNumber(assumed, of) ?? assumed, of);
   }
   if (value.name) return value;
-  return { ...value, name, roots: value.roots.length > 0 ? value.roots : [name] };
+  return asNamed(value, name, value.roots.length > 0 ? value.roots : [name]);
 }
 
 /** A buffer goes by the name of the first variable that held it, but a helper's local gives way to its caller's. */
@@ -79,6 +82,7 @@ export function cellAt(state: HostState, buffer: Buffer, offset: number, type: H
     type,
     name: elementName(state, buffer, offset, type),
     depth: buffer.nameDepth,
+    buffer: undefined,
   };
   buffer.cells.set(offset, cell);
   return cell;
@@ -132,7 +136,7 @@ export function forget(state: HostState, cell: Cell, reason: string): void {
 export function copyValue(value: Value): Value {
   switch (value.kind) {
     case 'struct':
-      return { ...value, fields: copyFields(value) };
+      return { kind: 'struct', type: value.type, fields: copyFields(value) };
     case 'array':
       return { ...value, buffer: copyBuffer(value.buffer) };
     case 'container':
@@ -148,18 +152,23 @@ export function copyValue(value: Value): Value {
 
 function copyFields(value: StructValue): Map<string, Cell> {
   const fields = new Map<string, Cell>();
-  for (const [name, cell] of value.fields)
-    fields.set(name, { ...cell, buffer: undefined, value: copyValue(cell.value) });
+  for (const [name, cell] of value.fields) fields.set(name, copyCell(cell));
   return fields;
 }
 
 function copyBuffer(buffer: Buffer): Buffer {
   const cells = new Map<number, Cell>();
-  for (const [offset, cell] of buffer.cells) {
-    cells.set(offset, { ...cell, buffer: undefined, value: copyValue(cell.value) });
-  }
+  for (const [offset, cell] of buffer.cells) cells.set(offset, copyCell(cell));
   return { ...buffer, cells };
 }
+
+const copyCell = ({ value, type, name, depth }: Cell): Cell => ({
+  value: copyValue(value),
+  type,
+  name,
+  depth,
+  buffer: undefined,
+});
 
 /** The buffer behind `&cell`. */
 export function bufferOf(cell: Cell): Buffer {

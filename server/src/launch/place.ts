@@ -11,6 +11,8 @@ import { lastName, localVariable, type Scope } from './scope';
 import { type HostState, sourceText } from './state';
 import { unknownOf } from './unknown-of';
 import {
+  asNamed,
+  asTyped,
   type Buffer,
   type Cell,
   type PointerValue,
@@ -91,7 +93,7 @@ function unknownElement(state: HostState, value: UnknownValue, expression: Expre
   const assumed = state.assume.get(name);
   if (assumed !== undefined && (!type || type.kind === 'arithmetic'))
     return { kind: 'number', value: assumed, of: type?.name ?? 'int' };
-  return { ...value, type, name: name || value.name, roots: name ? [name] : value.roots };
+  return asNamed(asTyped(value, type), name || value.name, name ? [name] : value.roots);
 }
 
 function element(

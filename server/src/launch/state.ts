@@ -66,6 +66,8 @@ export interface HostState {
   readonly statics: Map<VariableDeclaration, Cell>;
   /** Buffers behind objects of which only the name is known: `tensor.data_ptr()`. */
   readonly outside: Map<string, Buffer>;
+  /** Source texts of nodes that were asked for. */
+  readonly texts: Map<object, string>;
 }
 
 export const budgets = {
@@ -131,6 +133,7 @@ export function createState(index: HostIndex, options: StateOptions = {}): HostS
     enums: new Map(),
     statics: new Map(),
     outside: new Map(),
+    texts: new Map(),
   };
 }
 
@@ -138,6 +141,12 @@ export function createState(index: HostIndex, options: StateOptions = {}): HostS
 export function sourceText(state: HostState, node: { readonly first: number; readonly last: number }): string {
   const tokens = state.tokens;
   if (!tokens) return '';
+  let text = state.texts.get(node);
+  if (text === undefined) state.texts.set(node, (text = textOf(tokens, node)));
+  return text;
+}
+
+function textOf(tokens: HostTokens, node: { readonly first: number; readonly last: number }): string {
   let text = '';
   for (const word of spellings(tokens, node.first, node.last)) {
     if (text.length >= 48) break;

@@ -77,7 +77,7 @@ function containerOf(state: HostState, type: HostType & { kind: 'container' }, n
     type,
     element: type.element,
     buffer: buffer(name, restFor(how)),
-    size: { value: size, type: sizeType, depth: 0, name: sizeName },
+    size: { value: size, type: sizeType, name: sizeName, depth: 0, buffer: undefined },
   };
 }
 
@@ -89,7 +89,7 @@ function unknownVector(state: HostState, type: HostType & { kind: 'vector' }, na
     // A dim3 without arguments is (1, 1, 1); other vectors are left uninitialised.
     const isOne = type.name === 'dim3' && how === 'uninitialised';
     const value = isOne ? number(1, 'unsigned int') : unknownScalar(state, element, full, how);
-    fields.set(field, { value, type: element, name: full, depth: 0 });
+    fields.set(field, { value, type: element, name: full, depth: 0, buffer: undefined });
   }
   return { kind: 'struct', type, fields };
 }
@@ -99,7 +99,7 @@ function unknownRecord(state: HostState, type: RecordType, name: string, how: Bl
   for (const field of layoutOf(state, type).fields) {
     const full = `${name}.${field.name}`;
     const value = unknownOf(state, field.type, full, how, depth + 1);
-    fields.set(field.name, { value, type: field.type, name: full, depth: 0 });
+    fields.set(field.name, { value, type: field.type, name: full, depth: 0, buffer: undefined });
   }
   return { kind: 'struct', type, fields };
 }

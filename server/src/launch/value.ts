@@ -127,8 +127,31 @@ export function number(value: number, of: BuiltinTypeName = 'int'): NumberValue 
   return { kind: 'number', value, of };
 }
 
-export function unknown(reason: string, options: Partial<Omit<UnknownValue, 'kind' | 'reason'>> = {}): UnknownValue {
-  return { kind: 'unknown', reason, roots: [], ...options };
+type UnknownOptions = Partial<Omit<UnknownValue, 'kind' | 'reason'>>;
+
+/** All of one shape, and spelled out: copying objects of many shapes by spreading was 5 % of a search for launches. */
+export function unknown(reason: string, options?: UnknownOptions): UnknownValue {
+  return unknownLike(reason, options?.name, options?.roots ?? [], options?.type, options?.uninitialised);
+}
+
+function unknownLike(
+  reason: string,
+  name: string | undefined,
+  roots: readonly string[],
+  type: HostType | undefined,
+  uninitialised: boolean | undefined,
+): UnknownValue {
+  return { kind: 'unknown', reason, name, roots, type, uninitialised };
+}
+
+/** The same unknown by a name, with what it is computed from. */
+export function asNamed(value: UnknownValue, name: string | undefined, roots: readonly string[]): UnknownValue {
+  return unknownLike(value.reason, name, roots, value.type, value.uninitialised);
+}
+
+/** The same unknown as one of a type. */
+export function asTyped(value: UnknownValue, type: HostType | undefined): UnknownValue {
+  return unknownLike(value.reason, value.name, value.roots, type, value.uninitialised);
 }
 
 /** The unknown result of a computation with these operands: keeps the reason and the names of what was unknown. */
@@ -140,7 +163,7 @@ export function unknownFrom(operands: readonly Value[], fallback: string, type?:
     reason ??= operand.reason;
     for (const root of operand.roots) if (roots.size < maximalRoots) roots.add(root);
   }
-  return { kind: 'unknown', reason: reason ?? fallback, roots: [...roots], type };
+  return unknownLike(reason ?? fallback, undefined, [...roots], type, undefined);
 }
 
 const maximalRoots = 16;
@@ -217,9 +240,10 @@ function mergeStructs(a: StructValue, b: StructValue): Value {
   const fields = new Map<string, Cell>();
   for (const [name, cell] of a.fields) {
     const other = b.fields.get(name);
-    fields.set(name, { ...cell, value: other ? merge(cell.value, other.value, cell.name) : cell.value });
+    const value = other ? merge(cell.value, other.value, cell.name) : cell.value;
+    fields.set(name, { value, type: cell.type, name: cell.name, depth: cell.depth, buffer: cell.buffer });
   }
-  return { ...a, fields };
+  return { kind: 'struct', type: a.type, fields };
 }
 
 /** The static type as far as the value carries it. */

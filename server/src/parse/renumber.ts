@@ -10,6 +10,11 @@ export function renumber(value: object, by: number): void {
     const range = node as { first?: unknown; last?: unknown };
     if (typeof range.first === 'number') range.first += by;
     if (typeof range.last === 'number') range.last += by;
-    for (const inner of Object.values(node)) if (typeof inner === 'object' && inner !== null) stack.push(inner);
+    // no list of the values is made: the nodes of a header are a hundred thousand
+    const inside = node as Record<string, unknown>;
+    for (const key in inside) {
+      const inner = inside[key];
+      if (typeof inner === 'object' && inner !== null) stack.push(inner);
+    }
   }
 }

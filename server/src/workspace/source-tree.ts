@@ -79,9 +79,14 @@ export class HeaderIndex {
 
 /** Leading folders that two paths have in common. */
 export function sharedFolders(a: string, b: string): number {
-  const left = a.split(path.sep);
-  const right = b.split(path.sep);
+  // by characters: it is asked for every file of a folder, and lists of names would be made twice each time
   let count = 0;
-  while (count < left.length && left[count] === right[count]) count++;
-  return count;
+  for (let at = 0; ; at++) {
+    const [endsA, endsB] = [at === a.length, at === b.length];
+    const isBorder = endsA || a[at] === path.sep;
+    if (isBorder !== (endsB || b[at] === path.sep)) return count;
+    if (!isBorder && a[at] !== b[at]) return count;
+    if (isBorder) count++;
+    if (endsA || endsB) return count;
+  }
 }
