@@ -346,12 +346,23 @@ function containerFrom(state: HostState, type: HostType & { kind: 'container' },
 }
 
 function fillContainer(state: HostState, buffer: Buffer, count: number, value: Value, element: HostType): void {
-  if (count <= 256)
-    fill(
-      state,
-      buffer,
-      0,
-      Array.from({ length: count }, () => value),
-      element,
-    );
+  if (count > MOST_FILLED || count * cellsIn(value) > MOST_FILLED ** 2) return;
+  fill(
+    state,
+    buffer,
+    0,
+    Array.from({ length: count }, () => value),
+    element,
+  );
+}
+
+/** Elements that a container is filled with; of containers in containers its square. */
+const MOST_FILLED = 256;
+
+/** Cells that a copy makes anew: those of elements that are containers themselves, too. */
+function cellsIn(value: Value): number {
+  if (value.kind !== 'container') return 1;
+  let sum = 0;
+  for (const cell of value.buffer.cells.values()) sum += cellsIn(cell.value);
+  return sum;
 }

@@ -39,6 +39,15 @@ describe('budgets', () => {
     const [launch] = launchesOf(text);
     assert.equal(launch.symbols.get('m')?.kind, 'unknown');
   });
+  it('hold for containers of containers of containers', () => {
+    const text = `#include <vector>
+      __global__ void k(int);
+      int main() { int n = 256; std::vector<std::vector<std::vector<double>>> v(n, std::vector<std::vector<double>>(n, std::vector<double>(n, 1.)));
+        v = std::vector<std::vector<std::vector<double>>>(n, std::vector<std::vector<double>>(n, std::vector<double>(n, 0.))); k<<<1, n>>>(n); }`;
+    const begin = process.cpuUsage().user;
+    assert.equal(launchesOf(text)[0]?.block[0].kind, 'number');
+    assert.ok(process.cpuUsage().user - begin < 3_000_000);
+  });
   it('hold for deep nesting', () => {
     const deep = `${'('.repeat(3000)}1${')'.repeat(3000)}`;
     assert.equal(launchesOf(`__global__ void k(int);\nint main() { int n = ${deep}; k<<<1, 32>>>(n); }`).length, 1);
