@@ -121,7 +121,7 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
     tree,
     source,
     context,
-    launches: completedLaunches(found, data, (kernel) => annotations.has(kernel)),
+    launches: completedLaunches(found, data, (kernel) => annotations.has(kernel), rounds),
     sampled: new SampledLaunches(found, (values) => launchesUnder(values, true)),
     annotations,
     fingerprints,

@@ -9,17 +9,16 @@ import type { HostData } from './host-data';
 import type { FoundKernel } from './kernels';
 import type { Launch } from './launches';
 
-/** Of the rounds of a loop that give a launch different values: the first, one in the middle, the last. */
-const MOST_ROUNDS = 3;
-
 /**
  * The launches, completed where the run came to them; nothing is run where the text tells everything.
  * @param isAnnotated kernels whose values a person has given
+ * @param most rounds of a loop that give a launch different values and are reported
  */
 export function completedLaunches(
   launches: readonly Launch[],
   data: HostData | undefined,
   isAnnotated: (kernel: FoundKernel) => boolean,
+  most: number,
 ): Launch[] {
   return launches.flatMap((launch) => {
     if (!data || !isOpen(launch) || isAnnotated(launch.kernel)) return [launch];
@@ -27,7 +26,7 @@ export function completedLaunches(
     const rounds = distinct(data.roundsAt(launch.place.first).filter((round) => agrees(launch, round)));
     // which of the instances of a template a round was of is not known
     if (rounds.length === 0 || (instances.size > 1 && rounds.length > 1)) return [launch];
-    return spread(rounds).map((round) => completed(launch, round));
+    return spread(rounds, most).map((round) => completed(launch, round));
   });
 }
 
@@ -111,7 +110,18 @@ function distinct(rounds: readonly HostRound[]): HostRound[] {
   return [...new Map(rounds.map((round) => [JSON.stringify([...given(round)]), round])).values()];
 }
 
-function spread(rounds: readonly HostRound[]): HostRound[] {
-  if (rounds.length <= MOST_ROUNDS) return [...rounds];
-  return [rounds[0], rounds[rounds.length >> 1], rounds[rounds.length - 1]];
+/** All where they are few; else the first, one in the middle and the last, then one of each shape as far as there is room. */
+function spread(rounds: readonly HostRound[], most: number): HostRound[] {
+  if (rounds.length <= most) return [...rounds];
+  const picked = new Set([rounds[0], rounds[rounds.length >> 1], rounds[rounds.length - 1]]);
+  const shapes = new Set([...picked].map(shapeOf));
+  for (const round of rounds) {
+    if (picked.size >= most || shapes.has(shapeOf(round))) continue;
+    shapes.add(shapeOf(round));
+    picked.add(round);
+  }
+  return rounds.filter((round) => picked.has(round));
 }
+
+const shapeOf = (round: HostRound): string =>
+  JSON.stringify([...given(round)].filter(([part]) => /^(grid|block)\b/.test(part)));

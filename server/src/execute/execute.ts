@@ -1,9 +1,7 @@
 /** Executes a kernel launch: counts what its warps do, over the whole grid. */
 
 import type { MemoryModel } from '../hardware/memory-model';
-import { dependencies } from '../program/dependence';
-import type { AccessSite, Program } from '../program/program';
-import { mayAlias } from '../program/slice';
+import type { Program } from '../program/program';
 import {
   ACCESS_FIELDS,
   type AccessNotes,
@@ -15,11 +13,13 @@ import {
 } from './counters';
 import { type Analysis, analyse } from './decode';
 import type { AccessCounts, BranchCounts, Execution, ExecutionBudget, LaunchShape } from './execution';
-import { allBlocks, type BlockClass, blockClasses, SMALL_GRID } from './grid';
+import { allBlocks, type BlockClass, type BlockIndex, blockClasses, SMALL_GRID } from './grid';
+import { withoutIdleAxes } from './idle-axes';
 import { LaunchedBlocks } from './launched-blocks';
 import type { Machine } from './machine';
 import { areEqual, sumOfRuns } from './piecewise';
 import { Reasons } from './reasons';
+import { restsOnAtomics } from './rests-on-atomics';
 
 /** Threads of a block on every capability from 2.0 on. */
 const MOST_THREADS = 1024;
@@ -27,7 +27,7 @@ const MOST_THREADS = 1024;
 const CHEAP_GRID = 20_000;
 const CHEAP_PART = 10;
 /** Where blocks differ, as many of them are executed as cost no more than this, or this part of the budget. */
-const DIVERSE_GRID = 240_000;
+const DIVERSE_GRID = 640_000;
 const DIVERSE_PART = 4;
 /** Where numbers depend on what atomics change, all blocks are executed in order as long as they cost no more than this, or this part. */
 const IN_ORDER_GRID = 800_000;
@@ -102,7 +102,7 @@ class GridRun {
     const size = grid[0] * grid[1] * grid[2];
     if (this.launch.data && restsOnAtomics(this.program) && this.executeInOrder(size)) return;
     const launched = this.launchedBlocks(false);
-    const runBlock = (block: readonly [number, number, number], isOnly: boolean) => {
+    const runBlock = (block: BlockIndex, isOnly: boolean) => {
       const remaining = Math.max(0, this.budget.warpInstructions - this.simulated);
       const steps = isOnly ? remaining : this.stepsOfNext(remaining);
       launched.run(block, steps, this.budget);
@@ -180,11 +180,7 @@ class GridRun {
     return this.blocks < this.budget.blocks && this.incomplete === undefined && left > this.costOfBlock * MARGIN;
   }
 
-  private sampleGrid(
-    grid: readonly [number, number, number],
-    size: number,
-    runBlock: (block: readonly [number, number, number]) => Float64Array,
-  ): void {
+  private sampleGrid(grid: BlockIndex, size: number, runBlock: (block: BlockIndex) => Float64Array): void {
     const classes = blockClasses(grid);
     const probe = runBlock(classes[0].sample(0)).slice();
     const cost = this.simulated;
@@ -200,10 +196,27 @@ class GridRun {
     let covered = 0;
     let inner: Float64Array | undefined;
     let differs = false;
+    let smaller: BlockIndex | undefined;
+    const reduce = (differing: number) => {
+      const samples = new Set([0, 1, differing].map((n) => classes[0].sample(n)));
+      smaller = this.withoutIdleAxes(grid, [...samples], runBlock);
+      return smaller !== undefined;
+    };
     for (const each of classes) {
       if (!this.isWithinBudget) break;
       const isInner = each === classes[0];
-      const counted = this.sampleClass(each, runBlock, isInner ? probe : undefined, !isInner, inner);
+      const counted = this.sampleClass(
+        each,
+        runBlock,
+        isInner ? probe : undefined,
+        !isInner,
+        inner,
+        isInner ? reduce : undefined,
+      );
+      if (smaller) {
+        this.sampleSmaller(smaller, size, runBlock);
+        return;
+      }
       if (isInner) inner = counted;
       else if (inner && counted && !areEqual(inner, counted, this.layout.used)) differs = true;
       covered += each.size;
@@ -219,12 +232,25 @@ class GridRun {
     }
   }
 
+  private withoutIdleAxes(
+    size: BlockIndex,
+    samples: readonly BlockIndex[],
+    runBlock: (block: BlockIndex) => Float64Array,
+  ): BlockIndex | undefined {
+    const run = (block: BlockIndex) => (this.isWithinBudget ? runBlock(block) : undefined);
+    return withoutIdleAxes({ size, run, used: () => this.layout.used }, samples);
+  }
+
+  /** Counts a grid by the blocks along those of its axes that matter. */
+  private sampleSmaller(grid: BlockIndex, size: number, runBlock: (block: BlockIndex) => Float64Array): void {
+    const rest = grid[0] * grid[1] * grid[2];
+    if (!this.executeAll(allBlocks(grid), runBlock)) this.sampleGrid(grid, rest, runBlock);
+    const { used } = this.layout;
+    for (let i = 0; i < used; i++) this.totals[i] *= size / rest;
+  }
+
   /** Inner blocks of a row whose samples agree may differ towards its ends, if the blocks at the border do. */
-  private refineRow(
-    inner: BlockClass,
-    counters: Float64Array,
-    runBlock: (block: readonly [number, number, number]) => Float64Array,
-  ): void {
+  private refineRow(inner: BlockClass, counters: Float64Array, runBlock: (block: BlockIndex) => Float64Array): void {
     if (!inner.place) return;
     const run = (n: number) => (this.isWithinBudget ? runBlock(inner.at(n)) : undefined);
     const known = new Map([[inner.place(0), counters]]);
@@ -239,13 +265,17 @@ class GridRun {
     this.addScaled(runs, 1);
   }
 
-  /** Executes samples of a class until they agree or its limit is reached, and adds what the class counts. */
+  /**
+   * Executes samples of a class until they agree or its limit is reached, and adds what the class counts.
+   * @param giveUp asked where they differ and are too many to be executed, with the first sample that does; nothing is added where it says so
+   */
   private sampleClass(
     blocks: BlockClass,
-    runBlock: (block: readonly [number, number, number]) => Float64Array,
+    runBlock: (block: BlockIndex) => Float64Array,
     probe?: Float64Array,
     isBorder = false,
     inner?: Float64Array,
+    giveUp?: (differing: number) => boolean,
   ): Float64Array | undefined {
     let sum: Float64Array | undefined;
     let first: Float64Array | undefined;
@@ -284,7 +314,7 @@ class GridRun {
       this.add(sum, counters, weight);
       if (agree) {
         agree = false;
-        if (samples < blocks.size && this.executeAll(blocks, runBlock)) return undefined;
+        if (samples < blocks.size && (this.executeAll(blocks, runBlock) || giveUp?.(samples - 1))) return undefined;
         most = wholeCycles(Math.min(blocks.size, Math.max(most, this.affordable())), blocks.cycle);
       }
     }
@@ -324,10 +354,7 @@ class GridRun {
   }
 
   /** Executes every block of a class whose samples differ, where that can be afforded. */
-  private executeAll(
-    blocks: BlockClass,
-    runBlock: (block: readonly [number, number, number]) => Float64Array,
-  ): boolean {
+  private executeAll(blocks: BlockClass, runBlock: (block: BlockIndex) => Float64Array): boolean {
     if (this.affordable() < blocks.size) return false;
     for (let n = 0; n < blocks.size; n++) this.addScaled(runBlock(blocks.at(n)), 1);
     return true;
@@ -412,27 +439,6 @@ class GridRun {
       };
     });
   }
-}
-
-const resting = new WeakMap<Program, boolean>();
-const nothing = { addressLoads: [], executionLoads: [] };
-
-/** Whether addresses or masks rest on what atomics of the kernel change in global memory, or on what they give back. */
-function restsOnAtomics(program: Program): boolean {
-  let known = resting.get(program);
-  if (known === undefined) {
-    const isGlobal = ({ space }: AccessSite) => space === 'global' || space === 'generic';
-    const atomics = program.accesses.filter((site) => site.operation === 'atomic' && isGlobal(site));
-    const { addressLoads, executionLoads } = atomics.length > 0 ? dependencies(program) : nothing;
-    known = [...addressLoads, ...executionLoads].some((loads) =>
-      [...loads].some((access) => {
-        const site = program.accesses[access];
-        return isGlobal(site) && atomics.some((atomic) => mayAlias(site, atomic));
-      }),
-    );
-    resting.set(program, known);
-  }
-  return known;
 }
 
 /** Averages are right over whole cycles of samples only. */

@@ -252,13 +252,13 @@ class HostMachine {
 
   private copy(to: number, from: number, bytes: number): void {
     if (bytes === 0) return;
-    this.spend(bytes);
     const isKnown = this.isWithin(from, bytes);
     if (!this.isWithin(to, bytes)) {
-      // a block that is nowhere holds nothing; what is read of it is not known
+      // a block that is nowhere holds nothing, and costs nothing; what is read of it is not known
       if (to < NOWHERE || bytes < 0) throw new Stop('a copy beyond the memory');
       return;
     }
+    this.spend(bytes);
     this.aboutToChange(to);
     const target = this.blockAt(to);
     if (target && this.blockAt(from)?.isResult) target.isResult = true;
@@ -268,11 +268,12 @@ class HostMachine {
 
   private fill(to: number, byte: number, bytes: number): void {
     if (bytes === 0) return;
-    this.spend(bytes);
     if (!this.isWithin(to, bytes)) {
+      // a block that is nowhere is not filled, and costs nothing
       if (to < NOWHERE || bytes < 0) throw new Stop('a copy beyond the memory');
       return;
     }
+    this.spend(bytes);
     this.aboutToChange(to);
     this.memory.fill(to, to + bytes, byte);
   }

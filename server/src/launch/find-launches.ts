@@ -12,7 +12,7 @@ import { launchKey } from './export';
 import { evaluate } from './expression';
 import type { FoundLaunch } from './found-launch';
 import type { HostUnit } from './host-tokens';
-import type { LaunchRecorder } from './launch-recorder';
+import { FEWEST_ROUNDS, type LaunchRecorder } from './launch-recorder';
 import { findSites, type Holder } from './launch-sites';
 import { forget } from './memory';
 import { indexUnit } from './scope';
@@ -20,6 +20,9 @@ import { foreignKernels } from './shared-kernels';
 import { budgets, createState, type HostState } from './state';
 import { type Cell, isNull } from './value';
 import { walk } from './walk';
+
+/** Times the steps where more rounds of a loop are wanted than first, middle and last: they are run. */
+const PATIENT = 8;
 
 export interface FindOptions {
   /** Values for host variables (and annotated names) that the text leaves open, by name. */
@@ -56,7 +59,8 @@ export function findLaunches(
   const sites = findSites(index, units, foreign);
   if (sites.holders.length === 0) return [];
   const assume = new Map([...hostAssumptions(index, comments), ...options.assume]);
-  const steps = options.steps ?? budgets.steps * (others.length > 0 ? 2 : 1);
+  const isPatient = (options.rounds ?? 0) > FEWEST_ROUNDS;
+  const steps = options.steps ?? budgets.steps * (isPatient ? PATIENT : others.length > 0 ? 2 : 1);
   const run = (device: DeviceProperties | undefined, { recorder, holders }: ReturnType<typeof findSites>) => {
     runProgram(createState(index, { tokens: units, assume, device, recorder, steps }), recorder, holders);
     return recorder.launches(options.rounds);

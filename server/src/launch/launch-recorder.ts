@@ -23,7 +23,7 @@ const launchesPerKernel = 24;
 /** Different launches kept of one site while the loops run, to pick first, typical and last from. */
 const keptPerSite = 2048;
 /** Different launches reported of a loop: first, middle and last. */
-const FEWEST_ROUNDS = 3;
+export const FEWEST_ROUNDS = 3;
 
 export class LaunchRecorder {
   /** Above 0 while a way is looked into that the program does not take. */

@@ -69,7 +69,7 @@ function runRounds(loop: Loop): Completion {
     quiet = (state.recorder?.count ?? 0) === seen ? quiet + 1 : 0;
     const used = loop.stepsAtStart - state.steps;
     const isSteady = loop.hasLaunch && quiet >= steadyRounds;
-    const most = loop.hasLaunch ? budgets.launchLoop : isBlind ? budgets.blindLoop : budgets.quietLoop;
+    const most = loop.hasLaunch ? state.stepsOfLoop : isBlind ? budgets.blindLoop : budgets.quietLoop;
     if (isSteady || used > most) {
       return cutShort(loop, estimateTrip(state, statement, scope));
     }

@@ -36,6 +36,8 @@ export interface HostState {
   readonly asked: Map<string, number>;
   /** Steps left. At 0 nothing more is evaluated. */
   steps: number;
+  /** Steps that one loop with launches may take. */
+  readonly stepsOfLoop: number;
   /** Depth of host calls, of expressions and statements, and of branches whose condition is not known. */
   depth: number;
   nesting: number;
@@ -75,8 +77,8 @@ export const budgets = {
   steps: 100_000,
   /** Steps of one loop without launches, then its variables are unknown. */
   quietLoop: 1_500,
-  /** Steps of one loop with launches. */
-  launchLoop: 20_000,
+  /** Steps of one loop with launches, as a part of all. */
+  launchLoopPart: 5,
   /** Loops of known trip count without launches are not run beyond this many rounds. */
   quietRounds: 128,
   /** The same two within a round that stands for many: what it writes is forgotten but for what grows steadily. */
@@ -114,6 +116,7 @@ export function createState(index: HostIndex, options: StateOptions = {}): HostS
     device: options.device,
     asked: new Map(),
     steps: options.steps ?? budgets.steps,
+    stepsOfLoop: (options.steps ?? budgets.steps) / budgets.launchLoopPart,
     depth: 0,
     nesting: 0,
     uncertain: 0,

@@ -9,7 +9,6 @@ import { type Context, skip, step as spend } from './context';
 import { convertValue, toPredicate } from './conversions';
 import { hostLaunch } from './host/launch';
 import { emitHost } from './host/memory';
-import { stringAddress } from './host/statics';
 import { memberExpression } from './members';
 import { nameExpression, thisExpression } from './names';
 import { assignExpression, binaryExpression, binaryOnValues, unaryExpression, userOperator } from './operators';
@@ -18,6 +17,7 @@ import { assign, rvalue } from './places';
 import { indexExpression } from './pointers';
 import { recordOf } from './records';
 import { resolveType } from './resolve-type';
+import { stringAddress } from './strings';
 import { scalarOf, sizeOf, type Type, types } from './types';
 import { useValues } from './unknown-calls';
 import { unknownValue, type Value } from './values';
@@ -47,7 +47,7 @@ function lowerExpression(ctx: Context, node: ast.Expression): Value {
       return {
         kind: 'scalar',
         type: { kind: 'pointer', to: types.char },
-        register: ctx.unit.isHost ? stringAddress(ctx, node) : ctx.builder.unknown('i64', 'address of a string'),
+        register: stringAddress(ctx, node),
       };
     case 'name':
       return nameExpression(ctx, node);

@@ -12,6 +12,7 @@ import { accessSite } from './access-sites';
 import type { Context } from './context';
 import { addressOf } from './places';
 import { isFullPiece } from './record-copies';
+import { letterAt } from './strings';
 import type { MemoryPlace } from './values';
 
 const unsigned: Readonly<Record<number, ScalarType>> = { 1: 'u8', 2: 'u16', 4: 'u32', 8: 'u64' };
@@ -56,9 +57,18 @@ export function loadBytes(ctx: Context, place: MemoryPlace, type: ScalarType): R
   const piece = pieceOf(ctx, place, type);
   if (piece !== undefined)
     return joined(ctx, loadPieces(ctx, alone(place), piece, bytesOf[type] / bytesOf[piece]), piece, type);
+  const letter = knownLetter(ctx, place, type);
+  if (letter !== undefined) return letter;
   const dst = ctx.builder.register(type, 'temporary');
   emitLoad(ctx, place, type, [dst]);
   return dst;
+}
+
+function knownLetter(ctx: Context, place: MemoryPlace, type: ScalarType): Register | undefined {
+  if (ctx.unit.isHost) return undefined;
+  const { register, offset } = ctx.builder.splitAddress(addressOf(ctx, place));
+  const letter = letterAt(ctx, register, offset, type);
+  return letter === undefined ? undefined : ctx.builder.constant(type, letter);
 }
 
 /** Writes a scalar to a place, in as many stores as its alignment makes necessary. */

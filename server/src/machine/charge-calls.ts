@@ -11,10 +11,14 @@
  * - a call begins anew after each instruction of its own statement: `s += f(p, k)` written out is shown at the call four times, `v.x = f(k)` once;
  * - loads are issued together, behind what their addresses are computed of. One behind another address has a row of its own again.
  *
+ * - in loops behind a call that stays one (`assert`, `printf`), and behind these, the descriptor of global memory is no longer in uniform registers: each
+ *   load is preceded by two R2UR of its own line. Of several loads these come first, so that the loads have rows of their own (13 kernels; H200:
+ *   llm.c's `load128cs` behind an `assert`).
+ *
  * Stores and atomics wait for values, and what is issued before them is not known here: they stay where they are. So do loads in the
  * passes that are left of a loop, whose addresses are computed anew.
  */
-import { controlFlow } from '../program/control-flow';
+import { type ControlFlow, controlFlow } from '../program/control-flow';
 import { readsInto, writesOf } from '../program/operands';
 import type {
   AccessSite,
@@ -37,6 +41,8 @@ interface Issued {
   readonly phase: Phase;
   /** Place in the block, of a load. */
   readonly at?: number;
+  /** Of a load: its descriptor has to be fetched. */
+  readonly needsDescriptor?: boolean;
 }
 
 enum Phase {
@@ -68,6 +74,8 @@ interface Work {
   readonly stretches: Map<SourcePlace, LastStretches>;
   readonly sums: Sums;
   readonly feedsAddress: Uint8Array;
+  /** By block: 1 where loads are preceded by what fetches their descriptors. */
+  readonly needsDescriptor: Uint8Array;
   /** The statement of the row that the last instruction has, -1 for none, and the call that is charged there. */
   statement: number;
   charged: SourcePlace | undefined;
@@ -86,6 +94,7 @@ export function chargeCalls(program: Program): Program {
     stretches: new Map(),
     sums: new Sums(program, frames, movingRegisters(program, flow)),
     feedsAddress: addressRegisters(program),
+    needsDescriptor: withoutDescriptors(program, flow),
     statement: -1,
     charged: undefined,
   };
@@ -150,6 +159,7 @@ function issuedIn(work: Work, block: number): Issued[] {
   const loaded = new Set<number>();
   const reads: Register[] = [];
   const close = (): void => {
+    piece.push(...descriptorsOf(piece));
     all.push(...piece.sort((a, b) => a.level - b.level || a.phase - b.phase));
     piece = [];
     levels.clear();
@@ -168,7 +178,14 @@ function issuedIn(work: Work, block: number): Issued[] {
       const stretches = stretchesOf(work, call);
       if (i.op === 'load') {
         if (work.sums.hasOwn(i, block)) piece.push({ statement, stretches, level, phase: Phase.before });
-        piece.push({ statement, stretches, level, phase: Phase.load, at });
+        piece.push({
+          statement,
+          stretches,
+          level,
+          phase: Phase.load,
+          at,
+          needsDescriptor: work.needsDescriptor[block] === 1 && isGlobal(work, i),
+        });
         loaded.add(level);
       } else {
         const isBefore = !loaded.has(level) || written.some((r) => work.feedsAddress[r] === 1);
@@ -180,6 +197,46 @@ function issuedIn(work: Work, block: number): Issued[] {
   });
   close();
   return all;
+}
+
+const isCall = (i: Instruction): boolean => i.op === 'work' && i.fence === 'call';
+
+function isGlobal({ program }: Work, { access }: LoadInstruction): boolean {
+  const { space } = program.accesses[access];
+  return space === 'global' || space === 'generic';
+}
+
+/** What fetches the descriptors of loads that are issued together; that of a single one stands right before it, in one row with it. */
+function descriptorsOf(piece: readonly Issued[]): Issued[] {
+  const loads = piece.filter((issued) => issued.needsDescriptor);
+  return loads
+    .filter(({ level }) => loads.filter((other) => other.level === level).length > 1)
+    .map(({ statement, stretches, level }) => ({ statement, stretches, level, phase: Phase.before }));
+}
+
+/** By block: 1 where descriptors are not in uniform registers: in loops behind a call that stays one, and behind these. */
+function withoutDescriptors({ blocks }: Program, { successors, loopOf, loops }: ControlFlow): Uint8Array {
+  const calling = blocks.flatMap(({ instructions }, block) => (instructions.some(isCall) ? [block] : []));
+  const behind = reachableFrom(calling, successors);
+  const inLoops = blocks.flatMap((_, block) => {
+    const loop = loops[loopOf[block]];
+    return behind[block] === 1 && loop && !calling.some((call) => loop.contains[call] === 1) ? [block] : [];
+  });
+  const found = reachableFrom(inLoops, successors);
+  for (const block of inLoops) found[block] = 1;
+  return found;
+}
+
+function reachableFrom(starts: readonly number[], successors: ControlFlow['successors']): Uint8Array {
+  const found = new Uint8Array(successors.length);
+  const open = [...starts];
+  for (let block = open.pop(); block !== undefined; block = open.pop())
+    for (const next of successors[block]) {
+      if (found[next] === 1) continue;
+      found[next] = 1;
+      open.push(next);
+    }
+  return found;
 }
 
 type Place = Pick<SourcePlace, 'statement' | 'call'>;

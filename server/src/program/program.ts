@@ -200,9 +200,14 @@ export type Instruction =
       readonly unit: WorkUnit;
       readonly count: number;
       readonly reads?: readonly Register[];
-      /** Memory may be another behind it (machine/memory-overlap.ts): to the front end ('code': volatile assembly), to the assembler too ('memory'). */
-      readonly fence?: 'code' | 'memory';
+      /**
+       * Memory may be another behind it (machine/memory-overlap.ts): to the front end ('code': volatile assembly; 'call': a function that is
+       * not inlined), to the assembler too ('memory').
+       */
+      readonly fence?: Fence;
     };
+
+export type Fence = 'code' | 'call' | 'memory';
 
 /**
  * What only the program of the host does (host/run-host.ts); kernels have none of it. All but 'launch' take and give addresses and

@@ -55,4 +55,51 @@ int main() { float *p; cudaMalloc(&p, 4096); for (int n = 1; n <= ${bound}; n++)
     assert.deepEqual(rounds('5', PATIENCE), ['32:1', '32:2', '32:3', '32:4', '32:5']));
   it('are one of each shape beside, where they are many', () =>
     assert.deepEqual(rounds('20', PATIENCE), ['32:1', '32:10', '64:20']));
+
+  const launchesOf = (source: string) => {
+    const report = analyzeFile({
+      path: 'test.cu',
+      text: source,
+      options: { computeCapability: '9.0', defines: new Map(), assume: new Map(), patience: PATIENCE },
+      include: () => undefined,
+    });
+    return report.kernels[0].launches.map(({ grid }) => grid[0]);
+  };
+  it('are all on the command line though the rounds compute much besides', () =>
+    assert.deepEqual(
+      launchesOf(`
+__global__ void fill(float *a) { a[threadIdx.x] = 1; }
+struct Case { int blocks, rows; } cases[] = {{3, 300}, {5, 400}, {9, 500}, {17, 600}, {33, 700}};
+void check(const Case &c, float *h) {
+  for (int i = 0; i < c.rows / 10; ++i)
+    for (int j = 0; j < 40; ++j)
+      for (int k = 0; k < 30; ++k) if (h[i] > j * k) h[i] -= k;
+}
+void test(const Case &c, float *p, float *h) {
+  check(c, h); check(c, h); check(c, h); check(c, h);
+  check(c, h); check(c, h); check(c, h); check(c, h);
+  fill<<<c.blocks, 32>>>(p);
+}
+int main() {
+  float *p, *h = new float[1000];
+  cudaMalloc(&p, 4096);
+  for (int i = 0; i < 5; ++i) test(cases[i], p, h);
+}`),
+      [3, 5, 9, 17, 33],
+    ));
+  it('are all on the command line where only the run of the host gives their sizes', () =>
+    assert.deepEqual(
+      launchesOf(`
+__global__ void fill(float *a) { a[threadIdx.x] = 1; }
+int main() {
+  std::vector<int> lengths(5);
+  unsigned s = 1;
+  for (auto& l : lengths) { s = s * 1664525u + 1013904223u; l = 32 + (s >> 16) % 64; }
+  std::sort(lengths.begin(), lengths.end());
+  float *d;
+  cudaMalloc(&d, 4096);
+  for (int l : lengths) fill<<<l, 32>>>(d);
+}`),
+      [40, 54, 80, 83],
+    ));
 });

@@ -141,6 +141,39 @@ describe('grids', () => {
     assert.equal(execution.accesses[0].isSampled, true);
   });
 
+  it('of a triangle of blocks that a third axis repeats, one is executed whole', () => {
+    const triangle = (where: string) => `
+      in bx i32 blockIdx.x
+      in by i32 blockIdx.y
+      in bz i32 blockIdx.z
+      in p u64 parameter
+      c = lt.i32 ${where}
+      if c body end
+      body:
+        store.f32 global [p] 0
+      end:
+        exit`;
+    const shapes = [
+      ['bx by', [24, 24, 300]],
+      ['by bz', [300, 24, 24]],
+      ['bx bz', [24, 300, 24]],
+    ] as const;
+    for (const [where, grid] of shapes) {
+      const execution = run(triangle(where), { grid, block: [32, 1, 1], warpInstructions: 20_000, blocks: 4000 });
+      assert.equal(execution.accesses[0].requests, (300 * 24 * 23) / 2, where);
+      assert.ok(execution.simulatedBlocks < 1000);
+    }
+    // an axis that matters at its end stays
+    const atEnd = triangle('bx by').replace(
+      'c = lt.i32 bx by',
+      'a = eq.i32 bz 299\n b = mul.i32 a 100\n x = add.i32 bx b\n c = lt.i32 x by',
+    );
+    const { accesses } = run(atEnd, { grid: [24, 24, 300], warpInstructions: 20_000, blocks: 4000 });
+    const whole = (299 * 24 * 23) / 2;
+    assert.ok(Math.abs(accesses[0].requests / whole - 1) < 0.02, `${accesses[0].requests} of ${whole}`);
+    assert.ok(accesses[0].isSampled);
+  });
+
   it('finds where the blocks of a row begin to do something else', () => {
     // the last third of the grid has nothing to do, one block is in between
     for (const n of [617 * 32 + 5, 998 * 32, 3 * 32, 32 * 400 + 31]) {

@@ -125,6 +125,45 @@ int main() {
 }`);
   });
 
+  it('of equal numbers put in behind, which a tuple hands on', () => {
+    check(`
+__global__ void k(const int* a, int n, int m) {}
+${upload}
+auto segments(int count) {
+  std::vector<int> owner = {9};
+  for (int s = 0; s < count; ++s) {
+    int len = s + 1;
+    owner.insert(owner.end(), len, s);
+  }
+  owner.insert(owner.begin() + 1, 2u, 7);
+  std::vector<float> values(owner.size());
+  return std::make_tuple(owner, values);
+}
+int main() {
+  const auto [owner, values] = segments(2);
+  const int n = static_cast<int>(values.size());
+  k<<<1, 32>>>(up(owner), n, 1); //= a: 9 7 7 0 1 1, n: 6
+}`);
+  });
+
+  it('beside blocks that are larger than the memory of the run', () => {
+    check(`
+__global__ void k(const int* a, float* b) {}
+${upload}
+int main() {
+  for (int round = 0; round < 6; ++round) {
+    float *b;
+    cudaMalloc(&b, 2000000000);
+    cudaMemset(b, 0, 2000000000);
+    std::vector<int> a = {round, 2};
+    k<<<1, 32>>>(up(a), b);
+    cudaFree(b);
+  }
+  std::vector<int> a = {7, 2};
+  k<<<1, 32>>>(up(a), nullptr); //= a: 7 2
+}`);
+  });
+
   it('in order: heaps, maps and sets', () => {
     check(`
 __global__ void k(const int* a, const unsigned* b, int n) {}

@@ -62,6 +62,34 @@ describe('loads of inlined functions are shown', () => {
     );
   });
 
+  it('in the function in loops behind a call, where descriptors are fetched first', () => {
+    const deref = (found: string) => `__device__ float deref(const float *p) {
+  return *p; //= ${found}
+}`;
+    checkLines(
+      `k(const float *a, const float *b, float *o, int n) {
+  assert(blockDim.x == 32);
+#pragma unroll 1
+  for (int i = threadIdx.x; i < n; i += blockDim.x) {
+    float v = deref(a + i); //= none
+    float w = deref(b + i); //= none
+    o[i] = v + w; //= global store 1 x 4 bytes
+  }
+}`,
+      deref('global load 2 x 4 bytes'),
+    );
+    checkLines(
+      `k(const float *a, const float *b, float *o) {
+  int i = threadIdx.x;
+  assert(blockDim.x == 32);
+  float v = deref(a + i); //= global load 1 x 4 bytes
+  float w = deref(b + i); //= global load 1 x 4 bytes
+  o[i] = v + w; //= global store 1 x 4 bytes
+}`,
+      deref('none'),
+    );
+  });
+
   it('in the function where a condition comes before them', () => {
     checkLines(
       `k(const float *a, float *o, int n) {

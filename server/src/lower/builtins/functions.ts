@@ -55,10 +55,15 @@ const opaque: BuiltinFunction = ({ ctx }) => {
   return { kind: 'void', type: types.void };
 };
 
+/** The like, which stays a call in the machine code too. */
+const called: BuiltinFunction = ({ ctx }) => {
+  emitFence(ctx, 'call');
+  return { kind: 'void', type: types.void };
+};
+
+const calledFunctions: readonly string[] = ['printf', 'assert', '__assert_fail'];
+
 const opaqueFunctions: readonly string[] = [
-  'printf',
-  'assert',
-  '__assert_fail',
   '__trap',
   '__brkpt',
   '__nanosleep',
@@ -152,6 +157,7 @@ const notKnown =
 
 const functions: ReadonlyMap<string, BuiltinFunction> = new Map<string, BuiltinFunction>([
   ...ignored.map((n): [string, BuiltinFunction] => [n, nothing]),
+  ...calledFunctions.map((n): [string, BuiltinFunction] => [n, called]),
   ...opaqueFunctions.map((n): [string, BuiltinFunction] => [n, opaque]),
   ...['__threadfence', '__threadfence_block', '__threadfence_system'].map((n): [string, BuiltinFunction] => [
     n,

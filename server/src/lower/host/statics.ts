@@ -1,6 +1,5 @@
-/** What lives as long as the host's program: `static` variables of functions, which get their values when control first comes by, and strings. */
-import type { StringLiteral, VariableDeclaration } from '../../parse/ast';
-import type { Register } from '../../program/program';
+/** What lives as long as the host's program: `static` variables of functions, which get their values when control first comes by. */
+import type { VariableDeclaration } from '../../parse/ast';
 import { type Context, placeOf } from '../context';
 import { globalValue } from '../globals';
 import { KnownValues } from '../known-values';
@@ -24,34 +23,6 @@ export function declareStatic(ctx: Context, declaration: VariableDeclaration): v
   once(ctx, declaration, name, () => {
     initialiseInMemory(ctx, place, value.type, declaration.initializer, declaration);
   });
-}
-
-const strings = new WeakMap<Context, Map<string, Register>>();
-
-/** The address of a string's characters. Programs take letters from them: `"ACGT"[k]`. */
-export function stringAddress(ctx: Context, node: StringLiteral): Register {
-  const { value } = node;
-  let ofContext = strings.get(ctx);
-  if (!ofContext) strings.set(ctx, (ofContext = new Map()));
-  let register = ofContext.get(value);
-  if (register === undefined) {
-    const values = [...value].map((letter) => (letter.codePointAt(0) ?? 0) & 255);
-    const object = ctx.builder.object({
-      name: 'a string',
-      space: 'global',
-      bytes: values.length + 1,
-      alignment: 1,
-      isDynamic: false,
-      dimensions: [],
-      elementBytes: 1,
-      elementType: 'char',
-      place: placeOf(ctx, node),
-      lifetime: 'program',
-      contents: { type: 'i8', values },
-    });
-    ofContext.set(value, (register = ctx.builder.objects[object].register));
-  }
-  return register;
 }
 
 const guards = new WeakMap<Context, Map<VariableDeclaration, number>>();

@@ -108,6 +108,15 @@ template <class T> struct vector {
     size_ = size_ + 1;
     return first_ + k;
   }
+  T* insert(const T* at, size_t n, const T& x) {
+    T value = x;
+    size_t k = at - first_;
+    __room(size_ + n);
+    for (size_t i = size_; i > k; --i) first_[i - 1 + n] = first_[i - 1];
+    for (size_t i = 0; i < n; ++i) first_[k + i] = value;
+    size_ = size_ + n;
+    return first_ + k;
+  }
   template <class U> T* insert(const T* at, U* a, U* b) {
     size_t k = at - first_;
     size_t n = b - a;
