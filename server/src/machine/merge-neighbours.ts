@@ -220,7 +220,7 @@ function mergeVectors(
     const all = group.filter((c) => c.bytes === size).sort((a, b) => a.instruction.offset - b.instruction.offset);
     // Members of several sizes are copied one by one (a float, two shorts, a double in 16 bytes: three loads).
     const isCopied = ({ instruction: { access, aligned } }: Candidate) =>
-      sizes.size === 1 && work.program.accesses[access].isCopy === true && aligned?.isApart !== true;
+      sizes.size === 1 && work.program.accesses[access].copiedBytes !== undefined && aligned?.isApart !== true;
     const copied = all.filter((c) => isCopied(c) && c.instruction.op === 'load');
     const others = all.filter((c) => !copied.includes(c) && !isConverted(work.program, c.instruction));
     for (const set of [copied, others]) {
@@ -250,7 +250,7 @@ function mergesSmall(program: Program, group: readonly Candidate[]): boolean {
 
 /** Half-precision elements read one by one: each goes through inline assembly (__half2float), which keeps their order. */
 function isConverted(program: Program, { type, access }: Access): boolean {
-  return (type === 'f16' || type === 'bf16') && program.accesses[access].isCopy !== true;
+  return (type === 'f16' || type === 'bf16') && program.accesses[access].copiedBytes === undefined;
 }
 
 /** The accesses that lie in [start, start + width), by offset, none overlapping another. */

@@ -382,8 +382,8 @@ export interface AccessSite {
   readonly readOnly?: boolean;
   /** Types of 1.x/2.x interest: volatile accesses are neither merged nor reused. */
   readonly isVolatile?: boolean;
-  /** Part of a record that is copied as a whole. */
-  readonly isCopy?: boolean;
+  /** Bytes of the record that is copied as a whole, if it is part of one. */
+  readonly copiedBytes?: number;
   /** Made by inline assembly, as __ldg is: merged with nothing. */
   readonly isAssembly?: boolean;
   /** Half of an asynchronous copy that does not go through L1. */
