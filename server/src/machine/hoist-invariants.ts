@@ -66,7 +66,7 @@ function factsOf(program: Program, loop: Loop): LoopFacts {
 }
 
 /** Where the head of a loop stands: the condition that a branch of it tests. */
-function headOf(program: Program, loop: Loop): SourcePlace | undefined {
+export function headOf(program: Program, loop: Loop): SourcePlace | undefined {
   for (const block of [loop.header, ...loop.exitBranches]) {
     const { terminator } = program.blocks[block];
     if (terminator.kind !== 'branch') continue;
