@@ -98,6 +98,8 @@ export type UnaryOp =
   | 'trunc'
   | 'isnan'
   | 'isinf'
+  | 'lowWord' // of an f64: bits 0 … 31, as a number of that type
+  | 'highWord' // bits 32 … 63
   | 'bitcast'; // same width, other type (`from` of the instruction): __float_as_int
 
 export type BinaryOp =
@@ -118,7 +120,8 @@ export type BinaryOp =
   | 'fmod'
   | 'atan2'
   | 'hypot'
-  | 'copysign';
+  | 'copysign'
+  | 'words'; // the f64 with these low and high words, which are numbers of that type
 
 export type CompareOp = 'eq' | 'ne' | 'lt' | 'le' | 'gt' | 'ge';
 
