@@ -63,11 +63,11 @@ async function analyse(program: string, nvcc: string | undefined, followData: bo
 
 const same = (a: readonly number[], b: readonly number[]): boolean => a.every((x, i) => x === b[i]);
 
-/** Whether a demangled name has these template arguments, namespaces aside: `void scale<(int)4, app::Rows>(…)`. */
+/** Whether a demangled name has these template arguments, namespaces and `const` aside: `void scale<(int)4, app::Rows>(…)`. */
 function isInstance(demangled: string, args: readonly string[]): boolean {
   const plain = (text: string) =>
     text
-      .replace(/(?<=[<,] ?)\([\w: ]+\)|\s|\b\w+::/g, '')
+      .replace(/(?<=[<,] ?)\([\w: ]+\)|\bconst\b|\s|\b\w+::/g, '')
       .replace(/\bfalse\b/g, '0')
       .replace(/\btrue\b/g, '1');
   return args.length > 0 && plain(demangled).includes(`<${args.map(plain).join(',')}>`);

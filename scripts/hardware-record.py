@@ -5,7 +5,7 @@ Needs a GPU whose counters may be read, nvcc, ncu with its Python interface, cuo
 For every program: compile, run (it checks itself against the CPU), profile, and write one JSON file
 in the format that test/hardware/README.md documents. Nothing in those files is edited by hand.
 
-    python3 scripts/hardware-record.py [--out DIR] [--only NAME ...] [--arch sm_90] [--extras DIR]
+    python3 scripts/hardware-record.py [--programs DIR] [--out DIR] [--only NAME ...] [--arch sm_90] [--interface DIR]
 
 Exit status: 0 all recorded, 1 a program failed to compile, failed its check or could not be profiled.
 """
@@ -309,6 +309,7 @@ def find_interface():
 
 def main():
     options = argparse.ArgumentParser(description="Record profiler counters for test/hardware/programs.")
+    options.add_argument("--programs", default=PROGRAMS, help="folder of the .cu files")
     options.add_argument("--out", default=RECORDED)
     options.add_argument("--only", nargs="*", help="program names without .cu")
     options.add_argument("--arch", default="sm_90")
@@ -321,7 +322,7 @@ def main():
     import ncu_report
     FLOAT_KINDS = (ncu_report.IMetric.ValueKind_FLOAT, ncu_report.IMetric.ValueKind_DOUBLE)
 
-    sources = sorted(glob.glob(os.path.join(os.path.abspath(PROGRAMS), "*.cu")))
+    sources = sorted(glob.glob(os.path.join(os.path.abspath(args.programs), "*.cu")))
     if args.only:
         sources = [s for s in sources if os.path.splitext(os.path.basename(s))[0] in args.only]
     os.makedirs(args.out, exist_ok=True)

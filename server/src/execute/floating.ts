@@ -58,6 +58,20 @@ function greatest(x: number, y: number): number {
   return Number.isNaN(x) ? y : Number.isNaN(y) ? x : Math.max(x, y);
 }
 
+const halves = new DataView(new ArrayBuffer(8));
+
+/** 32 of the bits of a number: with all 64 an integer could not be held. */
+function wordOf(x: number, offset: 0 | 4): number {
+  halves.setFloat64(0, x);
+  return halves.getUint32(offset);
+}
+
+function ofWords(low: number, high: number): number {
+  halves.setUint32(0, high);
+  halves.setUint32(4, low);
+  return halves.getFloat64(0);
+}
+
 /** Mathematical functions of one number, before rounding to a type. */
 export const unaryFunctions: Partial<Record<UnaryOp, (x: number) => number>> = {
   neg: (x) => -x,
@@ -90,6 +104,8 @@ export const unaryFunctions: Partial<Record<UnaryOp, (x: number) => number>> = {
   lognot: (x) => (x === 0 ? 1 : 0),
   isnan: (x) => (Number.isNaN(x) ? 1 : 0),
   isinf: (x) => (Math.abs(x) === Number.POSITIVE_INFINITY ? 1 : 0),
+  lowWord: (x) => wordOf(x, 4),
+  highWord: (x) => wordOf(x, 0),
 };
 
 /** The same of two numbers. */
@@ -106,6 +122,7 @@ export const binaryFunctions: Partial<Record<BinaryOp, (x: number, y: number) =>
   atan2: Math.atan2,
   hypot: Math.hypot,
   copysign: (x, y) => (y < 0 || Object.is(y, -0) ? -Math.abs(x) : Math.abs(x)),
+  words: ofWords,
 };
 
 function addLoop(d: Lanes64, x: Lanes64, y: Lanes64, lo: number, hi: number): number {

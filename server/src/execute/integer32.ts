@@ -157,6 +157,7 @@ const common: Readonly<Record<BinaryOp, Binary>> = {
   atan2: undefinedHere,
   hypot: undefinedHere,
   copysign: undefinedHere,
+  words: undefinedHere,
 };
 
 const unsigned32: Readonly<Record<BinaryOp, Binary>> = {

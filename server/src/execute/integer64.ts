@@ -183,6 +183,7 @@ const signedTable: Readonly<Record<BinaryOp, Binary>> = {
   atan2: undefinedHere,
   hypot: undefinedHere,
   copysign: undefinedHere,
+  words: undefinedHere,
 };
 
 const unsignedTable: Readonly<Record<BinaryOp, Binary>> = {

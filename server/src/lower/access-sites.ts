@@ -64,7 +64,7 @@ function siteOf(
     object,
     readOnly: place.readOnly,
     isVolatile: place.isVolatile,
-    isCopy: place.copied === undefined ? undefined : true,
+    copiedBytes: place.copied?.record.bytes,
     isAssembly: place.isAssembly,
     isPastL1: place.isPastL1,
     ...extra,

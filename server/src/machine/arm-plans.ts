@@ -2,6 +2,7 @@
 import type { ControlFlow } from '../program/control-flow';
 import { readsInto } from '../program/operands';
 import type {
+  AccessSite,
   Instruction,
   LoadInstruction,
   Program,
@@ -10,10 +11,13 @@ import type {
   StoreInstruction,
   Terminator,
 } from '../program/program';
+import type { LoopAddresses } from './loop-addresses';
 
 export interface Work {
-  readonly program: Program;
+  /** Its accesses grow by those that are charged to another line. */
+  readonly program: Program & { readonly accesses: AccessSite[] };
   readonly flow: ControlFlow;
+  readonly addresses: LoopAddresses;
   readonly joins: ReadonlyMap<number, readonly number[]>;
   readonly blocks: { instructions: Instruction[]; readonly terminator: Terminator }[];
   readonly registers: RegisterInfo[];

@@ -341,7 +341,7 @@ class Sums {
     const isFirst = !this.used.has(load.address);
     this.used.add(load.address);
     if (this.members.get(this.keyOf(load)) === true) return true;
-    return isFirst && (load.offset !== 0 || this.program.accesses[load.access].isCopy === true);
+    return isFirst && (load.offset !== 0 || this.program.accesses[load.access].copiedBytes !== undefined);
   }
 
   private keyOf({ access, address }: LoadInstruction): number {

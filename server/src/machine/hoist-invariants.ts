@@ -66,7 +66,7 @@ function factsOf(program: Program, loop: Loop): LoopFacts {
 }
 
 /** Where the head of a loop stands: the condition that a branch of it tests. */
-function headOf(program: Program, loop: Loop): SourcePlace | undefined {
+export function headOf(program: Program, loop: Loop): SourcePlace | undefined {
   for (const block of [loop.header, ...loop.exitBranches]) {
     const { terminator } = program.blocks[block];
     if (terminator.kind !== 'branch') continue;
@@ -109,12 +109,23 @@ function hoistFrom(program: Work, flow: ControlFlow, loop: Loop): boolean {
     instructions.length = kept;
   }
   if (loads.size === 0) return changes;
-  // several loads of one access: the copies of an inner loop
-  const single = new Set([...loads.values()].filter((copies) => copies.length === 1).map(([load]) => load));
+  // several loads of one access are the copies of an inner loop, but for members of one record
+  const single = new Set(
+    [...loads.values()].filter((copies) => copies.length === 1 || areMembers(program, copies)).flat(),
+  );
   blocks[before].instructions.forEach((i, at, list) => {
     if (i.op === 'load' && single.has(i)) list[at] = { ...i, access: atHead(program, i.access, head, moved) };
   });
   return changes;
+}
+
+/** Members of one record that is copied: they stand where a single load would (H200: gwas_bed2bit.cu:108). */
+function areMembers(program: Program, loads: readonly LoadInstruction[]): boolean {
+  const [{ access, address }] = loads;
+  const bytes = program.accesses[access].copiedBytes;
+  if (bytes === undefined || loads.some((load) => load.address !== address)) return false;
+  const offsets = loads.map((load) => load.offset);
+  return Math.max(...offsets) - Math.min(...offsets) < bytes;
 }
 
 function atHead(program: Work, access: number, head: SourcePlace | undefined, moved: Map<number, number>): number {

@@ -13,7 +13,7 @@
  *   by one, each goes through inline assembly.
  * - Loads move up to the first of them, stores down to the last. A shared store between two shared loads keeps them apart, even
  *   one to another array, and so does a shared load between stores; accesses of other spaces do not.
- * - What the type (float4 &v: v.x, v.y …) or __align__ of the array promises to be aligned is merged by NVVM already, which knows that
+ * - What the type (float4 &v: v.x, v.y …), __align__ of the array or dynamic shared memory promises to be aligned is merged by NVVM already, which knows that
  *   different arrays and different members do not overlap: `a.x += b.x; a.y += b.y; a.z += b.z; a.w += b.w` of float4s in memory
  *   is two loads and a store (PTX of nvcc 13.0: sums of float4 in a reduction, through pointers without __restrict__ too).
  * - A function of the library that branches keeps apart what stands around it; one whose branches are short only outside of shared memory (math.ts);
@@ -220,7 +220,7 @@ function mergeVectors(
     const all = group.filter((c) => c.bytes === size).sort((a, b) => a.instruction.offset - b.instruction.offset);
     // Members of several sizes are copied one by one (a float, two shorts, a double in 16 bytes: three loads).
     const isCopied = ({ instruction: { access, aligned } }: Candidate) =>
-      sizes.size === 1 && work.program.accesses[access].isCopy === true && aligned?.isApart !== true;
+      sizes.size === 1 && work.program.accesses[access].copiedBytes !== undefined && aligned?.isApart !== true;
     const copied = all.filter((c) => isCopied(c) && c.instruction.op === 'load');
     const others = all.filter((c) => !copied.includes(c) && !isConverted(work.program, c.instruction));
     for (const set of [copied, others]) {
@@ -250,7 +250,7 @@ function mergesSmall(program: Program, group: readonly Candidate[]): boolean {
 
 /** Half-precision elements read one by one: each goes through inline assembly (__half2float), which keeps their order. */
 function isConverted(program: Program, { type, access }: Access): boolean {
-  return (type === 'f16' || type === 'bf16') && program.accesses[access].isCopy !== true;
+  return (type === 'f16' || type === 'bf16') && program.accesses[access].copiedBytes === undefined;
 }
 
 /** The accesses that lie in [start, start + width), by offset, none overlapping another. */
@@ -274,11 +274,18 @@ function isMergeable(run: readonly Candidate[], width: number, small: boolean): 
   return covered === width || (run[0].instruction.op === 'load' && width === 16 && covered === 12);
 }
 
-/** What the type of an access or the declaration of its array says of its alignment: bytes. */
+/**
+ * What the type of an access or the declaration of its array says of its alignment: bytes. Dynamic shared memory of any type is
+ * `.extern .shared .align 16` to nvcc 13.0, so NVVM merges there too: of eleven small kernels with stores and loads of other places
+ * between, ten with dynamic arrays or __align__(16) come out as v2 or v4 wherever the places are provably others, plain arrays never
+ * (H200: radar_range_doppler.cu:86).
+ */
 function promisedAlignment(program: Program, i: Access): number {
   const { object } = program.accesses[i.access];
-  const declared = object === undefined ? 1 : program.objects[object].alignment;
-  return Math.max(i.aligned?.modulus ?? 1, program.objects[object ?? -1]?.space === 'shared' ? declared : 1);
+  const own = i.aligned?.modulus ?? 1;
+  const array = object === undefined ? undefined : program.objects[object];
+  if (array?.space !== 'shared') return own;
+  return Math.max(own, array.isDynamic ? WIDEST : array.alignment);
 }
 
 /** Nothing between the first and the last of them may touch the same memory. */

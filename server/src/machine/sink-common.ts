@@ -8,7 +8,8 @@
  * - stores through different pointers stay apart (`y[i] = x[i]` and `z[i] = x[i]`), loads do not;
  * - it goes up to the first difference: of `x[i] + 1` and `x[i + 1] * 3` the loads stay apart. Then the store alone is not worth it, but
  *   where an arm is empty without it, where all that is left can be computed by all lanes, where the place was accessed before, or where
- *   what its address is computed of serves nothing else in the arms (`y[j]` beside `x[i]`, not `y[i]`: PTX of 28 kernels);
+ *   what its address is computed of serves nothing else in the arms (`y[j]` beside `x[i]`, not `y[i]`: PTX of 28 kernels), or where the
+ *   loop around does not change the address (loop-addresses.ts);
  * - nothing else leads behind the arms: not where the branch ends the body of another `if` without else, or the kernel after an early
  *   return;
  * - a zero is no operand that is selected (`else y[i] = 0` keeps its store, `else y[i] = -1` does not), no constant is at the end of the
@@ -18,7 +19,7 @@
  * - of two arms the line is that of the last. Of more it is that of the second, but that of the last where the first two conditions are `>` or
  *   `>=` of an integer and a constant (PTX of 150 kernels: NVVM turns these around).
  */
-import { type ControlFlow, controlFlow } from '../program/control-flow';
+import { type ControlFlow, controlFlow, type Loop } from '../program/control-flow';
 import { readsInto, writesOf } from '../program/operands';
 import type {
   Instruction,
@@ -31,14 +32,17 @@ import type {
 } from '../program/program';
 import { type Arm, addressPlan, isPure, type Plan, planOf, type Work } from './arm-plans';
 import { withOperands } from './common-expressions';
+import { headOf } from './hoist-invariants';
+import { LoopAddresses } from './loop-addresses';
 
 export function sinkCommon(program: Program): Program {
   const flow = controlFlow(program);
   const joins = joinsOf(program, flow);
   if (![...joins.values()].some((arms) => hasCandidate(program, arms))) return program;
   const work: Work = {
-    program,
+    program: { ...program, accesses: [...program.accesses] },
     flow,
+    addresses: new LoopAddresses(program, flow),
     joins,
     blocks: program.blocks.map((b) => ({ instructions: [...b.instructions], terminator: b.terminator })),
     registers: [...program.registers],
@@ -47,7 +51,7 @@ export function sinkCommon(program: Program): Program {
   };
   for (const join of joins.keys()) while (sinkStore(work, join));
   for (const join of joins.keys()) sinkVariables(work, join);
-  return { ...program, blocks: work.blocks, registers: work.registers };
+  return { ...work.program, blocks: work.blocks, registers: work.registers };
 }
 
 /** Only stores and loads move, and both only where every arm has one. */
@@ -145,16 +149,29 @@ function sinkStore(work: Work, join: number): boolean {
   const stored = stores.map((s) => s.values[0]);
   const value = planOf(work, arms, stored, ends);
   if (!address || !value || Number(address.kind === 'selected') + Number(value.kind === 'selected') > 1) return false;
-  if (!isWorthIt(work, join, arms, { stores, address, value })) return false;
+  const targets = stores.map((store) => store.address);
+  const loop = address.kind === 'selected' ? undefined : work.addresses.loopKeeping(join, targets);
+  if (!loop && !isWorthIt(work, join, arms, { stores, address, value })) return false;
   const out: Instruction[] = [];
   const gone = new Set<Instruction>(stores);
   const chosen = lineArm(work, arms, stores);
   const target = emit(work, arms, address, out, gone, chosen);
   const values = [emit(work, arms, value, out, gone, chosen)];
   const offset = withOffset(address) ? 0 : stores[chosen].offset;
-  out.push({ ...stores[chosen], address: target, offset, values });
+  const access = loop ? accessInLoop(work, loop, stores, chosen) : stores[chosen].access;
+  out.push({ ...stores[chosen], address: target, offset, values, access });
   moveTo(work, join, arms, out, gone);
   return true;
+}
+
+/** Where the arm stores more than a constant; shown at the loop's head, unless the loop is written out, and the store with it. */
+function accessInLoop(work: Work, loop: Loop, stores: readonly StoreInstruction[], chosen: number): number {
+  const { blocks, accesses } = work.program;
+  const store = stores.find(({ values: [value] }) => !isConstant(work, value)) ?? stores[chosen];
+  const own = store.access;
+  const copies = blocks.flatMap(({ instructions }) => instructions.filter((i) => i.op === 'store' && i.access === own));
+  const charged = copies.length === 1 ? headOf(work.program, loop) : undefined;
+  return charged ? work.program.accesses.push({ ...accesses[own], charged }) - 1 : own;
 }
 
 /** The last access or barrier of an arm, when it is a store. */

@@ -3,6 +3,7 @@ import type { TokenStream } from '../preprocess/token';
 import type { Declaration, TranslationUnit } from './ast';
 import { matchBrackets } from './brackets';
 import { parseDeclarations } from './declarations';
+import { withEarlierDefaults } from './earlier-defaults';
 import { typeEvidence } from './evidence';
 import { Parser, type UnrollPragma } from './parser';
 import { classifyWords } from './words';
@@ -19,5 +20,5 @@ export function parse(tokens: TokenStream, pragmas: readonly UnrollPragma[]): Tr
   p.typeEvidence = typeEvidence(tokens, classes);
   const declarations: Declaration[] = [];
   parseDeclarations(p, 'namespace', declarations);
-  return { declarations, notes: p.notes };
+  return { declarations: withEarlierDefaults(declarations), notes: p.notes };
 }

@@ -98,6 +98,8 @@ export type UnaryOp =
   | 'trunc'
   | 'isnan'
   | 'isinf'
+  | 'lowWord' // of an f64: bits 0 … 31, as a number of that type
+  | 'highWord' // bits 32 … 63
   | 'bitcast'; // same width, other type (`from` of the instruction): __float_as_int
 
 export type BinaryOp =
@@ -118,7 +120,8 @@ export type BinaryOp =
   | 'fmod'
   | 'atan2'
   | 'hypot'
-  | 'copysign';
+  | 'copysign'
+  | 'words'; // the f64 with these low and high words, which are numbers of that type
 
 export type CompareOp = 'eq' | 'ne' | 'lt' | 'le' | 'gt' | 'ge';
 
@@ -387,8 +390,8 @@ export interface AccessSite {
   readonly readOnly?: boolean;
   /** Types of 1.x/2.x interest: volatile accesses are neither merged nor reused. */
   readonly isVolatile?: boolean;
-  /** Part of a record that is copied as a whole. */
-  readonly isCopy?: boolean;
+  /** Bytes of the record that is copied as a whole, if it is part of one. */
+  readonly copiedBytes?: number;
   /** Made by inline assembly, as __ldg is: merged with nothing. */
   readonly isAssembly?: boolean;
   /** Half of an asynchronous copy that does not go through L1. */

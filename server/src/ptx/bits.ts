@@ -303,14 +303,41 @@ const permute: Handler = (ctx, { opcode, operands }) => {
 };
 
 /** mov: copies, packs {a, b} into one register and takes one apart. */
-const move: Handler = (ctx, { opcode, operands }) => {
+const move: Handler = (ctx, instruction) => {
+  const { opcode, operands } = instruction;
   const [dst, source] = operands;
   const type = irType(typeOf(opcode.parts));
-  if (dst?.kind === 'vector') unpack(ctx, dst.elements, source, typeOf(opcode.parts) ?? 'b32');
+  const words = wordsOf(ctx, instruction);
+  if (words) words();
+  else if (dst?.kind === 'vector') unpack(ctx, dst.elements, source, typeOf(opcode.parts) ?? 'b32');
   else if (source?.kind === 'vector') ctx.write(dst, pack(ctx, source.elements, typeOf(opcode.parts) ?? 'b32'));
   else if (type === undefined) ctx.writeUnknown(dst, `${opcode.text} is not computed`);
   else ctx.write(dst, ctx.read(source, type));
 };
+
+/**
+ * A double taken apart or made of two words: exp, log, pow and division of doubles work on exponents so. As an integer of 64 bits its
+ * bits could mostly not be held.
+ */
+function wordsOf(ctx: Context, { opcode, operands: [dst, source] }: FlatInstruction): (() => void) | undefined {
+  const { builder } = ctx;
+  if (typeOf(opcode.parts) !== 'b64') return undefined;
+  if (dst?.kind === 'vector' && dst.elements.length === 2 && ctx.holdsDouble(source))
+    return () => {
+      const value = ctx.read(source, 'f64');
+      const [low, high] = dst.elements;
+      if (low.kind === 'register')
+        ctx.write(low, builder.convert('f64', 'u32', builder.unary('lowWord', 'f64', value)));
+      if (high.kind === 'register')
+        ctx.write(high, builder.convert('f64', 'u32', builder.unary('highWord', 'f64', value)));
+    };
+  if (source?.kind === 'vector' && source.elements.length === 2 && ctx.holdsDouble(dst))
+    return () => {
+      const [low, high] = source.elements.map((each) => builder.convert('u32', 'f64', ctx.read(each, 'u32')));
+      ctx.write(dst, builder.binary('words', 'f64', low, high));
+    };
+  return undefined;
+}
 
 const wholeTypes: Readonly<Record<string, ScalarType>> = { b16: 'u16', b32: 'u32', b64: 'u64', u64: 'u64', f64: 'u64' };
 

@@ -95,6 +95,11 @@ export class Context {
     }
   }
 
+  /** Whether an operand is a register that holds a double, by what reads it. */
+  holdsDouble(operand: Operand | undefined): boolean {
+    return operand?.kind === 'register' && this.heldTypes[operand.register] === 'f64';
+  }
+
   /** The value of a PTX register as it is held; one that does not change any more. */
   valueOf(register: number): Register {
     const held = this.storageOf(register);

@@ -24,6 +24,30 @@ describe('host functions', () => {
       'k <<<(7,4,1),(16,16,1),0>>>()',
     );
   });
+  it('have the defaults that an earlier declaration gives', () => {
+    check(
+      'void run(float* p, int n, int b = 128); int main() { float* d; cudaMalloc(&d, 4096); run(d, 1024); } void run(float* p, const int n, int b) { k<<<n / b, b>>>(p, n); }',
+      'k <<<(8,1,1),(128,1,1),0>>>(d, 1024)',
+    );
+    check(
+      'template <int B = 96, class F> void each(int n, F f); template <int B, class G> void each(int n, G g) { k<<<n / B, B>>>(n); } int main() { each(192, 1.0f); each<64>(192, 1); }',
+      'k <<<(2,1,1),(96,1,1),0>>>(192)',
+      'k <<<(3,1,1),(64,1,1),0>>>(192)',
+    );
+    check(
+      'namespace a { struct R { void go(int b = 32); }; } void a::R::go(int b) { k<<<1, b>>>(); } int main() { a::R r; r.go(); }',
+      'k <<<(1,1,1),(32,1,1),0>>>()',
+    );
+    // of another overload
+    check(
+      'void run(float f, int b = 128); void run(double* p, int b) { k<<<1, b>>>(); } int main() { double* d; run(d, 7); }',
+      'k <<<(1,1,1),(7,1,1),0>>>()',
+    );
+    check(
+      'template <class T, int B = 48> struct L; template <class T, int B> struct L { static void go() { k<<<1, B>>>(); } }; int main() { L<float>::go(); }',
+      'k <<<(1,1,1),(48,1,1),0>>>()',
+    );
+  });
   it('are run on their own when nobody calls them', () => {
     check(
       'void launch(float* out, const float* in, int n) { k<<<1, 256>>>(out, in + 4, n); }',

@@ -8,6 +8,28 @@ function understood(source: string): void {
 }
 
 describe('calls on the device', () => {
+  it('default arguments may stand at an earlier declaration', () => {
+    understood(`
+__device__ float g(const float* a, int i, int s = 2);
+template <int S = 3> __device__ float h(const float* a, int i);
+struct V { const float* p; __device__ float at(int i, int s = 2) const; };
+__device__ float g(const float* a, int i, int s) {
+  return a[i * s];
+  //     ^^^^^^^^ global load 8/4 sectors
+}
+template <int S> __device__ float h(const float* a, int i) {
+  return a[i * S];
+  //     ^^^^^^^^ global load 12/4 sectors
+}
+__device__ float V::at(int i, int s) const {
+  return p[i * s];
+  //     ^^^^^^^^ global load 8/4 sectors
+}
+// warplens: block=32 grid=1
+__global__ void k(const float* a, const float* b, const float* c, float* out) {
+  out[threadIdx.x] = g(a, threadIdx.x) + h(b, threadIdx.x) + V{c}.at(threadIdx.x);
+}`);
+  });
   it('a null pointer fits every pointer', () => {
     understood(`
 __device__ void put(int* p, const int* mask, int i) { if (mask == nullptr || mask[i]) p[i] = 1; }

@@ -128,6 +128,35 @@ describe('arms of a branch that end alike', () => {
     else
         out[i] = in[i] + 1; //= global load 1 x 4 bytes, global store 1 x 4 bytes
 }`));
+  it('a zero too, where the loop around does not change the address: then it is shown at the head of the loop', () =>
+    checkLines(`k(const float *a, float *c, int rows, int cols)
+{
+    __shared__ float tile[16][17];
+    int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
+    float sum = 0;
+    for (int m = 0; m < (rows - 1) / 16 + 1; m++) { //= shared store 1 x 4 bytes
+        if (ty < rows && m * 16 + tx < cols)
+            tile[ty][tx] = a[ty * cols + m * 16 + tx]; //= global load 1 x 4 bytes
+        else
+            tile[ty][tx] = 0; //= none
+        __syncthreads();
+        for (int k = 0; k < 16; k++)
+            sum += tile[ty][k] * tile[k][tx];
+        __syncthreads();
+    }
+    c[threadIdx.x] = sum; //= global store 1 x 4 bytes
+}`));
+  it('a zero stays apart where the loop moves the address', () =>
+    checkLines(`k(const float *a, float *c)
+{
+    #pragma unroll 1
+    for (int m = 0; m < 4; m++) { //= none
+        if (m * 16 + threadIdx.x < 24)
+            c[m * 32 + threadIdx.x] = a[m * 16 + threadIdx.x]; //= global load 2 x 4 bytes, global store 2 x 4 bytes
+        else
+            c[m * 32 + threadIdx.x] = 0; //= global store 4 x 4 bytes
+    }
+}`));
   it('not where something else leads behind them', () =>
     checkLines(`k(const float *in, float *out, int n)
 {

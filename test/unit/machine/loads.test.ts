@@ -9,6 +9,34 @@ describe('loads that are not repeated', () => {
         sum += *scale * j; //= none
     out[threadIdx.x] = sum;
 }`));
+  it('so do the members of a record, but not those of several', () => {
+    const record = 'struct Counts { unsigned a, b, c, d; };';
+    checkLines(
+      `k(const Counts *__restrict__ counts, float *out, int n)
+{
+    for (int j = threadIdx.y; j < n; j += blockDim.y) { //= global load 2 x 4 bytes
+        Counts own = counts[threadIdx.x]; //= none
+        out[j * 32 + threadIdx.x] = own.a * j + own.d;
+    }
+}`,
+      record,
+    );
+    checkLines(
+      `k(const Counts *__restrict__ counts, float *out, int n)
+{
+    for (int j = threadIdx.y; j < n; j += blockDim.y) { //= none
+        float sum = 0;
+        #pragma unroll
+        for (int i = 0; i < 2; i++) {
+            Counts own = counts[threadIdx.x + i]; //= global load 4 x 4 bytes
+            sum += own.a * j + own.d;
+        }
+        out[j * 32 + threadIdx.x] = sum;
+    }
+}`,
+      record,
+    );
+  });
   it('a value that is there already is not stored', () =>
     checkLines(
       `k(Body *bodies)

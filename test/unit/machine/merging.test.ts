@@ -53,6 +53,35 @@ describe('merging of neighbours', () => {
     r[0] = in[i + 4]; //= global load 1 x 4 bytes, shared store 1 x 16 bytes
     __syncthreads();
     out[i] = s[i];`));
+  it('dynamic shared memory is aligned to 16 bytes by declaration: NVVM merges across accesses of provably other places', () => {
+    const dynamic = 'extern __shared__ float s[];';
+    shared(
+      `s[2 * i] = in[i + 1]; //= global load 1 x 4 bytes
+    s[2 * i + 512] = in[i + 2]; //= global load 1 x 4 bytes
+    s[2 * i + 1] = in[i + 3]; //= global load 1 x 4 bytes, shared store 1 x 8 bytes
+    s[2 * i + 513] = in[i + 4]; //= global load 1 x 4 bytes, shared store 1 x 8 bytes`,
+      dynamic,
+    );
+    shared(
+      `float a = s[2 * i]; //= shared load 1 x 8 bytes
+    s[2 * i + 512] = a; //= shared store 1 x 4 bytes
+    out[i] = s[2 * i + 1];`,
+      dynamic,
+    );
+    shared(
+      `int n = int(in[0]); //= global load 1 x 4 bytes
+    s[2 * i] = 1; //= shared store 1 x 4 bytes
+    s[n] = 2; //= shared store 1 x 4 bytes
+    s[2 * i + 1] = 3; //= shared store 1 x 4 bytes`,
+      dynamic,
+    );
+    shared(
+      `s[2 * i] = in[i + 1]; //= global load 1 x 4 bytes, shared store 1 x 4 bytes
+    s[2 * i + 512] = in[i + 2]; //= global load 1 x 4 bytes, shared store 1 x 4 bytes
+    s[2 * i + 1] = in[i + 3]; //= global load 1 x 4 bytes, shared store 1 x 4 bytes
+    s[2 * i + 513] = in[i + 4]; //= global load 1 x 4 bytes, shared store 1 x 4 bytes`,
+    );
+  });
   it('a shared store between loads keeps them apart, to another array too', () =>
     shared(
       `float a = s[2 * i]; //= shared load 1 x 4 bytes

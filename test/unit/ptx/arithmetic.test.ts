@@ -77,6 +77,19 @@ describe('PTX: bits', () => {
       79,
     ),
   );
+  // a third: as an integer its 64 bits could not be held
+  const third = 'mov.u32 %r9, %tid.x; cvt.rn.f64.u32 %fd9, %r9; add.f64 %fd1, %fd9, 0d3FD5555555555555;';
+  it('mov of the words of a double', () => {
+    check(`${third} mov.b64 {%r1, %r3}, %fd1;`, 0x55555555)();
+    check(`${third} { .reg .b32 %temp; mov.b64 {%temp, %r1}, %fd1; }`, 0x3fd55555)();
+  });
+  it(
+    'mov of a double from its words: one more in the exponent doubles it',
+    check(
+      `${third} mov.b64 {%r2, %r3}, %fd1; add.s32 %r4, %r3, 1048576; mov.b64 %fd2, {%r2, %r4}; fma.rn.f64 %fd3, %fd2, 0d4008000000000000, 0d3F50624DD2F1A9FC; cvt.rzi.u32.f64 %r1, %fd3;`,
+      2,
+    ),
+  );
   it('mov {a, b} of 16 bits', check('mov.u32 %r2, 0x00050003; mov.b32 {%rs1, %rs2}, %r2; cvt.u32.u16 %r1, %rs2;', 5));
 });
 
