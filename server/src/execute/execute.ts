@@ -1,9 +1,9 @@
 /** Executes a kernel launch: counts what its warps do, over the whole grid. */
 
 import type { MemoryModel } from '../hardware/memory-model';
+import { mayAlias } from '../program/aliasing';
 import { dependencies } from '../program/dependence';
 import type { AccessSite, Program } from '../program/program';
-import { mayAlias } from '../program/slice';
 import {
   ACCESS_FIELDS,
   type AccessNotes,
