@@ -3,8 +3,8 @@
  * Blocks of a grid are executed apart, so that a block sees this and what it has stored itself. What atomics change, other blocks
  * change too: that is never known.
  */
+import { mayAlias } from '../program/aliasing';
 import type { Program } from '../program/program';
-import { mayAlias } from '../program/slice';
 import { bitcast } from './conversion';
 import type { GlobalData, MemoryBlock } from './execution';
 import type { Layout } from './layout';

@@ -56,9 +56,11 @@ export class Contents {
   reason = 0;
   /** A value that is known was stored since the last clearing. */
   holdsKnown = false;
-  private everWritten = false;
-  /** Nothing was stored since everything became unknown. */
-  private poisoned = false;
+  /** Why nothing is known of a byte that nothing was stored to. */
+  private otherwise: number;
+  /** Slots `low` to `high` - 1: what was stored to since all of it was cleared or became unknown. */
+  private low: number;
+  private high = 0;
 
   /** @param copies 1, or the lanes of a block where every lane has its own copy */
   constructor(
@@ -69,23 +71,24 @@ export class Contents {
   ) {
     this.values = new Float64Array(bytes * copies);
     this.tags = new Uint8Array(bytes * copies);
+    this.low = this.tags.length;
+    this.otherwise = neverWritten;
   }
 
   clear(): void {
-    if (this.everWritten) this.tags.fill(NOTHING);
-    this.everWritten = false;
-    this.poisoned = false;
-    this.holdsKnown = false;
+    this.poison(this.neverWritten);
   }
 
-  /** Everything becomes unknown, as after a store to an unknown address. */
+  /**
+   * Everything becomes unknown, as after a store to an unknown address. It costs what was stored since it last did: local arrays of all
+   * lanes are large, and such stores may come in turns with others (faiss PQScanMultiPassPrecomputed.cu: 200 s).
+   */
   poison(reason: number): void {
-    if (this.poisoned) return;
-    this.poisoned = true;
-    this.everWritten = true;
+    this.tags.fill(NOTHING, this.low, this.high);
+    this.low = this.tags.length;
+    this.high = 0;
     this.holdsKnown = false;
-    this.tags.fill(NOT_KNOWN);
-    this.values.fill(reason);
+    this.otherwise = reason;
   }
 
   /** The value at an address, or undefined, upon which `reason` says why. */
@@ -97,7 +100,7 @@ export class Contents {
     }
     const slot = this.copies === 1 ? at : at * this.copies + lane;
     if (this.tags[slot] === cell.tag) return cell.read(this.values[slot]);
-    this.reason = this.tags[slot] === NOT_KNOWN ? this.values[slot] : this.neverWritten;
+    this.reason = this.tags[slot] === NOT_KNOWN ? this.values[slot] : this.otherwise;
     return undefined;
   }
 
@@ -111,11 +114,9 @@ export class Contents {
     if (this.tags[slot] !== tag || tag === NOT_KNOWN) this.claim(slot, cell.bytes, step, at);
     this.tags[slot] = tag;
     this.values[slot] = value ?? reason;
-    this.everWritten = true;
-    if (value !== undefined) {
-      this.holdsKnown = true;
-      this.poisoned = false;
-    }
+    this.holdsKnown ||= value !== undefined;
+    if (slot < this.low) this.low = slot;
+    if (slot + cell.bytes * step > this.high) this.high = slot + cell.bytes * step;
   }
 
   /** Frees bytes for a value: what overlapped it is lost. */

@@ -1,7 +1,8 @@
 /** Kernels whose blocks meet in what their atomics change. */
+
+import { mayAlias } from '../program/aliasing';
 import { dependencies } from '../program/dependence';
 import type { AccessSite, Program } from '../program/program';
-import { mayAlias } from '../program/slice';
 
 const resting = new WeakMap<Program, boolean>();
 const nothing = { addressLoads: [], executionLoads: [] };

@@ -1,13 +1,14 @@
 /** Which statements can end the program: only those have to be undoable. */
-import { type HostTokens, spellings } from './host-tokens';
+import type { HostTokens } from './host-tokens';
 import { type HostIndex, lastName } from './scope';
+import { anyWithin } from './sorted-tokens';
 
 export const exitFunctions: readonly string[] = ['exit', '_exit', 'abort', 'terminate', 'quick_exit', '_Exit'];
 
-export class Exits {
-  private words?: ReadonlySet<string>;
-  private readonly known = new Map<number, boolean>();
+/** Numbers of the tokens that spell a way out, ascending; of a unit they are found once for all searches in it. */
+const knownTokens = new WeakMap<HostIndex, { readonly tokens: HostTokens; readonly exits: readonly number[] }>();
 
+export class Exits {
   constructor(
     private readonly index: HostIndex,
     private readonly tokens: HostTokens | undefined,
@@ -15,20 +16,20 @@ export class Exits {
 
   /** True if running the statement of tokens first … last may reach exit(), abort() or a throw. */
   mayExit(first: number, last: number): boolean {
-    const tokens = this.tokens;
-    if (!tokens) return true;
-    const known = this.known.get(first);
-    if (known !== undefined) return known;
-    this.words ??= exitWords(this.index);
-    const found = this.anyWord(tokens, first, last);
-    this.known.set(first, found);
-    return found;
+    if (!this.tokens) return true;
+    return anyWithin(exitTokens(this.index, this.tokens), first, last);
   }
+}
 
-  private anyWord(tokens: HostTokens, first: number, last: number): boolean {
-    for (const word of spellings(tokens, first, last)) if (this.words?.has(word)) return true;
-    return false;
-  }
+function exitTokens(index: HostIndex, tokens: HostTokens): readonly number[] {
+  const known = knownTokens.get(index);
+  if (known?.tokens === tokens) return known.exits;
+  const words = exitWords(index);
+  const exits: number[] = [];
+  for (const { base, tokens: unit } of tokens)
+    for (let at = 0; at < unit.count; at++) if (words.has(unit.text[at])) exits.push(base + at);
+  knownTokens.set(index, { tokens, exits });
+  return exits;
 }
 
 /** exit and its kin, and the functions that mention one of them, directly or not. */

@@ -2,6 +2,7 @@
 import type { FunctionDeclaration } from '../parse/ast';
 import { launchKey } from './export';
 import type { FoundLaunch } from './found-launch';
+import { anyWithin, lowerBound } from './sorted-tokens';
 
 interface Recorded {
   readonly launch: FoundLaunch;
@@ -171,20 +172,4 @@ const shapeOf = ({ launch: { grid, block } }: Recorded): string => launchKey([..
 function finished(entry: Recorded, which: 'first' | 'typical' | 'last' | undefined): FoundLaunch {
   const launch = entry.speculative ? { ...entry.launch, reached: false } : entry.launch;
   return which ? { ...launch, iteration: { round: entry.round, which } } : launch;
-}
-
-function lowerBound(sorted: readonly number[], value: number): number {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (sorted[middle] < value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-function anyWithin(sorted: readonly number[], first: number, last: number): boolean {
-  const at = lowerBound(sorted, first);
-  return at < sorted.length && sorted[at] <= last;
 }

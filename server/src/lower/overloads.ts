@@ -1,7 +1,7 @@
 /** Overload resolution: which function a call means. */
 import type * as ast from '../parse/ast';
 import { pathToBase } from './bases';
-import type { Context } from './context';
+import { type Context, LIBRARY_TOKENS } from './context';
 import { lookupQualified } from './lookup';
 import { namesIn } from './packs';
 import { evaluateArguments, isFailure, resolveType } from './resolve-type';
@@ -128,7 +128,10 @@ function cannotBe(
   );
 }
 
-/** A number or a pointer for `const complex<T>&`: no T can be deduced from it, whatever converts to what. */
+/**
+ * A number or a pointer for `const complex<T>&`: no T can be deduced from it, whatever converts to what. Nor is `sqrt` of a type that
+ * is not known the library's of `complex<T>`: followed, one line becomes thousands of calls that say nothing.
+ */
 function isNoInstance(
   ctx: Context,
   { type }: ast.Parameter,
@@ -137,7 +140,8 @@ function isNoInstance(
   own: ReadonlySet<string>,
 ): boolean {
   const kind = given && withoutReference(given).kind;
-  if (kind !== 'scalar' && kind !== 'pointer' && kind !== 'array') return false;
+  const isUnknown = kind === 'unknown' && type.first >= LIBRARY_TOKENS;
+  if (!isUnknown && kind !== 'scalar' && kind !== 'pointer' && kind !== 'array') return false;
   const node = type.kind === 'reference' ? type.to : type;
   if (node.kind !== 'named' || !node.name.parts.at(-1)?.templateArguments) return false;
   const names = namesIn(node);

@@ -1,9 +1,10 @@
 /** Which inputs and loads the figures of a program rest on. */
 
+import { type AliasClasses, aliasClasses, keepsContents } from './aliasing';
 import { type ControlFlow, controlFlow, EXIT } from './control-flow';
 import { accessesOf, addressesOf, readsOf, writesOf } from './operands';
-import type { AccessSite, Instruction, Program } from './program';
-import { mayAlias, type Slice, sliceForCounters } from './slice';
+import type { Instruction, Program } from './program';
+import { type Slice, sliceForCounters } from './slice';
 
 /** By access site (or branch): indices into Program.inputs, and access sites whose loaded data matters. */
 export interface Dependencies {
@@ -34,10 +35,11 @@ function computeDependencies(program: Program): Dependencies {
   const slice = sliceForCounters(program);
   const tokens = new Tokens(program, slice);
   const controls = controlDependence(program, flow).map((set) => [...set]);
-  const ofMemory = program.accesses.map(() => tokens.empty());
+  const classes = aliasClasses(program);
+  const ofMemory = classes.aliasing.map(() => tokens.empty());
   const ofControl = program.blocks.map(() => tokens.empty());
   const ofRegister = registerSets(program, flow, slice, tokens);
-  const facts = { program, tokens, slice, ofRegister, ofMemory };
+  const facts = { program, tokens, slice, ofRegister, classes, ofMemory };
   const rules = flow.order.map((block) => rulesOf(facts, slice.kept[block], ofControl[block]));
   for (let changed = true; changed; ) {
     changed = false;
@@ -104,12 +106,14 @@ interface Facts {
   readonly tokens: Tokens;
   readonly slice: Slice;
   readonly ofRegister: readonly Int32Array[];
+  readonly classes: AliasClasses;
+  /** By class of accesses: what the contents depend on that a load of it may see. */
   readonly ofMemory: readonly Int32Array[];
 }
 
 /** The rules of a block in order; tokens of loads are put into the sets at once. */
 function rulesOf(facts: Facts, instructions: readonly Instruction[], control: Int32Array): Rule[] {
-  const { program, tokens, slice, ofRegister, ofMemory } = facts;
+  const { program, tokens, slice, ofRegister, classes, ofMemory } = facts;
   const rules: Rule[] = [];
   const add = (into: Int32Array, sources: readonly Int32Array[]) => {
     const from = sources.filter((set) => set !== into && set !== tokens.nothing);
@@ -124,21 +128,17 @@ function rulesOf(facts: Facts, instructions: readonly Instruction[], control: In
       for (const access of accesses) tokens.addLoad(set, access);
       // A value assigned at one place only is used under the same conditions: they decide nothing about it.
       const decides = program.registers[register].role === 'variable' ? [control] : [];
-      add(set, [...reads, ...decides, ...accesses.map((access) => ofMemory[access])]);
+      add(set, [...reads, ...decides, ...accesses.map((access) => ofMemory[classes.of[access]])]);
     }
     if (instruction.op !== 'store' && instruction.op !== 'atomic') continue;
     if (slice.storesMatter[instruction.access] === 0) continue;
-    const site = program.accesses[instruction.access];
-    for (const [access, other] of program.accesses.entries())
-      if (readsStored(site, other)) add(ofMemory[access], [...reads, control]);
+    // A load sees what a store wrote as far as the executor keeps contents.
+    const stored = classes.of[instruction.access];
+    if (!keepsContents(classes.sites[stored])) continue;
+    for (const other of classes.aliasing[stored])
+      if (keepsContents(classes.sites[other])) add(ofMemory[other], [...reads, control]);
   }
   return rules;
-}
-
-/** Whether a load may see what a store wrote, as far as the executor keeps contents. */
-function readsStored(store: AccessSite, load: AccessSite): boolean {
-  const kept = (site: AccessSite) => site.space === 'shared' || site.space === 'local' || site.space === 'generic';
-  return load.operation !== 'store' && kept(store) && kept(load) && mayAlias(store, load);
 }
 
 function collect(
@@ -162,12 +162,13 @@ function collect(
     const { terminator } = program.blocks[block];
     if (terminator.kind === 'branch') tokens.merge(branches[terminator.branch], ofRegister[terminator.condition]);
   }
+  const [ofAddress, ofExecution, ofBranch] = [address, execution, branches].map((sets) => tokens.members(sets));
   return {
-    address: address.map((set) => tokens.inputs(set)),
-    addressLoads: address.map((set) => tokens.loads(set)),
-    execution: execution.map((set) => tokens.inputs(set)),
-    executionLoads: execution.map((set) => tokens.loads(set)),
-    branches: branches.map((set) => ({ inputs: tokens.inputs(set), loads: tokens.loads(set) })),
+    address: ofAddress.map(({ inputs }) => inputs),
+    addressLoads: ofAddress.map(({ loads }) => loads),
+    execution: ofExecution.map(({ inputs }) => inputs),
+    executionLoads: ofExecution.map(({ loads }) => loads),
+    branches: ofBranch,
   };
 }
 
@@ -222,24 +223,34 @@ class Tokens {
     return changed;
   }
 
-  inputs(set: Int32Array): Set<number> {
-    return new Set(this.members(set).filter((token) => token < this.inputCount));
+  /** Of each set its inputs and its loads, by access site, ascending. Equal sets, and most of a block are, share theirs. */
+  members(sets: readonly Int32Array[]): Members[] {
+    const known = new Map<string, Members>();
+    return sets.map((set) => {
+      const key = set.join();
+      const members = known.get(key) ?? this.membersOf(set);
+      known.set(key, members);
+      return members;
+    });
   }
 
-  /** By access site, ascending. */
-  loads(set: Int32Array): Set<number> {
-    const loads = this.members(set).flatMap((token) =>
-      token < this.inputCount ? [] : [this.loading[token - this.inputCount]],
-    );
-    return new Set(loads.sort((a, b) => a - b));
+  private membersOf(set: Int32Array): Members {
+    const inputs = new Set<number>();
+    const loads: number[] = [];
+    for (let word = 0; word < set.length; word++) {
+      for (let bits = set[word]; bits !== 0; bits &= bits - 1) {
+        const token = word * 32 + (31 - Math.clz32(bits & -bits));
+        if (token < this.inputCount) inputs.add(token);
+        else loads.push(this.loading[token - this.inputCount]);
+      }
+    }
+    return { inputs, loads: new Set(loads.sort((a, b) => a - b)) };
   }
+}
 
-  private members(set: Int32Array): number[] {
-    const found: number[] = [];
-    for (let word = 0; word < set.length; word++)
-      for (let bits = set[word]; bits !== 0; bits &= bits - 1) found.push(word * 32 + (31 - Math.clz32(bits & -bits)));
-    return found;
-  }
+interface Members {
+  readonly inputs: ReadonlySet<number>;
+  readonly loads: ReadonlySet<number>;
 }
 
 /** By block: the branches that decide directly whether it is executed (Ferrante, Ottenstein, Warren). */

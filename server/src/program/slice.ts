@@ -1,6 +1,7 @@
+import { aliasClasses, keepsContents } from './aliasing';
 import { Definitions } from './definitions';
 import { accessesOf, addressesOf, readsInto, writesOf } from './operands';
-import type { AccessSite, Instruction, Program } from './program';
+import type { Instruction, Program } from './program';
 
 /** What of a program decides addresses and branches; the rest computes data nobody's counters depend on. */
 export interface Slice {
@@ -56,13 +57,16 @@ function computeSlice(program: Program, withData: boolean, isCounted: (instructi
     }
     if (block.terminator.kind === 'branch') need(block.terminator.condition);
   }
-  const askedFor = new Uint8Array(program.accesses.length);
+  const classes = aliasClasses(program);
+  const askedFor = new Uint8Array(classes.sites.length);
   const needContents = (access: number) => {
-    const site = program.accesses[access];
-    if (askedFor[access] === 1 || !(keepsContents(site) || (withData && site.space === 'global'))) return;
-    askedFor[access] = 1;
+    const asked = classes.of[access];
+    const site = classes.sites[asked];
+    if (askedFor[asked] === 1 || !(keepsContents(site) || (withData && site.space === 'global'))) return;
+    askedFor[asked] = 1;
+    const others = classes.aliasing[asked];
     for (const store of storing) {
-      if (!accessesOf(store).some((a) => mayAlias(site, program.accesses[a]))) continue;
+      if (changing.has(store) || !accessesOf(store).some((a) => others.includes(classes.of[a]))) continue;
       changing.add(store);
       addressesOf(store).forEach(need);
       if (store.op !== 'store' && store.op !== 'atomic') continue;
@@ -97,22 +101,12 @@ function computeSlice(program: Program, withData: boolean, isCounted: (instructi
   return { needed, storesMatter, kept };
 }
 
-/** Whether two sites may touch the same bytes. Sites that name different objects do not. */
-export function mayAlias(a: AccessSite, b: AccessSite): boolean {
-  if (a.object !== undefined && b.object !== undefined) return a.object === b.object;
-  return a.space === b.space || a.space === 'generic' || b.space === 'generic';
-}
-
 /** Whether an instruction changes memory. */
 function stores(instruction: Instruction): boolean {
   const { op } = instruction;
   return (
     op === 'store' || op === 'atomic' || op === 'asyncCopy' || (op === 'matrix' && instruction.direction === 'store')
   );
-}
-
-function keepsContents(site: AccessSite): boolean {
-  return site.space === 'shared' || site.space === 'local' || site.space === 'generic';
 }
 
 function valuesStored(instruction: Instruction): readonly number[] {

@@ -1,9 +1,10 @@
 /** local-array: an array of a thread that is indexed by a run-time value cannot stay in registers. */
-import { accessesOf, addressesOf, readsInto, readsOf, writesInto, writesOf } from '../program/operands';
-import type { Instruction, Program, Register } from '../program/program';
+import { accessesOf, addressesOf } from '../program/operands';
+import type { Program } from '../program/program';
 import { grouped } from '../report/figures';
 import type { AccessReport, Finding } from '../report/report';
 import { launchedText, type Rule, type RuleContext } from './rule';
+import { type Certainty, runTimeCertainty } from './run-time-index';
 
 /** Accesses of local memory a warp from which it is worth a warning rather than a remark. */
 const WARN_FROM = 8;
@@ -32,114 +33,25 @@ export const localArray: Rule = {
 
 const placeKey = (at: { file: string; line: number; column: number }) => `${at.file}:${at.line}:${at.column}`;
 
-/** 'likely': counted up in a loop that stays a loop here; the compiler might unroll it all the same. */
-type Certainty = 'certain' | 'likely';
-
 /** Places of accesses to local arrays whose index is not known when compiling: from memory, a parameter, the thread, a loop. */
 function runTimeIndexed(context: RuleContext, program: Program): ReadonlyMap<string, Certainty> {
   const places = new Map<string, Certainty>();
   if (!program.objects.some((o) => o.space === 'local')) return places;
-  const each = (work: (i: Instruction) => void) => {
-    for (const { instructions } of program.blocks) for (const i of instructions) work(i);
-  };
-  const isOpen = openRegisters(program);
-  let makers: Map<Register, Instruction[]> | undefined;
-  const unrollable = new Map<Register, boolean>();
-  const isCounter = (r: Register, made: readonly Instruction[]): boolean => {
-    let known = unrollable.get(r);
-    if (known === undefined) unrollable.set(r, (known = isUnrollable(program, r, made)));
-    return known;
-  };
-  const findIndex = (start: Register): Certainty | undefined => {
-    if (isOpen[start] === 1) return 'certain';
-    makers ??= makersOf(program);
-    const seen = new Set([start]);
-    for (const r of seen) {
-      const made = makers.get(r) ?? [];
-      if (made.length > 1 && !isCounter(r, made)) return 'likely';
-      for (const i of made) for (const operand of readsOf(i)) seen.add(operand);
-    }
-    return undefined;
-  };
-  // written out, many accesses share few addresses
-  const indices = new Map<Register, Certainty | undefined>();
-  const indexOf = (start: Register): Certainty | undefined => {
-    if (!indices.has(start)) indices.set(start, findIndex(start));
-    return indices.get(start);
-  };
-  each((i) => {
-    if (i.op !== 'load' && i.op !== 'store') return;
-    for (const [k, index] of accessesOf(i).entries()) {
-      const site = program.accesses[index];
-      const certainty = site.space === 'local' ? indexOf(addressesOf(i)[k]) : undefined;
-      const key = placeKey(context.locate(site.place.first, site.place.last));
-      if (certainty && places.get(key) !== 'certain') places.set(key, certainty);
-    }
-  });
-  return places;
-}
-
-/** By register: 1 where its value follows from a parameter, the thread, memory or another lane. */
-function openRegisters(program: Program): Uint8Array {
-  const isOpen = new Uint8Array(program.registers.length);
-  for (const { register, source } of program.inputs) if (source.kind !== 'object') isOpen[register] = 1;
-  const registers: Register[] = [];
-  // what is assigned in a loop may be read before it
-  for (let changes = true; changes; ) {
-    changes = false;
-    for (const { instructions } of program.blocks) {
-      for (const i of instructions) {
-        let opens = i.op === 'load' || i.op === 'atomic' || i.op === 'lane';
-        const reads = opens ? 0 : readsInto(i, registers);
-        for (let k = 0; k < reads; k++) opens ||= isOpen[registers[k]] === 1;
-        if (!opens) continue;
-        const writes = writesInto(i, registers);
-        for (let k = 0; k < writes; k++) {
-          changes ||= isOpen[registers[k]] === 0;
-          isOpen[registers[k]] = 1;
-        }
-      }
-    }
-  }
-  return isOpen;
-}
-
-function makersOf(program: Program): Map<Register, Instruction[]> {
-  const makers = new Map<Register, Instruction[]>();
+  const certaintyOf = runTimeCertainty(program);
   for (const { instructions } of program.blocks) {
     for (const i of instructions) {
-      for (const r of writesOf(i)) {
-        const made = makers.get(r);
-        if (made) made.push(i);
-        else makers.set(r, [i]);
+      if (i.op !== 'load' && i.op !== 'store') continue;
+      const addresses = addressesOf(i);
+      for (const [k, index] of accessesOf(i).entries()) {
+        const site = program.accesses[index];
+        const certainty = site.space === 'local' ? certaintyOf(addresses[k]) : undefined;
+        if (!certainty) continue;
+        const key = placeKey(context.locate(site.place.first, site.place.last));
+        if (places.get(key) !== 'certain') places.set(key, certainty);
       }
     }
   }
-  return makers;
-}
-
-/**
- * A counter from a constant by constant steps to a constant: the compiler unrolls such a loop where an array depends on it,
- * though it was too long for us.
- */
-function isUnrollable(program: Program, counter: Register, makers: readonly Instruction[]): boolean {
-  // a beginning and a step
-  if (makers.length !== 2) return false;
-  const steps = new Set([counter]);
-  const isConstant = (r: Register) => program.registers[r].role === 'constant';
-  for (const i of makers) {
-    // the step may be made in a register of its own
-    if (i.op === 'unary' && i.fn === 'mov' && !isConstant(i.a)) steps.add(i.a);
-    else if (!readsOf(i).every((r) => r === counter || isConstant(r))) return false;
-  }
-  // its value is read into temporaries
-  for (const { instructions } of program.blocks)
-    for (const i of instructions) if (i.op === 'unary' && i.fn === 'mov' && i.a === counter) steps.add(i.dst);
-  return program.blocks.some(({ instructions }) =>
-    instructions.some(
-      (i) => i.op === 'compare' && ((steps.has(i.a) && isConstant(i.b)) || (steps.has(i.b) && isConstant(i.a))),
-    ),
-  );
+  return places;
 }
 
 function findingFor(

@@ -1,5 +1,6 @@
 /** Functions whose results are not computed here read their arguments all the same. */
-import { check } from '../analysis/check-accesses';
+import assert from 'node:assert/strict';
+import { analyse, check } from '../analysis/check-accesses';
 
 describe('an argument of a function whose result is not known', () => {
   it('is loaded when it is a vector', () =>
@@ -21,4 +22,23 @@ __global__ void smaller(const half *in, half *out) {
 }
 int main() { half *i, *o; smaller<<<1, 32>>>(i, o); }
 `));
+});
+
+describe('a function of a value whose type is not known', () => {
+  it('is not taken for the library’s of complex numbers, of which one line makes thousands of calls', () => {
+    const line = 'r[i] = std::sqrt(r[i]) / (std::sqrt(r[i] * r[i]) + std::abs(r[i] - g[i]));';
+    const report = analyse(`
+struct Sum {
+  __device__ void operator()(void** all, int i) const {
+    Wide* r = (Wide*)all[0];
+    Wide* g = (Wide*)all[1];
+    ${line.repeat(20)}
+  }
+};
+template <typename F> __global__ void apply(void** all, F f) { f(all, threadIdx.x); }
+int main() { void** all; apply<<<1, 32>>>(all, Sum()); }
+`);
+    const reasons = new Set(report.kernels[0].skipped.map(({ reason }) => reason));
+    assert.deepEqual([...reasons], ['type Wide is not declared in the files that could be read']);
+  });
 });
