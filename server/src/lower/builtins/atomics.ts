@@ -1,6 +1,7 @@
 /** Atomic functions. How the machine carries them out decides how they are counted. */
-import type { AtomicInstruction } from '../../program/program';
+import type { AtomicInstruction, Register } from '../../program/program';
 import { accessSite } from '../access-sites';
+import type { Context } from '../context';
 import { convertValue } from '../conversions';
 import { isFloat, scalarOf, sizeOf, types, unqualified } from '../types';
 import { type MemoryPlace, unknownValue, type Value } from '../values';
@@ -19,6 +20,11 @@ const names: Record<string, AtomicInstruction['fn']> = {
   Exch: 'exch',
   CAS: 'cas',
 };
+
+/** By what PTX calls them. */
+export const atomicFunctionOf: Readonly<Record<string, AtomicInstruction['fn'] | undefined>> = Object.fromEntries(
+  Object.values(names).map((fn) => [fn, fn]),
+);
 
 const atomic =
   (fn: AtomicInstruction['fn']): BuiltinFunction =>
@@ -39,7 +45,7 @@ const atomic =
     const place: MemoryPlace = { kind: 'memory', address, offset: 0, node };
     const resultUsed = !call.discarded;
     const access = accessSite(ctx, place, 'atomic', split.register, {
-      atomic: classOf(call, fn, scalar, value),
+      atomic: atomicClass(ctx, fn, scalar, value, resultUsed),
       resultUsed,
     });
     const dst = resultUsed ? ctx.builder.register(scalar, 'temporary') : undefined;
@@ -83,15 +89,16 @@ function operand(call: BuiltinCall, index: number, type: Value['type']): number 
 }
 
 /** `atomicAdd(&s[i], 1)` with the same constant in every lane becomes a population count (measured on 9.0). */
-function classOf(
-  call: BuiltinCall,
+export function atomicClass(
+  { builder }: Context,
   fn: AtomicInstruction['fn'],
-  scalar: AtomicInstruction['type'],
-  value: number,
+  type: AtomicInstruction['type'],
+  value: Register,
+  resultUsed: boolean,
 ): 'add-constant' | 'integer' | 'float' {
-  if (isFloat(scalar)) return 'float';
-  const constant = call.ctx.builder.constantValue(value) !== undefined;
-  return (fn === 'add' || fn === 'sub' || fn === 'inc') && constant && call.discarded ? 'add-constant' : 'integer';
+  if (isFloat(type)) return 'float';
+  const isCounted = fn === 'add' || fn === 'sub' || fn === 'inc';
+  return isCounted && builder.constantValue(value) !== undefined && !resultUsed ? 'add-constant' : 'integer';
 }
 
 export const atomicFunctions: Record<string, BuiltinFunction> = Object.fromEntries(

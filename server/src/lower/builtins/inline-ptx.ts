@@ -1,6 +1,6 @@
 /** Inline assembly: the few instructions that touch memory and are common; operands of others become unknown. */
 import type { AsmStatement } from '../../parse/ast';
-import type { ScalarType } from '../../program/program';
+import type { Register, ScalarType } from '../../program/program';
 import { accessSite } from '../access-sites';
 import { type Context, skip } from '../context';
 import { expression } from '../expressions';
@@ -8,10 +8,11 @@ import { emitFence } from '../fences';
 import { store } from '../operators';
 import { rvalue } from '../places';
 import { sharedPointer, toSharedOffset } from '../shared-window';
-import { type Type, types } from '../types';
+import { isFloat, type Type, types } from '../types';
 import { useValues } from '../unknown-calls';
 import { type MemoryPlace, unknownValue, type Value } from '../values';
 import { emitAsyncCopy } from './async-copy';
+import { atomicClass, atomicFunctionOf } from './atomics';
 
 export function asmStatement(ctx: Context, node: AsmStatement): void {
   const text = node.template.replace(/\s+/g, ' ');
@@ -22,7 +23,7 @@ export function asmStatement(ctx: Context, node: AsmStatement): void {
   if (matrixAccess(ctx, node, text, inputs)) return;
   if (laneRegister(ctx, node, text)) return;
   if (sharedOffset(ctx, node, text, inputs)) return;
-  if (plainAccess(ctx, node, text, inputs)) return;
+  if (plainAccess(ctx, node, text, inputs) || atomicAccess(ctx, node, text, inputs)) return;
   useValues(ctx, inputs);
   for (const output of node.outputs)
     store(
@@ -101,58 +102,109 @@ const machineTypes: Readonly<Record<string, ScalarType>> = {
   f64: 'f64',
 };
 
-/** One `ld` or `st` of shared or global memory: `ld.global.nc.v4.f32 {%0, %1, %2, %3}, [%4];` */
-function plainAccess(ctx: Context, node: AsmStatement, text: string, inputs: readonly Value[]): boolean {
-  const found = /\b(ld|st)\.([\w.:]+)\s+([^;]*);/.exec(text);
-  if (!found || /\b(ld|st|atom|red)\./.test(text.slice((found.index ?? 0) + found[0].length))) return false;
-  const suffixes = found[2].split('.');
+const accesses = /\b(ld|st|atom|red)\.([\w.:]+)\s+([^;]*);/g;
+
+/** One access of a register or a few to shared or global memory, as it is written: `ld.global.nc.v4.f32 {%0, %1, %2, %3}, [%4];` */
+interface WrittenAccess {
+  readonly kind: string;
+  /** What stands behind it: `global`, `nc`, `v4`. */
+  readonly suffixes: readonly string[];
+  readonly type: ScalarType;
+  /** Its operands but for the address, by their numbers in the statement. */
+  readonly operands: readonly number[];
+  readonly pointer: Value;
+  readonly offset: number;
+}
+
+/** The only access of a statement; undefined where there are several, or it is of a kind that is not understood. */
+function writtenAccess(node: AsmStatement, text: string, inputs: readonly Value[]): WrittenAccess | undefined {
+  const [found, ...others] = text.matchAll(accesses);
+  if (!found || others.length > 0) return undefined;
+  const [, kind, behind, written] = found;
+  const suffixes = behind.split('.');
   const type = machineTypes[suffixes[suffixes.length - 1]];
-  const address = /\[\s*%(\d+)\s*(?:\+\s*(\d+)\s*)?\]/.exec(found[3]);
-  if (!type || !address || suffixes.includes('param')) return false;
-  const operands = [...found[3].replace(address[0], '').matchAll(/%(\d+)/g)].map(([, i]) => Number(i));
-  const width = suffixes.includes('v4') ? 4 : suffixes.includes('v2') ? 2 : 1;
-  const pointer = inputs[Number(address[1]) - node.outputs.length];
-  if (!pointer || operands.length !== width) return false;
+  const address = /\[\s*%(\d+)\s*(?:\+\s*(\d+)\s*)?\]/.exec(written);
+  const pointer = address ? inputs[Number(address[1]) - node.outputs.length] : undefined;
+  if (!type || !address || !pointer || suffixes.includes('param')) return undefined;
+  const operands = [...written.replace(address[0], '').matchAll(/%(\d+)/g)].map(([, i]) => Number(i));
+  return { kind, suffixes, type, operands, pointer, offset: Number(address[2] ?? 0) };
+}
+
+/** Its address, and the place with it. */
+function placeIn(ctx: Context, node: AsmStatement, { suffixes, pointer, offset: behind }: WrittenAccess): MemoryPlace {
   const base = suffixes.some((s) => /^shared/.test(s))
     ? sharedPointer(ctx, pointer, 'address in inline assembly')
     : pointer.kind === 'scalar'
       ? ctx.builder.convert(ctx.builder.typeOf(pointer.register), 'i64', pointer.register)
       : ctx.builder.unknown('i64', pointer.kind === 'unknown' ? pointer.reason : 'address in inline assembly');
-  const full = ctx.builder.binary('add', 'i64', base, ctx.builder.constant('i64', Number(address[2] ?? 0)));
+  const full = ctx.builder.binary('add', 'i64', base, ctx.builder.constant('i64', behind));
   const { register, offset } = ctx.builder.splitAddress(full);
-  const place: MemoryPlace = {
-    kind: 'memory',
-    address: register,
-    offset,
-    node,
-    readOnly: suffixes.includes('nc'),
-    isAssembly: true,
-  };
-  const isLoad = found[1] === 'ld';
-  const access = accessSite(ctx, place, isLoad ? 'load' : 'store', register);
+  const readOnly = suffixes.includes('nc');
+  return { kind: 'memory', address: register, offset, node, readOnly, isAssembly: true };
+}
+
+function operandOf(ctx: Context, type: ScalarType, value: Value | undefined): Register {
+  return value?.kind === 'scalar'
+    ? ctx.builder.convert(ctx.builder.typeOf(value.register), type, value.register)
+    : ctx.builder.unknown(type, 'operand of inline assembly');
+}
+
+function storeOutput(
+  ctx: Context,
+  output: AsmStatement['outputs'][number],
+  type: ScalarType,
+  register: Register,
+): void {
+  const value: Value = { kind: 'scalar', type: typeOfMachine(type), register };
+  store(ctx, expression(ctx, output.expression), value, output.expression);
+}
+
+/** `ld` and `st` */
+function plainAccess(ctx: Context, node: AsmStatement, text: string, inputs: readonly Value[]): boolean {
+  const written = writtenAccess(node, text, inputs);
+  if (written?.kind !== 'ld' && written?.kind !== 'st') return false;
+  const { suffixes, type, operands } = written;
+  if (operands.length !== (suffixes.includes('v4') ? 4 : suffixes.includes('v2') ? 2 : 1)) return false;
+  const place = placeIn(ctx, node, written);
+  const { address, offset } = place;
+  const isLoad = written.kind === 'ld';
+  const access = accessSite(ctx, place, isLoad ? 'load' : 'store', address);
   if (!isLoad) {
-    const values = operands.map((o) => {
-      const value = inputs[o - node.outputs.length];
-      return value?.kind === 'scalar'
-        ? ctx.builder.convert(ctx.builder.typeOf(value.register), type, value.register)
-        : ctx.builder.unknown(type, 'operand of inline assembly');
-    });
-    ctx.builder.emit({ op: 'store', type, values, address: register, offset, access });
+    const values = operands.map((o) => operandOf(ctx, type, inputs[o - node.outputs.length]));
+    ctx.builder.emit({ op: 'store', type, values, address, offset, access });
     return true;
   }
   const dst = operands.map(() => ctx.builder.register(type, 'temporary'));
-  ctx.builder.emit({ op: 'load', type, dst, address: register, offset, access });
-  const valueType = typeOfMachine(type);
+  ctx.builder.emit({ op: 'load', type, dst, address, offset, access });
   operands.forEach((o, i) => {
     const output = node.outputs[o];
-    if (output)
-      store(
-        ctx,
-        expression(ctx, output.expression),
-        { kind: 'scalar', type: valueType, register: dst[i] },
-        output.expression,
-      );
+    if (output) storeOutput(ctx, output, type, dst[i]);
   });
+  return true;
+}
+
+/** `atom` and `red`, of one number: `atom.add.release.gpu.u32 %0, [%1], %2;` */
+function atomicAccess(ctx: Context, node: AsmStatement, text: string, inputs: readonly Value[]): boolean {
+  const written = writtenAccess(node, text, inputs);
+  const fn = written?.suffixes.map((suffix) => atomicFunctionOf[suffix]).find((each) => each !== undefined);
+  if (!written || !fn || (written.kind !== 'atom' && written.kind !== 'red')) return false;
+  const { type, suffixes } = written;
+  const resultUsed = written.kind === 'atom';
+  const given = written.operands.slice(resultUsed ? 1 : 0);
+  if (given.length !== (fn === 'cas' ? 2 : 1) || suffixes.some((suffix) => /^v\d$|x2$/.test(suffix))) return false;
+  const values = given.map((o) => operandOf(ctx, type, inputs[o - node.outputs.length]));
+  // of floats in shared memory the machine makes a loop that loads and swaps
+  if (isFloat(type) && suffixes.some((suffix) => suffix.startsWith('shared'))) return false;
+  const place = placeIn(ctx, node, written);
+  const { address, offset } = place;
+  const value = values[values.length - 1];
+  const atomic = atomicClass(ctx, fn, type, value, resultUsed);
+  const access = accessSite(ctx, place, 'atomic', address, { atomic, resultUsed });
+  const dst = resultUsed ? ctx.builder.register(type, 'temporary') : undefined;
+  const compare = fn === 'cas' ? values[0] : undefined;
+  ctx.builder.emit({ op: 'atomic', fn, type, dst, address, offset, value, compare, access });
+  const output = resultUsed ? node.outputs[written.operands[0]] : undefined;
+  if (output && dst !== undefined) storeOutput(ctx, output, type, dst);
   return true;
 }
 
