@@ -25,6 +25,8 @@ import {
 
 const innerReason = new RegExp(`^(?:${RARE_CONDITION}|condition|number of iterations) `);
 
+/** Variables of a warp that are copied, and copied back, in the time of an instruction. */
+const COPIES_A_STEP = 4;
 /** Passes through a loop of which no condition to leave is known. */
 const PASSES = 2;
 
@@ -261,10 +263,12 @@ export class UnknownBranches {
     };
   }
 
-  /** Copies of variables. */
+  /** Copies of variables. They count as work: of kernels written out large they are most of it (faiss WarpSelectFloat.cu: 20 s). */
   private save(registers: readonly Register[]): Saved[] {
-    this.machine.acceleration.touch(registers);
-    const { values } = this.machine.decoder;
+    const { machine } = this;
+    machine.acceleration.touch(registers);
+    machine.executed += Math.floor((registers.length * machine.stack.top.mask.warps) / COPIES_A_STEP);
+    const { values } = machine.decoder;
     return registers.map((register) => {
       const copy = new LaneValue(values[register].wide, values[register].geometry);
       copyValue(copy, values[register]);
