@@ -189,4 +189,16 @@ __global__ void k(curandState* s, int* out) {
 }
 void run(curandState* s, int* out) { k<<<1, 32>>>(s, out); }`);
   });
+
+  it('PyTorch: shuffles, atomics and half types of extensions', () => {
+    understood(`
+__global__ void sums(const at::Half* in, float* out) {
+  float x = static_cast<float>(in[threadIdx.x]);
+//                             ^^^^^^^^^^^^^^^ global load 2/2 sectors 2 bytes
+  for (int lanes = 16; lanes > 0; lanes /= 2) x += WARP_SHFL_XOR(x, lanes);
+  gpuAtomicAdd(out + threadIdx.x, x);
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global atomic 4/4 sectors
+}
+int main() { at::Half* i; float* o; sums<<<1, 32>>>(i, o); }`);
+  });
 });

@@ -318,3 +318,19 @@ describe('names around the library', () => {
     equals('', 'std::mine + std::is_same_v<int, int>', 3, 'namespace std { constexpr int mine = 2; }');
   });
 });
+
+describe('aligned storage', () => {
+  it('is copied at once, as wide as it is aligned', () =>
+    check(`
+template <typename T, int N> using Packed = typename std::aligned_storage<N * sizeof(T), N * sizeof(T)>::type;
+template <typename T, int N> union Pack { __device__ Pack() {} Packed<T, N> storage; T elements[N]; };
+__global__ void scale(const float* in, float* out, float f) {
+  Pack<float, 4> pack;
+  pack.storage = *(reinterpret_cast<const Packed<float, 4>*>(in) + threadIdx.x);
+//               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global load 16/16 sectors 16 bytes
+  for (int i = 0; i < 4; ++i) pack.elements[i] *= f;
+  *(reinterpret_cast<Packed<float, 4>*>(out) + threadIdx.x) = pack.storage;
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store 16/16 sectors 16 bytes
+}
+int main() { float *i, *o; scale<<<1, 32>>>(i, o, 2); }`));
+});

@@ -10,6 +10,7 @@ import { preprocess } from '../../preprocess/preprocess';
 import type { TokenStream } from '../../preprocess/token';
 import { LIBRARY_TOKENS } from '../context';
 import { declareAll, Scope } from '../scope';
+import { aten } from './aten';
 import { bytes } from './bytes';
 import { complex } from './complex';
 import { cub } from './cub';
@@ -44,6 +45,7 @@ const parts: readonly Part[] = [
     text: integerIntrinsics,
     wanted: /^__(?:funnelshift|byte_perm|dp[24]a|u?sad$|u?r?hadd$|v(?:add|sub|avg|hadd|abs|max|min|cmp|set|sad))/,
   },
+  { text: aten, wanted: /^(?:WARP_(?:SHFL|BALLOT)|gpuAtomicAdd|Half$|BFloat16$)/ },
   { text: device, wanted: /^cuda(?:DeviceProp$|GetDevicePrope|DeviceGetAttr|OccupancyMax)/, isOfHost: true },
   { text: bytes, wanted: /^(?:__builtin_)?memset$/ },
 ];

@@ -86,6 +86,9 @@ template <class T> struct enable_if<true, T> { using type = T; };
 template <bool C, class T = void> using enable_if_t = typename enable_if<C, T>::type;
 template <class...> using void_t = void;
 
+template <size_t N, size_t A = 16> struct aligned_storage { struct alignas(A) type { unsigned char data[N]; }; };
+template <size_t N, size_t A = 16> using aligned_storage_t = typename aligned_storage<N, A>::type;
+
 template <class A, class B> struct is_same : false_type {};
 template <class A> struct is_same<A, A> : true_type {};
 template <class A, class B> inline constexpr bool is_same_v = is_same<A, B>::value;
