@@ -19,8 +19,6 @@ const SURE_RUNS = 12;
 const BLOCKS = 2048;
 /** Every run may come this often to everything, or long bodies would be cut before the first loop has shown what it does. */
 const PASSES = 8;
-/** The same of bodies so long that this alone is more than a kernel has. */
-const LEAST_PASSES = 2;
 /** A loop that takes this part of a run is sampled; who waits longer has more of its passes executed. */
 const LOOP_SHARE = 64;
 const PATIENT_LOOP_SHARE = 4;
@@ -96,11 +94,10 @@ export class KernelEffort {
    */
   budget(isReported: boolean, once = 0): Omit<ExecutionBudget, 'cancelled'> {
     const left = Math.max(0, this.total - this.spent);
-    const passes = Math.max(LEAST_PASSES * once, Math.min(PASSES * once, this.total));
-    const warpInstructions = Math.ceil(Math.max(LEAST, passes, left / (isReported ? 2 : 8)));
+    const warpInstructions = Math.ceil(Math.max(LEAST, PASSES * once, left / (isReported ? 2 : 8)));
     return {
       warpInstructions,
-      firstBlock: passes,
+      firstBlock: PASSES * once,
       blocks: BLOCKS,
       sampleLoopsAfter: warpInstructions / this.loopShare,
     };
