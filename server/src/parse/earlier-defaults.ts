@@ -101,5 +101,9 @@ function prototypeOf(
 /** Where a thing stands does not belong to its type, and neither does a `const` of the parameter itself. */
 function typesOf({ parameters }: FunctionDeclaration): string {
   const types = parameters.map(({ type }) => ({ ...type, isConst: false }));
-  return JSON.stringify(types, (key, value: unknown) => (key === 'first' || key === 'last' ? undefined : value));
+  return JSON.stringify(types, (key, value: unknown) => {
+    if (key === 'first' || key === 'last') return undefined;
+    // the value of a literal: `Tile<float, 4>`
+    return typeof value === 'bigint' ? `${value}n` : value;
+  });
 }

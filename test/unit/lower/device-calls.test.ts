@@ -8,6 +8,18 @@ function understood(source: string): void {
 }
 
 describe('calls on the device', () => {
+  it('default arguments may stand at an earlier declaration whose types have numbers among their arguments', () =>
+    check(`
+template <class T, int N> struct Row { T* data; };
+__device__ float at(Row<const float, 4> row, int i, int stride = 2);
+__device__ float at(Row<const float, 4> row, int i, int stride) {
+  return row.data[i * stride];
+  //     ^^^^^^^^^^^^^^^^^^^^ global load 8/4 sectors
+}
+__global__ void pick(Row<const float, 4> in, float* out) { out[threadIdx.x] = at(in, threadIdx.x); }
+int main() { float *i, *o; pick<<<1, 32>>>(Row<const float, 4>{i}, o); }
+`));
+
   it('default arguments may stand at an earlier declaration', () => {
     understood(`
 __device__ float g(const float* a, int i, int s = 2);
