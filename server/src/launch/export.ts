@@ -1,5 +1,6 @@
 /** From the interpreter's values to plain data. */
 import type { Parameter } from '../parse/ast';
+import { syntaxKey } from '../parse/syntax-key';
 import { argumentName, type HostType, typeName } from './host-type';
 import type { HostTemplateArgument, HostTriple, HostValue, UnknownHostValue } from './host-value';
 import { sizeOf } from './layout';
@@ -168,11 +169,7 @@ export function launchKey(values: readonly HostValue[]): string {
 }
 
 const argumentKey = (argument: HostTemplateArgument): string =>
-  argument.kind === 'value' ? valueKey(argument.value) : JSON.stringify(argument.type, withoutPlaces);
-
-/** Of syntax what it says, and not where. */
-const withoutPlaces = (name: string, value: unknown): unknown =>
-  name === 'first' || name === 'last' ? undefined : typeof value === 'bigint' ? String(value) : value;
+  argument.kind === 'value' ? valueKey(argument.value) : syntaxKey(argument.type);
 
 function valueKey(value: HostValue): string {
   switch (value.kind) {

@@ -1,5 +1,6 @@
 /** What a launch passes: `kernel<<<grid, block, shared>>>(…)` and the launch functions of the runtime. */
 import type { Expression, FunctionDeclaration, LaunchExpression } from '../parse/ast';
+import { syntaxKey } from '../parse/syntax-key';
 import type { BuiltinCall } from './builtins';
 import { evaluateArguments } from './call';
 import { conversionCost, convert, decay } from './conversion';
@@ -205,15 +206,8 @@ function launchable(state: HostState, value: Value): Value {
 
 function templateKey(list: readonly HostTemplateArgument[]): string {
   return list
-    .map((argument) => (argument.kind === 'value' ? launchKey([argument.value]) : typeKey(argument.type)))
+    .map((argument) => (argument.kind === 'value' ? launchKey([argument.value]) : syntaxKey(argument.type)))
     .join(',');
-}
-
-/** Spelling of a type node; positions do not count. */
-function typeKey(type: unknown): string {
-  return JSON.stringify(type, (name, value) =>
-    name === 'first' || name === 'last' ? undefined : typeof value === 'bigint' ? String(value) : value,
-  );
 }
 
 /** Among overloads the one whose parameters fit. */

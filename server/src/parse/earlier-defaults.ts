@@ -11,6 +11,7 @@ import type {
   RecordDeclaration,
   TemplateParameter,
 } from './ast';
+import { syntaxKey } from './syntax-key';
 
 interface Known {
   readonly functions: Map<string, FunctionDeclaration[]>;
@@ -100,10 +101,5 @@ function prototypeOf(
 
 /** Where a thing stands does not belong to its type, and neither does a `const` of the parameter itself. */
 function typesOf({ parameters }: FunctionDeclaration): string {
-  const types = parameters.map(({ type }) => ({ ...type, isConst: false }));
-  return JSON.stringify(types, (key, value: unknown) => {
-    if (key === 'first' || key === 'last') return undefined;
-    // the value of a literal: `Tile<float, 4>`
-    return typeof value === 'bigint' ? `${value}n` : value;
-  });
+  return syntaxKey(parameters.map(({ type }) => ({ ...type, isConst: false })));
 }
