@@ -31,6 +31,13 @@ export class Definitions {
     return this.next[entry];
   }
 
+  /** All that assign a register, the last first. */
+  of(register: Register): Instruction[] {
+    const all: Instruction[] = [];
+    for (let entry = this.last(register); entry >= 0; entry = this.before(entry)) all.push(this.at(entry));
+    return all;
+  }
+
   at(entry: number): Instruction {
     return this.found[entry];
   }

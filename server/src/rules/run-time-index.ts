@@ -1,5 +1,6 @@
 /** Whether the compiler knows the registers that index an array of a thread. */
-import { readsInto, readsOf, writesInto, writesOf } from '../program/operands';
+import { Definitions } from '../program/definitions';
+import { readsInto, readsOf, writesInto } from '../program/operands';
 import type { Instruction, Program, Register } from '../program/program';
 
 /** 'likely': counted up in a loop that stays a loop here; the compiler might unroll it all the same. */
@@ -26,10 +27,13 @@ function openRegisters(program: Program): Uint8Array {
 /** 1 where a value follows from a register that several instructions write, as loops do that are not written out. */
 function countedRegisters(program: Program, isOpen: Uint8Array): Uint8Array {
   const isCounted = new Uint8Array(program.registers.length);
-  const makers = makersOf(program);
+  const definitions = new Definitions(program);
+  for (const { instructions } of program.blocks) for (const i of instructions) definitions.add(i);
   const loops = new CountedLoops(program);
-  for (const [register, made] of makers)
-    if (made.length > 1 && isOpen[register] === 0 && !loops.isUnrollable(register, made)) isCounted[register] = 1;
+  program.registers.forEach((_, register) => {
+    const made = isOpen[register] === 0 ? definitions.of(register) : [];
+    if (made.length > 1 && !loops.isUnrollable(register, made)) isCounted[register] = 1;
+  });
   return spread(program, isCounted, () => false);
 }
 
@@ -53,20 +57,6 @@ function spread(program: Program, isMarked: Uint8Array, starts: (i: Instruction)
     }
   }
   return isMarked;
-}
-
-function makersOf(program: Program): Map<Register, Instruction[]> {
-  const makers = new Map<Register, Instruction[]>();
-  for (const { instructions } of program.blocks) {
-    for (const i of instructions) {
-      for (const r of writesOf(i)) {
-        const made = makers.get(r);
-        if (made) made.push(i);
-        else makers.set(r, [i]);
-      }
-    }
-  }
-  return makers;
 }
 
 /** What is compared with a constant, and what is a copy of what. */

@@ -102,7 +102,7 @@ const machineTypes: Readonly<Record<string, ScalarType>> = {
   f64: 'f64',
 };
 
-const accesses = /\b(ld|st|atom|red)\.([\w.:]+)\s+([^;]*);/g;
+const accessPattern = /\b(ld|st|atom|red)\.([\w.:]+)\s+([^;]*);/g;
 
 /** One access of a register or a few to shared or global memory, as it is written: `ld.global.nc.v4.f32 {%0, %1, %2, %3}, [%4];` */
 interface WrittenAccess {
@@ -118,7 +118,7 @@ interface WrittenAccess {
 
 /** The only access of a statement; undefined where there are several, or it is of a kind that is not understood. */
 function writtenAccess(node: AsmStatement, text: string, inputs: readonly Value[]): WrittenAccess | undefined {
-  const [found, ...others] = text.matchAll(accesses);
+  const [found, ...others] = text.matchAll(accessPattern);
   if (!found || others.length > 0) return undefined;
   const [, kind, behind, written] = found;
   const suffixes = behind.split('.');
