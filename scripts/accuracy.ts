@@ -220,12 +220,13 @@ async function main(): Promise<void> {
         program,
         isShape: launch !== undefined && same(launch.grid, r.grid) && same(launch.block, r.block),
         isStaticShared: launch?.occupancy?.staticSharedBytes === r.staticSharedBytes,
+        detail: `${r.function}: ${shapeOf(r, r.staticSharedBytes)} measured, ${launch === undefined ? 'no launch found' : shapeOf(launch, launch.occupancy?.staticSharedBytes)}`,
       });
       rows.push(...judged(compare(program, r, launchWithout, without), compare(program, r, launch, report)));
     }
   }
   if (nvcc !== undefined) console.log(`kernels from PTX ${origins.ptx}, from the source ${origins.source}`);
-  if (args.includes('--misses')) printMisses(rows);
+  if (args.includes('--misses')) printMisses(rows, found);
   const sets = readSets();
   for (const set of sets) {
     const isIn = ({ program }: { program: string }) => (set.programs ?? othersOf(sets, program)).includes(program);
@@ -245,6 +246,13 @@ interface FoundLaunch {
   readonly program: string;
   readonly isShape: boolean;
   readonly isStaticShared: boolean;
+  /** What was measured and what was found, for the list of misses. */
+  readonly detail: string;
+}
+
+/** Grid, block and bytes of static shared memory. */
+function shapeOf(launch: Pick<RecordedLaunch, 'grid' | 'block'> | LaunchReport, shared: number | undefined): string {
+  return `<<<(${launch.grid}), (${launch.block})>>> ${shared ?? '?'} B`;
 }
 
 type Figures = ReturnType<typeof figuresOf>;
@@ -277,7 +285,9 @@ function figuresOf(rows: readonly Row[], found: readonly FoundLaunch[]) {
   };
 }
 
-function printMisses(rows: readonly Row[]): void {
+function printMisses(rows: readonly Row[], found: readonly FoundLaunch[]): void {
+  for (const { program, isShape, isStaticShared, detail } of found)
+    if (!isShape || !isStaticShared) console.log(`${program}.cu: launch of ${detail}`);
   const badLines = badLinesOf(rows);
   for (const r of rows) {
     const isFalseAlarm = r.warned && !badLines.has(lineOf(r));

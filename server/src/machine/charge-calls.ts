@@ -196,7 +196,22 @@ function issuedIn(work: Work, block: number): Issued[] {
     if (i.op === 'barrier' || i.op === 'atomic' || i.op === 'asyncCopy') close();
   });
   close();
+  const branch = branchOf(work, block);
+  if (branch) all.push(branch);
   return all;
+}
+
+/**
+ * The branch of an `if` at the end of a block: it is an instruction of its statement like others, also where ptxas predicates
+ * what it guards, which it does later (28 kernels whose `if` tests in a second call what the first has tested; H200: none otherwise).
+ */
+function branchOf(work: Work, block: number): Issued | undefined {
+  const { terminator } = work.program.blocks[block];
+  if (terminator.kind !== 'branch') return undefined;
+  const { place, kind } = work.program.branches[terminator.branch];
+  if (kind !== 'if') return undefined;
+  const { statement = 0, call } = place;
+  return { statement, stretches: stretchesOf(work, call), level: 0, phase: Phase.before };
 }
 
 const isCall = (i: Instruction): boolean => i.op === 'work' && i.fence === 'call';

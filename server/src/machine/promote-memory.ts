@@ -7,7 +7,8 @@
  * - a store that a condition guards, or that comes behind a break, stays where it is, and still no pass loads where every way
  *   into the loop reads the place in any case, or has just written it (`s[i] = 0; for (…) if (…) s[i] += …`);
  * - a fence (memory-overlap.ts), an atomic or another store that may go there ends it; load and store keep their own lines;
- * - behind the loop the value is still known: `a[i] = 0; for (…) a[i] += b[k]; a[i] *= 2` loads nothing.
+ * - behind the loop the value is still known: `a[i] = 0; for (…) a[i] += b[k]; a[i] *= 2` loads nothing. But where nothing was known in front
+ *   of it and nobody knows that it has a pass, it is read again, since the read in front stands behind the loop's guard (H200: x[i] += z[i] behind such a sum).
  */
 import { type ControlFlow, controlFlow, dominates, type Loop } from '../program/control-flow';
 import { writesOf } from '../program/operands';
@@ -32,7 +33,13 @@ interface Work {
   /** Stores that moved behind a loop. */
   readonly sunk: Set<Instruction>;
   /** By block and place: variables that hold what is there at the end of the block. */
-  readonly held: Map<string, readonly Register[]>;
+  readonly held: Map<string, Held>;
+}
+
+interface Held {
+  readonly variables: readonly Register[];
+  /** Whatever number of passes a loop before had. */
+  readonly isSure: boolean;
 }
 
 /** Accesses of a loop that all go to one place. */
@@ -111,7 +118,10 @@ function isInFirstPass(work: Work, loop: Loop, place: Place): boolean {
 
 /** The block in front of the loop has just read or written it. */
 function isKnownBefore(work: Work, before: number, place: Place): boolean {
-  if (work.held.has(`${before}|${place.key}`)) return true;
+  return work.held.has(`${before}|${place.key}`) || isAccessedBefore(work, before, place);
+}
+
+function isAccessedBefore(work: Work, before: number, place: Place): boolean {
   const site = work.program.accesses[place.members[0].instruction.access];
   for (const i of work.blocks[before].toReversed()) {
     if (isAccess(i) && keyOf(i) === place.key) return true;
@@ -186,7 +196,9 @@ function promote(work: Work, loop: Loop, before: number, inside: readonly number
   const variables = Array.from({ length: countOf(place.members[0].instruction) }, () =>
     register(work, type, 'variable'),
   );
-  const earlier = (sinks ? takeSunk(work, before, place) : undefined) ?? work.held.get(`${before}|${place.key}`);
+  const held = work.held.get(`${before}|${place.key}`);
+  const isSure = held?.isSure ?? (isAccessedBefore(work, before, place) || isEntered(work, loop, before));
+  const earlier = (sinks ? takeSunk(work, before, place) : undefined) ?? held?.variables;
   if (earlier) {
     variables.forEach((dst, k) => {
       blocks[before].push({ op: 'unary', fn: 'mov', type, dst, a: earlier[k] });
@@ -209,7 +221,7 @@ function promote(work: Work, loop: Loop, before: number, inside: readonly number
     const store: Instruction = { ...last, values };
     work.sunk.add(store);
     blocks[behind].unshift(...moves, store);
-  } else knownBehind(work, behind, place, variables);
+  } else knownBehind(work, behind, place, { variables, isSure });
 }
 
 /** The rest of a loop that was unrolled goes on from what the first part left: that store is not needed. */
@@ -255,16 +267,39 @@ function isEveryPass({ flow }: Work, loop: Loop, block: number): boolean {
 }
 
 /** Loads right behind the loop find the value in the variables. */
-function knownBehind(work: Work, behind: number, place: Place, variables: readonly Register[]): void {
+function knownBehind(work: Work, behind: number, place: Place, held: Held): void {
   const site = work.program.accesses[place.members[0].instruction.access];
   const out: Instruction[] = [];
   let isKnown = true;
   for (const i of work.blocks[behind]) {
-    if (isKnown && isAccess(i) && i.op === 'load' && keyOf(i) === place.key)
-      out.push(...inRegisters(i, variables, false));
+    const isLoad = isKnown && isAccess(i) && i.op === 'load' && keyOf(i) === place.key;
+    if (isLoad && held.isSure) out.push(...inRegisters(i, held.variables, false));
     else out.push(i);
+    if (isLoad && !held.isSure) isKnown = false;
     if ((isAccess(i) && i.op === 'store' && keyOf(i) === place.key) || changes(work, i, site, place)) isKnown = false;
   }
   work.blocks[behind] = out;
-  if (isKnown) work.held.set(`${behind}|${place.key}`, variables);
+  if (isKnown) work.held.set(`${behind}|${place.key}`, held);
+}
+
+/** A comparison of constants lets everybody into the first pass: such a loop has no guard. */
+function isEntered({ program, blocks }: Work, loop: Loop, before: number): boolean {
+  const { terminator } = program.blocks[loop.header];
+  if (terminator.kind !== 'branch') return true;
+  const test = blocks[loop.header].findLast((i) => i.op === 'compare' && i.dst === terminator.condition);
+  if (test?.op !== 'compare') return false;
+  return isConstantAt(test.a) && isConstantAt(test.b);
+
+  function isConstantAt(r: Register): boolean {
+    if (program.registers[r].role === 'constant') return true;
+    const copied = copyOf(blocks[loop.header], r) ?? r;
+    const start = copyOf(blocks[before], copied);
+    return start !== undefined && program.registers[start].role === 'constant';
+  }
+}
+
+/** The register that was last moved to this one in a block. */
+function copyOf(block: readonly Instruction[], r: Register): Register | undefined {
+  const move = block.findLast((i) => i.op === 'unary' && i.dst === r);
+  return move?.op === 'unary' && move.fn === 'mov' ? move.a : undefined;
 }

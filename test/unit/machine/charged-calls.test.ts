@@ -62,6 +62,31 @@ describe('loads of inlined functions are shown', () => {
     );
   });
 
+  it('in the function where it branches first, though the condition is known from a call before', () => {
+    checkLines(
+      `k(float *a, float *o) {
+  __shared__ float s[64], t[64];
+  int i = threadIdx.x;
+  s[i] = a[i];
+  t[i] = a[i + 32];
+  __syncthreads();
+  turn(s, t, i, 30); //= none
+  __syncthreads();
+  turn(s, t, i, 30); //= none
+  __syncthreads();
+  o[i] = s[i] + t[i];
+}`,
+      `__device__ void turn(float *s, float *t, int i, int n) {
+  if (i >= 0 && i < n) {
+    float p = s[i + 1]; //= shared load 2 x 4 bytes
+    float q = t[i + 1]; //= shared load 2 x 4 bytes
+    s[i + 1] = p * 3 - q;
+    t[i + 1] = q * 3 + p;
+  }
+}`,
+    );
+  });
+
   it('in the function in loops behind a call, where descriptors are fetched first', () => {
     const deref = (found: string) => `__device__ float deref(const float *p) {
   return *p; //= ${found}

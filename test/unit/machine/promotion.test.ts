@@ -41,6 +41,24 @@ describe('places that a loop keeps in a register', () => {
 }`);
   });
 
+  it('behind a loop that may have no pass it is read again where nothing was known of it before', () => {
+    checkLines(`k(float *a, const float *b, int n) {
+  int i = threadIdx.x;
+  for (int j = 0; j < n - 2; ++j)
+    a[i] += b[j]; //= global load 9 x 4 bytes, global store 8 x 4 bytes
+  a[i] *= 2; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+}`);
+  });
+
+  it('and is known behind one that has', () => {
+    checkLines(`k(float *a, const float *b) {
+  int i = threadIdx.x;
+  for (int j = 0; j < 1000; ++j)
+    a[i] += b[j]; //= global load 1001 x 4 bytes, global store 1000 x 4 bytes
+  a[i] *= 2; //= global store 1 x 4 bytes
+}`);
+  });
+
   it('a barrier lets the others see it', () => {
     checkLines(`k(float *a, int n) {
   __shared__ float s[32];
