@@ -18,6 +18,8 @@ export interface Work {
   readonly program: Program & { readonly accesses: AccessSite[] };
   readonly flow: ControlFlow;
   readonly addresses: LoopAddresses;
+  /** By register: 1 where lanes of a warp may differ. */
+  readonly divergent: Uint8Array;
   readonly joins: ReadonlyMap<number, readonly number[]>;
   readonly blocks: { instructions: Instruction[]; readonly terminator: Terminator }[];
   readonly registers: RegisterInfo[];

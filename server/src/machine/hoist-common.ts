@@ -2,7 +2,9 @@
  * A load that both arms of a branch begin with is made once, before the branch, by the lanes of both. It goes in lockstep up to the
  * first difference: of `a[i] - a[i + 1]` and `a[i] + a[i + 1]` both, of `a[i + 1] - a[i]` and `a[i] + 2` none. Evidence: SimplifyCFG
  * of NVVM with nvcc 13.0, PTX of eleven small kernels; on an H200 branches.cu:11 reads in[i] of both arms with one full request, bitonic_sort.cu:43
- * both elements. The load keeps the line of the second arm. The body of a loop and what follows the loop are not arms of a branch
+ * both elements. The load loses its line, and is shown at what stands before it in the machine code:
+ * in a loop at the head, else at what its index is computed by in the same block, in the kernel's first block at the condition, else at the first arm, of which the place that it stores to is computed before, but
+ * at the second where that computes an address of its own first (PTX and lines of 60 kernels; H200: branches.cu:11). The body of a loop and what follows the loop are not arms of a branch
  * (PTX of a stencil that marches through planes and writes the last one behind the loop). From shared memory it is the first thing after
  * a barrier or a branch, and has no line of its own: a profiler shows it at the line of what stands before (six small kernels; H200:
  * scan_blocks.cu:20, stencil_halo_heat.cu:76), unless a load from global memory stands between. Of a switch the last case and the default
@@ -19,6 +21,7 @@ import type {
   Register,
   SourcePlace,
 } from '../program/program';
+import { headOf } from './hoist-invariants';
 
 export function hoistCommonLoads(program: Program): Program {
   return hoistLoads(program);
@@ -43,8 +46,11 @@ export function hoistLoads(program: Program, accessOfBoth?: AccessOfBoth): Progr
     const arms = [terminator.ifTrue, otherwise];
     if (!arms.every((arm) => flow.predecessors[arm].length === 1 && hasLoad(blocks[arm]))) continue;
     const isScheduled = isCase || accessOfBoth !== undefined;
-    const line = () => (accessOfBoth || isCase ? undefined : placeBefore(program, flow, index));
-    const chosen = accessOfBoth ?? ((first, second) => (isCase ? first : chargedTo(accesses, second, line)));
+    const line = (first: number, second: number) =>
+      accesses[second].space === 'shared'
+        ? placeBefore(program, flow, index)
+        : placeOfGlobal(program, flow, index, arms, accesses[first].place);
+    const chosen = accessOfBoth ?? ((first, second) => (isCase ? first : chargedTo(accesses, first, second, line)));
     hoist(program, blocks[index], blocks[arms[0]], blocks[arms[1]], isScheduled, chosen);
   }
   return { ...program, blocks, accesses };
@@ -61,11 +67,59 @@ function placeBefore(program: Program, flow: ControlFlow, block: number): Source
   return end?.kind === 'branch' ? program.branches[end.branch].place : undefined;
 }
 
-/** The access of a load from shared memory, shown at another line. */
-function chargedTo(accesses: AccessSite[], access: number, line: () => SourcePlace | undefined): number {
-  const site = accesses[access];
-  const charged = site.space === 'shared' ? line() : undefined;
-  return charged === undefined ? access : accesses.push({ ...site, charged }) - 1;
+/** Where a load from global memory is shown that both arms had; undefined where it is the place of the second. */
+function placeOfGlobal(
+  program: Program,
+  flow: ControlFlow,
+  block: number,
+  [first, second]: readonly number[],
+  placeOfFirst: SourcePlace,
+): SourcePlace | undefined {
+  const loop = flow.loops[flow.loopOf[block]];
+  if (loop) return headOf(program, loop);
+  const index = indexBefore(program, block, first);
+  if (index) return index;
+  const { terminator } = program.blocks[block];
+  if (flow.predecessors[block].length === 0 && terminator.kind === 'branch')
+    return program.branches[terminator.branch].place;
+  return computesAddress(program.blocks[second]) && !computesAddress(program.blocks[first]) ? undefined : placeOfFirst;
+}
+
+/** The statement in a block that computes what the first load of an arm has its address from. */
+function indexBefore({ blocks, registers }: Program, block: number, arm: number): SourcePlace | undefined {
+  const made = new Map<Register, Instruction>();
+  for (const i of [...blocks[block].instructions, ...blocks[arm].instructions])
+    if (pure.has(i.op)) for (const r of writesOf(i)) made.set(r, i);
+  const load = blocks[arm].instructions.find((i) => i.op === 'load');
+  const open = load ? [...readsOf(load)] : [];
+  const inBlock = new Set(blocks[block].instructions);
+  for (let r = open.pop(), steps = 0; r !== undefined && steps < 32; r = open.pop(), steps++) {
+    const by = made.get(r);
+    const { statement, call } = registers[r];
+    if (by && inBlock.has(by) && by.op === 'binary' && statement !== undefined)
+      return { first: statement, last: statement, statement, call };
+    if (by) open.push(...readsOf(by));
+  }
+  return undefined;
+}
+
+/** Whether an arm computes an address by more than sums and widening before it loads. */
+function computesAddress({ instructions }: Block): boolean {
+  const loads = instructions.filter((i) => i.op === 'load');
+  const last = loads.at(-1);
+  const before = last ? instructions.slice(0, instructions.indexOf(last)) : [];
+  return before.some((i) => i.op === 'binary' && /^[iu]/.test(i.type) && i.fn !== 'add' && i.fn !== 'mul');
+}
+
+/** The access of the load, shown at another line. */
+function chargedTo(
+  accesses: AccessSite[],
+  first: number,
+  second: number,
+  line: (first: number, second: number) => SourcePlace | undefined,
+): number {
+  const charged = line(first, second);
+  return charged === undefined ? second : accesses.push({ ...accesses[second], charged }) - 1;
 }
 
 const hasLoad = ({ instructions }: Block): boolean => instructions.some((i) => i.op === 'load');

@@ -35,7 +35,8 @@ export class LoopAddresses {
     return loop && registers.every((r) => this.isKept(loop, r, 0)) ? loop : undefined;
   }
 
-  private innermost(block: number): Loop | undefined {
+  /** The innermost loop around a block. */
+  innermost(block: number): Loop | undefined {
     const around = this.flow.loops.filter((loop) => loop.contains[block]);
     return around.find((loop) => around.every((other) => other.contains[loop.header]));
   }

@@ -16,8 +16,11 @@
  *   kernel;
  * - where the arm's condition says what a variable is (`if (i == 0)`), it reads a constant in its place, which is a difference;
  * - cases of a switch stay apart;
+ * - stores stay apart where all lanes of a warp take the same arm (`m == 0`, `blockIdx.x < 3`, `j < m` of a loop's counter, a value read at such a place), and
+ *   in a loop where the first of several conditions is such a one that the loop does not change, since the loop is made twice for it (68 kernels);
+ * - the load of what a variable is assigned in both arms of an `if` is shown at what stands behind them (15 kernels), that of `c ? x[i] : y[i]` is not;
  * - of two arms the line is that of the last. Of more it is that of the second, but that of the last where the first two conditions are `>` or
- *   `>=` of an integer and a constant (PTX of 150 kernels: NVVM turns these around).
+ *   `>=` of an integer and a constant (PTX of 150 kernels: NVVM turns these around). In a loop it is that of the first (40 kernels).
  */
 import { type ControlFlow, controlFlow, type Loop } from '../program/control-flow';
 import { readsInto, writesOf } from '../program/operands';
@@ -28,12 +31,15 @@ import type {
   Register,
   RegisterInfo,
   ScalarType,
+  SourcePlace,
   StoreInstruction,
 } from '../program/program';
 import { type Arm, addressPlan, isPure, type Plan, planOf, type Work } from './arm-plans';
 import { withOperands } from './common-expressions';
 import { headOf } from './hoist-invariants';
 import { LoopAddresses } from './loop-addresses';
+import { placeBehind } from './place-behind';
+import { divergentRegisters } from './uniformity';
 
 export function sinkCommon(program: Program): Program {
   const flow = controlFlow(program);
@@ -43,13 +49,14 @@ export function sinkCommon(program: Program): Program {
     program: { ...program, accesses: [...program.accesses] },
     flow,
     addresses: new LoopAddresses(program, flow),
+    divergent: divergentRegisters(program),
     joins,
     blocks: program.blocks.map((b) => ({ instructions: [...b.instructions], terminator: b.terminator })),
     registers: [...program.registers],
     reads: countReads(program),
     sources: sourcesOf(program),
   };
-  for (const join of joins.keys()) while (sinkStore(work, join));
+  for (const join of joins.keys()) if (!isTakenByAll(work, join)) while (sinkStore(work, join));
   for (const join of joins.keys()) sinkVariables(work, join);
   return { ...work.program, blocks: work.blocks, registers: work.registers };
 }
@@ -128,6 +135,23 @@ function fixedIn({ flow, blocks, sources }: Work, block: number): ReadonlySet<Re
 }
 
 // ---- stores ----
+
+/** Whether warps take one arm as a whole, or a loop is made once for each side of the first condition. */
+function isTakenByAll(work: Work, join: number): boolean {
+  const { flow, blocks, divergent } = work;
+  const head = flow.dominator[join];
+  const conditions = new Map<number, Register>();
+  const open = [...(work.joins.get(join) ?? [])];
+  for (let block = open.pop(); block !== undefined; block = open.pop()) {
+    const { terminator } = blocks[block];
+    if (terminator.kind === 'branch') conditions.set(block, terminator.condition);
+    if (block !== head) open.push(...flow.predecessors[block].filter((p) => !conditions.has(p)));
+  }
+  const first = conditions.get(head);
+  const isUniform = (r: Register) => divergent[r] === 0;
+  if ([...conditions.values()].every(isUniform)) return true;
+  return first !== undefined && isUniform(first) && work.addresses.loopKeeping(join, [first]) !== undefined;
+}
 
 function sinkStore(work: Work, join: number): boolean {
   const stores = (work.joins.get(join) ?? []).map((block) => lastStore(work, block));
@@ -234,6 +258,7 @@ const isConstant = (work: Work, r: Register): boolean => work.registers[r].role 
 function sinkVariables(work: Work, join: number): void {
   const blocks = work.joins.get(join) ?? [];
   if (!blocks.every((block) => work.blocks[block].instructions.some((i) => i.op === 'load'))) return;
+  const behind = isOfIf(work, join) ? placeBehind({ ...work.program, ...work }, work.flow, join) : undefined;
   let arms = armsOf(work, join);
   const [first, ...rest] = arms.map((arm) => assignments(work, arm));
   for (const [variable, at] of first) {
@@ -246,10 +271,24 @@ function sinkVariables(work: Work, join: number): void {
     const out: Instruction[] = [];
     const gone = new Set<Instruction>(all);
     const value = emit(work, arms, plan, out, gone, armOfLoad(work, arms, plan));
+    if (behind) chargeLoads(work, out, behind);
     out.push({ op: 'unary', fn: 'mov', type: at.type, dst: variable, a: value });
     moveTo(work, join, arms, out, gone);
     arms = armsOf(work, join);
   }
+}
+
+function isOfIf({ flow, blocks, program }: Work, join: number): boolean {
+  const { terminator } = blocks[flow.dominator[join]];
+  return terminator.kind === 'branch' && program.branches[terminator.branch].kind === 'if';
+}
+
+function chargeLoads({ program }: Work, out: Instruction[], charged: SourcePlace): void {
+  out.forEach((i, k) => {
+    if (i.op !== 'load') return;
+    const access = program.accesses.push({ ...program.accesses[i.access], charged }) - 1;
+    out[k] = { ...i, access };
+  });
 }
 
 type Move = Extract<Instruction, { op: 'unary' }>;
@@ -363,6 +402,8 @@ function moveTo(
 function lineArm(work: Work, arms: readonly Arm[], all: readonly (LoadInstruction | StoreInstruction)[]): number {
   const placeOf = (k: number) => work.program.accesses[all[k].access].place.first;
   const order = all.map((_, k) => k).sort((a, b) => placeOf(a) - placeOf(b));
+  const isStore = all[0].op === 'store';
+  if (isStore && work.addresses.innermost(arms[0].block)) return order[0];
   if (order.length === 2) return order[1];
   const isAbove = (k: number, tests: readonly string[]) => tests.includes(constantTest(work, arms[k].block) ?? '');
   const isTurned = isAbove(order[0], ['gt', 'ge']) && isAbove(order[1], ['gt', 'ge', 'eq']);

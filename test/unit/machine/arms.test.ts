@@ -83,10 +83,10 @@ describe('arms of a branch that end alike', () => {
     checkLines(`k(const float *in, float *out, int n)
 {
     int i = threadIdx.x;
-    if (i < n)
+    if (i < n) //= global load 1 x 4 bytes
         out[i] = in[i]; //= none
     else
-        out[i] = -in[i]; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+        out[i] = -in[i]; //= global store 1 x 4 bytes
 }`));
   it('a store alone, where the place was accessed before', () =>
     checkLines(`k(const float *in, float *out, int n)
@@ -176,5 +176,51 @@ describe('arms of a branch that end alike', () => {
         case 1: out[i] = in[i + 1]; break; //= global load 1 x 4 bytes, global store 1 x 4 bytes
         default: out[i] = in[i + 2]; //= global load 1 x 4 bytes, global store 1 x 4 bytes
     }
+}`));
+  it('are at the place of the first in a loop', () =>
+    checkLines(`k(const float *in, float *out, int n)
+{
+    int i = threadIdx.x;
+    #pragma unroll 1
+    for (int j = 0; j < n; j++) {
+        if (i < n)
+            out[j * 64 + i] = in[j * 64 + i]; //= global load 10 x 4 bytes, global store 10 x 4 bytes
+        else
+            out[j * 64 + i] = in[j * 64 + i + 1]; //= none
+    }
+}`));
+  it('stay apart where all lanes take the same', () =>
+    checkLines(`k(const float *in, float *out, int n)
+{
+    int i = threadIdx.x;
+    if (n == 10)
+        out[i] = in[i]; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+    else
+        out[i] = in[i + 1]; //= none
+    if (in[n] > 0) //= global load 1 x 4 bytes
+        out[i + 64] = in[i] + 5; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+    else
+        out[i + 64] = in[i + 1] + 5; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+}`));
+  it('what a variable is assigned in both arms of an if is loaded at what follows', () =>
+    checkLines(`k(const float *in, const float *other, float *out, int n)
+{
+    int i = threadIdx.x;
+    float x;
+    if (i < n)
+        x = in[i]; //= none
+    else
+        x = other[i]; //= none
+    x = x * 2; //= global load 1 x 4 bytes
+    out[i] = x; //= global store 1 x 4 bytes
+    float sum = 0;
+    #pragma unroll 1
+    for (int j = 0; j < n; j++) { //= global load 10 x 4 bytes
+        if (i < n)
+            sum += in[i * j]; //= none
+        else
+            sum += other[i * j]; //= none
+    }
+    out[i + 32] = sum;
 }`));
 });

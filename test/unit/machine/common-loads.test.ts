@@ -4,10 +4,48 @@ describe('loads common to both arms', () => {
   it('are made once, before the branch', () => {
     checkLines(`k(const int *in, int *out) {
   int i = threadIdx.x;
-  if (i % 2 == 0)
+  if (i % 2 == 0) //= global load 1 x 4 bytes
     out[i] = in[i] + 1; //= global store 1 x 4 bytes
   else
-    out[i + 64] = in[i] * in[i ^ 1]; //= global store 1 x 4 bytes, global load 2 x 4 bytes
+    out[i + 64] = in[i] * in[i ^ 1]; //= global store 1 x 4 bytes, global load 1 x 4 bytes
+}`);
+  });
+
+  it('are shown at what computes their index, in a loop at its head', () => {
+    checkLines(`k(const float *in, float *out, int m) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x; //= global load 1 x 4 bytes
+  if (i < m)
+    out[i] = in[i] * 2; //= global store 1 x 4 bytes
+  else
+    out[i + 64] = in[i] + 3; //= global store 1 x 4 bytes
+}`);
+    checkLines(`k(const float *in, float *out, int m) {
+  #pragma unroll 1
+  for (int j = threadIdx.x; j < m * 32; j += 32) { //= global load 10 x 4 bytes
+    if (j < 15)
+      out[j] = in[j] * 2; //= global store 1 x 4 bytes
+    else
+      out[j + 640] = in[j] + 3; //= global store 10 x 4 bytes
+  }
+}`);
+  });
+
+  it('are shown at the first arm behind another branch, unless the second computes an address of its own', () => {
+    checkLines(`k(const float *in, float *out, int m) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= 3 * m) return;
+  if (i < m)
+    out[i] = in[i] + 1; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+  else
+    out[i] = in[i] * in[i + 3]; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+}`);
+    checkLines(`k(const float *in, float *out, int m) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= 3 * m) return;
+  if (i < m)
+    out[i] = in[i] + 1; //= global store 1 x 4 bytes
+  else
+    out[i] = in[i] * in[i ^ 1]; //= global load 2 x 4 bytes, global store 1 x 4 bytes
 }`);
   });
 
@@ -38,10 +76,10 @@ describe('loads common to both arms', () => {
   it('are those that the left operands read first', () => {
     checkLines(`k(const float *in, float *out, int n) {
   int i = threadIdx.x;
-  if (i > n)
+  if (i > n) //= global load 1 x 4 bytes
     out[i] = in[i]; //= global store 1 x 4 bytes
   else
-    out[i + 64] = in[i] //= global load 1 x 4 bytes, global store 1 x 4 bytes
+    out[i + 64] = in[i] //= global store 1 x 4 bytes
       + 2 * in[i + 1]; //= global load 1 x 4 bytes
 }`);
   });
@@ -61,10 +99,10 @@ describe('loads common to both arms', () => {
   it('go up to the first difference', () => {
     checkLines(`k(const float *in, float *out) {
   int i = threadIdx.x;
-  if (i % 2 == 0)
+  if (i % 2 == 0) //= global load 1 x 4 bytes
     out[i] = in[i] * in[i + 1]; //= global store 1 x 4 bytes, global load 1 x 4 bytes
   else
-    out[i + 64] = in[i] + in[i + 2]; //= global store 1 x 4 bytes, global load 2 x 4 bytes
+    out[i + 64] = in[i] + in[i + 2]; //= global store 1 x 4 bytes, global load 1 x 4 bytes
 }`);
     checkLines(`k(const float *in, float *out) {
   int i = threadIdx.x;

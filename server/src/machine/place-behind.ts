@@ -1,0 +1,43 @@
+/** What stands behind the arms of a branch: code that was made of both has no line of its own, and the line table goes on with it. */
+import type { ControlFlow } from '../program/control-flow';
+import { writesOf } from '../program/operands';
+import type { Instruction, Program, SourcePlace } from '../program/program';
+import { headOf } from './hoist-invariants';
+
+/** Blocks without code of a line that are passed over. */
+const MOST_BLOCKS = 4;
+
+/** The place of the first instruction from a block on that has one; of the head of a loop where its next pass follows. */
+export function placeBehind(program: Program, flow: ControlFlow, block: number): SourcePlace | undefined {
+  for (let at = block, blocks = 0; blocks < MOST_BLOCKS; blocks++) {
+    const { instructions, terminator } = program.blocks[at];
+    for (const i of instructions) {
+      const place = placeOf(program, i);
+      if (place) return place;
+    }
+    if (terminator.kind === 'branch') return program.branches[terminator.branch].place;
+    if (terminator.kind === 'exit') return undefined;
+    const loop = flow.loops[flow.loopAtHeader[terminator.target]];
+    if (loop?.contains[at]) return headOf(program, loop);
+    at = terminator.target;
+  }
+  return undefined;
+}
+
+function placeOf({ accesses, registers }: Program, i: Instruction): SourcePlace | undefined {
+  switch (i.op) {
+    case 'load':
+    case 'store':
+    case 'atomic':
+      return accesses[i.access].place;
+    case 'barrier':
+      return i.place;
+    case 'unknown':
+      // a variable that is not initialised makes no instruction
+      return undefined;
+  }
+  const [dst] = writesOf(i);
+  const made = dst === undefined ? undefined : registers[dst];
+  if (made?.statement === undefined) return undefined;
+  return { first: made.statement, last: made.statement, statement: made.statement, call: made.call };
+}
