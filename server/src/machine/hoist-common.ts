@@ -80,9 +80,19 @@ function placeOfGlobal(
   const index = indexBefore(program, block, first);
   if (index) return index;
   const { terminator } = program.blocks[block];
-  if (flow.predecessors[block].length === 0 && terminator.kind === 'branch')
-    return program.branches[terminator.branch].place;
+  const isFirstBlock = flow.predecessors[block].length === 0;
+  if (isFirstBlock && isSelection(program, flow, first, second)) return undefined;
+  if (isFirstBlock && terminator.kind === 'branch') return program.branches[terminator.branch].place;
   return computesAddress(program.blocks[second]) && !computesAddress(program.blocks[first]) ? undefined : placeOfFirst;
+}
+
+/** Whether the arms differ in what they compute from one load and store: that becomes a selection without a branch. */
+function isSelection({ blocks }: Program, { successors }: ControlFlow, first: number, second: number): boolean {
+  const accesses = [first, second].map((arm) => blocks[arm].instructions.filter(({ op }) => !pure.has(op)));
+  const isAlike = accesses.every(
+    ([load, store, ...more]) => load?.op === 'load' && store?.op === 'store' && !more.length,
+  );
+  return isAlike && successors[first][0] === successors[second][0];
 }
 
 /** The statement in a block that computes what the first load of an arm has its address from. */

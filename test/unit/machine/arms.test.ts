@@ -83,10 +83,10 @@ describe('arms of a branch that end alike', () => {
     checkLines(`k(const float *in, float *out, int n)
 {
     int i = threadIdx.x;
-    if (i < n) //= global load 1 x 4 bytes
+    if (i < n)
         out[i] = in[i]; //= none
     else
-        out[i] = -in[i]; //= global store 1 x 4 bytes
+        out[i] = -in[i]; //= global load 1 x 4 bytes, global store 1 x 4 bytes
 }`));
   it('a store alone, where the place was accessed before', () =>
     checkLines(`k(const float *in, float *out, int n)
