@@ -20,6 +20,8 @@ export interface Work {
   readonly addresses: LoopAddresses;
   /** By register: 1 where lanes of a warp may differ. */
   readonly divergent: Uint8Array;
+  /** Whether a join is the end of the body of a `for` whose head stands before the token. */
+  readonly endsLoop: (join: number, first: number) => boolean;
   readonly joins: ReadonlyMap<number, readonly number[]>;
   readonly blocks: { instructions: Instruction[]; readonly terminator: Terminator }[];
   readonly registers: RegisterInfo[];

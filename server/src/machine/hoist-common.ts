@@ -3,7 +3,7 @@
  * first difference: of `a[i] - a[i + 1]` and `a[i] + a[i + 1]` both, of `a[i + 1] - a[i]` and `a[i] + 2` none. Evidence: SimplifyCFG
  * of NVVM with nvcc 13.0, PTX of eleven small kernels; on an H200 branches.cu:11 reads in[i] of both arms with one full request, bitonic_sort.cu:43
  * both elements. The load loses its line, and is shown at what stands before it in the machine code:
- * in a loop at the head, else at what its index is computed by in the same block, in the kernel's first block at the condition, else at the first arm, of which the place that it stores to is computed before, but
+ * in a loop at the head, else at what its index is computed by in the same block, at the condition in the kernel's first block or where the first arm stores nothing, else at the first arm, of which the place that it stores to is computed before, but
  * at the second where that computes an address of its own first (PTX and lines of 60 kernels; H200: branches.cu:11). The body of a loop and what follows the loop are not arms of a branch
  * (PTX of a stencil that marches through planes and writes the last one behind the loop). From shared memory it is the first thing after
  * a barrier or a branch, and has no line of its own: a profiler shows it at the line of what stands before (six small kernels; H200:
@@ -64,7 +64,11 @@ function placeBefore(program: Program, flow: ControlFlow, block: number): Source
   }
   const [before, ...others] = flow.predecessors[block];
   const end = before === undefined || others.length > 0 ? undefined : program.blocks[before].terminator;
-  return end?.kind === 'branch' ? program.branches[end.branch].place : undefined;
+  if (end?.kind !== 'branch') return undefined;
+  const site = program.branches[end.branch];
+  const own = program.blocks[block].terminator;
+  // a loop's body begins with it: the head's own code is at the end of the pass before
+  return site.kind === 'loop' && own.kind === 'branch' ? program.branches[own.branch].place : site.place;
 }
 
 /** Where a load from global memory is shown that both arms had; undefined where it is the place of the second. */
@@ -82,7 +86,8 @@ function placeOfGlobal(
   const { terminator } = program.blocks[block];
   const isFirstBlock = flow.predecessors[block].length === 0;
   if (isFirstBlock && isSelection(program, flow, first, second)) return undefined;
-  if (isFirstBlock && terminator.kind === 'branch') return program.branches[terminator.branch].place;
+  const stores = program.blocks[first].instructions.some((i) => i.op === 'store');
+  if ((isFirstBlock || !stores) && terminator.kind === 'branch') return program.branches[terminator.branch].place;
   return computesAddress(program.blocks[second]) && !computesAddress(program.blocks[first]) ? undefined : placeOfFirst;
 }
 

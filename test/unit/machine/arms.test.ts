@@ -223,4 +223,26 @@ describe('arms of a branch that end alike', () => {
     }
     out[i + 32] = sum;
 }`));
+  it('are at the place of the last in a loop whose body goes on', () =>
+    checkLines(`k(const float *in, float *out, int n)
+{
+    int i = threadIdx.x;
+    #pragma unroll 1
+    for (int j = 0; j < n; j++) {
+        if (i < n)
+            out[j * 64 + i] = in[j * 64 + i]; //= none
+        else
+            out[j * 64 + i] = in[j * 64 + i + 1]; //= global load 10 x 4 bytes, global store 10 x 4 bytes
+        __syncthreads();
+    }
+}`));
+  it('a store alone, where one arm stores what both have loaded', () =>
+    checkLines(`k(const float *in, float *out, int n)
+{
+    int i = threadIdx.x;
+    if (i >= n) //= global load 1 x 4 bytes
+        out[i] = in[i] + in[i + 5]; //= global load 1 x 4 bytes
+    else
+        out[i] = in[i]; //= global store 1 x 4 bytes
+}`));
 });
