@@ -49,13 +49,19 @@ function includeFrom(folder: string) {
   };
 }
 
+/** Macros that the first line of a program gives the compiler: `// nvcc: -DSIZE=64`. */
+function definesOf(text: string): Map<string, string> {
+  const [, flags = ''] = /^\/\/ nvcc: (.*)/.exec(text) ?? [];
+  return new Map([...flags.matchAll(/-D(\w+)(?:=(\S+))?/g)].map(([, name, value = '1']) => [name, value]));
+}
+
 async function analyse(program: string, nvcc: string | undefined, followData: boolean): Promise<FileReport> {
   const file = path.join(root, 'programs', `${program}.cu`);
   const text = fs.readFileSync(file, 'utf8');
   return analyzeFile({
     path: file,
     text,
-    options: { computeCapability: '9.0', defines: new Map(), assume: new Map(), patience: PATIENCE, followData },
+    options: { computeCapability: '9.0', defines: definesOf(text), assume: new Map(), patience: PATIENCE, followData },
     include: includeFrom(path.dirname(file)),
     compilation: nvcc === undefined ? undefined : await compiledProgram(nvcc, file),
   });
