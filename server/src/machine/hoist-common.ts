@@ -2,7 +2,7 @@
  * A load that both arms of a branch begin with is made once, before the branch, by the lanes of both. It goes in lockstep up to the
  * first difference: of `a[i] - a[i + 1]` and `a[i] + a[i + 1]` both, of `a[i + 1] - a[i]` and `a[i] + 2` none. Evidence: SimplifyCFG
  * of NVVM with nvcc 13.0, PTX of eleven small kernels; on an H200 branches.cu:11 reads in[i] of both arms with one full request, bitonic_sort.cu:43
- * both elements. The load loses its line, and is shown at what stands before it in the machine code:
+ * both elements. The load of both arms of an `if` loses its line (that of `c ? x[i] : x[i] + 1` is one line's), and is shown at what stands before it in the machine code:
  * in a loop at the head, else at what its index is computed by in the same block, at the condition in the kernel's first block or where the first arm stores nothing, else at the first arm, of which the place that it stores to is computed before, but
  * at the second where that computes an address of its own first (PTX and lines of 60 kernels; H200: branches.cu:11). The body of a loop and what follows the loop are not arms of a branch
  * (PTX of a stencil that marches through planes and writes the last one behind the loop). From shared memory it is the first thing after
@@ -79,15 +79,16 @@ function placeOfGlobal(
   [first, second]: readonly number[],
   placeOfFirst: SourcePlace,
 ): SourcePlace | undefined {
+  const { terminator } = program.blocks[block];
+  if (terminator.kind !== 'branch' || program.branches[terminator.branch].kind !== 'if') return undefined;
   const loop = flow.loops[flow.loopOf[block]];
   if (loop) return headOf(program, loop);
   const index = indexBefore(program, block, first);
   if (index) return index;
-  const { terminator } = program.blocks[block];
   const isFirstBlock = flow.predecessors[block].length === 0;
   if (isFirstBlock && isSelection(program, flow, first, second)) return undefined;
   const stores = program.blocks[first].instructions.some((i) => i.op === 'store');
-  if ((isFirstBlock || !stores) && terminator.kind === 'branch') return program.branches[terminator.branch].place;
+  if (isFirstBlock || !stores) return program.branches[terminator.branch].place;
   return computesAddress(program.blocks[second]) && !computesAddress(program.blocks[first]) ? undefined : placeOfFirst;
 }
 
