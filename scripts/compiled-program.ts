@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import type { Compilation } from '../server/src/analysis/request';
-import { compileKernels, type KernelsResult } from '../server/src/compiler/compile';
+import { type CompileRequest, compileKernels, type KernelsResult } from '../server/src/compiler/compile';
 import type { MachineAccess } from '../server/src/cubin/machine-access';
 
 /** A file itself, or the CUDA sources of a folder in order of their names. */
@@ -26,17 +26,20 @@ export function recordedFlags(file: string): string[] {
 /**
  * `--keep=<folder>` among the arguments keeps the answers there for the next run of the same text and flags (of headers it
  * knows nothing).
+ * @param edited a text to compile in place of the file's
  */
 export async function compiledProgram(
   nvcc: string,
   file: string,
   flags: readonly string[] = recordedFlags(file),
   capability = '9.0',
+  edited?: string,
 ): Promise<Compilation | undefined> {
-  const text = fs.readFileSync(file, 'utf8');
+  const text = edited ?? fs.readFileSync(file, 'utf8');
   const kept = keptFile([file, text, flags, capability]);
   const known = kept !== undefined && fs.existsSync(kept) ? fs.readFileSync(kept, 'utf8') : undefined;
-  const compiled = known === undefined ? await compile(nvcc, file, flags, capability) : (JSON.parse(known) as Kept);
+  const source = { nvcc, file, text: edited, flags, capability };
+  const compiled = known === undefined ? await compile(source) : (JSON.parse(known) as Kept);
   if (kept !== undefined && known === undefined) {
     fs.mkdirSync(path.dirname(kept), { recursive: true });
     fs.writeFileSync(kept, JSON.stringify(compiled));
@@ -53,8 +56,8 @@ interface Kept {
   readonly machine?: readonly (readonly [string, readonly MachineAccess[]])[];
 }
 
-async function compile(nvcc: string, file: string, flags: readonly string[], capability: string): Promise<Kept> {
-  const result = await compileKernels({ nvcc, file, flags, capability });
+async function compile(source: CompileRequest): Promise<Kept> {
+  const result = await compileKernels(source);
   if (!('notes' in result)) return { error: result.error };
   const { ptx, machine }: KernelsResult = result;
   return { ptx, machine: machine && [...machine] };

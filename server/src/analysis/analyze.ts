@@ -214,7 +214,8 @@ function preparedCompilation(
   const { text, include } = compilation;
   // a compiler has seen a header on its own
   const alone = { ...request, text, include: include ?? request.include, root: undefined };
-  const prepared = new PreparedCompilation(compilation, units.parse(alone));
+  const before = [...compilations.values()].findLast(({ path }) => path === request.path);
+  const prepared = new PreparedCompilation(request.path, compilation, units.parse(alone), before);
   remember(compilations, compilation.id, prepared, COMPILATIONS);
   return prepared;
 }
@@ -375,7 +376,7 @@ function kernelResult(
   const keyFor = (compilation: string): string =>
     `${kernel.name}#${fingerprint.key}#${compilation}#${options.computeCapability}#${JSON.stringify([...options.assume])}#${plans.map(planKey).join(';')}`;
   const sourceKey = keyFor('');
-  const key = compiled ? keyFor(compiled.compilation.id) : sourceKey;
+  const key = compiled ? keyFor(compiled.idOf(kernel.name, fingerprint)) : sourceKey;
   const known = results.get(key);
   if (known && isOfData(known, kernel, unit.data)) {
     results.delete(key);

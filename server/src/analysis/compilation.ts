@@ -6,7 +6,8 @@ import type { TokenStream } from '../preprocess/token';
 import { addressWindows, type Program } from '../program/program';
 import { assembledProgram } from '../ptx/assemble';
 import { bindParameters } from '../ptx/bind-parameters';
-import { findEntry } from '../ptx/find-entry';
+import { codeText } from '../ptx/code-text';
+import { entriesNamed, findEntry } from '../ptx/find-entry';
 import { lowerPtx } from '../ptx/lower';
 import type { PtxFunction, PtxModule } from '../ptx/module';
 import { parsePtx } from '../ptx/parse';
@@ -26,12 +27,20 @@ export class PreparedCompilation {
   private readonly kernels: ReadonlyMap<string, Fingerprint>;
   private readonly lines: TokenLines;
   private parsed: PtxModule | undefined;
+  private readonly ids = new Map<string, string>();
 
-  /** @param unit of the text that was compiled */
+  /**
+   * @param unit of the text that was compiled
+   * @param before the compilation of the file before
+   */
   constructor(
+    readonly path: string,
     readonly compilation: Compilation,
     { kernels, fingerprints, source }: ParsedUnit,
+    private before?: PreparedCompilation,
   ) {
+    // only what it was asked for is followed further back, or all compilations would be kept
+    if (before) before.before = undefined;
     const all = kernels.map(({ name, declaration }) => ({ name, fingerprint: fingerprints.of(declaration) }));
     this.kernels = new Map(all.map(({ name, fingerprint }) => [keyOf(name, fingerprint), fingerprint]));
     this.lines = new TokenLines(source.tokens);
@@ -40,6 +49,36 @@ export class PreparedCompilation {
   /** Whether a kernel stands as it was compiled, with everything that it reaches. */
   isCurrent(name: string, fingerprint: Fingerprint): boolean {
     return this.kernels.has(keyOf(name, fingerprint));
+  }
+
+  /**
+   * Equal ids: the compiler made the same of a current kernel. It is mostly so where another kernel was edited between two compilations,
+   * and what was found of the earlier one holds.
+   */
+  idOf(name: string, fingerprint: Fingerprint): string {
+    const key = keyOf(name, fingerprint);
+    let id = this.ids.get(key);
+    if (id === undefined) {
+      const { before } = this;
+      const isSame = before?.isCurrent(name, fingerprint) && before.codeOf(name, key) === this.codeOf(name, key);
+      this.ids.set(key, (id = before && isSame ? before.idOf(name, fingerprint) : this.compilation.id));
+    }
+    return id;
+  }
+
+  /** The code of a kernel of the text that was compiled, in words that hold wherever the kernel stands. */
+  private codeOf(name: string, key: string): string | undefined {
+    const { module, machine } = this;
+    const pieces = this.kernels.get(key)?.pieces ?? [];
+    const place = (path: string, line: number): string => {
+      const file = this.lines.fileOf(path);
+      const range = file === undefined ? undefined : this.lines.lineOf(file, line);
+      const piece = range ? pieces.findIndex(({ first, last }) => range.first >= first && range.first <= last) : -1;
+      if (!range || piece < 0) return `${path}:${line}`;
+      return `${piece}:${range.first - pieces[piece].first}-${range.last - range.first}`;
+    };
+    const entries = module && entriesNamed(module, name).map(({ entry }) => entry);
+    return entries && codeText(module, entries, { place, machine });
   }
 
   /** What the compiler said of the kernels, each marked when its text has changed since. */

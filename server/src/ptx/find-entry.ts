@@ -1,6 +1,6 @@
 /** The PTX entry that is a kernel of the source: by its name and, of templates, by its arguments. */
 
-import { demangle } from './demangle';
+import { type DemangledFunction, demangle } from './demangle';
 import type { PtxFunction, PtxModule } from './module';
 import { entriesOf } from './parse';
 
@@ -14,9 +14,7 @@ export function findEntry(
   name: string,
   templateArguments: readonly string[],
 ): PtxFunction | undefined {
-  const named = entriesOf(module)
-    .map((entry) => ({ entry, demangled: demangle(entry.name) }))
-    .filter(({ entry, demangled }) => (demangled ? demangled.name === name : entry.name === name));
+  const named = entriesNamed(module, name);
   if (named.length <= 1) {
     const [only] = named;
     return only && !contradicts(only.demangled?.templateArguments ?? [], templateArguments) ? only.entry : undefined;
@@ -29,6 +27,32 @@ export function findEntry(
   });
   const equal = scored.filter(({ isEqual }) => isEqual);
   return equal.length === 1 ? equal[0].entry : undefined;
+}
+
+interface NamedEntry {
+  readonly entry: PtxFunction;
+  readonly demangled: DemangledFunction | undefined;
+}
+
+const namesOf = new WeakMap<PtxModule, ReadonlyMap<string, readonly NamedEntry[]>>();
+
+/** The entries of a kernel's name, in order: those of a template are its instances. */
+export function entriesNamed(module: PtxModule, name: string): readonly NamedEntry[] {
+  let names = namesOf.get(module);
+  if (!names) namesOf.set(module, (names = namedEntries(module)));
+  return names.get(name) ?? [];
+}
+
+function namedEntries(module: PtxModule): Map<string, NamedEntry[]> {
+  const names = new Map<string, NamedEntry[]>();
+  for (const entry of entriesOf(module)) {
+    const demangled = demangle(entry.name);
+    const name = demangled ? demangled.name : entry.name;
+    const known = names.get(name);
+    if (known) known.push({ entry, demangled });
+    else names.set(name, [{ entry, demangled }]);
+  }
+  return names;
 }
 
 /**
