@@ -13,13 +13,15 @@ import type { Entry } from './stack';
 import {
   areAlike,
   assignLanes,
-  copyValue,
+  isAsTaken,
   isUnknownIn,
   KNOWN,
   type Lanes32,
-  LaneValue,
+  type LaneValue,
   laneOf,
   markLanes,
+  shareValue,
+  snapshotOf,
   UNKNOWN,
 } from './value';
 
@@ -269,16 +271,18 @@ export class UnknownBranches {
     machine.acceleration.touch(registers);
     machine.executed += Math.floor((registers.length * machine.stack.top.mask.warps) / COPIES_A_STEP);
     const { values } = machine.decoder;
-    return registers.map((register) => {
-      const copy = new LaneValue(values[register].wide, values[register].geometry);
-      copyValue(copy, values[register]);
-      return { register, value: copy };
-    });
+    return registers.map((register) => ({ register, value: snapshotOf(values[register]) }));
   }
 
   private restore(saved: readonly Saved[], lanes: Mask): void {
     const { values } = this.machine.decoder;
-    for (const { register, value } of saved) assignLanes(values[register], value, lanes.lanes, lanes.lo, lanes.hi);
+    const { width, height, depth } = this.machine.decoder.geometry;
+    const isWhole = lanes.count === width * height * depth;
+    for (const { register, value } of saved) {
+      if (isAsTaken(values[register], value)) continue;
+      if (isWhole) shareValue(values[register], value);
+      else assignLanes(values[register], value, lanes.lanes, lanes.lo, lanes.hi);
+    }
   }
 
   /** Lanes that came to the end of neither side have left a loop on one of them, or returned. */
@@ -317,6 +321,7 @@ export class UnknownBranches {
     intersect(didBoth, arrivedFalse);
     for (const { register, value } of afterTrue) {
       const current = decoder.values[register];
+      if (isAsTaken(current, value)) continue;
       if (onlyTrue.count > 0) assignLanes(current, value, onlyTrue.lanes, onlyTrue.lo, onlyTrue.hi);
       forgetDifferences(current, value, didBoth, reason);
     }
@@ -327,7 +332,7 @@ export class UnknownBranches {
 
 /** Marks the lanes unknown in which the value is not what it was. */
 function forgetDifferences(current: LaneValue, other: LaneValue, lanes: Mask, reason: number): void {
-  if (lanes.count === 0 || current.unknown === UNKNOWN) return;
+  if (lanes.count === 0 || current.unknown === UNKNOWN || isAsTaken(current, other)) return;
   const bothKnown = (current.unknown | other.unknown) === KNOWN;
   if (bothKnown && areAlike(current, other)) return;
   let marks: Uint8Array | undefined;
