@@ -17,9 +17,10 @@ import {
   isUnknownIn,
   KNOWN,
   type Lanes32,
-  type LaneValue,
+  LaneValue,
   laneOf,
   markLanes,
+  setUnknown,
   shareValue,
   snapshotOf,
   UNKNOWN,
@@ -32,12 +33,18 @@ const COPIES_A_STEP = 4;
 /** Passes through a loop of which no condition to leave is known. */
 const PASSES = 2;
 
+/** What registers held, in the order of their list. */
 interface Saved {
-  readonly register: number;
-  readonly value: LaneValue;
+  readonly registers: readonly Register[];
+  readonly values: readonly LaneValue[];
 }
 
+const nothing: Saved = { registers: [], values: [] };
+
 export class UnknownBranches {
+  /** By reason: a value that is unknown in all lanes, which all that are have in common. */
+  private readonly unknowns = new Map<number, LaneValue>();
+
   constructor(private readonly machine: Machine) {}
 
   take(
@@ -122,7 +129,7 @@ export class UnknownBranches {
     union(ifFalse, unknown);
     const { top } = stack;
     const before = this.save(details.assigned);
-    let afterTrue: Saved[] = [];
+    let afterTrue: Saved = nothing;
     const sides: Entry[] = [];
     const arrivedTrue = stack.masks.take();
     const arrivedFalse = stack.masks.take();
@@ -259,30 +266,42 @@ export class UnknownBranches {
     const earlier = guard.onResume;
     guard.onResume = () => {
       earlier?.();
-      for (const { register, value } of before) {
-        forgetDifferences(machine.decoder.values[register], value, lanes, reason);
-      }
+      before.registers.forEach((register, i) => {
+        forgetDifferences(machine.decoder.values[register], before.values[i], lanes, reason);
+      });
     };
   }
 
   /** Copies of variables. They count as work: of kernels written out large they are most of it (faiss WarpSelectFloat.cu: 20 s). */
-  private save(registers: readonly Register[]): Saved[] {
+  private save(registers: readonly Register[]): Saved {
     const { machine } = this;
     machine.acceleration.touch(registers);
     machine.executed += Math.floor((registers.length * machine.stack.top.mask.warps) / COPIES_A_STEP);
     const { values } = machine.decoder;
-    return registers.map((register) => ({ register, value: snapshotOf(values[register]) }));
+    return { registers, values: registers.map((register) => this.taken(values[register])) };
   }
 
-  private restore(saved: readonly Saved[], lanes: Mask): void {
-    const { values } = this.machine.decoder;
-    const { width, height, depth } = this.machine.decoder.geometry;
-    const isWhole = lanes.count === width * height * depth;
-    for (const { register, value } of saved) {
-      if (isAsTaken(values[register], value)) continue;
-      if (isWhole) shareValue(values[register], value);
-      else assignLanes(values[register], value, lanes.lanes, lanes.lo, lanes.hi);
+  private taken(value: LaneValue): LaneValue {
+    if (value.unknown !== UNKNOWN) return snapshotOf(value);
+    let unknown = this.unknowns.get(value.reason);
+    if (!unknown) {
+      unknown = new LaneValue(value.wide, value.geometry);
+      setUnknown(unknown, value.reason);
+      this.unknowns.set(value.reason, unknown);
     }
+    return unknown;
+  }
+
+  private restore(saved: Saved, lanes: Mask): void {
+    const { values, geometry } = this.machine.decoder;
+    const { width, height, depth } = geometry;
+    const isWhole = lanes.count === width * height * depth;
+    saved.registers.forEach((register, i) => {
+      const [value, before] = [values[register], saved.values[i]];
+      if (isAsTaken(value, before)) return;
+      if (isWhole) shareValue(value, before);
+      else assignLanes(value, before, lanes.lanes, lanes.lo, lanes.hi);
+    });
   }
 
   /** Lanes that came to the end of neither side have left a loop on one of them, or returned. */
@@ -309,7 +328,7 @@ export class UnknownBranches {
     lanes: Mask,
     arrivedTrue: Mask,
     arrivedFalse: Mask,
-    afterTrue: readonly Saved[],
+    afterTrue: Saved,
     reason: number,
   ): void {
     const { stack, decoder } = this.machine;
@@ -319,12 +338,12 @@ export class UnknownBranches {
     const didBoth = stack.masks.copyOf(lanes);
     intersect(didBoth, arrivedTrue);
     intersect(didBoth, arrivedFalse);
-    for (const { register, value } of afterTrue) {
-      const current = decoder.values[register];
-      if (isAsTaken(current, value)) continue;
+    afterTrue.registers.forEach((register, i) => {
+      const [current, value] = [decoder.values[register], afterTrue.values[i]];
+      if (isAsTaken(current, value)) return;
       if (onlyTrue.count > 0) assignLanes(current, value, onlyTrue.lanes, onlyTrue.lo, onlyTrue.hi);
       forgetDifferences(current, value, didBoth, reason);
-    }
+    });
     stack.masks.give(onlyTrue);
     stack.masks.give(didBoth);
   }
