@@ -8,10 +8,11 @@ const MOST_INLINED = 300;
 const KNOWN_VERSIONS = /^1[0-3]\./;
 
 /**
- * Lets V8 optimise later. An analysis is much code that runs briefly: much of the processor time of a first answer went into optimising
- * functions that were over by then (Node 20: first answer for the file of `npm run bench` 653 and 704 → 355 and 384 ms of processor time, Rodinia
- * 15.9 to 18.8 → 11.6 to 12.8 s), and less at once (llm.c, SGEMM_CUDA, LeetCUDA and Rodinia together 41.6 and 40.4 → 37.1 and 35.6 s). What is hot for long is compiled all the same, a few milliseconds later. To be called before anything else, for the
- * whole process with all its workers.
+ * Lets V8 optimise later, and less at once. An analysis is much code that runs briefly: much of the processor time of a first answer went into
+ * optimising functions that were over by then (Node 20: first answer for the file of `npm run bench` 653 and 704 → 355 and 384 ms of processor
+ * time, Rodinia 15.9 to 18.8 → 11.6 to 12.8 s; with less put into them llm.c, SGEMM_CUDA, LeetCUDA and Rodinia together 41.6 and 40.4 → 37.1
+ * and 35.6 s). What is hot for long is compiled all the same, a few milliseconds later. To be called before anything else, for the whole process
+ * with all its workers.
  */
 export function optimiseLate(): void {
   if (!KNOWN_VERSIONS.test(process.versions.v8)) return;
