@@ -108,11 +108,16 @@ export class HostMemory {
 /** Eight at a time: numbers made of marks are 0 only where all of them are. */
 function isAnyKnown(shadows: Uint8Array<ArrayBuffer>): boolean {
   const head = Math.min(shadows.length, -shadows.byteOffset & 7);
-  for (let i = 0; i < head; i++) if (shadows[i] !== UNKNOWN) return true;
-  const count = (shadows.length - head) >> 3;
-  const words = new Float64Array(shadows.buffer, shadows.byteOffset + head, count);
-  for (let i = 0; i < count; i++) if (words[i] !== 0) return true;
-  for (let i = head + 8 * count; i < shadows.length; i++) if (shadows[i] !== UNKNOWN) return true;
+  const words = (shadows.length - head) >> 3;
+  return (
+    isAnySet(shadows.subarray(0, head)) ||
+    (words > 0 && isAnySet(new Float64Array(shadows.buffer, shadows.byteOffset + head, words))) ||
+    isAnySet(shadows.subarray(head + 8 * words))
+  );
+}
+
+function isAnySet(marks: Uint8Array | Float64Array): boolean {
+  for (let i = 0; i < marks.length; i++) if (marks[i] !== UNKNOWN) return true;
   return false;
 }
 
