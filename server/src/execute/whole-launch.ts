@@ -17,7 +17,7 @@ import { Mask, WARP } from './mask';
 import { Reasons } from './reasons';
 import { Tickets } from './tickets';
 import { geometryOf, KNOWN, type LaneValue, setUnknown } from './value';
-import { wholeStep } from './whole-steps';
+import { type WholeLaunch, wholeStep } from './whole-steps';
 
 export interface WholeResult {
   /** Warp instructions. */
@@ -107,6 +107,7 @@ class WholeRun {
   private readonly variables: readonly LaneValue[];
   private readonly threads: Mask;
   private readonly layout: Layout;
+  private readonly launch: WholeLaunch;
   private readonly unassigned = this.reasons.number('variable used before anything is assigned to it');
 
   constructor(
@@ -133,7 +134,8 @@ class WholeRun {
       block: [0, 0, 0] as const,
       starts: new Uint8Array(program.accesses.length * spaces.length),
     };
-    const launch = {
+    this.launch = {
+      number: 0,
       memory: this.memory,
       notKnown: this.reasons.number('depends on what is not known of memory'),
       claim: (place: number): Range | undefined => {
@@ -159,7 +161,7 @@ class WholeRun {
         storesMatter: analysis.slice.storesMatter,
       },
       geometry,
-      wholeStep: (instruction) => wholeStep(decoder, launch, instruction),
+      wholeStep: (instruction) => wholeStep(decoder, this.launch, instruction),
     };
     this.machine = new Machine(decoder, counters, tally, warps);
     this.threads = new Mask(warps);
@@ -181,6 +183,7 @@ class WholeRun {
     const { program, layout } = this;
     this.shape = shape;
     this.executed = 0;
+    this.launch.number++;
     this.memory.open(layout.sharedBytes, constantBytes(program, layout), layout.localBytes, this.threads.lanes.length);
     this.fillTables(layout);
     setLaunchInputs(program, shape, layout, this.values, this.reasons);
