@@ -1,7 +1,7 @@
 /** Counts memory accesses through the memory model. */
 
 import { type CopyCost, copyCost, type PastL1Cost, pastL1Cost } from '../hardware/async-copy';
-import { type AccessShape, emptyCounts, type MemoryModel } from '../hardware/memory-model';
+import { type AccessShape, emptyCounts, type MemoryModel, type WarpCounts } from '../hardware/memory-model';
 import { type AccessSite, addressWindows, type MemorySpace, spaceOfAddress } from '../program/program';
 import { ACCESS_FIELDS, type AccessNotes, type CounterLayout, field, spaceNumber, spaces } from './counters';
 import type { Witness } from './execution';
@@ -27,6 +27,16 @@ export interface AccessPlan {
   readonly site: AccessSite;
   readonly shapes: readonly AccessShape[];
   readonly bytes: number;
+  /** What full warps were found to count whose addresses are linear, by the remainder of the first: in loops they come again. */
+  readonly linear: Map<number, LinearCounts>;
+}
+
+interface LinearCounts {
+  readonly kx: number;
+  readonly ky: number;
+  readonly kz: number;
+  readonly space: number;
+  readonly counts: WarpCounts;
 }
 
 /** @param bytes bytes a lane; widths that no machine access has are counted as the next smaller one */
@@ -47,7 +57,7 @@ export function accessPlan(
       resultUsed: operation === 'atomic' ? (site.resultUsed ?? false) : undefined,
     }),
   );
-  return { access, site, shapes, bytes };
+  return { access, site, shapes, bytes, linear: new Map() };
 }
 
 const counts = emptyCounts();
@@ -64,6 +74,7 @@ export class AccessCounter {
   private readonly remainders = new Float64Array(WARP);
   private readonly examples = new Int32Array(WARP);
   private readonly times = new Int32Array(WARP);
+  private readonly known = Array.from({ length: WARP }, emptyCounts);
 
   constructor(
     private readonly tally: Tally,
@@ -87,6 +98,10 @@ export class AccessCounter {
     const addresses = this.addressesOf(value, offset, frame);
     const unknownLanes = value.unknown === KNOWN ? undefined : value.unknownLanes;
     const { perWarp } = mask;
+    if (unknownLanes === undefined && plan.site.space !== 'generic') {
+      this.countVectors(plan, addresses, frame);
+      return;
+    }
     for (let first = frame.lo; first < frame.hi; first += WARP) {
       const active = perWarp[first / WARP];
       if (active === 0) continue;
@@ -194,6 +209,40 @@ export class AccessCounter {
     return scratch;
   }
 
+  /** Known addresses of any kind: full warps count what one before them does that lies alike. */
+  private countVectors(plan: AccessPlan, addresses: Float64Array, frame: Frame): void {
+    const { mask } = frame;
+    const { remainders, examples, times, known } = this;
+    let groups = 0;
+    for (let first = frame.lo; first < frame.hi; first += WARP) {
+      const active = mask.perWarp[first / WARP];
+      if (active === 0) continue;
+      const remainder = remainderOf(addresses[first]);
+      let group = 0;
+      while (group < groups && !(remainders[group] === remainder && liesAlike(addresses, examples[group], first)))
+        group++;
+      if (group < groups && active === WARP) {
+        times[group]++;
+        examples[group] = first;
+        continue;
+      }
+      this.countWarp(plan, addresses, mask, first, active, 1, frame);
+      if (active < WARP) continue;
+      remainders[groups] = remainder;
+      examples[groups] = first;
+      times[groups] = 0;
+      copyCounts(counts, known[groups]);
+      groups++;
+    }
+    for (let group = 0; group < groups; group++) {
+      if (times[group] === 0) continue;
+      const first = examples[group];
+      copyCounts(known[group], counts);
+      const space = spaceNumber[spaceOfAddress(addresses[first])];
+      this.add(plan, space, addresses, mask.lanes, first, WARP, times[group], frame);
+    }
+  }
+
   /**
    * Addresses that are uniform or linear, in a block whose warps are cut alike: full warps whose addresses differ by a
    * multiple of the memory's geometry count the same, so that one of them is enough.
@@ -211,7 +260,7 @@ export class AccessCounter {
         this.countWarp(plan, scratch, mask, first, active, 1, frame);
         continue;
       }
-      const remainder = start - Math.floor(start / LARGEST_GEOMETRY) * LARGEST_GEOMETRY;
+      const remainder = remainderOf(start);
       let group = 0;
       while (group < groups && remainders[group] !== remainder) group++;
       if (group === groups) {
@@ -224,8 +273,21 @@ export class AccessCounter {
     }
     for (let group = 0; group < groups; group++) {
       const first = examples[group];
-      fillWarp(value, addressAt(value, first) + offset, first, scratch);
+      const start = addressAt(value, first) + offset;
+      const space = spaceNumber[spaceOfAddress(start)];
+      const { kx, ky, kz } = value;
+      const known = plan.linear.get(remainders[group]);
+      if (known && known.kx === kx && known.ky === ky && known.kz === kz && known.space === space) {
+        copyCounts(known.counts, counts);
+        const worst = this.addCounts(plan, space, start, WARP, times[group], frame);
+        if (!worst) continue;
+        fillWarp(value, start, first, scratch);
+        worst.witness = witness(this.tally.block, plan, space, scratch, mask.lanes, first);
+        continue;
+      }
+      fillWarp(value, start, first, scratch);
       this.countWarp(plan, scratch, mask, first, WARP, times[group], frame);
+      plan.linear.set(remainders[group], { kx, ky, kz, space, counts: { ...counts } });
     }
   }
 
@@ -288,10 +350,27 @@ export class AccessCounter {
     frame: Frame,
     sources?: Float64Array,
   ): void {
+    const start = addresses[active === WARP ? first : firstActive(lanes, first)];
+    const worst = this.addCounts(plan, space, start, active, times, frame);
+    if (worst) worst.witness = witness(this.tally.block, plan, space, addresses, lanes, first, sources);
+  }
+
+  /**
+   * Adds what a warp counts to what its access does.
+   * @param start the address of the first active lane
+   * @returns where a witness is wanted: none before it cost as much
+   */
+  private addCounts(
+    plan: AccessPlan,
+    space: number,
+    start: number,
+    active: number,
+    times: number,
+    frame: Frame,
+  ): AccessNotes | undefined {
     const { counters } = this.tally;
     const notes = this.tally.notes[plan.access * spaces.length + space] ?? this.notesOf(plan, space);
     const { at } = notes;
-    const start = addresses[active === WARP ? first : firstActive(lanes, first)];
     this.tally.starts[plan.access * spaces.length + space] |= 1 << ((start >> 2) & (WORDS_OF_SEGMENT - 1));
     counters[at + field.requests] += times;
     counters[at + field.activeLanes] += times * active;
@@ -304,10 +383,9 @@ export class AccessCounter {
     if (frame.speculative !== 0 && notes.speculative === 0) notes.speculative = frame.speculative;
     const cost = countsSectors[space] ? counts.sectors : counts.wavefronts;
     const ideal = countsSectors[space] ? counts.idealSectors : counts.idealWavefronts;
-    if (cost > notes.worstExcess * ideal) {
-      notes.worstExcess = cost / ideal;
-      notes.witness = witness(this.tally.block, plan, space, addresses, lanes, first, sources);
-    }
+    if (!(cost > notes.worstExcess * ideal)) return undefined;
+    notes.worstExcess = cost / ideal;
+    return notes;
   }
 
   private notesOf(plan: AccessPlan, space: number): AccessNotes {
@@ -334,6 +412,26 @@ const WORDS_OF_SEGMENT = 8;
 
 /** Rows of banks, lines and segments of all capabilities repeat in this many bytes at most. */
 const LARGEST_GEOMETRY = 256;
+
+const remainderOf = (address: number): number => address - Math.floor(address / LARGEST_GEOMETRY) * LARGEST_GEOMETRY;
+
+/** Whether the lanes of two warps lie at the same distances from the first. */
+function liesAlike(addresses: Float64Array, one: number, other: number): boolean {
+  const distance = addresses[other] - addresses[one];
+  for (let lane = 1; lane < WARP; lane++)
+    if (addresses[other + lane] - addresses[one + lane] !== distance) return false;
+  return true;
+}
+
+function copyCounts(from: WarpCounts, to: WarpCounts): void {
+  to.wavefronts = from.wavefronts;
+  to.idealWavefronts = from.idealWavefronts;
+  to.leastWavefronts = from.leastWavefronts;
+  to.sectors = from.sectors;
+  to.idealSectors = from.idealSectors;
+  to.transactions = from.transactions;
+  to.lanes = from.lanes;
+}
 
 /** The value in a lane, of a uniform or linear value. */
 function addressAt(value: LaneValue<Lanes64>, lane: number): number {

@@ -64,6 +64,8 @@ export class ByteMemory {
   /** Of one lane. */
   private readonly local: Window = { place: 0, bytes: 0 };
   private lanes = 0;
+  /** Places from there on are no block's. */
+  private free: number;
   /** What was forgotten last, and the part of it that something was stored to since. */
   private readonly forgotten = { start: 0, end: 0, low: 0, high: 0 };
 
@@ -71,6 +73,7 @@ export class ByteMemory {
     const { buffer } = device;
     this.shadow = device.shadow;
     this.base = device.base;
+    this.free = device.free;
     this.u8 = new Uint8Array(buffer);
     this.i8 = new Int8Array(buffer);
     this.u16 = new Uint16Array(buffer);
@@ -80,9 +83,10 @@ export class ByteMemory {
     this.f64 = new Float64Array(buffer);
   }
 
-  /** Makes room for the memory of a block of threads. @param localBytes of a lane */
+  /** A launch begins: makes room for the memory of a block of threads. @param localBytes of a lane */
   open(sharedBytes: number, constantBytes: number, localBytes: number, lanes: number): void {
     let { free } = this.device;
+    this.free = free;
     const take = (window: Window, bytes: number, copies: number) => {
       free = Math.ceil(free / STEP) * STEP;
       window.place = free;
@@ -93,6 +97,7 @@ export class ByteMemory {
     take(this.constants, constantBytes, 1);
     take(this.local, Math.ceil(localBytes / 16) * 16, lanes);
     this.lanes = lanes;
+    Object.assign(this.forgotten, { start: 0, end: 0, low: 0, high: 0 });
     if (free > this.shadow) throw new NotFollowed('there is not enough memory');
     this.device.aboutToUse(free);
   }
@@ -110,7 +115,7 @@ export class ByteMemory {
   place(address: number, lane: number): number {
     if (address >= this.base) {
       const at = address - this.base;
-      return at < this.device.free ? at : -1;
+      return at < this.free ? at : -1;
     }
     if (address < addressWindows.shared || address >= addressWindows.texture) return -1;
     if (address < addressWindows.local) return within(this.shared, address - addressWindows.shared);
@@ -127,7 +132,7 @@ export class ByteMemory {
   blockAt = (place: number): Range | undefined => this.device.blockAt(place);
 
   /** Whether a place lies in memory that only the present block of threads has. */
-  isOwn = (place: number): boolean => place >= this.device.free;
+  isOwn = (place: number): boolean => place >= this.free;
 
   isKnown(place: number, bytes: number): boolean {
     const at = place + this.shadow;

@@ -24,11 +24,13 @@ import {
   type Lanes64,
   type LaneValue,
   laneOf,
+  MIXED,
   markLanes,
   overwrite,
   setUniform,
   setUnknown,
   UNKNOWN,
+  vectorOf,
 } from './value';
 
 /** Memory of the block that is being executed. Contents that no address or branch depends on are not kept. */
@@ -136,13 +138,16 @@ function loadElement(
   }
   const { lanes } = frame.mask;
   const vector = overwrite(out);
+  const isMixed = address.unknown === MIXED;
+  const addresses = address.uniform ? undefined : vectorOf(address);
   for (let lane = frame.lo; lane < frame.hi; lane++) {
     if (lanes[lane] === 0) continue;
-    if (isUnknownIn(address, lane)) {
+    if (isMixed && address.unknownLanes[lane] !== 0) {
       markLanes(out, address.reason)[lane] = 1;
       continue;
     }
-    const value = readLane(memory, laneOf(address, lane) + offset, lane, cell, site);
+    const at = (addresses === undefined ? address.scalar : addresses[lane]) + offset;
+    const value = readLane(memory, at, lane, cell, site);
     if (value === undefined) markLanes(out, lastReason)[lane] = 1;
     else vector[lane] = value;
   }
@@ -181,20 +186,24 @@ function storeElement(
   global: GlobalContents | undefined,
 ): void {
   const { lanes } = frame.mask;
+  const addresses = address.uniform ? undefined : vectorOf(address);
+  // Under a condition that is not known the store may not happen: afterwards neither value is certain.
+  const isKnownSomewhere = frame.speculative === 0 && value.unknown !== UNKNOWN;
+  const reason = frame.speculative !== 0 ? frame.speculative : value.reason;
+  const values = value.uniform || !isKnownSomewhere ? undefined : vectorOf(value);
   for (let lane = frame.lo; lane < frame.hi; lane++) {
     if (lanes[lane] === 0) continue;
     if (isUnknownIn(address, lane)) {
       poison(memory, plan, address.reason);
       return;
     }
-    const at = laneOf(address, lane) + offset;
+    const at = (addresses === undefined ? address.scalar : addresses[lane]) + offset;
     const contents = contentsAt(memory, at);
     if (!contents && !global) continue;
-    // Under a condition that is not known the store may not happen: afterwards neither value is certain.
-    const isKnown = frame.speculative === 0 && !isUnknownIn(value, lane);
-    const reason = frame.speculative !== 0 ? frame.speculative : value.reason;
-    if (contents) contents.write(at, lane, cell, isKnown ? laneOf(value, lane) : undefined, reason);
-    else global?.write(at, cell, isKnown ? laneOf(value, lane) : undefined, reason);
+    const isKnown = isKnownSomewhere && !isUnknownIn(value, lane);
+    const stored = !isKnown ? undefined : values === undefined ? value.scalar : values[lane];
+    if (contents) contents.write(at, lane, cell, stored, reason);
+    else global?.write(at, cell, stored, reason);
   }
 }
 

@@ -13,13 +13,16 @@ import type { Entry } from './stack';
 import {
   areAlike,
   assignLanes,
-  copyValue,
+  isAsTaken,
   isUnknownIn,
   KNOWN,
   type Lanes32,
   LaneValue,
   laneOf,
   markLanes,
+  setUnknown,
+  shareValue,
+  snapshotOf,
   UNKNOWN,
 } from './value';
 
@@ -30,12 +33,18 @@ const COPIES_A_STEP = 4;
 /** Passes through a loop of which no condition to leave is known. */
 const PASSES = 2;
 
+/** What registers held, in the order of their list. */
 interface Saved {
-  readonly register: number;
-  readonly value: LaneValue;
+  readonly registers: readonly Register[];
+  readonly values: readonly LaneValue[];
 }
 
+const nothing: Saved = { registers: [], values: [] };
+
 export class UnknownBranches {
+  /** By reason: a value that is unknown in all lanes, which all that are have in common. */
+  private readonly unknowns = new Map<number, LaneValue>();
+
   constructor(private readonly machine: Machine) {}
 
   take(
@@ -120,7 +129,7 @@ export class UnknownBranches {
     union(ifFalse, unknown);
     const { top } = stack;
     const before = this.save(details.assigned);
-    let afterTrue: Saved[] = [];
+    let afterTrue: Saved = nothing;
     const sides: Entry[] = [];
     const arrivedTrue = stack.masks.take();
     const arrivedFalse = stack.masks.take();
@@ -257,28 +266,42 @@ export class UnknownBranches {
     const earlier = guard.onResume;
     guard.onResume = () => {
       earlier?.();
-      for (const { register, value } of before) {
-        forgetDifferences(machine.decoder.values[register], value, lanes, reason);
-      }
+      before.registers.forEach((register, i) => {
+        forgetDifferences(machine.decoder.values[register], before.values[i], lanes, reason);
+      });
     };
   }
 
   /** Copies of variables. They count as work: of kernels written out large they are most of it (faiss WarpSelectFloat.cu: 20 s). */
-  private save(registers: readonly Register[]): Saved[] {
+  private save(registers: readonly Register[]): Saved {
     const { machine } = this;
     machine.acceleration.touch(registers);
     machine.executed += Math.floor((registers.length * machine.stack.top.mask.warps) / COPIES_A_STEP);
     const { values } = machine.decoder;
-    return registers.map((register) => {
-      const copy = new LaneValue(values[register].wide, values[register].geometry);
-      copyValue(copy, values[register]);
-      return { register, value: copy };
-    });
+    return { registers, values: registers.map((register) => this.taken(values[register])) };
   }
 
-  private restore(saved: readonly Saved[], lanes: Mask): void {
-    const { values } = this.machine.decoder;
-    for (const { register, value } of saved) assignLanes(values[register], value, lanes.lanes, lanes.lo, lanes.hi);
+  private taken(value: LaneValue): LaneValue {
+    if (value.unknown !== UNKNOWN) return snapshotOf(value);
+    let unknown = this.unknowns.get(value.reason);
+    if (!unknown) {
+      unknown = new LaneValue(value.wide, value.geometry);
+      setUnknown(unknown, value.reason);
+      this.unknowns.set(value.reason, unknown);
+    }
+    return unknown;
+  }
+
+  private restore(saved: Saved, lanes: Mask): void {
+    const { values, geometry } = this.machine.decoder;
+    const { width, height, depth } = geometry;
+    const isWhole = lanes.count === width * height * depth;
+    saved.registers.forEach((register, i) => {
+      const [value, before] = [values[register], saved.values[i]];
+      if (isAsTaken(value, before)) return;
+      if (isWhole) shareValue(value, before);
+      else assignLanes(value, before, lanes.lanes, lanes.lo, lanes.hi);
+    });
   }
 
   /** Lanes that came to the end of neither side have left a loop on one of them, or returned. */
@@ -305,7 +328,7 @@ export class UnknownBranches {
     lanes: Mask,
     arrivedTrue: Mask,
     arrivedFalse: Mask,
-    afterTrue: readonly Saved[],
+    afterTrue: Saved,
     reason: number,
   ): void {
     const { stack, decoder } = this.machine;
@@ -315,11 +338,12 @@ export class UnknownBranches {
     const didBoth = stack.masks.copyOf(lanes);
     intersect(didBoth, arrivedTrue);
     intersect(didBoth, arrivedFalse);
-    for (const { register, value } of afterTrue) {
-      const current = decoder.values[register];
+    afterTrue.registers.forEach((register, i) => {
+      const [current, value] = [decoder.values[register], afterTrue.values[i]];
+      if (isAsTaken(current, value)) return;
       if (onlyTrue.count > 0) assignLanes(current, value, onlyTrue.lanes, onlyTrue.lo, onlyTrue.hi);
       forgetDifferences(current, value, didBoth, reason);
-    }
+    });
     stack.masks.give(onlyTrue);
     stack.masks.give(didBoth);
   }
@@ -327,7 +351,7 @@ export class UnknownBranches {
 
 /** Marks the lanes unknown in which the value is not what it was. */
 function forgetDifferences(current: LaneValue, other: LaneValue, lanes: Mask, reason: number): void {
-  if (lanes.count === 0 || current.unknown === UNKNOWN) return;
+  if (lanes.count === 0 || current.unknown === UNKNOWN || isAsTaken(current, other)) return;
   const bothKnown = (current.unknown | other.unknown) === KNOWN;
   if (bothKnown && areAlike(current, other)) return;
   let marks: Uint8Array | undefined;

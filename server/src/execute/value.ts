@@ -47,6 +47,9 @@ export class LaneValue<V extends Lanes32 | Lanes64 = Lanes32 | Lanes64> {
   vector: V;
   unknown = UNKNOWN;
   unknownLanes: Uint8Array = noLanes;
+  /** Snapshots hold the vector as well, or the marks: they are exchanged for others before they are written. */
+  isVectorShared = false;
+  areMarksShared = false;
   /** Why it is unknown: index into the reasons of the execution. */
   reason = 0;
 
@@ -79,7 +82,7 @@ export function newValue(type: ScalarType, geometry: Geometry): LaneValue {
 /** The value in every lane, for reading. */
 export function vectorOf<V extends Lanes32 | Lanes64>(value: LaneValue<V>): V {
   if (!value.filled) {
-    if (value.vector.length === 0) allocate(value);
+    if (value.vector.length === 0 || value.isVectorShared) allocate(value);
     if (value.uniform) value.vector.fill(value.scalar);
     else fillLinear(value);
     value.filled = true;
@@ -101,7 +104,7 @@ function fillLinear(value: LaneValue): void {
 
 /** The vector to be written in all lanes that matter; the value becomes a known vector. */
 export function overwrite<V extends Lanes32 | Lanes64>(value: LaneValue<V>): V {
-  if (value.vector.length === 0) allocate(value);
+  if (value.vector.length === 0 || value.isVectorShared) allocate(value);
   value.uniform = false;
   value.linear = false;
   value.filled = true;
@@ -111,15 +114,20 @@ export function overwrite<V extends Lanes32 | Lanes64>(value: LaneValue<V>): V {
 
 /** The vector to be changed in some lanes, the others keep what they have. */
 export function changeSome<V extends Lanes32 | Lanes64>(value: LaneValue<V>): V {
-  const vector = vectorOf(value);
+  vectorOf(value);
   value.uniform = false;
   value.linear = false;
-  return vector;
+  if (value.isVectorShared) {
+    value.vector = value.vector.slice() as V;
+    value.isVectorShared = false;
+  }
+  return value.vector;
 }
 
 function allocate(value: LaneValue): void {
   const { lanes } = value.geometry;
   value.vector = value.wide ? new Float64Array(lanes) : new Int32Array(lanes);
+  value.isVectorShared = false;
 }
 
 export function setUniform(value: LaneValue, scalar: number): void {
@@ -160,6 +168,10 @@ export function setUnknown(value: LaneValue, reason: number): void {
 /** Lanes marked unknown, one byte each, ready to be changed; the value becomes mixed. */
 export function markLanes(value: LaneValue, reason: number): Uint8Array {
   if (value.unknownLanes.length === 0) value.unknownLanes = new Uint8Array(value.geometry.lanes);
+  else if (value.areMarksShared) {
+    value.unknownLanes = value.unknown === MIXED ? value.unknownLanes.slice() : new Uint8Array(value.geometry.lanes);
+    value.areMarksShared = false;
+  }
   if (value.unknown === KNOWN) {
     value.unknownLanes.fill(0);
     value.reason = reason;
@@ -181,6 +193,7 @@ export function laneOf(value: LaneValue, lane: number): number {
 /** Exchanges contents: the cheap way to assign a freshly computed vector. */
 export function swapValues(a: LaneValue, b: LaneValue): void {
   const { uniform, linear, scalar, kx, ky, kz, filled, vector, unknown, unknownLanes, reason } = a;
+  const { isVectorShared, areMarksShared } = a;
   a.uniform = b.uniform;
   a.linear = b.linear;
   a.scalar = b.scalar;
@@ -192,6 +205,8 @@ export function swapValues(a: LaneValue, b: LaneValue): void {
   a.unknown = b.unknown;
   a.unknownLanes = b.unknownLanes;
   a.reason = b.reason;
+  a.isVectorShared = b.isVectorShared;
+  a.areMarksShared = b.areMarksShared;
   b.uniform = uniform;
   b.linear = linear;
   b.scalar = scalar;
@@ -203,6 +218,8 @@ export function swapValues(a: LaneValue, b: LaneValue): void {
   b.unknown = unknown;
   b.unknownLanes = unknownLanes;
   b.reason = reason;
+  b.isVectorShared = isVectorShared;
+  b.areMarksShared = areMarksShared;
 }
 
 /** Whether both have the same form and so the same values, whatever is unknown of them. */
@@ -227,6 +244,43 @@ export function copyValue(target: LaneValue, source: LaneValue): void {
   target.reason = source.reason;
 }
 
+/** What a value holds now, for reading; nothing is copied until the value changes. */
+export function snapshotOf(value: LaneValue): LaneValue {
+  const taken = new LaneValue(value.wide, value.geometry);
+  shareValue(taken, value);
+  return taken;
+}
+
+/** Makes `target` equal to `source` in all lanes; they hold the same vector and marks until one of them changes. */
+export function shareValue(target: LaneValue, source: LaneValue): void {
+  if (source.uniform) setUniform(target, source.scalar);
+  else if (source.linear) setLinear(target, source.scalar, source.kx, source.ky, source.kz);
+  else {
+    target.uniform = false;
+    target.linear = false;
+    target.filled = true;
+    target.vector = source.vector;
+    target.isVectorShared = true;
+    source.isVectorShared = true;
+  }
+  target.unknown = source.unknown;
+  target.reason = source.reason;
+  if (source.unknown === MIXED) {
+    target.unknownLanes = source.unknownLanes;
+    target.areMarksShared = true;
+    source.areMarksShared = true;
+  }
+}
+
+/** Whether nothing was written to a value since its snapshot was taken, as far as that costs nothing to tell. */
+export function isAsTaken(value: LaneValue, snapshot: LaneValue): boolean {
+  if (value.unknown !== snapshot.unknown || value.reason !== snapshot.reason) return false;
+  if (value.unknown === UNKNOWN) return true;
+  if (value.unknown === MIXED && value.unknownLanes !== snapshot.unknownLanes) return false;
+  const isVector = !(value.uniform || value.linear || snapshot.uniform || snapshot.linear);
+  return isVector ? value.vector === snapshot.vector : areAlike(value, snapshot);
+}
+
 /** Assigns `source` to `target` in the lanes of the mask between lo and hi only. */
 export function assignLanes(target: LaneValue, source: LaneValue, mask: Uint8Array, lo: number, hi: number): void {
   const bothKnown = source.unknown === KNOWN && target.unknown === KNOWN;
@@ -245,8 +299,12 @@ export function assignLanes(target: LaneValue, source: LaneValue, mask: Uint8Arr
   const reason = source.unknown === KNOWN ? target.reason : source.reason;
   const marks = markLanes(target, reason);
   if (source.unknown !== KNOWN) target.reason = reason;
-  for (let lane = lo; lane < hi; lane++) {
-    if (mask[lane] !== 0) marks[lane] = source.unknown === MIXED ? source.unknownLanes[lane] : source.unknown;
+  if (source.unknown === MIXED) {
+    const from = source.unknownLanes;
+    for (let lane = lo; lane < hi; lane++) if (mask[lane] !== 0) marks[lane] = from[lane];
+  } else {
+    const mark = source.unknown;
+    for (let lane = lo; lane < hi; lane++) if (mask[lane] !== 0) marks[lane] = mark;
   }
   if (marks.indexOf(1) < 0) target.unknown = KNOWN;
 }

@@ -17,7 +17,7 @@ import { Mask, WARP } from './mask';
 import { Reasons } from './reasons';
 import { Tickets } from './tickets';
 import { geometryOf, KNOWN, type LaneValue, setUnknown } from './value';
-import { wholeStep } from './whole-steps';
+import { type WholeLaunch, wholeStep } from './whole-steps';
 
 export interface WholeResult {
   /** Warp instructions. */
@@ -59,28 +59,41 @@ function analyseWhole(program: Program): Analysis {
 }
 
 /**
- * Executes a launch on the memory it finds. Where it fails, memory is left half changed.
- * @param program as it was lowered, without what the compiler would change
- * @param shape numbers of the parameters, pointers as addresses in the memory
- * @param symbols by name: addresses of the device's objects
- * @param budget warp instructions
+ * Launches of a program of the host, executed on its memory. A kernel is decoded, and has its registers, for the next launch as well: loops
+ * of the host launch small ones hundreds of times (rushlarsen of HeCBench).
  */
-export function executeWhole(
-  program: Program,
-  shape: LaunchShape,
-  memory: DeviceMemory,
-  symbols: ReadonlyMap<string, number | undefined>,
-  budget: number,
-): WholeResult {
-  const run = new WholeRun(program, shape, memory, symbols);
-  try {
-    run.executeGrid(budget);
-  } catch (error) {
-    if (!(error instanceof NotFollowed)) throw error;
-    const contradiction = error instanceof Contradiction ? error.message : undefined;
-    return { executed: run.executed, failure: error.message, contradiction };
+export class WholeLaunches {
+  private readonly kept = new Map<Program, WholeRun>();
+
+  /**
+   * Executes a launch on the memory it finds. Where it fails, memory is left half changed.
+   * @param program as it was lowered, without what the compiler would change
+   * @param shape numbers of the parameters, pointers as addresses in the memory
+   * @param symbols by name: addresses of the device's objects; the same for all launches
+   * @param budget warp instructions
+   */
+  execute(
+    program: Program,
+    shape: LaunchShape,
+    memory: DeviceMemory,
+    symbols: ReadonlyMap<string, number | undefined>,
+    budget: number,
+  ): WholeResult {
+    const known = this.kept.get(program);
+    const run = known?.fits(shape, memory) ? known : new WholeRun(program, shape, memory, symbols);
+    this.kept.set(program, run);
+    run.begin(shape);
+    try {
+      run.executeGrid(budget);
+    } catch (error) {
+      // it ends in the middle of a block
+      this.kept.delete(program);
+      if (!(error instanceof NotFollowed)) throw error;
+      const contradiction = error instanceof Contradiction ? error.message : undefined;
+      return { executed: run.executed, failure: error.message, contradiction };
+    }
+    return { executed: run.executed };
   }
-  return { executed: run.executed };
 }
 
 const noCounts: MemoryModel = { count: () => {} };
@@ -93,12 +106,14 @@ class WholeRun {
   private readonly values: readonly LaneValue[];
   private readonly variables: readonly LaneValue[];
   private readonly threads: Mask;
+  private readonly layout: Layout;
+  private readonly launch: WholeLaunch;
   private readonly unassigned = this.reasons.number('variable used before anything is assigned to it');
 
   constructor(
     private readonly program: Program,
-    private readonly shape: LaunchShape,
-    device: DeviceMemory,
+    private shape: LaunchShape,
+    private readonly device: DeviceMemory,
     symbols: ReadonlyMap<string, number | undefined>,
   ) {
     const { block } = shape;
@@ -106,13 +121,10 @@ class WholeRun {
     const warps = Math.ceil(threads / WARP);
     const geometry = geometryOf(block, WARP);
     const analysis = analyseWhole(program);
-    const layout = withSymbols(program, layoutOf(program, shape.dynamicSharedBytes), symbols);
+    this.layout = withSymbols(program, layoutOf(program, shape.dynamicSharedBytes), symbols);
     this.memory = new ByteMemory(device);
-    this.memory.open(layout.sharedBytes, constantBytes(program, layout), layout.localBytes, geometry.lanes);
-    this.fillTables(layout);
     this.values = newValues(analysis, geometry, this.reasons);
     this.variables = this.values.filter((_, register) => analysis.live.bitOf[register] >= 0);
-    setLaunchInputs(program, shape, layout, this.values, this.reasons);
     const counters = counterLayout(program);
     const tally = {
       model: noCounts,
@@ -122,7 +134,8 @@ class WholeRun {
       block: [0, 0, 0] as const,
       starts: new Uint8Array(program.accesses.length * spaces.length),
     };
-    const launch = {
+    this.launch = {
+      number: 0,
       memory: this.memory,
       notKnown: this.reasons.number('depends on what is not known of memory'),
       claim: (place: number): Range | undefined => {
@@ -148,11 +161,32 @@ class WholeRun {
         storesMatter: analysis.slice.storesMatter,
       },
       geometry,
-      wholeStep: (instruction) => wholeStep(decoder, launch, instruction),
+      wholeStep: (instruction) => wholeStep(decoder, this.launch, instruction),
     };
     this.machine = new Machine(decoder, counters, tally, warps);
     this.threads = new Mask(warps);
     fullMask(this.threads, threads);
+  }
+
+  /** Whether it can execute another launch of its kernel. */
+  fits({ block, dynamicSharedBytes }: LaunchShape, device: DeviceMemory): boolean {
+    const { shape } = this;
+    return (
+      device === this.device &&
+      dynamicSharedBytes === shape.dynamicSharedBytes &&
+      block.every((size, axis) => size === shape.block[axis])
+    );
+  }
+
+  /** To be called before a launch is executed. */
+  begin(shape: LaunchShape): void {
+    const { program, layout } = this;
+    this.shape = shape;
+    this.executed = 0;
+    this.launch.number++;
+    this.memory.open(layout.sharedBytes, constantBytes(program, layout), layout.localBytes, this.threads.lanes.length);
+    this.fillTables(layout);
+    setLaunchInputs(program, shape, layout, this.values, this.reasons);
   }
 
   executeGrid(budget: number): void {

@@ -23,6 +23,8 @@ import {
 
 /** What the steps of a launch share. */
 export interface WholeLaunch {
+  /** Another for each launch that the steps are used for: blocks are claimed for one launch. */
+  number: number;
   readonly memory: ByteMemory;
   /** Number of the reason of what is loaded and not known. */
   readonly notKnown: number;
@@ -79,6 +81,8 @@ class Place {
   private start = 0;
   private end = 0;
   private writable = false;
+  /** The launch that the block was looked up for. */
+  private number = -1;
 
   constructor(
     decoder: Decoder,
@@ -98,6 +102,11 @@ class Place {
   /** Where an address leads to; -1 where nothing is. */
   at(address: number, lane: number): number {
     const place = this.memory.place(address, lane);
+    if (this.number !== this.launch.number) {
+      this.number = this.launch.number;
+      this.start = 0;
+      this.end = 0;
+    }
     if (place < 0 || (place >= this.start && place + this.bytes <= this.end)) return this.aligned(place);
     if (this.memory.isOwn(place)) return this.aligned(place);
     const block = this.memory.blockAt(place);

@@ -76,6 +76,7 @@ function largestLoad(
 
 const LINE = 128;
 const SECTOR = 32;
+const SECTORS_OF_LINE = LINE / SECTOR;
 /** Bytes a lane, the only size that goes past L1. */
 const PIECE = 16;
 const LANES = 32;
@@ -84,6 +85,9 @@ const groupSource = new Float64Array(LANES);
 const groupTarget = new Float64Array(LANES);
 const groupShift = new Float64Array(LANES);
 const groupHalves = new Uint8Array(LANES);
+/** Lines that the sectors are of. */
+const groupSourceLine = new Float64Array(LANES);
+const groupTargetLine = new Float64Array(LANES);
 
 /** What a copy past L1 costs: `cp.async.cg`, LDGSTS.E.BYPASS. */
 export interface PastL1Cost {
@@ -124,14 +128,17 @@ export function pastL1Cost(
     const source = Math.floor(sources[lane] / SECTOR);
     const target = Math.floor(targets[lane] / SECTOR);
     const shift = sources[lane] - targets[lane];
-    let at = 0;
-    while (at < groups && (groupSource[at] !== source || groupTarget[at] !== target || groupShift[at] !== shift)) at++;
-    if (at === groups) {
+    // mostly the sector of the lane before
+    let at = groups - 1;
+    while (at >= 0 && (groupSource[at] !== source || groupTarget[at] !== target || groupShift[at] !== shift)) at--;
+    if (at < 0) {
+      at = groups++;
       groupSource[at] = source;
       groupTarget[at] = target;
       groupShift[at] = shift;
       groupHalves[at] = 0;
-      groups++;
+      groupSourceLine[at] = Math.floor(source / SECTORS_OF_LINE);
+      groupTargetLine[at] = Math.floor(target / SECTORS_OF_LINE);
     }
     groupHalves[at] |= 1 << (Math.floor(sources[lane] / PIECE) % 2);
   }
@@ -144,11 +151,14 @@ export function pastL1Cost(
 
 /** No sector before it goes from the same line to the same line, by the same distance and with the same halves. */
 function isFirstOfItsKind(at: number): boolean {
-  const perLine = LINE / SECTOR;
-  for (let other = 0; other < at; other++) {
-    if (groupShift[other] !== groupShift[at] || groupHalves[other] !== groupHalves[at]) continue;
-    const isSource = Math.floor(groupSource[other] / perLine) === Math.floor(groupSource[at] / perLine);
-    if (isSource && Math.floor(groupTarget[other] / perLine) === Math.floor(groupTarget[at] / perLine)) return false;
+  for (let other = at - 1; other >= 0; other--) {
+    if (
+      groupSourceLine[other] === groupSourceLine[at] &&
+      groupTargetLine[other] === groupTargetLine[at] &&
+      groupShift[other] === groupShift[at] &&
+      groupHalves[other] === groupHalves[at]
+    )
+      return false;
   }
   return true;
 }

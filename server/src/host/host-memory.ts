@@ -95,7 +95,7 @@ export class HostMemory {
   /** Whether something is known between two places. */
   isAnyKnown(start: number, end: number): boolean {
     const last = Math.min(end, this.written);
-    return start < last && this.shadows.subarray(start, last).includes(KNOWN);
+    return start < last && isAnyKnown(this.shadows.subarray(start, last));
   }
 
   /** What is between two places now; no shadows where all is known. */
@@ -103,6 +103,22 @@ export class HostMemory {
     const shadows = this.shadows.subarray(start, end);
     return { bytes: this.bytes.slice(start, end), shadows: isAllKnown(shadows) ? undefined : shadows.slice() };
   }
+}
+
+/** Eight at a time: numbers made of marks are 0 only where all of them are. */
+function isAnyKnown(shadows: Uint8Array<ArrayBuffer>): boolean {
+  const head = Math.min(shadows.length, -shadows.byteOffset & 7);
+  const words = (shadows.length - head) >> 3;
+  return (
+    isAnySet(shadows.subarray(0, head)) ||
+    (words > 0 && isAnySet(new Float64Array(shadows.buffer, shadows.byteOffset + head, words))) ||
+    isAnySet(shadows.subarray(head + 8 * words))
+  );
+}
+
+function isAnySet(marks: Uint8Array | Float64Array): boolean {
+  for (let i = 0; i < marks.length; i++) if (marks[i] !== UNKNOWN) return true;
+  return false;
 }
 
 /** The bytes begin at a multiple of four. */

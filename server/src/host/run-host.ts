@@ -121,6 +121,9 @@ class HostMachine {
   private readonly rounds: HostRound[] = [];
   private readonly roundsOf = new Map<HostLaunch, number>();
   private readonly symbols = new Map<string, number | undefined>();
+  private readonly device = this.deviceMemory();
+  /** Blocks that the launch which is executed may write, or has written. */
+  private written = new Set<Block>();
   private top: number;
   private nowhere = NOWHERE;
   /** Of some block nobody knows how large it is. */
@@ -150,6 +153,34 @@ class HostMachine {
       if (object.lifetime !== undefined) this.memory.know(start, start + (object.bytes ?? 0));
       if (isDevice) this.symbols.set(object.name, this.symbols.has(object.name) ? undefined : HOST_BASE + start);
     });
+  }
+
+  /** The memory as kernels have it; one for all launches. */
+  private deviceMemory(): DeviceMemory {
+    const { memory } = this;
+    const free = () => this.top;
+    const isComplete = () => !this.hasOpenBlocks;
+    return {
+      buffer: memory.memory.buffer,
+      shadow: SHADOW,
+      base: HOST_BASE,
+      get free() {
+        return free();
+      },
+      get isComplete() {
+        return isComplete();
+      },
+      blockAt: (place) => this.blockAt(place),
+      aboutToUse: (end) => memory.raise(end),
+      aboutToChange: (place) => {
+        this.aboutToChange(place);
+        const block = this.blockAt(place);
+        if (!block) return;
+        memory.raise(block.end);
+        block.isResult = true;
+        this.written.add(block);
+      },
+    };
   }
 
   imports(): Record<string, unknown> {
@@ -323,10 +354,12 @@ class HostMachine {
     const values = launch.values.map((value, i) =>
       this.valueOf(i, value.kind === 'parameter' && value.isFloat === true),
     );
-    const reached = this.reachedBy(launch, values);
     const count = this.roundsOf.get(launch) ?? 0;
-    this.roundsOf.set(launch, count + 1);
-    if (count < MOST_ROUNDS) this.rounds.push({ launch, values, contents: this.snapshots(reached), after: this.tried });
+    if (count < MOST_ROUNDS) {
+      this.roundsOf.set(launch, count + 1);
+      const contents = this.snapshots(this.reachedBy(launch, values));
+      this.rounds.push({ launch, values, contents, after: this.tried });
+    }
     const written = this.writtenBy(index, launch, values);
     if (!this.execute(index, launch, values, written)) for (const block of written) this.forget(block);
   }
@@ -344,24 +377,9 @@ class HostMachine {
     if (!this.kernels?.isWorth(index)) return false;
     const kernel = this.kernels.kernelOf(index);
     if (kernel && !this.tried.has(kernel)) this.tried = new Set([...this.tried, kernel]);
-    const { symbols, memory } = this;
-    const device: DeviceMemory = {
-      buffer: memory.memory.buffer,
-      shadow: SHADOW,
-      base: HOST_BASE,
-      free: this.top,
-      isComplete: !this.hasOpenBlocks,
-      blockAt: (place) => this.blockAt(place),
-      aboutToUse: (end) => memory.raise(end),
-      aboutToChange: (place) => {
-        this.aboutToChange(place);
-        const block = this.blockAt(place);
-        if (!block) return;
-        memory.raise(block.end);
-        block.isResult = true;
-        written.add(block);
-      },
-    };
+    if (this.kernels.isSpent) return false;
+    const { symbols, device } = this;
+    this.written = written;
     const { isDone, contradiction } = this.kernels.run({ index, launch, values, memory: device, symbols });
     this.contradiction ??= contradiction;
     return isDone;
@@ -371,7 +389,7 @@ class HostMachine {
     const { bytes, view } = this.memory;
     if (bytes[LAUNCH_SHADOWS + index] !== 0) return undefined;
     const at = LAUNCH_VALUES + 8 * index;
-    return isFloat ? view.getFloat64(at, true) : Number(view.getBigInt64(at, true));
+    return isFloat ? view.getFloat64(at, true) : view.getInt32(at + 4, true) * 2 ** 32 + view.getUint32(at, true);
   }
 
   /** Blocks that the kernel may read: those of its pointers, what they lead to, and the objects of the device. */

@@ -4,7 +4,7 @@
  */
 import { type DeviceMemory, readScalar } from '../execute/byte-memory';
 import type { InputValue, LaunchShape } from '../execute/execution';
-import { executeWhole } from '../execute/whole-launch';
+import { WholeLaunches } from '../execute/whole-launch';
 import { defaultBudget, type LoweringBudget, type UnitContext } from '../lower/context';
 import { type KernelInstance, lowerKernel } from '../lower/lower-kernel';
 import { argumentKey } from '../lower/records';
@@ -53,10 +53,13 @@ export class KernelRuns {
   readonly consulted = new Set<FunctionDeclaration>();
   /** Launches that were executed, or tried to be. */
   readonly log: ExecutedLaunch[] = [];
+  private readonly launches = new WholeLaunches();
   private left: number;
   private readonly programs = new Map<string, Program | undefined>();
   private readonly byLaunch: (Program | null | undefined)[] = [];
   private readonly worth: (boolean | undefined)[] = [];
+  /** By launch: names of the objects of the device that it may write. */
+  private readonly written: (readonly string[])[] = [];
   private followers: readonly ReadonlySet<number>[] | undefined;
 
   /** @param launched by index of the host's launches */
@@ -106,8 +109,18 @@ export class KernelRuns {
     return this.programs.get(key);
   }
 
+  /** No launch will be executed any more. */
+  get isSpent(): boolean {
+    return this.left <= 0;
+  }
+
   /** Names of the objects of the device that a launch may write; those of all where its kernel is not known. */
   objectsWrittenBy(index: number): readonly string[] {
+    this.written[index] ??= this.objectsWritten(index);
+    return this.written[index];
+  }
+
+  private objectsWritten(index: number): readonly string[] {
     const program = this.isWorth(index) ? this.programOf(index) : undefined;
     if (!program) return (this.host.objects ?? []).flatMap((o) => (o.lifetime === 'device' ? [o.name] : []));
     const written = program.accesses.filter((site) => site.operation !== 'load');
@@ -130,7 +143,7 @@ export class KernelRuns {
     const shape = shapeOf(program, launched);
     const budget = Math.min(this.left, this.fuel.launch);
     if (!shape || budget <= 0) return { isDone: false };
-    const { executed, failure, contradiction } = executeWhole(
+    const { executed, failure, contradiction } = this.launches.execute(
       program,
       shape,
       launched.memory,

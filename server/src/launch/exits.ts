@@ -1,12 +1,18 @@
 /** Which statements can end the program: only those have to be undoable. */
+import type { TokenStream } from '../preprocess/token';
 import type { HostTokens } from './host-tokens';
 import { type HostIndex, lastName } from './scope';
 import { anyWithin } from './sorted-tokens';
 
 export const exitFunctions: readonly string[] = ['exit', '_exit', 'abort', 'terminate', 'quick_exit', '_Exit'];
 
-/** Numbers of the tokens that spell a way out, ascending; of a unit they are found once for all searches in it. */
-const knownTokens = new WeakMap<HostIndex, { readonly tokens: HostTokens; readonly exits: readonly number[] }>();
+/**
+ * Numbers of the tokens that spell a way out, ascending, by the tokens of the first unit: for all searches in the same units they are found once
+ * (each search has an index of its own).
+ */
+const knownTokens = new WeakMap<TokenStream, { readonly tokens: HostTokens; readonly exits: readonly number[] }>();
+/** Those that a search has found, or looked up. */
+const knownOf = new WeakMap<HostTokens, readonly number[]>();
 
 export class Exits {
   constructor(
@@ -22,13 +28,26 @@ export class Exits {
 }
 
 function exitTokens(index: HostIndex, tokens: HostTokens): readonly number[] {
-  const known = knownTokens.get(index);
-  if (known?.tokens === tokens) return known.exits;
+  let exits = knownOf.get(tokens);
+  if (!exits) {
+    const first = tokens[0].tokens;
+    const known = knownTokens.get(first);
+    exits = known && areSame(known.tokens, tokens) ? known.exits : findExits(index, tokens);
+    knownTokens.set(first, { tokens, exits });
+    knownOf.set(tokens, exits);
+  }
+  return exits;
+}
+
+const areSame = (one: HostTokens, other: HostTokens): boolean =>
+  one.length === other.length &&
+  one.every(({ base, tokens }, i) => base === other[i].base && tokens === other[i].tokens);
+
+function findExits(index: HostIndex, tokens: HostTokens): readonly number[] {
   const words = exitWords(index);
   const exits: number[] = [];
   for (const { base, tokens: unit } of tokens)
     for (let at = 0; at < unit.count; at++) if (words.has(unit.text[at])) exits.push(base + at);
-  knownTokens.set(index, { tokens, exits });
   return exits;
 }
 

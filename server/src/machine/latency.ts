@@ -62,11 +62,29 @@ function cyclesOf(i: Instruction): number {
 /** Whether an instruction is several of the machine: a division, a remainder. */
 export const isDivision = (i: Instruction): boolean => i.op === 'binary' && severalInstructions.has(i.fn);
 
+/** Launches of one kernel share its program, and mostly the spaces that its accesses go to. */
+const knownLatencies = new WeakMap<
+  Program['blocks'],
+  { readonly spaces: string; readonly latencies: readonly BlockLatency[] }
+>();
+
 /**
  * By block of the program; unreachable ones take nothing.
  * @param spaceOf the space an access site went to
  */
 export function blockLatencies(
+  program: Program,
+  spaceOf: (access: number) => MemorySpace | undefined,
+): readonly BlockLatency[] {
+  const spaces = program.accesses.map((_, access) => spaceOf(access)).join();
+  const known = knownLatencies.get(program.blocks);
+  if (known?.spaces === spaces) return known.latencies;
+  const latencies = computeLatencies(program, spaceOf);
+  knownLatencies.set(program.blocks, { spaces, latencies });
+  return latencies;
+}
+
+function computeLatencies(
   program: Program,
   spaceOf: (access: number) => MemorySpace | undefined,
 ): readonly BlockLatency[] {

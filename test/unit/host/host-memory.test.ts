@@ -35,4 +35,17 @@ describe('the memory of a run of the host', () => {
     memory.copy(END, 2 ** 27, 256);
     assert.equal(memory.isAnyKnown(END, END + 256), false);
   });
+
+  it('finds a known byte wherever it lies between two places', () => {
+    for (const start of [AT, AT + 3])
+      for (const length of [1, 5, 8, 27])
+        for (let known = start - 1; known <= start + length; known++) {
+          const memory = new HostMemory();
+          memory.know(known, known + 1);
+          memory.raise(END);
+          const isWithin = known >= start && known < start + length;
+          assert.equal(memory.isAnyKnown(start, start + length), isWithin, `${known} of ${start} + ${length}`);
+          memory.giveBack();
+        }
+  });
 });

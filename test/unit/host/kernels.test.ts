@@ -32,6 +32,16 @@ describe('kernels in the run of the host', () => {
     );
   });
 
+  it('are found by every launch of a loop as the one before has left them', () => {
+    check(
+      around(
+        '__global__ void grow(int* b, int by) { b[threadIdx.x] += by; }',
+        `for (int i = 0; i < 3; i++) grow<<<1, 64>>>(b, i + 1); //= b: 0 1 2; b: 1 2 3; b: 3 4 5
+  look<<<1, 32>>>(b, out); //= a: 6 7 8`,
+      ),
+    );
+  });
+
   it('exchange values through shared memory', () => {
     check(
       around(
