@@ -389,7 +389,7 @@ function hasEarlyReturn(body: ast.CompoundStatement): boolean {
   const known = earlyReturns.get(body);
   if (known !== undefined) return known;
   const last = body.body[body.body.length - 1];
-  const early = body.body.some((s) => (s === last && s.kind === 'return' ? false : containsReturn(s, 0)));
+  const early = body.body.some((s) => containsReturn(s === last && s.kind === 'return' ? s.value : s, 0));
   earlyReturns.set(body, early);
   return early;
 }
