@@ -223,11 +223,10 @@ function withCall(
   const saved = { call, libraryCall, callPath, scope: ctx.scope, frame };
   const running = declaration ? (ctx.active.get(declaration) ?? 0) : 0;
   if (declaration) ctx.active.set(declaration, running + 1);
-  if (inLibrary) ctx.libraryCall ??= node;
-  else {
-    ctx.call = placeOf(ctx, node);
-    ctx.libraryCall = undefined;
-  }
+  // what the library hands to a functor of the user's is read where the user calls the library
+  const fromLibrary = node.first >= LIBRARY_TOKENS;
+  if (!inLibrary) ctx.call = placeOf(ctx, node);
+  if (!fromLibrary) ctx.libraryCall = inLibrary ? node : undefined;
   ctx.builder.call = ctx.call;
   ctx.callPath = `${ctx.callPath}/${node.first}`;
   ctx.callDepth++;
