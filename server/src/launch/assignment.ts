@@ -15,6 +15,7 @@ export function assign(state: HostState, expression: AssignExpression, scope: Sc
   if (expression.operator !== '=') return compound(state, expression, scope);
   const right = expression.right;
   const early = right.kind === 'initList' ? undefined : evaluate(state, right, scope);
+  if (early && state.leaving) return early;
   const place = locate(state, expression.left, scope);
   const type = place.kind === 'cell' ? place.cell.type : undefined;
   const value =
@@ -25,6 +26,7 @@ export function assign(state: HostState, expression: AssignExpression, scope: Sc
 function compound(state: HostState, expression: AssignExpression, scope: Scope): Value {
   const operator = expression.operator.slice(0, -1);
   const right = evaluate(state, expression.right, scope);
+  if (state.leaving) return right;
   const place = locate(state, expression.left, scope);
   const left = read(place);
   if (left.kind === 'struct' && place.kind === 'cell') {

@@ -20,7 +20,7 @@ function parsed(parse: (text: string) => number, of: BuiltinTypeName): Builtin {
 const whole = (text: string) => Number.parseInt(text, 10);
 
 const exits: Builtin = ({ state }) => {
-  state.exiting = true;
+  state.leaving = 'exit';
   return unknown('the program ends');
 };
 

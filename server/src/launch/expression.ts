@@ -1,5 +1,6 @@
 /** Evaluation of host expressions. Whatever cannot be evaluated is an unknown value with a reason; nothing throws. */
 import type {
+  BlockExpression,
   CastExpression,
   Expression,
   FoldExpression,
@@ -26,6 +27,7 @@ import { addressOf, locate, pointerTo, read } from './place';
 import { bindArguments, resolveType } from './resolve-type';
 import { childScope, lastName, localVariable, type Scope, spelledName } from './scope';
 import { budgets, type HostState, sourceText, step } from './state';
+import { runList } from './statement';
 import { type Cell, merge, number, truth, typeOf, unknown, unknownFrom, type Value } from './value';
 import { wellKnownConstants } from './well-known';
 
@@ -85,8 +87,10 @@ function evaluateKind(state: HostState, expression: Expression, scope: Scope): V
       return evaluateFold(state, expression, scope);
     case 'packExpansion':
       return evaluate(state, expression.operand, scope);
+    case 'block':
+      return evaluateBlock(state, expression, scope);
     case 'throw':
-      state.exiting = true;
+      state.leaving = 'exit';
       return unknown('an exception');
     default:
       return unknown(expression.reason);
@@ -253,6 +257,19 @@ function evaluateNew(state: HostState, expression: NewExpression, scope: Scope):
   const value = construct(state, type, expression.arguments, scope, 'call');
   const cell = makeCell(value, { type, name: sourceText(state, expression.type), depth: Number.POSITIVE_INFINITY });
   return pointerTo(cell);
+}
+
+/** `({ …; e; })` */
+function evaluateBlock(state: HostState, { body }: BlockExpression, scope: Scope): Value {
+  const inner = childScope(scope);
+  const last = body.body.at(-1);
+  const value = last?.kind === 'expression' ? last.expression : undefined;
+  const completion = runList(state, value ? body.body.slice(0, -1) : body.body, inner, body.last);
+  if (completion !== 'next') {
+    if (completion !== 'stop') state.leaving = completion;
+    return unknown('a block that is left before its end');
+  }
+  return value ? convert(state, evaluate(state, value, inner), undefined) : unknown('a block without a value');
 }
 
 /** `(args + ...)` */

@@ -119,7 +119,7 @@ function withShare(state: HostState, share: number, run: () => void): void {
 function resetRun(state: HostState): void {
   state.journals.length = 0;
   state.symbols.clear();
-  state.exiting = false;
+  state.leaving = undefined;
   state.pastExit = false;
   state.doubtful = false;
   state.depth = 0;

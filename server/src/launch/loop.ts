@@ -51,7 +51,7 @@ function runRounds(loop: Loop): Completion {
   for (let round = 0; ; round++) {
     if (round > 0 || statement.kind !== 'do') {
       const holds = conditionHolds(loop);
-      if (state.exiting) return 'exit';
+      if (state.leaving) return state.leaving;
       if (holds === false) {
         if (round === 0) lookInto(state, statement.body, scope);
         return 'next';

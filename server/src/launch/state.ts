@@ -47,8 +47,8 @@ export interface HostState {
   /** In a call from which no launch is reached, which has steps of its own. */
   isQuiet: boolean;
   frame: Frame;
-  /** exit() or abort() was called; the statement it stands in undoes it. */
-  exiting: boolean;
+  /** exit() or abort() was called, or a block in an expression left by a jump; the statement that the expression stands in takes it. */
+  leaving: 'exit' | 'return' | 'break' | 'continue' | undefined;
   /** The plainest run has ended before this: what follows is what another run would come to. */
   pastExit: boolean;
   /** The innermost loop may have ended earlier than it was run, or a round of it. */
@@ -123,7 +123,7 @@ export function createState(index: HostIndex, options: StateOptions = {}): HostS
     blind: 0,
     isQuiet: false,
     frame: { name: '', returns: [], isEntry: false, left: [], mayReturn: false },
-    exiting: false,
+    leaving: undefined,
     pastExit: false,
     doubtful: false,
     journals: [],

@@ -18,7 +18,7 @@ export function runFunctionBody(state: HostState, body: CompoundStatement, scope
   const completion = runList(state, body.body, childScope(scope), body.last);
   // A function that may have returned before does not end the program for sure.
   const { left, mayReturn } = state.frame;
-  if (completion === 'exit' && !mayReturn) state.exiting = true;
+  if (completion === 'exit' && !mayReturn) state.leaving = 'exit';
   else if (left.length > 0) settleLeft(state, left, completion === 'exit');
 }
 
@@ -46,9 +46,10 @@ export function runList(state: HostState, list: readonly Statement[], scope: Sco
 export function runStatement(state: HostState, statement: Statement, scope: Scope): Completion {
   if (!step(state)) return 'stop';
   const completion = runKind(state, statement, scope);
-  if (!state.exiting) return completion;
-  state.exiting = false;
-  return 'exit';
+  const { leaving } = state;
+  if (!leaving) return completion;
+  state.leaving = undefined;
+  return leaving;
 }
 
 function runKind(state: HostState, statement: Statement, scope: Scope): Completion {
@@ -101,7 +102,7 @@ export function evaluateCondition(state: HostState, condition: IfStatement['cond
 function runIf(state: HostState, statement: IfStatement, scope: Scope): Completion {
   if (statement.initializer) runStatement(state, statement.initializer, scope);
   const holds = truth(evaluateCondition(state, statement.condition, scope));
-  if (state.exiting) return 'exit';
+  if (state.leaving) return state.leaving;
   if (holds === undefined) return runBoth(state, statement, scope);
   const [chosen, other] = holds ? [statement.then, statement.else] : [statement.else, statement.then];
   if (other) lookInto(state, other, scope);

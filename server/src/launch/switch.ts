@@ -11,7 +11,7 @@ import type { Value } from './value';
 export function runSwitch(state: HostState, statement: SwitchStatement, scope: Scope): Completion {
   if (statement.initializer) runStatement(state, statement.initializer, scope);
   const value = evaluateCondition(state, statement.condition, scope);
-  if (state.exiting) return 'exit';
+  if (state.leaving) return state.leaving;
   const body = statement.body.kind === 'compound' ? statement.body.body : [statement.body];
   const inner = childScope(scope);
   const last = statement.body.last;

@@ -223,11 +223,10 @@ function withCall(
   const saved = { call, libraryCall, callPath, scope: ctx.scope, frame };
   const running = declaration ? (ctx.active.get(declaration) ?? 0) : 0;
   if (declaration) ctx.active.set(declaration, running + 1);
-  if (inLibrary) ctx.libraryCall ??= node;
-  else {
-    ctx.call = placeOf(ctx, node);
-    ctx.libraryCall = undefined;
-  }
+  // what the library hands to a functor of the user's is read where the user calls the library
+  const fromLibrary = node.first >= LIBRARY_TOKENS;
+  if (!inLibrary) ctx.call = placeOf(ctx, node);
+  if (!fromLibrary) ctx.libraryCall = inLibrary ? node : undefined;
   ctx.builder.call = ctx.call;
   ctx.callPath = `${ctx.callPath}/${node.first}`;
   ctx.callDepth++;
@@ -389,7 +388,7 @@ function hasEarlyReturn(body: ast.CompoundStatement): boolean {
   const known = earlyReturns.get(body);
   if (known !== undefined) return known;
   const last = body.body[body.body.length - 1];
-  const early = body.body.some((s) => (s === last && s.kind === 'return' ? false : containsReturn(s, 0)));
+  const early = body.body.some((s) => containsReturn(s === last && s.kind === 'return' ? s.value : s, 0));
   earlyReturns.set(body, early);
   return early;
 }

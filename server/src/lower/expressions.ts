@@ -17,6 +17,7 @@ import { assign, rvalue } from './places';
 import { indexExpression } from './pointers';
 import { recordOf } from './records';
 import { resolveType } from './resolve-type';
+import { blockExpression } from './statements';
 import { stringAddress } from './strings';
 import { scalarOf, sizeOf, type Type, types } from './types';
 import { useValues } from './unknown-calls';
@@ -87,6 +88,8 @@ function lowerExpression(ctx: Context, node: ast.Expression): Value {
         type: types.void,
         elements: expandPack(ctx, node.operand) ?? [expression(ctx, node.operand)],
       };
+    case 'block':
+      return blockExpression(ctx, node);
     case 'launch':
       if (ctx.unit.isHost) return hostLaunch(ctx, node);
       // the grid it starts is another kernel's matter; here only its arguments are computed

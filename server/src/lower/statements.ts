@@ -101,6 +101,24 @@ function lowerStatement(ctx: Context, node: ast.Statement): void {
   }
 }
 
+/** `({ …; e; })` */
+export function blockExpression(ctx: Context, node: ast.BlockExpression): Value {
+  const { body } = node.body;
+  const last = body.at(-1);
+  if (last?.kind !== 'expression') {
+    statement(ctx, node.body);
+    return { kind: 'void', type: types.void };
+  }
+  let value: Value = { kind: 'void', type: types.void };
+  const isDiscarded = ctx.discarded === node;
+  withScope(ctx, 'block', () => {
+    for (const s of body.slice(0, -1)) statement(ctx, s);
+    if (isDiscarded) ctx.discarded = last.expression;
+    value = rvalue(ctx, expression(ctx, last.expression), last.expression);
+  });
+  return value;
+}
+
 function labelBlock(ctx: Context, name: string): number {
   const { labels } = ctx.frame;
   let block = labels.get(name);

@@ -163,10 +163,12 @@ function deduce(ctx: Context, node: TypeNode, type: Type, state: Deduction, scop
   const actual = withoutReference(type);
   switch (node.kind) {
     case 'named':
-      deduceNamed(ctx, node, actual, state, scope);
+      deduceNamed(ctx, node, actual.kind === 'array' ? { kind: 'pointer', to: actual.of } : actual, state, scope);
       break;
     case 'reference':
-      deduce(ctx, node.to, actual, state, scope);
+      // an array that is passed by reference stays one
+      if (node.to.kind === 'named') deduceNamed(ctx, node.to, actual, state, scope);
+      else deduce(ctx, node.to, actual, state, scope);
       break;
     case 'pointer':
       if (actual.kind === 'pointer') deduce(ctx, node.to, actual.to, state, scope);
@@ -200,7 +202,7 @@ function deduceNamed(
 ): void {
   const part = node.name.parts[node.name.parts.length - 1];
   if (node.name.parts.length === 1 && !part.templateArguments && state.names.has(part.name)) {
-    const plain = unqualified(type.kind === 'array' ? { kind: 'pointer', to: type.of } : type);
+    const plain = unqualified(type);
     // `const T*` deduces T without the const that the pattern itself supplies
     setOnce(state, part.name, {
       kind: 'type',

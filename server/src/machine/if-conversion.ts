@@ -19,6 +19,9 @@ import { withOperands } from './common-expressions';
 /** Instructions that one side may have; longer ones stay branches. */
 const LONGEST_SIDE = 40;
 
+/** And with a load among them (PTX of ten kernels: two sums with two elements are computed by all lanes, three by those that take the branch). */
+const LONGEST_LOADING_SIDE = 4;
+
 /** Instructions of a block, in pieces: blocks that follow each other are joined without copying. */
 interface Piece {
   readonly instructions: Instruction[];
@@ -137,9 +140,15 @@ function sideOf(graph: Graph, side: number): number | undefined {
   const block = graph.blocks[side];
   const { terminator } = block;
   if (graph.predecessors[side] !== 1 || terminator.kind !== 'jump' || block.count > LONGEST_SIDE) return undefined;
-  const isFree = (i: Instruction) => isPure(i) || isSafeLoad(graph.program, i);
-  return instructionsOf(block).every(isFree) ? terminator.target : undefined;
+  const instructions = instructionsOf(block);
+  if (!instructions.every((i) => isPure(i) || isSafeLoad(graph.program, i))) return undefined;
+  const isTooLong = instructions.some((i) => i.op === 'load') && costOf(instructions) > LONGEST_LOADING_SIDE;
+  return isTooLong ? undefined : terminator.target;
 }
+
+/** Copies of values are none to the compiler. */
+const costOf = (instructions: readonly Instruction[]): number =>
+  instructions.filter((i) => i.op !== 'unary' || i.fn !== 'mov').length;
 
 function isPure(i: Instruction): boolean {
   switch (i.op) {

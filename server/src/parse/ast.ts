@@ -109,6 +109,7 @@ export type Expression =
   | FoldExpression
   | PackExpansionExpression
   | ThrowExpression
+  | BlockExpression
   | UnknownExpression;
 
 export interface IntegerLiteral extends Node {
@@ -232,6 +233,11 @@ export interface PackExpansionExpression extends Node {
 }
 export interface ThrowExpression extends Node {
   readonly kind: 'throw';
+}
+/** `({ …; e; })`, a GNU statement expression: the value is the last statement's, if that is an expression. */
+export interface BlockExpression extends Node {
+  readonly kind: 'block';
+  readonly body: CompoundStatement;
 }
 export interface UnknownExpression extends Node {
   readonly kind: 'unknown';

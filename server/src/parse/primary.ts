@@ -117,9 +117,9 @@ function parseParenthesised(p: Parser): Expression {
   const first = p.pos;
   const group = p.enter();
   if (p.at('{')) {
-    parseCompound(p);
+    const body = parseCompound(p);
     p.leave(group);
-    return unknownExpression(p, first, 'a block as an expression is not followed');
+    return { kind: 'block', body, first, last: p.last };
   }
   if (p.at('...')) return parseLeftFold(p, first, group);
   const inner = parseExpression(p);
@@ -176,6 +176,7 @@ function parseKeyword(p: Parser): Expression {
     case '__decltype':
     case '__typeof__':
     case '__typeof':
+    case 'typeof':
       return parseTypeCall(p);
     case 'typename':
       return parseTypenameCall(p);

@@ -8,7 +8,7 @@ import { Name } from './names';
 import type { Parser } from './parser';
 import { parseQualifiedName } from './qualified-names';
 import { parseRecord } from './records';
-import { scanName, textAt } from './scan';
+import { scanName, scanType, textAt } from './scan';
 import { isAttributeWord, parseSpecifier, SpecifierSet } from './specifiers';
 import { isDecltype, Word } from './words';
 
@@ -130,6 +130,7 @@ function parseTypeOrMacro(p: Parser, draft: TypeDraft, place: SpecifierPlace): b
     case '__decltype':
     case '__typeof__':
     case '__typeof':
+    case 'typeof':
       startType(p, draft);
       draft.type = parseDecltype(p);
       return true;
@@ -175,13 +176,29 @@ function parseDecltype(p: Parser): TypeNode {
     p.skipGroup();
     return { kind: 'auto', first, last: p.last, isConst: false, isVolatile: false };
   }
+  const holdsType = surelyHoldsType(p);
   const group = p.enter();
+  if (holdsType) {
+    const named = parseTypeId(p);
+    p.leave(group);
+    return { ...named, first, last: p.last };
+  }
   const expression = parseExpression(p);
   p.leave(group);
   const type: TypeNode = { kind: 'decltype', expression, first, last: p.last, isConst: false, isVolatile: false };
   if (!p.at('::') || !p.isName(p.pos + 1)) return type;
   const name = parseNameWithin(p, first, expression);
   return { kind: 'named', name, first, last: p.last, isConst: false, isVolatile: false };
+}
+
+/** `typeof(T)`: whether a type stands in the parentheses, and no name that may be a value's. */
+function surelyHoldsType(p: Parser): boolean {
+  const outer = p.limit;
+  p.limit = Math.min(outer, p.brackets.end[p.pos]);
+  const { end, sure } = scanType(p, p.pos + 1);
+  const holds = sure && end === p.limit * 4;
+  p.limit = outer;
+  return holds;
 }
 
 /** `::a::b` behind a decltype. */

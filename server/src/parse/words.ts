@@ -54,7 +54,7 @@ add(
 );
 add(
   'sizeof alignof _Alignof __alignof__ typeid this true false nullptr new delete operator static_cast reinterpret_cast ' +
-    'const_cast dynamic_cast throw noexcept requires decltype __decltype __typeof__ __typeof typename auto co_await co_yield co_return',
+    'const_cast dynamic_cast throw noexcept requires decltype __decltype __typeof__ __typeof typeof typename auto co_await co_yield co_return',
   Word.keyword,
 );
 add(
@@ -98,9 +98,11 @@ export const operatorSymbols: ReadonlyMap<string, string> = new Map([
   ['not_eq', '!='],
 ]);
 
+const decltypes = new Set(['decltype', '__decltype', '__typeof__', '__typeof', 'typeof']);
+
 /** `decltype(x)` and its older spellings. */
 export function isDecltype(spelling: string): boolean {
-  return spelling === 'decltype' || spelling === '__decltype' || spelling === '__typeof__' || spelling === '__typeof';
+  return decltypes.has(spelling);
 }
 
 /** Word classes of all tokens. */

@@ -8,7 +8,8 @@ import { occupancyCurves } from '../hardware/occupancy-curves';
 import { describeStep, occupancySteps } from '../hardware/occupancy-steps';
 import { type CompilerBound, compilerBound } from '../hardware/register-bounds';
 import { estimateRegisters } from '../machine/registers';
-import type { Program } from '../program/program';
+import { readsOf } from '../program/operands';
+import type { Program, Register } from '../program/program';
 import type { OccupancyReport, StepReport } from './report';
 import { launchWaves } from './waves';
 
@@ -29,15 +30,25 @@ export interface OccupancyInputs {
   readonly templateArguments: readonly string[];
 }
 
-/** Static shared memory of a kernel in bytes, its arrays laid out one after the other. */
+/**
+ * Static shared memory of a kernel in bytes, its arrays laid out one after the other. What nothing reads or writes takes none (nvcc 13.0: the storage of
+ * collectives that shuffle).
+ */
 export function staticSharedBytes(program: Program): number {
   let end = 0;
+  const used = program.skipped.length > 0 ? undefined : registersRead(program);
   for (const o of program.objects) {
-    if (o.space !== 'shared' || o.isDynamic) continue;
+    if (o.space !== 'shared' || o.isDynamic || (used && !used.has(o.register))) continue;
     end = Math.ceil(end / o.alignment) * o.alignment + (o.bytes ?? 0);
   }
   const granule = program.sharedGranule ?? 1;
   return Math.ceil(end / granule) * granule;
+}
+
+function registersRead(program: Program): ReadonlySet<Register> {
+  const used = new Set<Register>();
+  for (const { instructions } of program.blocks) for (const i of instructions) for (const r of readsOf(i)) used.add(r);
+  return used;
 }
 
 /** Null for a capability that is not known and a block without threads. */

@@ -1,3 +1,4 @@
+import { check } from '../analysis/check-accesses';
 import { checkLines } from './check-lines';
 
 describe('conditions of several parts', () => {
@@ -51,6 +52,22 @@ describe('loads on one side of a branch', () => {
   int q = a > 5 ? i * 3 : total[0] - i; //= none
   out[i] = r + q;
 }`);
+  });
+
+  it('are made by the lanes that need them where there is more to compute', () => {
+    const kernel = (terms: string, lanes: number) => `
+// warplens: block=32 grid=1
+__global__ void k(const float* in, float* out) {
+  __shared__ float part[8];
+  float x = in[threadIdx.x];
+  if (threadIdx.x < 8) part[threadIdx.x] = x;
+  __syncthreads();
+  if (threadIdx.x == 0) x += part[0] * part[5]${terms};
+  //                         ^^^^^^^ shared load ${lanes} lanes
+  out[threadIdx.x] = x;
+}`;
+    check(kernel('', 32));
+    check(kernel(' + part[3] * part[7]', 1));
   });
 
   it('of an element that is not fixed stay there', () => {

@@ -132,6 +132,8 @@ export function expressionText(e: Expression): string {
       return `(fold:${e.left ? 'left' : 'right'} ${words(e.operator, expressionText(e.pack), e.initial && expressionText(e.initial))})`;
     case 'packExpansion':
       return `${expressionText(e.operand)}...`;
+    case 'block':
+      return `(block ${statementText(e.body)})`;
     case 'throw':
       return '(throw)';
     case 'unknown':

@@ -16,6 +16,12 @@ describe('static shared memory', () => {
     assert.deepEqual(sharedBytes(kernel('a', '__shared__ int e[17]; e[threadIdx.x % 17] = 1;')), { a: 68 });
   });
 
+  it('is none for what nothing reads or writes', () => {
+    assert.deepEqual(sharedBytes(kernel('a', '__shared__ int e[17], f[4]; int* p = e; f[threadIdx.x % 4] = 1;')), {
+      a: 16,
+    });
+  });
+
   it('is rounded up beside dynamic arrays, in every kernel of the file', () => {
     const dynamic = kernel('b', 'extern __shared__ float p[]; p[threadIdx.x] = 1;');
     assert.deepEqual(sharedBytes(kernel('a', '__shared__ int e[17]; e[threadIdx.x % 17] = 1;') + dynamic), {

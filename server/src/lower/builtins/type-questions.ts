@@ -21,6 +21,7 @@ const questions: Readonly<Record<string, (t: Type) => boolean>> = {
   __is_enum: (t) => t.kind === 'enum',
   // the halves are classes to the language
   __is_class: (t) => isClass(t) || (t.kind === 'scalar' && !isNumber(t)),
+  __is_pointer: (t) => t.kind === 'pointer',
   __is_union: (t) => t.kind === 'record' && t.record.isUnion,
   __is_empty: (t) => isClass(t) && t.kind === 'record' && t.record.fields.every((f) => f.isBase && isEmpty(f.type)),
   __is_trivially_copyable: isTrivial,
