@@ -77,12 +77,21 @@ function fitsOut(ctx: Context, node: ast.ForStatement, trips: number, size: Size
 
 /** Loops right in the body whose length is known neither now nor from what the body declares. */
 function stayingLoopsOf(ctx: Context, node: ast.ForStatement): readonly ast.ForStatement[] {
-  const own = node.initializer?.kind === 'declaration' ? node.initializer.declarations[0] : undefined;
-  const name = own?.kind === 'variable' ? own.name : undefined;
+  const name = counterOf(node.initializer);
   return innerLoopsOf(node.body).filter(({ initializer, condition }) => {
     if (condition?.kind !== 'binary' || !/^[<>]=?$/.test(condition.operator)) return false;
     return [startOf(initializer), condition.right].some((each) => each !== undefined && isOpen(ctx, each, name));
   });
+}
+
+/** The variable that the head of a loop declares, or sets: `int i = 0` or `i = 0`. */
+function counterOf(initializer: ast.Statement | undefined): string | undefined {
+  if (initializer?.kind === 'expression') {
+    const set = initializer.expression?.kind === 'assign' ? initializer.expression.left : undefined;
+    return set === undefined ? undefined : namesIn(set).at(0);
+  }
+  const own = initializer?.kind === 'declaration' ? initializer.declarations[0] : undefined;
+  return own?.kind === 'variable' ? own.name : undefined;
 }
 
 /** What `int i = 0` or `i = 0` in the head of a loop begins with. */

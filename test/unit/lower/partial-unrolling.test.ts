@@ -1,5 +1,6 @@
 /** Loops of known length that are too large to be written out as a whole. */
 import { check } from '../analysis/check-accesses';
+import { checkLines } from '../machine/check-lines';
 
 const stages = (value: string, expected: string) =>
   check(`
@@ -29,4 +30,26 @@ describe('a loop of eight passes', () => {
     const body = 'sincospif(k * 0.5f / ns, &x, &y); x = expf(x)';
     stages(body, '  //^^^^^^^^^ shared store 8 bytes x32');
   });
+});
+
+describe('a loop around one that is as long as it has come', () => {
+  const triangle = (counters: string, outer: string, inner: string) =>
+    checkLines(`k(float *x, const float *d) {
+  __shared__ float p[16][17], q[16][17];
+  int t = threadIdx.x & 15${counters};
+  p[t][t] = x[t];
+  q[t][t] = d[t];
+  __syncthreads();
+  for (${outer} = 0; i < 16; i++) {
+    for (${inner} = 0; j < i; j++) {
+      float v = p[t][j] * q[j][i]; //= shared load 240 x 4 bytes
+      p[t][i] -= v;
+    }
+    p[t][i] /= q[i][i];
+  }
+  __syncthreads();
+  x[t] = p[t][t];
+}`);
+  it('stays a loop, and reads what it has stored', () => triangle('', 'int i', 'int j'));
+  it('with counters that were declared before too', () => triangle(', i, j', 'i', 'j'));
 });
