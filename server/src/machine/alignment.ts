@@ -43,7 +43,7 @@ function computeCongruences(program: Program): Congruences {
     if (r.role === 'constant') at[i] = ofConstant(r.value ?? Number.NaN);
   });
   const places = layoutOf(program, 0).addresses;
-  for (const { register } of program.inputs) at[register] = congruence(inputAlignment(program, register, places), 0);
+  for (const { register } of program.inputs) at[register] = congruenceOfInput(program, register, places);
   const writes: Register[] = [];
   const update = (instruction: Instruction): boolean => {
     const count = writesInto(instruction, writes);
@@ -83,27 +83,18 @@ function dividing(c: Congruence): number {
   return remainderOf(c) === 0 ? modulusOf(c) : lowestBit(remainderOf(c));
 }
 
-function powerOf(value: number): number {
-  if (value === 0) return MAX;
-  if (!Number.isInteger(value)) return 1;
-  let power = 1;
-  while (power < MAX && value % (power * 2) === 0) power *= 2;
-  return power;
-}
-
 /**
  * ptxas knows where it puts a shared array: the first, and every dynamic one, is aligned to 16 bytes whatever its type; the
- * others as their place allows (nvcc 13.0: `__shared__ float a[2], e[1024]`, both used: e is read 8 bytes at a time, behind
- * `a[3]` 4, behind `a[4]` 16). The type of a pointer parameter promises nothing: an access says itself what it is aligned to
+ * others lie where their place is (nvcc 13.0: `__shared__ float a[2], e[1024]`, both used: e[0] … e[3] are read 8 bytes at a time, e[2] … e[5] 16;
+ * behind `a[3]` it is e[1] … e[4], behind `a[4]` e[0] … e[3]). The type of a pointer parameter promises nothing: an access says itself what it is aligned to
  * (`float2 *p` read through `(float *)p`, `float4`, `double` and a record of 16 bytes alike: single words, 6 of 6).
  */
-function inputAlignment(program: Program, register: Register, places: readonly (number | undefined)[]): number {
+function congruenceOfInput(program: Program, register: Register, places: readonly (number | undefined)[]): Congruence {
   const index = program.objects.findIndex((o) => o.register === register);
   const object = program.objects[index];
-  if (!object) return 1;
-  if (object.bytes === undefined) return 1;
+  if (object?.bytes === undefined) return nothing;
   const place = object.space === 'shared' && !object.isDynamic ? places[index] : undefined;
-  return place === undefined ? Math.max(16, object.alignment) : powerOf(place);
+  return place === undefined ? congruence(Math.max(16, object.alignment), 0) : congruence(MAX, place);
 }
 
 /** Whether what is known of operands decides what is known of the result. */

@@ -26,6 +26,12 @@ describe('merging of neighbours', () => {
   it('a pair on 8 bytes', () =>
     shared(`float a = s[2 * i]; //= shared load 1 x 8 bytes
     out[i] = a * s[2 * i + 1];`));
+  it('of an array behind another one as it lies in memory', () =>
+    shared(
+      `float a = s[2] * s[3] + s[4] * s[5]; //= shared load 1 x 16 bytes
+    out[i] = a + s[8] * s[9] + t[i & 1]; //= shared load 1 x 8 bytes, shared load 1 x 4 bytes, global store 1 x 4 bytes`,
+      '__shared__ float t[2], s[64]; t[threadIdx.x & 1] = in[threadIdx.x];',
+    ));
   it('no alignment, no merging', () =>
     shared(`float a = s[i]; //= shared load 1 x 4 bytes
     out[i] = a * s[i + 1];`));

@@ -4,6 +4,7 @@ import { convertRegister, convertValue } from '../conversions';
 import { arithmeticType, isFloat, scalarOf, type Type, types, unqualified } from '../types';
 import { unknownValue, type Value } from '../values';
 import type { BuiltinCall } from './functions';
+import { loadCoefficients } from './trigonometry';
 
 const unary: Record<string, UnaryOp> = {
   sqrt: 'sqrt',
@@ -160,8 +161,9 @@ function table(call: BuiltinCall): Value | undefined {
   const first = call.value(0);
   const type = resultType(first.type, isFloatName, b ? call.value(1).type : undefined);
   const scalar = scalarOf(type) ?? 'f32';
-  if (!u && !b) return { kind: 'scalar', type, register: ctx.builder.unknown(scalar, `result of ${name}`) };
   const x = convertValue(ctx, first, type, call.node);
+  if (scalar === 'f64' && x.kind === 'scalar') loadCoefficients(call, key, x.register);
+  if (!u && !b) return { kind: 'scalar', type, register: ctx.builder.unknown(scalar, `result of ${name}`) };
   if (x.kind !== 'scalar') return unknownValue(type, x.kind === 'unknown' ? x.reason : `argument of ${name}`);
   const branches = branchesOf(name, key, scalar);
   if (u) return { kind: 'scalar', type, register: ctx.builder.unary(u, scalar, x.register, undefined, branches) };
