@@ -11,6 +11,7 @@ import { dropDeadCode } from './dead-code';
 import { dropDeadStores } from './dead-stores';
 import { fetchAhead } from './fetch-ahead';
 import { forwardCopies } from './forward-copies';
+import { guardPreheaders } from './guard-preheaders';
 import { hoistCommonLoads } from './hoist-common';
 import { hoistInvariants } from './hoist-invariants';
 import { convertBranches } from './if-conversion';
@@ -59,12 +60,13 @@ const passes: readonly Pass[] = [
   narrowWords,
   dropDeadCode,
   aggregateAtomics,
+  guardPreheaders,
   unrollFurther,
   chargeCalls,
 ];
 
 /** Passes after which blocks lead to other blocks than before. */
-const changesFlow: ReadonlySet<Pass> = new Set([convertBranches, threadJumps, unrollFurther]);
+const changesFlow: ReadonlySet<Pass> = new Set([convertBranches, threadJumps, guardPreheaders, unrollFurther]);
 
 export function machineProgram(program: Program): Program {
   /** By pass: the program that it left as it is, which it would again. */

@@ -33,13 +33,7 @@ interface Work {
   /** Stores that moved behind a loop. */
   readonly sunk: Set<Instruction>;
   /** By block and place: variables that hold what is there at the end of the block. */
-  readonly held: Map<string, Held>;
-}
-
-interface Held {
-  readonly variables: readonly Register[];
-  /** Whatever number of passes a loop before had. */
-  readonly isSure: boolean;
+  readonly held: Map<string, readonly Register[]>;
 }
 
 /** Accesses of a loop that all go to one place. */
@@ -197,15 +191,15 @@ function promote(work: Work, loop: Loop, before: number, inside: readonly number
     register(work, type, 'variable'),
   );
   const held = work.held.get(`${before}|${place.key}`);
-  const isSure = held?.isSure ?? (isAccessedBefore(work, before, place) || isEntered(work, loop, before));
-  const earlier = (sinks ? takeSunk(work, before, place) : undefined) ?? held?.variables;
+  const isSure = held !== undefined || isAccessedBefore(work, before, place) || isEntered(work, loop, before);
+  const earlier = (sinks ? takeSunk(work, before, place) : undefined) ?? held;
   if (earlier) {
     variables.forEach((dst, k) => {
       blocks[before].push({ op: 'unary', fn: 'mov', type, dst, a: earlier[k] });
     });
   } else if (first) {
     const values = variables.map(() => register(work, type, 'temporary'));
-    blocks[before].push({ ...first, dst: values });
+    blocks[before].push({ ...first, dst: values, isOfLoop: !isSure && !sinks });
     variables.forEach((dst, k) => {
       blocks[before].push({ op: 'unary', fn: 'mov', type, dst, a: values[k] });
     });
@@ -221,7 +215,7 @@ function promote(work: Work, loop: Loop, before: number, inside: readonly number
     const store: Instruction = { ...last, values };
     work.sunk.add(store);
     blocks[behind].unshift(...moves, store);
-  } else knownBehind(work, behind, place, { variables, isSure });
+  } else if (isSure) knownBehind(work, behind, place, variables);
 }
 
 /** The rest of a loop that was unrolled goes on from what the first part left: that store is not needed. */
@@ -267,19 +261,18 @@ function isEveryPass({ flow }: Work, loop: Loop, block: number): boolean {
 }
 
 /** Loads right behind the loop find the value in the variables. */
-function knownBehind(work: Work, behind: number, place: Place, held: Held): void {
+function knownBehind(work: Work, behind: number, place: Place, variables: readonly Register[]): void {
   const site = work.program.accesses[place.members[0].instruction.access];
   const out: Instruction[] = [];
   let isKnown = true;
   for (const i of work.blocks[behind]) {
-    const isLoad = isKnown && isAccess(i) && i.op === 'load' && keyOf(i) === place.key;
-    if (isLoad && held.isSure) out.push(...inRegisters(i, held.variables, false));
+    if (isKnown && isAccess(i) && i.op === 'load' && keyOf(i) === place.key)
+      out.push(...inRegisters(i, variables, false));
     else out.push(i);
-    if (isLoad && !held.isSure) isKnown = false;
     if ((isAccess(i) && i.op === 'store' && keyOf(i) === place.key) || changes(work, i, site, place)) isKnown = false;
   }
   work.blocks[behind] = out;
-  if (isKnown) work.held.set(`${behind}|${place.key}`, held);
+  if (isKnown) work.held.set(`${behind}|${place.key}`, variables);
 }
 
 /** A comparison of constants lets everybody into the first pass: such a loop has no guard. */

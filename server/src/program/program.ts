@@ -256,6 +256,8 @@ export interface LoadInstruction {
   readonly offset: number;
   readonly access: number;
   readonly aligned?: Alignment;
+  /** It stands in front of a loop for those that enter it (guard-preheaders.ts). */
+  readonly isOfLoop?: boolean;
 }
 export interface StoreInstruction {
   readonly op: 'store';
@@ -365,6 +367,8 @@ export interface BranchSite {
   readonly copies?: number;
   /** It counts down what is left of a number known at run time, and no pragma says how often it is written out. */
   readonly isFree?: boolean;
+  /** It decides what is read in front of a loop, whose own branch counts already. */
+  readonly isGuard?: boolean;
 }
 
 /** A machine instruction that the assembler made of an access. */

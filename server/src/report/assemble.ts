@@ -232,7 +232,7 @@ function witnessOf(witness: Witness, simulation: Simulation): AccessWitness {
 
 export function branchReports(simulation: Simulation, locate: Locate): BranchReport[] {
   return simulation.reported.execution.branches
-    .filter((b) => b.executed > 0)
+    .filter((b) => b.executed > 0 && simulation.program.branches[b.branch].isGuard !== true)
     .map((b) => {
       const site = simulation.program.branches[b.branch];
       return {

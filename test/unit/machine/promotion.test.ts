@@ -50,6 +50,18 @@ describe('places that a loop keeps in a register', () => {
 }`);
   });
 
+  it('is read by lanes that have a pass, for each part of a loop written out in part', () => {
+    checkLines(`k(float *a, const float *b, int n) {
+  int i = threadIdx.x + n * 1024 - 10240;
+  for (int j = 40; j < i; j += 4)
+    a[i] += b[j]; //= none
+  for (int j = 20; j < i; j += 3 * n)
+    a[i] += b[j]; //= global load 2 x 4 bytes, global store 1 x 4 bytes
+  for (int j = 0; j < n; ++j)
+    a[i] += b[j]; //= global load 12 x 4 bytes, global store 10 x 4 bytes
+}`);
+  });
+
   it('and is known behind one that has', () => {
     checkLines(`k(float *a, const float *b) {
   int i = threadIdx.x;
