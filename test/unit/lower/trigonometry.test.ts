@@ -28,6 +28,13 @@ describe('sines and cosines of doubles', () => {
   it('of what is loaded are not known', () =>
     check(kernel('x[i] = std::cos(x[i]);', '//       ^^^^^^^^^^^^^^ global load 16 bytes unknown')));
 
+  it('at once read no table, and nothing is skipped', () => {
+    const both = 'double s, c; float f, g; sincos(i * 0.5, &s, &c); __sincosf(i, &f, &g); x[i] = s + c + f + g;';
+    const [k] = analyse(kernel(both)).kernels;
+    assert.deepEqual(k.skipped, []);
+    assert.equal(globalLoads(both), 0);
+  });
+
   it('are none of constants, of floats and of other functions', () => {
     assert.equal(globalLoads('x[i] = sin(0.5) + tan(i * 0.5) + exp(i * 0.5);'), 0);
     assert.equal(globalLoads('x[i] = sin(i * 0.5f) + cosf(i);', 'float* x'), 0);

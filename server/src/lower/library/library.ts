@@ -21,6 +21,7 @@ import { integerIntrinsics } from './integer-intrinsics';
 import { matrices } from './matrices';
 import { pitched } from './pitched';
 import { random } from './random';
+import { sineCosine } from './sine-cosine';
 import { standard } from './standard';
 import { textures } from './textures';
 
@@ -46,6 +47,7 @@ const parts: readonly Part[] = [
     wanted: /^__(?:funnelshift|byte_perm|dp[24]a|u?sad$|u?r?hadd$|v(?:add|sub|avg|hadd|abs|max|min|cmp|set|sad))/,
   },
   { text: aten, wanted: /^(?:WARP_(?:SHFL|BALLOT)|gpuAtomicAdd|Half$|BFloat16$)/ },
+  { text: sineCosine, wanted: /^(?:__)?sincos/ },
   { text: device, wanted: /^cuda(?:DeviceProp$|GetDevicePrope|DeviceGetAttr|OccupancyMax)/, isOfHost: true },
   { text: bytes, wanted: /^(?:__builtin_)?memset$/ },
 ];
