@@ -1,3 +1,4 @@
+import { check } from '../analysis/check-accesses';
 import { checkLines } from './check-lines';
 
 describe('places that a loop keeps in a register', () => {
@@ -59,6 +60,18 @@ describe('places that a loop keeps in a register', () => {
     a[i] += b[j]; //= global load 2 x 4 bytes, global store 1 x 4 bytes
   for (int j = 0; j < n; ++j)
     a[i] += b[j]; //= global load 12 x 4 bytes, global store 10 x 4 bytes
+}`);
+  });
+
+  it('by no other lanes of their warp', () => {
+    check(`
+// warplens: block=32 grid=1
+__global__ void k(float *a, const float *b) {
+  int i = threadIdx.x;
+#pragma unroll 1
+  for (int j = max(0, i - 7); j <= min(3, 20 - i); ++j)
+    a[i] += b[j * 32 + i];
+  //^^^^ global load x1 11 lanes exact
 }`);
   });
 
