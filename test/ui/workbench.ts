@@ -78,14 +78,21 @@ export class Workbench {
     return this.page.locator('.part.statusbar .statusbar-item', { hasText: text });
   }
 
-  /** The hover at the cursor, by keyboard: no mouse position to miss. */
+  /** The hover at the cursor, by keyboard: no mouse position to miss; again where the command was lost to a moving focus. */
   async hover(text: string): Promise<Locator> {
-    await this.command('Show or Focus Hover');
     const hover = this.page
       .locator('.monaco-resizable-hover:visible, .monaco-hover:visible', { hasText: text })
       .first();
-    await hover.waitFor();
-    return hover;
+    for (let attempt = 0; ; attempt++) {
+      await this.command('Show or Focus Hover');
+      try {
+        await hover.waitFor({ timeout: 10_000 });
+        return hover;
+      } catch (error) {
+        if (attempt >= 3) throw error;
+        await this.page.keyboard.press('Escape');
+      }
+    }
   }
 
   /** Opens the quick fixes at the cursor, with this one among them; again where the key was lost to a moving focus. */
