@@ -11,6 +11,7 @@ import type { TokenStream } from '../../preprocess/token';
 import { LIBRARY_TOKENS } from '../context';
 import { declareAll, Scope } from '../scope';
 import { aten } from './aten';
+import { atomicBuiltins } from './atomic-builtins';
 import { bytes } from './bytes';
 import { complex } from './complex';
 import { cub } from './cub';
@@ -46,6 +47,7 @@ const parts: readonly Part[] = [
     text: integerIntrinsics,
     wanted: /^__(?:funnelshift|byte_perm|dp[24]a|u?sad$|u?r?hadd$|v(?:add|sub|avg|hadd|abs|max|min|cmp|set|sad))/,
   },
+  { text: atomicBuiltins, wanted: /^__nv_atomic_/ },
   { text: aten, wanted: /^(?:WARP_(?:SHFL|BALLOT)|gpuAtomicAdd|Half$|BFloat16$)/ },
   { text: sineCosine, wanted: /^(?:__)?sincos/ },
   { text: device, wanted: /^cuda(?:DeviceProp$|GetDevicePrope|DeviceGetAttr|OccupancyMax)/, isOfHost: true },
