@@ -12,6 +12,7 @@ import type {
   Terminator,
 } from '../program/program';
 import type { LoopAddresses } from './loop-addresses';
+import { isPure } from './pure';
 
 export interface Work {
   /** Its accesses grow by those that are charged to another line. */
@@ -45,9 +46,6 @@ export type Plan =
   | { readonly kind: 'same'; readonly register: Register }
   | { readonly kind: 'selected'; readonly registers: readonly Register[]; readonly offsets?: readonly number[] }
   | { readonly kind: 'sunk'; readonly instructions: readonly Instruction[]; readonly operands: readonly Plan[] };
-
-const pure: ReadonlySet<Instruction['op']> = new Set(['unary', 'convert', 'binary', 'compare', 'select', 'fma']);
-export const isPure = (i: Instruction): boolean => pure.has(i.op);
 
 /**
  * Undefined where a condition says what an operand is, or an address is a variable.

@@ -8,6 +8,7 @@ import { readsInto, readsOf, writesOf } from '../program/operands';
 import type { Block, BranchSite, Instruction, Program, Register, RegisterInfo } from '../program/program';
 import { withOperands } from './common-expressions';
 import { headOf } from './hoist-invariants';
+import { isPure } from './pure';
 
 interface Work {
   readonly program: Program;
@@ -63,8 +64,13 @@ function guard(work: Work, before: number, loop: Loop): void {
     },
   };
   blocks.push({ instructions: parts.guarded, terminator: { kind: 'jump', target: starts } });
+  const written = new Set(parts.always.flatMap((i) => [...writesOf(i)]));
+  // once more, so not where another value would come of it
   const isStart = (i: Instruction) =>
-    i.op === 'unary' && i.fn === 'mov' && program.registers[i.dst].role === 'variable';
+    i.op === 'unary' &&
+    i.fn === 'mov' &&
+    program.registers[i.dst].role === 'variable' &&
+    !(program.registers[i.a].role === 'variable' && written.has(i.a));
   blocks.push({
     instructions: parts.always.filter(isStart),
     terminator: { kind: 'jump', target: loop.header },
@@ -80,7 +86,7 @@ function copied(
   const names = new Map<Register, Register>();
   const out: Instruction[] = [];
   for (const i of instructions) {
-    if (!arithmetic.has(i.op)) return undefined;
+    if (!isPure(i)) return undefined;
     const [dst] = writesOf(i);
     if (dst === undefined || work.registers[dst].role !== 'temporary') return undefined;
     const copy = work.registers.push(work.registers[dst]) - 1;
@@ -89,8 +95,6 @@ function copied(
   }
   return { instructions: out, condition: names.get(condition) ?? condition };
 }
-
-const arithmetic: ReadonlySet<Instruction['op']> = new Set(['unary', 'convert', 'binary', 'compare', 'select', 'fma']);
 
 /** The loads with what follows from them, and the rest; undefined where something else than the loop rests on them. */
 function partsOf(
@@ -102,7 +106,7 @@ function partsOf(
   const [always, guarded]: Instruction[][] = [[], []];
   for (const i of program.blocks[before].instructions) {
     const follows = isMarked(i) || readsOf(i).some((r) => made.has(r));
-    if (follows && !isMarked(i) && !arithmetic.has(i.op)) return undefined;
+    if (follows && !isMarked(i) && !isPure(i)) return undefined;
     (follows ? guarded : always).push(i);
     if (follows) for (const r of writesOf(i)) made.add(r);
   }

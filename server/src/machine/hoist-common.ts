@@ -22,6 +22,8 @@ import type {
   SourcePlace,
 } from '../program/program';
 import { headOf } from './hoist-invariants';
+import { statementOf } from './place-behind';
+import { isPure } from './pure';
 
 export function hoistCommonLoads(program: Program): Program {
   return hoistLoads(program);
@@ -94,7 +96,7 @@ function placeOfGlobal(
 
 /** Whether the arms differ in what they compute from one load and store: that becomes a selection without a branch. */
 function isSelection({ blocks }: Program, { successors }: ControlFlow, first: number, second: number): boolean {
-  const accesses = [first, second].map((arm) => blocks[arm].instructions.filter(({ op }) => !pure.has(op)));
+  const accesses = [first, second].map((arm) => blocks[arm].instructions.filter((i) => !isPure(i)));
   const isAlike = accesses.every(
     ([load, store, ...more]) => load?.op === 'load' && store?.op === 'store' && !more.length,
   );
@@ -105,15 +107,14 @@ function isSelection({ blocks }: Program, { successors }: ControlFlow, first: nu
 function indexBefore({ blocks, registers }: Program, block: number, arm: number): SourcePlace | undefined {
   const made = new Map<Register, Instruction>();
   for (const i of [...blocks[block].instructions, ...blocks[arm].instructions])
-    if (pure.has(i.op)) for (const r of writesOf(i)) made.set(r, i);
+    if (isPure(i)) for (const r of writesOf(i)) made.set(r, i);
   const load = blocks[arm].instructions.find((i) => i.op === 'load');
   const open = load ? [...readsOf(load)] : [];
   const inBlock = new Set(blocks[block].instructions);
   for (let r = open.pop(), steps = 0; r !== undefined && steps < 32; r = open.pop(), steps++) {
     const by = made.get(r);
-    const { statement, call } = registers[r];
-    if (by && inBlock.has(by) && by.op === 'binary' && statement !== undefined)
-      return { first: statement, last: statement, statement, call };
+    const place = by && inBlock.has(by) && by.op === 'binary' ? statementOf(registers[r]) : undefined;
+    if (place) return place;
     if (by) open.push(...readsOf(by));
   }
   return undefined;
@@ -206,8 +207,6 @@ function collect(beginning: Beginning, instruction: Instruction, into: Set<Instr
   }
 }
 
-const pure = new Set<Instruction['op']>(['unary', 'convert', 'binary', 'compare', 'select', 'fma']);
-
 /** @param numbers of keys, shared by both arms: operands are named by the number of what computed them */
 function beginningOf(program: Program, instructions: readonly Instruction[], numbers: Map<string, number>): Beginning {
   const result: Beginning = { sequence: [], definedBy: new Map() };
@@ -217,7 +216,7 @@ function beginningOf(program: Program, instructions: readonly Instruction[], num
   const assigned = new Set<Register>();
   for (const i of instructions) {
     const isLoad = i.op === 'load' && !program.accesses[i.access].isVolatile;
-    if (!isLoad && !pure.has(i.op)) break;
+    if (!isLoad && !isPure(i)) break;
     const written = writesOf(i);
     const usable =
       readsOf(i).every((r) => !assigned.has(r)) && written.every((r) => program.registers[r].role === 'temporary');

@@ -7,6 +7,7 @@
 import type { ControlFlow, Loop } from '../program/control-flow';
 import { readsInto, writesInto } from '../program/operands';
 import type { Instruction, Program, Register } from '../program/program';
+import { isPure } from './pure';
 
 export class LoopAddresses {
   /** Instructions that write a register, and their blocks. */
@@ -45,7 +46,7 @@ export class LoopAddresses {
     const inside = (this.writers.get(register) ?? []).filter(({ block }) => loop.contains[block]);
     if (inside.length === 0) return true;
     const [{ by }] = inside;
-    if (inside.length > 1 || depth > DEEPEST || !computed.has(by.op)) return false;
+    if (inside.length > 1 || depth > DEEPEST || !isPure(by)) return false;
     const reads: Register[] = [];
     const count = readsInto(by, reads);
     return reads.slice(0, count).every((r) => this.isKept(loop, r, depth + 1));
@@ -53,5 +54,3 @@ export class LoopAddresses {
 }
 
 const DEEPEST = 16;
-
-const computed: ReadonlySet<Instruction['op']> = new Set(['unary', 'convert', 'binary', 'compare', 'select', 'fma']);

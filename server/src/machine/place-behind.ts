@@ -1,7 +1,7 @@
 /** What stands behind the arms of a branch: code that was made of both has no line of its own, and the line table goes on with it. */
 import type { ControlFlow } from '../program/control-flow';
 import { writesOf } from '../program/operands';
-import type { Instruction, Program, SourcePlace } from '../program/program';
+import type { Instruction, Program, RegisterInfo, SourcePlace } from '../program/program';
 import { headOf } from './hoist-invariants';
 
 /** Blocks without code of a line that are passed over. */
@@ -37,7 +37,10 @@ function placeOf({ accesses, registers }: Program, i: Instruction): SourcePlace 
       return undefined;
   }
   const [dst] = writesOf(i);
-  const made = dst === undefined ? undefined : registers[dst];
-  if (made?.statement === undefined) return undefined;
-  return { first: made.statement, last: made.statement, statement: made.statement, call: made.call };
+  return dst === undefined ? undefined : statementOf(registers[dst]);
+}
+
+/** The beginning of the statement that a register was made for. */
+export function statementOf({ statement, call }: RegisterInfo): SourcePlace | undefined {
+  return statement === undefined ? undefined : { first: statement, last: statement, statement, call };
 }

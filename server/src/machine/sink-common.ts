@@ -22,7 +22,7 @@
  * - of two arms the line is that of the last. Of more it is that of the second, but that of the last where the first two conditions are `>` or
  *   `>=` of an integer and a constant (PTX of 150 kernels: NVVM turns these around). Where a `for` goes on behind them it is that of the first (45 kernels).
  */
-import { type ControlFlow, controlFlow, type Loop } from '../program/control-flow';
+import { type ControlFlow, controlFlow, dominates, EXIT, type Loop } from '../program/control-flow';
 import { readsInto, writesOf } from '../program/operands';
 import type {
   Instruction,
@@ -34,11 +34,12 @@ import type {
   SourcePlace,
   StoreInstruction,
 } from '../program/program';
-import { type Arm, addressPlan, isPure, type Plan, planOf, type Work } from './arm-plans';
+import { type Arm, addressPlan, type Plan, planOf, type Work } from './arm-plans';
 import { withOperands } from './common-expressions';
 import { headOf } from './hoist-invariants';
 import { LoopAddresses } from './loop-addresses';
 import { placeBehind } from './place-behind';
+import { isPure } from './pure';
 import { divergentRegisters } from './uniformity';
 
 export function sinkCommon(program: Program): Program {
@@ -153,12 +154,15 @@ function isTakenByAll(work: Work, join: number): boolean {
   const { flow, blocks, divergent } = work;
   const head = flow.dominator[join];
   const conditions = new Map<number, Register>();
-  const open = [...(work.joins.get(join) ?? [])];
-  for (let block = open.pop(); block !== undefined; block = open.pop()) {
-    const { terminator } = blocks[block];
-    if (terminator.kind === 'branch') conditions.set(block, terminator.condition);
-    if (block !== head) open.push(...flow.predecessors[block].filter((p) => !conditions.has(p)));
-  }
+  for (const arm of work.joins.get(join) ?? [])
+    for (let block = flow.dominator[arm]; block >= 0; block = flow.dominator[block]) {
+      const { terminator } = blocks[block];
+      const meets = flow.postDominator[block];
+      // sides that have met again before the arm decide nothing about it
+      const decides = meets === EXIT || !dominates(flow.dominator, meets, arm);
+      if (terminator.kind === 'branch' && decides) conditions.set(block, terminator.condition);
+      if (block === head) break;
+    }
   const first = conditions.get(head);
   const isUniform = (r: Register) => divergent[r] === 0;
   if ([...conditions.values()].every(isUniform)) return true;
@@ -234,14 +238,15 @@ function isWorthIt(work: Work, join: number, arms: readonly Arm[], { stores, add
   const left = arms.map((arm, k) => work.blocks[arm.block].instructions.filter((i) => i !== stores[k] && !isPure(i)));
   if (left.every((rest) => rest.length === 0)) return true;
   const isEnd = work.blocks[join].instructions.length === 0 && work.blocks[join].terminator.kind === 'exit';
-  const isEmpty = arms.some((arm, k) => left[k].length === 0 && !isMade(arm, stores[k].values[0]));
+  const isEmpty = arms.some((arm, k) => left[k].length === 0 && !isMade(work, arm, stores[k].values[0]));
   return isEmpty && !(isEnd && isMixed);
 }
 
-/** Whether an arm computes a register, by more than copies. */
-function isMade(arm: Arm, register: Register): boolean {
+/** Whether an arm computes a register, by more than copies of what is assigned once. */
+function isMade({ registers }: Work, arm: Arm, register: Register): boolean {
   for (let r = register, i = arm.definedBy.get(r); i !== undefined; i = arm.definedBy.get(r)) {
-    if (i.op !== 'unary' || i.fn !== 'mov') return true;
+    // variables may go round
+    if (i.op !== 'unary' || i.fn !== 'mov' || registers[r].role !== 'temporary') return true;
     r = i.a;
   }
   return false;

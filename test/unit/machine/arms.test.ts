@@ -245,4 +245,28 @@ describe('arms of a branch that end alike', () => {
     else
         out[i] = in[i]; //= global store 1 x 4 bytes
 }`));
+  it('and where what lanes part at is over before', () =>
+    checkLines(`k(const float *in, float *out, int n)
+{
+    int i = threadIdx.x;
+    if (n == 10) {
+        float v = in[i]; //= global load 1 x 4 bytes
+        if (i > 3) out[i + 64] = v;
+        out[i] = v * 2; //= global store 1 x 4 bytes
+    } else {
+        out[i] = in[i + 1] * 3; //= none
+    }
+}`));
+  it('a store alone, where one arm only exchanges what was loaded before', () =>
+    checkLines(`k(const float *in, float *out, int n)
+{
+    int i = threadIdx.x;
+    float a = in[i], b = in[i + 32];
+    if (i < n) {
+        float t = a; a = b; b = t;
+        out[i + 64] = b; //= none
+    } else
+        out[i + 64] = in[i + 5] * 3; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+    out[i] = a + b;
+}`));
 });

@@ -75,6 +75,22 @@ __global__ void k(float *a, const float *b) {
 }`);
   });
 
+  it('and what the loop begins with is not changed by that', () => {
+    check(`
+// warplens: block=32 grid=1
+__global__ void k(float *a, const float *b, int n) {
+  int i = threadIdx.x, p = i, q = 3;
+  for (int r = 0; r < 2; r++) {
+    int t = p; p = q; q = t;
+#pragma unroll 1
+    for (int j = 0; j < i; ++j)
+      a[i] += b[j];
+  }
+  a[q * 32] = p;
+//^^^^^^^^^ global store 1/1 sectors exact
+}`);
+  });
+
   it('and is known behind one that has', () => {
     checkLines(`k(float *a, const float *b) {
   int i = threadIdx.x;
