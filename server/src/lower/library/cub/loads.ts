@@ -79,15 +79,20 @@ template <class T, int N> __device__ void StoreDirectBlockedVectorized(int linea
   for (int i = 0; i < N / WIDTH; i++) ((V*)p)[linear * (N / WIDTH) + i] = held[i];
 }`;
 
+/** The methods of a load or store: for whole tiles, up to a number of valid items, and with a value for the others; `given` are the arguments that are more. */
+const methodsOf = (isLoad: boolean): readonly { readonly given: string; readonly head: string }[] => {
+  const whole = `__device__ void ${isLoad ? 'Load' : 'Store'}(P p, T (&items)[ITEMS]`;
+  const some = { given: 'valid', head: `template <class P> ${whole}, int valid)` };
+  const others = { given: 'valid, otherwise', head: `template <class P, class D> ${whole}, int valid, D otherwise)` };
+  return [{ given: '', head: `template <class P> ${whole})` }, some, ...(isLoad ? [others] : [])];
+};
+
 /** What differs between loads and stores of a block: the words in the names, and whether the exchange comes behind or before. */
 const blockMethod = (isLoad: boolean): string => {
   const prefix = isLoad ? 'BLOCK_LOAD' : 'BLOCK_STORE';
   const verb = isLoad ? 'Load' : 'Store';
-  const variants = isLoad ? ['', 'int valid', 'int valid, D otherwise'] : ['', 'int valid'];
-  return variants
-    .map((parameters) => {
-      const given = parameters.replace(/\b(?:int|D) /g, '');
-      const more = parameters && `, ${parameters}`;
+  return methodsOf(isLoad)
+    .map(({ given, head }) => {
       const pass = (valid: string) => given && `, ${given.replace('valid', valid)}`;
       // all threads read the number that the first one was given
       const shared = !isLoad && given ? '\n      if (linear == 0) storage->valid = valid;\n      __syncthreads();' : '';
@@ -96,7 +101,7 @@ const blockMethod = (isLoad: boolean): string => {
           ? `${direct}(linear, p, items${pass('valid')}); EXCHANGE(storage->exchange).${toBlocked}(items);`
           : `T held[ITEMS]; EXCHANGE(storage->exchange).${fromBlocked}(items, held);${shared} ${direct}(linear, p, held${pass('storage->valid')});`;
       return `
-  template <class P${parameters.includes('D ') ? ', class D' : ''}> __device__ void ${verb}(P p, T (&items)[ITEMS]${more}) {
+  ${head} {
     int linear = thread();
     if constexpr (A == ${prefix}_STRIPED) ${verb}DirectStriped<THREADS>(linear, p, items${pass('valid')});
     else if constexpr (A == ${prefix}_TRANSPOSE) { ${transposed(`${verb}DirectStriped<THREADS>`, 'StripedToBlocked', 'BlockedToStriped')} }
@@ -111,17 +116,14 @@ const blockMethod = (isLoad: boolean): string => {
 const warpMethod = (isLoad: boolean): string => {
   const prefix = isLoad ? 'WARP_LOAD' : 'WARP_STORE';
   const verb = isLoad ? 'Load' : 'Store';
-  const variants = isLoad ? ['', 'int valid', 'int valid, D otherwise'] : ['', 'int valid'];
-  return variants
-    .map((parameters) => {
-      const given = parameters.replace(/\b(?:int|D) /g, '');
-      const more = parameters && `, ${parameters}`;
+  return methodsOf(isLoad)
+    .map(({ given, head }) => {
       const pass = given && `, ${given}`;
       const transposed = isLoad
         ? `LoadDirectStriped<W>(lane, p, items${pass}); EXCHANGE(storage->exchange).StripedToBlocked(items, items);`
         : `T held[ITEMS]; EXCHANGE(storage->exchange).BlockedToStriped(items, held); StoreDirectStriped<W>(lane, p, held${pass});`;
       return `
-  template <class P${parameters.includes('D ') ? ', class D' : ''}> __device__ void ${verb}(P p, T (&items)[ITEMS]${more}) {
+  ${head} {
     int lane = __lane<W>();
     if constexpr (A == ${prefix}_STRIPED) ${verb}DirectStriped<W>(lane, p, items${pass});
     else if constexpr (A == ${prefix}_TRANSPOSE) { ${transposed} }
