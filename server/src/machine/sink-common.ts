@@ -22,7 +22,7 @@
  * - of two arms the line is that of the last. Of more it is that of the second, but that of the last where the first two conditions are `>` or
  *   `>=` of an integer and a constant (PTX of 150 kernels: NVVM turns these around). Where a `for` goes on behind them it is that of the first (45 kernels).
  */
-import { type ControlFlow, controlFlow, dominates, EXIT, type Loop } from '../program/control-flow';
+import { controlFlow, type Loop } from '../program/control-flow';
 import { readsInto, writesOf } from '../program/operands';
 import type {
   Instruction,
@@ -37,6 +37,7 @@ import type {
 import { type Arm, addressPlan, type Plan, planOf, type Work } from './arm-plans';
 import { withOperands } from './common-expressions';
 import { headOf } from './hoist-invariants';
+import { isTakenByAll, joinsOf, loopEnds } from './joins';
 import { LoopAddresses } from './loop-addresses';
 import { placeBehind } from './place-behind';
 import { isPure } from './pure';
@@ -63,41 +64,11 @@ export function sinkCommon(program: Program): Program {
   return { ...work.program, blocks: work.blocks, registers: work.registers };
 }
 
-/** Whether nothing stands between a join and the next pass of a `for`, whose head comes before the place in the text. */
-function loopEnds(program: Program, flow: ControlFlow): (join: number, first: number) => boolean {
-  const behind = new Map<number, SourcePlace | undefined>();
-  return (join, first) => {
-    if (flow.loopOf[join] < 0) return false;
-    if (!behind.has(join)) behind.set(join, placeBehind(program, flow, join));
-    const place = behind.get(join);
-    return place !== undefined && place.first < first;
-  };
-}
-
 /** Only stores and loads move, and both only where every arm has one. */
 function hasCandidate({ blocks }: Program, arms: readonly number[]): boolean {
   return (['store', 'load'] as const).some((op) =>
     arms.every((arm) => blocks[arm].instructions.some((i) => i.op === op)),
   );
-}
-
-/** By join: the blocks that jump there, blocks without instructions left out. Of a switch or a loop it is no matter. */
-function joinsOf(program: Program, flow: ControlFlow): Map<number, readonly number[]> {
-  const { blocks, branches } = program;
-  const isEmpty = (block: number) =>
-    blocks[block].instructions.length === 0 && blocks[block].terminator.kind === 'jump';
-  const joins = new Map<number, readonly number[]>();
-  for (const block of flow.order) {
-    if (flow.loopAtHeader[block] >= 0 || flow.predecessors[block].length < 2 || isEmpty(block)) continue;
-    const { terminator } = blocks[flow.dominator[block]];
-    const kind = terminator.kind === 'branch' ? branches[terminator.branch].kind : undefined;
-    if (kind !== 'if' && kind !== 'conditional') continue;
-    const arms = flow.predecessors[block].flatMap((arm) =>
-      isEmpty(arm) && flow.loopAtHeader[arm] < 0 && flow.predecessors[arm].length > 1 ? flow.predecessors[arm] : [arm],
-    );
-    if (arms.every((arm) => blocks[arm].terminator.kind === 'jump')) joins.set(block, arms);
-  }
-  return joins;
 }
 
 function sourcesOf({ blocks, registers }: Program): Map<Register, Register> {
@@ -148,26 +119,6 @@ function fixedIn({ flow, blocks, sources }: Work, block: number): ReadonlySet<Re
 }
 
 // ---- stores ----
-
-/** Whether warps take one arm as a whole, or a loop is made once for each side of the first condition. */
-function isTakenByAll(work: Work, join: number): boolean {
-  const { flow, blocks, divergent } = work;
-  const head = flow.dominator[join];
-  const conditions = new Map<number, Register>();
-  for (const arm of work.joins.get(join) ?? [])
-    for (let block = flow.dominator[arm]; block >= 0; block = flow.dominator[block]) {
-      const { terminator } = blocks[block];
-      const meets = flow.postDominator[block];
-      // sides that have met again before the arm decide nothing about it
-      const decides = meets === EXIT || !dominates(flow.dominator, meets, arm);
-      if (terminator.kind === 'branch' && decides) conditions.set(block, terminator.condition);
-      if (block === head) break;
-    }
-  const first = conditions.get(head);
-  const isUniform = (r: Register) => divergent[r] === 0;
-  if ([...conditions.values()].every(isUniform)) return true;
-  return first !== undefined && isUniform(first) && work.addresses.loopKeeping(join, [first]) !== undefined;
-}
 
 function sinkStore(work: Work, join: number): boolean {
   const stores = (work.joins.get(join) ?? []).map((block) => lastStore(work, block));
