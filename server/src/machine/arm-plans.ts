@@ -1,6 +1,6 @@
 /** Whether the ends of several arms compute the same on different operands, and which of these must be selected. */
 import type { ControlFlow } from '../program/control-flow';
-import { readsInto } from '../program/operands';
+import { readsInto, readsOf } from '../program/operands';
 import type {
   AccessSite,
   Instruction,
@@ -28,6 +28,8 @@ export interface Work {
   readonly registers: RegisterInfo[];
   /** By register: how often it is read. */
   readonly reads: number[];
+  /** By register: how many of these add it to an array together with other numbers. */
+  readonly readsOfSums: readonly number[];
   /** By register: what it is a conversion or copy of. */
   readonly sources: ReadonlyMap<Register, Register>;
 }
@@ -68,7 +70,7 @@ export function planOf(
   if (!operands) return undefined;
   if (operands.filter((plan) => plan.kind === 'selected').length > 1) return selected;
   const isNew = operands.some((plan) => plan.kind !== 'same');
-  const isSingle = registers.every((r) => work.reads[r] === 1);
+  const isSingle = registers.every((r) => work.reads[r] - work.readsOfSums[r] <= 1);
   return isSingle || (!isNew && found[0].op !== 'load') ? { kind: 'sunk', instructions: found, operands } : selected;
 }
 
@@ -107,8 +109,17 @@ export function addressPlan(
   const registers = accesses.map((i) => i.address);
   if (registers.some((r) => work.registers[r].role === 'variable')) return undefined;
   const offsets = accesses.map((i) => i.offset);
-  if (offsets.every((offset) => offset === offsets[0])) return planOf(work, arms, registers, ends);
+  // a sum as an index is mostly made in front of the branch, where its parts are no constants yet
+  const unfixed = arms.map((arm, k) => (isSum(arm, registers[k]) ? { ...arm, fixed: new Set<Register>() } : arm));
+  if (offsets.every((offset) => offset === offsets[0])) return planOf(work, unfixed, registers, ends);
   return { kind: 'selected', registers, offsets };
+}
+
+/** Whether an arm adds more than one number to an array. */
+function isSum({ definedBy }: Arm, register: Register): boolean {
+  const isAdd = (i?: Instruction) => i?.op === 'binary' && i.fn === 'add';
+  const by = definedBy.get(register);
+  return by !== undefined && isAdd(by) && readsOf(by).some((r) => isAdd(definedBy.get(r)));
 }
 
 /** Nothing behind it in the arm may change what it reads. A fixed element of an array is read by all lanes instead. */

@@ -203,4 +203,20 @@ __global__ void sums(const at::Half* in, float* out) {
 }
 int main() { at::Half* i; float* o; sums<<<1, 32>>>(i, o); }`);
   });
+  it('numbers of eight bits: words of four are made of halves, and converted', () => {
+    understood(`
+__global__ void scale(const __nv_fp8x4_e4m3* in, const float* by, __nv_fp8x4_e5m2* out, __nv_fp8_e4m3* one) {
+  const char4 word = reinterpret_cast<const char4*>(in)[threadIdx.x];
+//                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global load 4/4 sectors 4 bytes
+  float x = float(*(const __nv_fp8_e4m3*)&word.x) + float(*(const __nv_fp8_e4m3*)&word.y);
+  x += float(*(const __nv_fp8_e4m3*)&word.z) + float(*(const __nv_fp8_e4m3*)&word.w);
+  float f = by[0];
+//          ^^^^^ global load 1/1 sectors
+  out[threadIdx.x] = __nv_fp8x4_e5m2(__floats2half2_rn(x, f), __float2half2_rn(x * f));
+//^^^^^^^^^^^^^^^^ global store 4/4 sectors 4 bytes
+  one[threadIdx.x] = __nv_fp8_e4m3(x + f);
+//^^^^^^^^^^^^^^^^ global store 1/1 sectors 1 bytes
+}
+int main() { __nv_fp8x4_e4m3* i; float* b; __nv_fp8x4_e5m2* o; __nv_fp8_e4m3* p; scale<<<1, 32>>>(i, b, o, p); }`);
+  });
 });

@@ -146,17 +146,67 @@ describe('arms of a branch that end alike', () => {
     }
     c[threadIdx.x] = sum; //= global store 1 x 4 bytes
 }`));
-  it('a zero stays apart where the loop moves the address', () =>
+  it('a zero stays apart only in the arm whose line the store would bear: in a loop that is the first', () =>
     checkLines(`k(const float *a, float *c)
 {
     #pragma unroll 1
     for (int m = 0; m < 4; m++) { //= none
         if (m * 16 + threadIdx.x < 24)
-            c[m * 32 + threadIdx.x] = a[m * 16 + threadIdx.x]; //= global load 2 x 4 bytes, global store 2 x 4 bytes
+            c[m * 32 + threadIdx.x] = a[m * 16 + threadIdx.x]; //= global load 2 x 4 bytes, global store 4 x 4 bytes
         else
-            c[m * 32 + threadIdx.x] = 0; //= global store 4 x 4 bytes
+            c[m * 32 + threadIdx.x] = 0; //= none
     }
 }`));
+  it('a zero in the first of two arms, elsewhere', () =>
+    checkLines(`k(const float *in, const float *by, float *out, float *more, float t)
+{
+    int i = threadIdx.x;
+    if (by[i] > t) //= global load 1 x 4 bytes
+        out[i] = 0; //= none
+    else
+        out[i] = in[i] * 2; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+    more[i] = t; //= global store 1 x 4 bytes
+}`));
+  it('not a zero in the last', () =>
+    checkLines(`k(const float *in, const float *by, float *out, float *more, float t)
+{
+    int i = threadIdx.x;
+    if (by[i] > t) //= global load 1 x 4 bytes
+        out[i] = in[i] * 2; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+    else
+        out[i] = 0; //= global store 1 x 4 bytes
+    more[i] = t; //= global store 1 x 4 bytes
+}`));
+  it('what both arms begin with is in front of them but where the kernel begins', () => {
+    const arms = `if (i < n - 5)
+        out[i] = in[i] * 2; //= global load 1 x 4 bytes, APART
+    else
+        out[i] = 3; //= global store 1 x 4 bytes
+    more[i] = n; //= global store 1 x 4 bytes`;
+    const kernel = (before: string) =>
+      checkLines(`k(const float *in, float *out, float *more, int n)
+{
+    int i = threadIdx.x + n - 10;
+    ${before}
+    ${arms.replace(', APART', before === '' ? ', global store 1 x 4 bytes' : '')}
+}`);
+    kernel('');
+    kernel('if (i >= 500) return;');
+  });
+  it('of values at hand the store bears the line of the side that is taken, as NVVM turns the condition', () => {
+    const kernel = (condition: string, [first, last]: readonly string[]) =>
+      checkLines(`k(int *out, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (${condition})
+        out[i] = n; //= ${first}
+    else
+        out[i] = 2; //= ${last}
+}`);
+    const [here, none] = ['global store 1 x 4 bytes', 'none'];
+    for (const condition of ['i < n', 'i == n', 'i >= 5', 'i > 5 && i < n']) kernel(condition, [here, none]);
+    for (const condition of ['i >= n', 'i != n', 'i <= n']) kernel(condition, [none, here]);
+  });
   it('not where something else leads behind them', () =>
     checkLines(`k(const float *in, float *out, int n)
 {

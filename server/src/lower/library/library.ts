@@ -17,6 +17,7 @@ import { complex } from './complex';
 import { cub } from './cub';
 import { cuda } from './cuda';
 import { device } from './device';
+import { fp8 } from './fp8';
 import { host } from './host';
 import { integerIntrinsics } from './integer-intrinsics';
 import { matrices } from './matrices';
@@ -40,6 +41,7 @@ const parts: readonly Part[] = [
   { text: complex, wanted: /^(?:make_)?(?:cu(?:Float|Double)?Complex|cuC|cufft)/ },
   { text: cub, wanted: /^cub$/ },
   { text: cuda, wanted: /^(?:cuda|memcpy_async|block_tile_memory)$/ },
+  { text: fp8, wanted: /^__nv_(?:fp8|cvt_|saturation_t)/ },
   { text: matrices, wanted: /^wmma$/ },
   { text: pitched, wanted: /^(?:make_)?cuda(?:PitchedPtr|Extent|Pos)$/ },
   { text: textures, wanted: /^(?:texture|surface)$/ },
