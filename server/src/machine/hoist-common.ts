@@ -21,7 +21,7 @@ import type {
   Register,
   SourcePlace,
 } from '../program/program';
-import { headOf } from './hoist-invariants';
+import { headOf } from './invariant-lines';
 import { statementOf } from './place-behind';
 import { isPure } from './pure';
 

@@ -1,8 +1,7 @@
 /**
  * Loop-invariant code moves in front of the loop, loads too where nothing in the loop can change what they read. Evidence:
- * LICM of NVVM on kernels compiled with nvcc 13.0; on an H200 nbody.cu:59 reads p[i] once, not once a round. A load that moved
- * stands on the line of the loop's head (H200: nbody.cu:59, lennard_jones.cu:39, merging_neighbours.cu:85): the compiler
- * drops its position, and the line before it in the code, that of the head, goes on. Loads that are invariant only once an
+ * LICM of NVVM on kernels compiled with nvcc 13.0; on an H200 nbody.cu:59 reads p[i] once, not once a round. invariant-lines.ts
+ * has the line that it bears then. Loads that are invariant only once an
  * inner loop is written out (points[i].c[j] under loops over k and j) move later, by the elimination of redundant loads, and keep
  * their line (H200: kmeans_assign.cu:58).
  */
@@ -17,6 +16,7 @@ import type {
   SourcePlace,
   Terminator,
 } from '../program/program';
+import { lineInFront, onlyAccesses } from './invariant-lines';
 import { changesAtFence, isFence, isReadOnly, mayTouch } from './memory-overlap';
 
 interface Work extends Program {
@@ -32,8 +32,9 @@ export function hoistInvariants(program: Program): Program {
   // inner loops first: what leaves an inner loop may leave the outer one too
   const size = flow.loops.map(sizeOf);
   const order = [...flow.loops].sort((a, b) => size[a.index] - size[b.index]);
+  const only = onlyAccesses(program);
   let changes = false;
-  for (const loop of order) if (hoistFrom(work, flow, loop)) changes = true;
+  for (const loop of order) if (hoistFrom(work, flow, loop, only)) changes = true;
   return changes ? work : program;
 }
 
@@ -65,27 +66,16 @@ function factsOf(program: Program, loop: Loop): LoopFacts {
   return { written, stores, hasFence };
 }
 
-/** Where the head of a loop stands: the condition that a branch of it tests. */
-export function headOf(program: Program, loop: Loop): SourcePlace | undefined {
-  for (const block of [loop.header, ...loop.exitBranches]) {
-    const { terminator } = program.blocks[block];
-    if (terminator.kind !== 'branch') continue;
-    const site = program.branches[terminator.branch];
-    if (site.kind === 'loop') return site.place;
-  }
-  return undefined;
-}
-
 /** Whether something moved. */
-function hoistFrom(program: Work, flow: ControlFlow, loop: Loop): boolean {
+function hoistFrom(program: Work, flow: ControlFlow, loop: Loop, only: Set<number>): boolean {
   const { blocks } = program;
-  const head = headOf(program, loop);
   const moved = new Map<number, number>();
   const loads = new Map<number, LoadInstruction[]>();
   const outside = flow.predecessors[loop.header].filter((p) => !loop.contains[p]);
   if (outside.length !== 1) return false;
   const before = outside[0];
   if (program.blocks[before].terminator.kind !== 'jump') return false;
+  const own = blocks[before].instructions.length;
   const facts = factsOf(program, loop);
   let changes = false;
   const latches = flow.predecessors[loop.header].filter((p) => loop.contains[p]);
@@ -101,7 +91,8 @@ function hoistFrom(program: Work, flow: ControlFlow, loop: Loop): boolean {
         continue;
       }
       blocks[before].instructions.push(i);
-      if (i.op === 'load') loads.set(i.access, [...(loads.get(i.access) ?? []), i]);
+      // what the loop's condition reads stands at the head already, and is read in front of the question whether there is a pass
+      if (i.op === 'load' && index !== loop.header) loads.set(i.access, [...(loads.get(i.access) ?? []), i]);
       const count = writesInto(i, registers);
       for (let k = 0; k < count; k++) facts.written[registers[k]] = 0;
     }
@@ -113,8 +104,12 @@ function hoistFrom(program: Work, flow: ControlFlow, loop: Loop): boolean {
   const single = new Set(
     [...loads.values()].filter((copies) => copies.length === 1 || areMembers(program, copies)).flat(),
   );
+  const line = lineInFront(program, flow, { loop, before, own, only });
   blocks[before].instructions.forEach((i, at, list) => {
-    if (i.op === 'load' && single.has(i)) list[at] = { ...i, access: atHead(program, i.access, head, moved) };
+    if (i.op !== 'load' || !single.has(i)) return;
+    const access = movedTo(program, i.access, line, moved);
+    list[at] = { ...i, access };
+    if (only.has(i.access)) only.add(access);
   });
   return changes;
 }
@@ -128,11 +123,11 @@ function areMembers(program: Program, loads: readonly LoadInstruction[]): boolea
   return Math.max(...offsets) - Math.min(...offsets) < bytes;
 }
 
-function atHead(program: Work, access: number, head: SourcePlace | undefined, moved: Map<number, number>): number {
-  if (!head) return access;
+function movedTo(program: Work, access: number, line: SourcePlace | undefined, moved: Map<number, number>): number {
+  if (!line) return access;
   let copy = moved.get(access);
   if (copy === undefined) {
-    copy = program.accesses.push({ ...program.accesses[access], place: head }) - 1;
+    copy = program.accesses.push({ ...program.accesses[access], place: line }) - 1;
     moved.set(access, copy);
   }
   return copy;

@@ -6,13 +6,16 @@
  */
 import { writesOf } from '../program/operands';
 import {
+  type BinaryOp,
   type Block,
+  type BranchSite,
   bytesOf,
   type Instruction,
   type Program,
   type Register,
   type RegisterInfo,
   type Terminator,
+  type UnaryOp,
 } from '../program/program';
 import { withOperands } from './common-expressions';
 
@@ -21,6 +24,11 @@ const LONGEST_SIDE = 40;
 
 /** And with a load among them (PTX of ten kernels: two sums with two elements are computed by all lanes, three by those that take the branch). */
 const LONGEST_LOADING_SIDE = 4;
+
+/** What NVVM selects at first: operations a result, of one side and of each of two, and results. */
+const CHEAP_SIDE = 5;
+const CHEAP_OF_TWO = 4;
+const MOST_RESULTS = 3;
 
 /** Instructions of a block, in pieces: blocks that follow each other are joined without copying. */
 interface Piece {
@@ -37,19 +45,44 @@ interface OpenBlock {
   terminator: Terminator;
 }
 
+/** Which sides may become selections. */
+type Limit = (graph: Graph, side: Side) => boolean;
+
+interface Side {
+  readonly instructions: readonly Instruction[];
+  readonly branch: BranchSite;
+  /** Whether the other side computes something too. */
+  readonly isOfTwo: boolean;
+}
+
 interface Graph {
+  readonly limit: Limit;
   readonly program: Program;
   readonly registers: RegisterInfo[];
   readonly blocks: readonly OpenBlock[];
   readonly predecessors: number[];
 }
 
-export function convertBranches(program: Program): Program {
+export const convertBranches = (program: Program): Program => convertSides(program, isShort);
+
+/**
+ * The sides that NVVM has selected before it looks what only one arm uses (sink-into-arms.ts): those of a few operations that it takes for
+ * free. Evidence: PTX of 320 small kernels.
+ */
+export const convertCheapBranches = (program: Program): Program => convertSides(program, isCheap);
+
+function convertSides(program: Program, limit: Limit): Program {
   const blocks = program.blocks.map((b): OpenBlock => {
     const piece: Piece = { instructions: b.instructions as Instruction[], isOwn: false, next: undefined };
     return { first: piece, last: piece, count: b.instructions.length, terminator: b.terminator };
   });
-  const graph: Graph = { program, registers: [...program.registers], blocks, predecessors: countPredecessors(blocks) };
+  const graph: Graph = {
+    limit,
+    program,
+    registers: [...program.registers],
+    blocks,
+    predecessors: countPredecessors(blocks),
+  };
   for (let changed = true, rounds = 0; changed && rounds < 200; rounds++) {
     changed = false;
     for (let block = blocks.length - 1; block >= 0; block--) {
@@ -119,8 +152,10 @@ function convert(graph: Graph, index: number): boolean {
   const end = block.terminator;
   if (end.kind !== 'branch' || end.ifTrue === end.ifFalse) return false;
   if (graph.program.branches[end.branch].kind === 'loop') return false;
-  const ifTrue = sideOf(graph, end.ifTrue);
-  const ifFalse = sideOf(graph, end.ifFalse);
+  const branch = graph.program.branches[end.branch];
+  const isOfTwo = [end.ifTrue, end.ifFalse].every((side) => isComputing(graph, side));
+  const ifTrue = sideOf(graph, end.ifTrue, branch, isOfTwo);
+  const ifFalse = sideOf(graph, end.ifFalse, branch, isOfTwo);
   const meets =
     ifTrue !== undefined && (ifTrue === end.ifFalse || ifTrue === ifFalse)
       ? ifTrue
@@ -135,15 +170,54 @@ function convert(graph: Graph, index: number): boolean {
   return true;
 }
 
+const isComputing = ({ blocks, predecessors }: Graph, side: number): boolean =>
+  predecessors[side] === 1 && blocks[side].count <= LONGEST_SIDE && costOf(instructionsOf(blocks[side])) > 0;
+
 /** Where a side goes on, when it only computes and nothing else leads to it. */
-function sideOf(graph: Graph, side: number): number | undefined {
+function sideOf(graph: Graph, side: number, branch: BranchSite, isOfTwo: boolean): number | undefined {
   const block = graph.blocks[side];
   const { terminator } = block;
   if (graph.predecessors[side] !== 1 || terminator.kind !== 'jump' || block.count > LONGEST_SIDE) return undefined;
   const instructions = instructionsOf(block);
-  if (!instructions.every((i) => isPure(i) || isSafeLoad(graph.program, i))) return undefined;
-  const isTooLong = instructions.some((i) => i.op === 'load') && costOf(instructions) > LONGEST_LOADING_SIDE;
-  return isTooLong ? undefined : terminator.target;
+  return graph.limit(graph, { instructions, branch, isOfTwo }) ? terminator.target : undefined;
+}
+
+function isShort({ program }: Graph, { instructions }: Side): boolean {
+  if (!instructions.every((i) => isPure(i) || isSafeLoad(program, i))) return false;
+  return !instructions.some((i) => i.op === 'load') || costOf(instructions) <= LONGEST_LOADING_SIDE;
+}
+
+function isCheap({ registers }: Graph, { instructions, branch, isOfTwo }: Side): boolean {
+  const results = new Set<Register>();
+  for (const i of instructions) {
+    const [dst] = writesOf(i);
+    // NVVM inlines functions later
+    if (!isFree(i) || registers[dst].call?.first !== branch.place.call?.first) return false;
+    if (registers[dst].role === 'variable') results.add(dst);
+  }
+  if (results.size > MOST_RESULTS) return false;
+  return costOf(instructions) <= (isOfTwo ? CHEAP_OF_TWO : CHEAP_SIDE) * Math.max(1, results.size);
+}
+
+const freeUnary: ReadonlySet<UnaryOp> = new Set(['mov', 'neg', 'bitnot', 'lognot', 'bitcast']);
+const freeBinary: ReadonlySet<BinaryOp> = new Set(['add', 'sub', 'mul', 'and', 'or', 'xor', 'shl', 'shr']);
+
+/** Operations that stand for one instruction in NVVM's code; `fmaxf` and the like are calls at first. */
+function isFree(i: Instruction): boolean {
+  switch (i.op) {
+    case 'unary':
+      return freeUnary.has(i.fn);
+    case 'binary':
+      return freeBinary.has(i.fn);
+    case 'convert':
+      return !(i.from.startsWith('f') && !i.type.startsWith('f'));
+    case 'compare':
+    case 'select':
+    case 'fma':
+      return true;
+    default:
+      return false;
+  }
 }
 
 /** Copies of values are none to the compiler. */

@@ -14,7 +14,7 @@ import { forwardCopies } from './forward-copies';
 import { guardPreheaders } from './guard-preheaders';
 import { hoistCommonLoads } from './hoist-common';
 import { hoistInvariants } from './hoist-invariants';
-import { convertBranches } from './if-conversion';
+import { convertBranches, convertCheapBranches } from './if-conversion';
 import { inferObjects } from './infer-objects';
 import { mergeNeighbours } from './merge-neighbours';
 import { narrowIntegers } from './narrow-integers';
@@ -26,6 +26,7 @@ import { propagateCopies } from './propagate-copies';
 import { reuseAsAssembled } from './reuse-as-assembled';
 import { reuseLoads } from './reuse-loads';
 import { sinkCommon } from './sink-common';
+import { sinkIntoArms } from './sink-into-arms';
 import { threadJumps } from './thread-jumps';
 import { unrollFurther } from './unroll-further';
 
@@ -38,9 +39,11 @@ const passes: readonly Pass[] = [
   narrowIntegers,
   inferObjects,
   forwardCopies,
+  convertCheapBranches,
   reuseLoads,
   dropDeadCode,
   hoistCommonLoads,
+  sinkIntoArms,
   sinkCommon,
   convertBranches,
   threadJumps,
@@ -66,7 +69,13 @@ const passes: readonly Pass[] = [
 ];
 
 /** Passes after which blocks lead to other blocks than before. */
-const changesFlow: ReadonlySet<Pass> = new Set([convertBranches, threadJumps, guardPreheaders, unrollFurther]);
+const changesFlow: ReadonlySet<Pass> = new Set([
+  convertCheapBranches,
+  convertBranches,
+  threadJumps,
+  guardPreheaders,
+  unrollFurther,
+]);
 
 export function machineProgram(program: Program): Program {
   /** By pass: the program that it left as it is, which it would again. */

@@ -38,7 +38,7 @@ import type {
 import { lineArm, takenArm } from './arm-lines';
 import { type Arm, addressPlan, type Plan, planOf, type Work } from './arm-plans';
 import { withOperands } from './common-expressions';
-import { headOf } from './hoist-invariants';
+import { headOf } from './invariant-lines';
 import { isTakenByAll, joinsOf, loopEnds } from './joins';
 import { LoopAddresses } from './loop-addresses';
 import { placeBehind } from './place-behind';

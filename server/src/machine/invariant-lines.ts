@@ -1,0 +1,130 @@
+/**
+ * Which line a load bears that moved in front of a loop. LICM drops its line, and that of the code before it goes on. Evidence: lines of
+ * 880 kernels, nvcc 13.0:
+ *
+ * - of a loop within another the outer loop's head, where the outer one neither changes whether the inner one has a pass nor holds a barrier
+ *   (the question whether it has one has moved out as well); else its own head;
+ * - where the loop is the only place that reads the array of one of them, the kernel's first line of code: before them the machine code makes the
+ *   pointer one to global memory, with that line (`for (…) sum += a[i] * b[j]`, not where `a[j]` is read too);
+ * - where no condition stands in front of the loop, since it counts between constants, the last access of the same block, before all else; without any the condition
+ *   that leads there, or its own line where the kernel begins;
+ * - else the loop's head (H200: nbody.cu:59, lennard_jones.cu:39, merging_neighbours.cu:85).
+ */
+import type { ControlFlow, Loop } from '../program/control-flow';
+import { readsOf, writesOf } from '../program/operands';
+import type { Block, Instruction, Program, Register, SourcePlace } from '../program/program';
+import { isFence } from './memory-overlap';
+import { isPure } from './pure';
+
+/** Where the head of a loop stands: the condition that a branch of it tests. */
+export function headOf(program: Program, loop: Loop): SourcePlace | undefined {
+  for (const block of [loop.header, ...loop.exitBranches]) {
+    const { terminator } = program.blocks[block];
+    if (terminator.kind !== 'branch') continue;
+    const site = program.branches[terminator.branch];
+    if (site.kind === 'loop') return site.place;
+  }
+  return undefined;
+}
+
+type Access = Extract<Instruction, { readonly op: 'load' | 'store' | 'atomic' }>;
+
+export interface InFront {
+  readonly loop: Loop;
+  /** The block in front of the loop, to which its invariants have moved. */
+  readonly before: number;
+  /** How many instructions it had without them. */
+  readonly own: number;
+  /** Accesses whose array has no other (onlyAccesses). */
+  readonly only: ReadonlySet<number>;
+}
+
+/** @returns the line of all loads that have moved; undefined where they keep their own */
+export function lineInFront(
+  program: Program,
+  flow: ControlFlow,
+  { loop, before, own, only }: InFront,
+): SourcePlace | undefined {
+  const { instructions } = program.blocks[before];
+  const outer = innermost(flow, before);
+  if (outer) return headOf(program, isGuardedOutside(program, loop, before, outer) ? outer : loop);
+  const isSure = hasPass(program, loop, before);
+  const last = isSure ? instructions.slice(0, own).findLast(isAccess) : undefined;
+  if (last) return program.accesses[last.access].place;
+  const first = firstCode(program);
+  if (first && instructions.slice(own).some((i) => i.op === 'load' && only.has(i.access))) return first;
+  if (!isSure) return headOf(program, loop);
+  const [condition] = flow.predecessors[before].map((from) => program.blocks[from].terminator);
+  return condition?.kind === 'branch' ? program.branches[condition.branch].place : undefined;
+}
+
+const isAccess = (i: Instruction): i is Access => i.op === 'load' || i.op === 'store' || i.op === 'atomic';
+
+/** Whether a loop counts between constants, so that nothing asks whether it has a pass. */
+function hasPass({ blocks, registers }: Program, loop: Loop, before: number): boolean {
+  const test = testOf(blocks[loop.header]);
+  if (test?.op !== 'compare' || registers[test.b].role !== 'constant') return false;
+  const copied = blocks[loop.header].instructions.find((i) => writesOf(i).includes(test.a));
+  const counter = copied?.op === 'unary' && copied.fn === 'mov' ? copied.a : test.a;
+  const start = blocks[before].instructions.findLast((i) => writesOf(i).includes(counter));
+  return start?.op === 'unary' && registers[start.a].role === 'constant';
+}
+
+const testOf = ({ instructions, terminator }: Block): Instruction | undefined =>
+  instructions.find((i) => i.op === 'compare' && terminator.kind === 'branch' && i.dst === terminator.condition);
+
+function innermost({ loops }: ControlFlow, block: number): Loop | undefined {
+  const around = loops.filter((loop) => loop.contains[block] === 1);
+  return around.find((loop) => around.every((other) => other.contains[loop.header] === 1));
+}
+
+/** Whether the outer loop changes nothing about the inner one having a pass. */
+function isGuardedOutside({ blocks, registers }: Program, loop: Loop, before: number, outer: Loop): boolean {
+  const test = testOf(blocks[loop.header]);
+  if (test === undefined) return false;
+  const writers = new Map<Register, Instruction>();
+  for (const [index, block] of blocks.entries()) {
+    if (outer.contains[index] === 0) continue;
+    if (block.instructions.some(isFence)) return false;
+    for (const i of block.instructions) for (const r of writesOf(i)) writers.set(r, i);
+  }
+  const isKept = (r: Register, depth: number): boolean => {
+    const writer = writers.get(r);
+    if (writer === undefined) return true;
+    // what a loop begins with
+    const start =
+      registers[r].role === 'variable' ? blocks[before].instructions.findLast((i) => writesOf(i).includes(r)) : writer;
+    return (
+      start !== undefined && isPure(start) && depth < DEEPEST && readsOf(start).every((each) => isKept(each, depth + 1))
+    );
+  };
+  return readsOf(test).every((r) => isKept(r, 0));
+}
+
+const DEEPEST = 8;
+
+/** The first statement of the kernel itself that computes something. */
+function firstCode({ registers, inputs }: Program): SourcePlace | undefined {
+  const special = new Set(inputs.flatMap(({ register, source }) => ('axis' in source ? [register] : [])));
+  let first: number | undefined;
+  registers.forEach(({ role, statement, call }, r) => {
+    if (statement === undefined || statement === 0 || call !== undefined) return;
+    if (role !== 'temporary' && !special.has(r)) return;
+    if (first === undefined || statement < first) first = statement;
+  });
+  return first === undefined ? undefined : { first, last: first, statement: first };
+}
+
+/** The accesses of arrays behind parameters that have no other. */
+export function onlyAccesses({ accesses, blocks, objects, registers }: Program): Set<number> {
+  const found = new Map<number, number | undefined>();
+  for (const { instructions } of blocks)
+    for (const i of instructions) {
+      if (!('access' in i)) continue;
+      const { object } = accesses[i.access];
+      if (object === undefined || objects[object].bytes !== undefined) continue;
+      if (registers[objects[object].register].role !== 'input') continue;
+      found.set(object, !found.has(object) || found.get(object) === i.access ? i.access : undefined);
+    }
+  return new Set([...found.values()].filter((access) => access !== undefined));
+}

@@ -1,0 +1,58 @@
+/** Which line a load bears that a loop does not change (invariant-lines.ts). */
+import { checkLines } from './check-lines';
+
+const load = 'global load 1 x 4 bytes';
+
+describe('lines of loads that leave a loop', () => {
+  it('are the first line of code where the array is read nowhere else', () =>
+    checkLines(`k(const float *a, const float *b, float *y, int n)
+{
+    __shared__ float unused[4];
+    float s = 0;
+    int i = threadIdx.x; //= ${load}
+    if (i < n) {
+        #pragma unroll 1
+        for (int j = 0; j < n; j++) //= none
+            s += a[i] * b[j]; //= global load 10 x 4 bytes
+        y[i] = s;
+    }
+}`));
+  it('are the head of the loop where it is', () =>
+    checkLines(`k(const float *a, float *y, int n)
+{
+    int i = threadIdx.x; //= none
+    float s = 0;
+    #pragma unroll 1
+    for (int j = 0; j < n; j++) //= ${load}
+        s += a[i] * a[j]; //= global load 10 x 4 bytes
+    y[i] = s;
+}`));
+  it('are the head of the outer loop where that does not change whether the inner one has a pass', () => {
+    const nest = (start: string, [outer, inner]: readonly string[]) =>
+      checkLines(`k(const float *a, const float *b, float *y, int n)
+{
+    int i = threadIdx.x; //= none
+    #pragma unroll 1
+    for (int r = 0; r < n; r++) { //= ${outer}
+        float s = 0;
+        #pragma unroll 1
+        for (int j = ${start}; j < n; j++) //= ${inner}
+            s += a[i + r * 32] * b[j];
+        y[i + r * 32] = s;
+    }
+}`);
+    nest('0', ['global load 10 x 4 bytes', 'none']);
+    nest('r', ['none', 'global load 10 x 4 bytes']);
+  });
+  it('are the last access before a loop that has a pass in any case', () =>
+    checkLines(`k(const float *a, const float *b, float *y, float *q, int n)
+{
+    int i = threadIdx.x; //= none
+    q[i] = b[i]; //= global load 2 x 4 bytes, global store 1 x 4 bytes
+    float s = 0;
+    #pragma unroll 1
+    for (int j = 0; j < 1000; j++) //= none
+        s += a[i] * b[j]; //= global load 1000 x 4 bytes
+    y[i] = s;
+}`));
+});

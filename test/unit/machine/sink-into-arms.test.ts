@@ -1,0 +1,59 @@
+/** Loads that only one arm of a branch uses are made there (sink-into-arms.ts): requests are those of lanes that take it. */
+import { checkLines } from './check-lines';
+
+/** A branch that lanes never take: what is only used there is not loaded. */
+const arm = (before: string, loads: string, inside = 'y[i] = u;', otherwise = '') =>
+  checkLines(`k(const float *a, const float* __restrict__ b, float *y, float *q, int n, float t)
+{
+    __shared__ float s[32];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    ${before} //= ${loads}
+    if (n > 500) { ${inside} } ${otherwise}
+}`);
+
+const load = 'global load 1 x 4 bytes';
+
+describe('loads that one arm uses', () => {
+  it('are made there, with what is computed of them', () => {
+    arm('float u = a[i];', 'none');
+    arm('float u = a[i] * 2 + 1;', 'none');
+    arm('float u = a[i];', 'none', 'y[i] = u; q[i] = u * 3;');
+    arm('float u = a[i];', 'none', 'y[i] = u;', 'else q[i] = 1;');
+  });
+  it('behind several conditions, an early return among them', () => {
+    arm('float u = a[i];', 'none', 'q[i] = t; if (i > 3) y[i] = u;');
+    arm('float u = a[i]; if (n < 300) return;', 'none', 'y[i] = u;');
+  });
+  it('not where another arm or what follows uses them too', () => {
+    arm('float u = a[i];', load, 'y[i] = u;', 'else q[i] = u + 1;');
+    arm('float u = a[i];', load, 'y[i] = u;', 'q[i] = u;');
+    arm('float u = a[i];', load, 'if (i > 3) y[i] = u; else q[i] = u;');
+  });
+  it('not past a store that may change them, but past those to other spaces', () => {
+    arm('float u = a[i]; q[i] = t;', `${load}, global store 1 x 4 bytes`);
+    arm('float u = b[i]; q[i] = t;', 'global store 1 x 4 bytes');
+    arm('float u = a[i]; s[i] = t;', 'shared store 1 x 4 bytes');
+  });
+  it('not past barriers and shuffles, whatever is read', () => {
+    arm('float u = b[i]; __syncthreads();', load);
+    arm('float u = b[i]; t = __shfl_xor_sync(~0u, t, 1);', load, 'y[i] = u + t;');
+  });
+  it('not for arms of cheap operations, which are selections', () => {
+    arm('float u = a[i], m = 0;', load, 'm = u * t + 2;', 'y[i] = m;');
+    arm('float u = a[i], m = 0;', 'none', 'm = expf(u);', 'y[i] = m;');
+    arm('float u = a[i], m = 0;', 'none', 'm = ((((u + t) * t + t) * t + 3) * t + 4) * t;', 'y[i] = m;');
+  });
+  it('not where a product and a sum become one operation in front of the branch', () => {
+    arm('float u = a[i] * a[i] + t;', load);
+    arm('float u = a[i] * a[i + 1];', 'none');
+  });
+  it('lanes that do not take the arm load nothing', () =>
+    checkLines(`k(const float *a, float *y, int n)
+{
+    #pragma unroll 1
+    for (int j = 0; j < n; j++) {
+        float u = a[j * 32 + threadIdx.x]; //= global load 3 x 4 bytes
+        if (j > 6) y[j * 32 + threadIdx.x] = u;
+    }
+}`));
+});
