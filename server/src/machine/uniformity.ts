@@ -1,5 +1,5 @@
 /** Which registers hold the same value in all lanes of a warp, provably: what the compiler may treat as a scalar. */
-import { controlFlow, EXIT } from '../program/control-flow';
+import { type ControlFlow, controlFlow, EXIT } from '../program/control-flow';
 import { readsOf, writesOf } from '../program/operands';
 import type { Instruction, Program } from '../program/program';
 
@@ -24,21 +24,32 @@ export function divergentRegisters(program: Program): Uint8Array {
       }
       const end = program.blocks[block].terminator;
       if (end.kind !== 'branch' || divergent[end.condition] === 0) continue;
-      for (const successor of flow.successors[block]) {
-        // everything up to where the ways meet again
-        const seen = new Set<number>();
-        const work = [successor];
-        for (let next = work.pop(); next !== undefined; next = work.pop()) {
-          if (next === flow.postDominator[block] || next === EXIT || seen.has(next)) continue;
-          seen.add(next);
-          if (inBranch[next] === 0) changed = true;
-          inBranch[next] = 1;
-          work.push(...flow.successors[next]);
-        }
+      for (const next of between(program, flow, block)) {
+        if (inBranch[next] === 0) changed = true;
+        inBranch[next] = 1;
       }
     }
   }
   return divergent;
+}
+
+/** What lies on both sides of a branch up to where they meet again; nothing where that is the end of the kernel, and no value of a side reaches the other. */
+function between({ blocks }: Program, flow: ControlFlow, block: number): Set<number> {
+  const meets = flow.postDominator[block];
+  const isEnd = meets === EXIT || (blocks[meets].instructions.length === 0 && blocks[meets].terminator.kind === 'exit');
+  const sides = flow.successors[block].map((successor) => {
+    const seen = new Set<number>();
+    const work = [successor];
+    for (let next = work.pop(); next !== undefined; next = work.pop()) {
+      if (next === meets || next === EXIT || seen.has(next)) continue;
+      seen.add(next);
+      work.push(...flow.successors[next]);
+    }
+    return seen;
+  });
+  const [first, ...rest] = sides;
+  if (isEnd && !rest.some((side) => [...side].some((next) => first.has(next)))) return new Set();
+  return new Set(sides.flatMap((side) => [...side]));
 }
 
 function isDivergent(i: Instruction, divergent: Uint8Array): boolean {

@@ -295,6 +295,20 @@ describe('arms of a branch that end alike', () => {
     else
         out[i] = in[i]; //= global store 1 x 4 bytes
 }`));
+  it('not where all lanes take the same arm, in a loop behind an early return either', () =>
+    checkLines(`k(const float *in, float *out, int n)
+{
+    int i = threadIdx.x;
+    if (i > 30) return;
+    #pragma unroll 1
+    for (int r = 0; r < n; r++) {
+        if (r > 3)
+            out[i] = in[i] * 2; //= global load 6 x 4 bytes, global store 6 x 4 bytes
+        else
+            out[i] = in[i + 1] + 3; //= global load 4 x 4 bytes, global store 4 x 4 bytes
+        out[i + 64] = out[i + 1]; //= global load 10 x 4 bytes, global store 10 x 4 bytes
+    }
+}`));
   it('and where what lanes part at is over before', () =>
     checkLines(`k(const float *in, float *out, int n)
 {
