@@ -7,7 +7,8 @@ import type { Scope } from './scope';
 import type { Storage, Value } from './values';
 
 interface Assigned {
-  readonly names: Set<string>;
+  /** With whether only what a pointer of that name would point to is assigned (`p[i] = …`). */
+  readonly names: Map<string, boolean>;
   /** a method or unqualified function may change members of this */
   calls: boolean;
 }
@@ -18,25 +19,35 @@ const cache = new WeakMap<object, Assigned>();
 export function mayAssign(node: object): Assigned {
   const known = cache.get(node);
   if (known) return known;
-  const result: Assigned = { names: new Set(), calls: false };
+  const result: Assigned = { names: new Map(), calls: false };
   collect(node, result, 0);
   cache.set(node, result);
   return result;
 }
 
-function rootName(node: ast.Expression): string | undefined {
+interface Root {
+  readonly name: string;
+  /** Whether the way there goes through a pointer, if the name is one. */
+  readonly isBehind: boolean;
+}
+
+function rootOf(node: ast.Expression): Root | undefined {
+  let isBehind = false;
   let e: ast.Expression | undefined = node;
   for (let i = 0; e && i < 64; i++) {
     switch (e.kind) {
       case 'name':
-        return e.name.parts[e.name.parts.length - 1].name;
+        return { name: e.name.parts[e.name.parts.length - 1].name, isBehind };
       case 'index':
+        isBehind = true;
         e = e.base;
         break;
       case 'member':
+        isBehind ||= e.arrow;
         e = e.object;
         break;
       case 'unary':
+        isBehind ||= e.operator === '*';
         e = e.operand;
         break;
       case 'cast':
@@ -46,7 +57,7 @@ function rootName(node: ast.Expression): string | undefined {
         e = e.left;
         break;
       case 'this':
-        return 'this';
+        return { name: 'this', isBehind };
       default:
         return undefined;
     }
@@ -55,9 +66,9 @@ function rootName(node: ast.Expression): string | undefined {
 }
 
 function note(result: Assigned, node: ast.Expression | undefined): void {
-  const name = node && rootName(node);
-  if (name === 'this') result.calls = true;
-  else if (name) result.names.add(name);
+  const root = node && rootOf(node);
+  if (root?.name === 'this') result.calls = true;
+  else if (root) result.names.set(root.name, root.isBehind && result.names.get(root.name) !== false);
 }
 
 function collect(value: unknown, result: Assigned, depth: number): void {
@@ -84,7 +95,7 @@ function noteCall(result: Assigned, call: ast.CallExpression): void {
   for (const argument of call.arguments) note(result, argument);
   if (call.callee.kind === 'member') note(result, call.callee.object);
   if (call.callee.kind === 'name') {
-    result.names.add(call.callee.name.parts[call.callee.name.parts.length - 1].name);
+    result.names.set(call.callee.name.parts[call.callee.name.parts.length - 1].name, false);
     result.calls = true;
   }
 }
@@ -106,13 +117,20 @@ function forget(ctx: Context, node: object, scope: Scope, visited: Set<object>):
   if (visited.has(node) || visited.size > 200) return;
   visited.add(node);
   const { names, calls } = mayAssign(node);
-  for (const name of names) {
+  for (const [name, isBehind] of names) {
     const entity = lookupName(ctx, scope, name);
-    if (entity?.kind === 'value') forgetValue(ctx, entity.value, visited);
+    if (entity?.kind === 'value' && !(isBehind && isPointer(entity.value))) forgetValue(ctx, entity.value, visited);
     if (entity?.kind === 'global' && entity.scope.recordType) forgetThis(ctx, visited);
   }
   if (calls) forgetThis(ctx, visited);
 }
+
+/** Of a pointer in a register, which stays what it is when something is stored behind it. */
+const isPointer = (value: Value): boolean =>
+  value.kind === 'place' &&
+  value.type.kind === 'pointer' &&
+  value.place.kind === 'storage' &&
+  value.place.storage.kind === 'scalar';
 
 function forgetThis(ctx: Context, visited: Set<object>): void {
   for (let s: Scope | undefined = ctx.scope; s; s = s.parent) {

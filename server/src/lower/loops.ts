@@ -3,6 +3,7 @@
 import type * as ast from '../parse/ast';
 import type { Register } from '../program/program';
 import { type Context, type JumpTarget, placeOf } from './context';
+import { countingForm } from './counting-whiles';
 import { expression } from './expressions';
 import { forgetAssigned } from './flow';
 import { KnownValues } from './known-values';
@@ -36,6 +37,11 @@ export function forStatement(ctx: Context, node: ast.ForStatement): void {
 }
 
 export function whileStatement(ctx: Context, node: ast.WhileStatement): void {
+  const counting = ctx.unit.isHost ? undefined : countingForm(node);
+  if (counting) {
+    forStatement(ctx, counting);
+    return;
+  }
   withScope(ctx, 'while', () =>
     loop(ctx, { node, condition: node.condition, body: node.body, increment: undefined, repeat: 1, copies: 1 }),
   );

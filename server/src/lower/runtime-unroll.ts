@@ -23,6 +23,7 @@ import { lookupName } from './lookup';
 import { plainTokens, sizeOf } from './loop-size';
 import { readRegister, rvalue } from './places';
 import { isSteady } from './steady-count';
+import { sizeOf as bytesOf } from './types';
 
 /**
  * Source tokens of a body, with the functions it calls, up to which the compiler writes it four times and two times: 200 instructions in all (PTX of 54 loops
@@ -131,25 +132,31 @@ function stepOf(ctx: Context, node: ast.Expression): number | ast.Expression | u
 }
 
 function countTrips(ctx: Context, counting: Counting): Omit<RuntimeTrips, 'factor'> | undefined {
-  const { name, bound, ahead, step, inclusive } = counting;
+  const { name, bound, inclusive } = counting;
   const b = ctx.builder;
   const entity = lookupName(ctx, ctx.scope, name);
-  const place = entity?.kind === 'value' && entity.value.kind === 'place' ? entity.value.place : undefined;
-  if (place?.kind !== 'storage' || place.storage.kind !== 'scalar') return undefined;
-  const variable = place.storage.register;
+  const value = entity?.kind === 'value' && entity.value.kind === 'place' ? entity.value : undefined;
+  if (value?.place.kind !== 'storage' || value.place.storage.kind !== 'scalar') return undefined;
+  const variable = value.place.storage.register;
   if (!/^[iu](32|64)$/.test(b.typeOf(variable))) return undefined;
+  const hasOpenStep = typeof counting.step !== 'number';
+  // a pointer moves by what it points to
+  const unit = value.type.kind === 'pointer' ? bytesOf(value.type.to) : 1;
+  if (unit === undefined || (hasOpenStep && unit !== 1)) return undefined;
+  const step = typeof counting.step === 'number' ? counting.step * unit : counting.step;
+  const ahead = counting.ahead * unit;
   const limit = integerOf(ctx, bound);
   const by = typeof step === 'number' ? step : integerOf(ctx, step);
   if (limit === undefined || by === undefined) return undefined;
   const start = readRegister(ctx, variable);
-  const hasOpenStep = typeof step !== 'number';
   const steps = hasOpenStep ? ({ kind: 'open', register: by } as const) : ({ kind: 'constant', by } as const);
   if (!isSteady(b, { start, limit, bound, inclusive, steps })) return undefined;
   const from = b.binary('add', 'i64', convertRegister(ctx, start, b.typeOf(start), 'i64'), b.constant('i64', ahead));
   const to = convertRegister(ctx, limit, b.typeOf(limit), 'i64');
-  const isUp = hasOpenStep || step > 0;
+  const isUp = typeof step !== 'number' || step > 0;
   const distance = isUp ? b.binary('sub', 'i64', to, from) : b.binary('sub', 'i64', from, to);
-  const size = hasOpenStep ? convertRegister(ctx, by, b.typeOf(by), 'i64') : b.constant('i64', Math.abs(step));
+  const size =
+    typeof step === 'number' ? b.constant('i64', Math.abs(step)) : convertRegister(ctx, by, b.typeOf(by), 'i64');
   const more = inclusive ? size : b.binary('sub', 'i64', size, b.constant('i64', 1));
   const trips = b.binary('div', 'i64', b.binary('add', 'i64', distance, more), size);
   return {

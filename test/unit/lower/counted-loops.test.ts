@@ -5,7 +5,7 @@
 import { check } from '../analysis/check-accesses';
 
 /** Lane t makes 32 - t passes, or half as many. */
-const ramp = (head: string, expected: string) =>
+const ramp = (head: string, expected: string, behind = '') =>
   check(`
 __global__ void ramp(const float *in, float *out, int n, unsigned size, int step, unsigned stride, unsigned long long total) {
   __shared__ float line[64];
@@ -15,6 +15,7 @@ __global__ void ramp(const float *in, float *out, int n, unsigned size, int step
   ${head}
     sum += line[i];
     //     ^^^^^^^ shared load ${expected}
+  ${behind}
   out[threadIdx.x] = sum;
 }
 int main() { float *i, *o; ramp<<<1, 32>>>(i, o, 32, 32, 1, 1, 32); }
@@ -43,4 +44,22 @@ describe('a loop whose step is constant', () => {
   });
   it('is written out all the same where a mask keeps the start from being negative', () =>
     ramp('for (int i = threadIdx.x & 31; i <= n; i += 2)', 'x31'));
+});
+
+describe('other forms of such loops', () => {
+  it('`while` whose body ends with a step is a `for`', () =>
+    ramp('int i = threadIdx.x; while (i < n) {', 'x47', 'i++; }'));
+  it('not where a pass may end before the step', () =>
+    ramp('int i = threadIdx.x; while (i < n) { if (i > 1000) { i += 3; continue; }', STAYS, 'i++; }'));
+  it('a pointer moves by what it points to', () =>
+    check(`
+__global__ void walk(const float *in, float *out, int n) {
+  float sum = 0;
+  for (const float *p = in + threadIdx.x; p < in + n * 64; p += 64)
+    sum += *p;
+    //     ^^ global load x10
+  out[threadIdx.x] = sum;
+}
+int main() { float *i, *o; walk<<<1, 32>>>(i, o, 10); }
+`));
 });

@@ -159,4 +159,12 @@ describe('loads in an arm in which a variable has one value', () => {
     checkLines(kernel('if (t == 30)', 'total[0] = s[t ^ 1]; //= global store 1 x 4 bytes'));
     checkLines(kernel('int w = t / 32; if (w == 0)', 'total[t] = s[t]; //= global store 1 x 4 bytes'));
   });
+  it('what is stored in front of a loop is known in it, behind a pointer that the loop stores to', () =>
+    checkLines(`k(const float *a, float *y, int n)
+{
+    int i = threadIdx.x;
+    y[i] = 0; //= global store 1 x 4 bytes
+    for (int j = 0; j < n; j++)
+        y[i] += a[i + j * 32]; //= global load 10 x 4 bytes, global store 10 x 4 bytes
+}`));
 });
