@@ -7,7 +7,6 @@ import { unitOf } from '../launch/host-tokens';
 import { lowerKernel } from '../lower/lower-kernel';
 import { argumentKey } from '../lower/records';
 import type { TemplateValue } from '../lower/types';
-import { machineProgram } from '../machine/machine';
 import type { FunctionDeclaration, TranslationUnit } from '../parse/ast';
 import { LexCache } from '../preprocess/lex-cache';
 import type { PreprocessResult } from '../preprocess/token';
@@ -18,6 +17,7 @@ import { locationOf } from '../report/positions';
 import type { FileReport, Finding, KernelReport, Location } from '../report/report';
 import { findingsOf } from '../rules/findings';
 import { suppressed } from '../rules/suppression';
+import { AlikeInstances } from './alike-instances';
 import { analyzePtx } from './analyze-ptx';
 import { launchBoundsOf } from './bounds';
 import { PreparedCompilation, programFromPtx } from './compilation';
@@ -384,11 +384,13 @@ function kernelResult(
     results.set(key, moved);
     unit.effort.kernel(plans.length);
     unit.effort.charge(known.cost);
-    for (const program of new Set(known.launches.map((l) => l.source))) unit.effort.chargeProgram(program);
+    unit.effort.chargeProgram({ effort: known.made });
     noteDropped(unit, kernel, plans.length - known.launches.length);
     return moved;
   }
   const programs = new Map<string, InstancePrograms>();
+  const instances = new AlikeInstances();
+  let loweringEffort = 0;
   const effort = unit.effort.kernel(plans.length);
   const runs = new KnownRuns();
   // The source tier has mostly answered before the compiler: its programs are at hand then.
@@ -403,9 +405,10 @@ function kernelResult(
     const instanceOf = { declaration, scope, templateArguments };
     const source =
       sources?.find((l) => l.index === index)?.source ??
-      machineProgram(lowerKernel(unit.context, instanceOf, unit.effort.lowering()));
+      instances.machineProgram(lowerKernel(unit.context, instanceOf, unit.effort.lowering()));
     const fresh = instancePrograms(unit, kernel, { compiled, fingerprint, source, templateArguments, plan, model });
     unit.effort.chargeProgram(source);
+    loweringEffort += source.effort ?? 0;
     programs.set(instance, fresh);
     return fresh;
   };
@@ -425,7 +428,15 @@ function kernelResult(
   noteDropped(unit, kernel, plans.length - launches.length);
   unit.effort.charge(effort.spent);
   const dataKey = launches.some((l) => dataLoads(l.program).length > 0) ? unit.data?.keyOf(kernel.name) : undefined;
-  const result = { fingerprint, sourceKey, dataKey, cost: effort.spent, tried: new Map(), launches };
+  const result = {
+    fingerprint,
+    sourceKey,
+    dataKey,
+    cost: effort.spent,
+    made: loweringEffort,
+    tried: new Map(),
+    launches,
+  };
   if (!unit.request.cancelled?.()) remember(results, key, result, CACHE_SIZE);
   return result;
 }

@@ -14,6 +14,8 @@ export interface KernelResult {
   readonly dataKey?: string;
   /** Warp instructions executed for it. */
   readonly cost: number;
+  /** Effort of making its programs. */
+  readonly made: number;
   /** Paddings tried for this text, so that they are not tried again at every key press elsewhere. */
   readonly tried: Map<string, TriedPadding | undefined>;
   readonly launches: readonly {
