@@ -23,10 +23,10 @@ import { launchBoundsOf } from './bounds';
 import { PreparedCompilation, programFromPtx } from './compilation';
 import { completedLaunches } from './completed-launches';
 import { deviceCode } from './device-code';
-import { Effort } from './effort';
+import { Effort, type KernelEffort } from './effort';
 import type { Fingerprint } from './fingerprint';
 import { HostDataCache } from './host-data';
-import { type KernelResult, shifted } from './kernel-result';
+import { type KernelResult, kept, shifted } from './kernel-result';
 import type { FoundKernel } from './kernels';
 import { LaunchCache, roundsOf } from './launch-cache';
 import { type PlannedLaunch, planLaunches } from './launch-plan';
@@ -36,7 +36,7 @@ import { Linker } from './linker';
 import type { ParsedUnit } from './parsed-unit';
 import type { AnalysisRequest } from './request';
 import { SampledLaunches } from './sampled-launches';
-import { KnownRuns, simulateLaunch } from './simulate';
+import { checkable, KnownRuns, simulateLaunch } from './simulate';
 import { TriedTexts } from './tried-texts';
 import { instanceArguments, type Unit } from './unit';
 import { UnitCache } from './unit-cache';
@@ -377,22 +377,33 @@ function kernelResult(
     `${kernel.name}#${fingerprint.key}#${compilation}#${options.computeCapability}#${JSON.stringify([...options.assume])}#${plans.map(planKey).join(';')}`;
   const sourceKey = keyFor('');
   const key = compiled ? keyFor(compiled.idOf(kernel.name, fingerprint)) : sourceKey;
+  const simulating = (effort: KernelEffort) => ({
+    assume: options.assume,
+    parameterNames: kernel.declaration.parameters.map((p) => p.name),
+    effort,
+    runs: new KnownRuns(),
+    cancelled: unit.request.cancelled,
+    data: unit.data,
+  });
   const known = results.get(key);
   if (known && isOfData(known, kernel, unit.data)) {
     results.delete(key);
     const moved = shifted(known, fingerprint, plans);
-    results.set(key, moved);
-    unit.effort.kernel(plans.length);
+    results.set(key, kept(moved));
+    const effort = unit.effort.kernel(plans.length);
+    effort.charge(known.cost);
     unit.effort.charge(known.cost);
     unit.effort.chargeProgram({ effort: known.made });
     noteDropped(unit, kernel, plans.length - known.launches.length);
-    return moved;
+    const again = simulating(effort);
+    const launches = moved.launches.map((l) => ({ ...l, simulation: checkable(l.simulation, l.plan, model, again) }));
+    return { ...moved, launches };
   }
   const programs = new Map<string, InstancePrograms>();
   const instances = new AlikeInstances();
   let loweringEffort = 0;
   const effort = unit.effort.kernel(plans.length);
-  const runs = new KnownRuns();
+  const first = simulating(effort);
   // The source tier has mostly answered before the compiler: its programs are at hand then.
   const earlier = compiled && results.get(sourceKey);
   const sources = earlier && shifted(earlier, fingerprint, plans).launches;
@@ -415,14 +426,7 @@ function kernelResult(
   const launches = plans.flatMap((plan, index) => {
     const made = programsOf(plan, index);
     if (!made) return [];
-    const simulation = simulateLaunch(made.program, plan, model, {
-      assume: options.assume,
-      parameterNames: kernel.declaration.parameters.map((p) => p.name),
-      effort,
-      runs,
-      cancelled: unit.request.cancelled,
-      data: unit.data,
-    });
+    const simulation = simulateLaunch(made.program, plan, model, first);
     return [{ index, plan, simulation, ...made }];
   });
   noteDropped(unit, kernel, plans.length - launches.length);
@@ -437,7 +441,7 @@ function kernelResult(
     tried: new Map(),
     launches,
   };
-  if (!unit.request.cancelled?.()) remember(results, key, result, CACHE_SIZE);
+  if (!unit.request.cancelled?.()) remember(results, key, kept(result), CACHE_SIZE);
   return result;
 }
 

@@ -80,8 +80,8 @@ export interface KernelInstance {
   readonly templateArguments: readonly TemplateValue[];
 }
 
-/** How often a kernel is lowered because local arrays turned out to need memory, the last time in any case to its end. */
-const MAX_TRIES = 6;
+/** How often a kernel is lowered because local arrays turned out to need memory. */
+const MAX_TRIES = 5;
 
 /** Lowers a kernel. Never throws: what is not understood is in `skipped` and makes values unknown. */
 export function lowerKernel(
@@ -124,7 +124,8 @@ interface Tried extends Lowered {
 }
 
 /**
- * Tries until no local array asks for memory; one that is to foresee it also ends where the budget does not suffice.
+ * Tries until no local array asks for memory; one that is to foresee it also ends where the budget does not suffice. Only the first ends
+ * behind a demand: the next finds all others, and tries that each go a little further would cost more.
  * @param inMemory arrays that are known to need memory
  */
 function lowerTries(
@@ -134,11 +135,12 @@ function lowerTries(
   inMemory = new Set<string>(),
 ): Tried {
   let effort = 0;
-  for (let left = MAX_TRIES - 1; ; left--) {
-    const lowered = lowerOnce(unit, kernel, inMemory, { ...budget, isTrial: left > 0 });
+  for (let count = 1; ; count++) {
+    const isTrial = count === 1 && inMemory.size === 0;
+    const lowered = lowerOnce(unit, kernel, inMemory, { ...budget, isTrial });
     effort += effortOf(lowered.program);
     const isCut = lowered.isCut && !lowered.isSpent && budget.foresees === true;
-    if (left === 0 || isCut || !lowered.isDemanding) return { ...lowered, effort, inMemory };
+    if (count === MAX_TRIES || isCut || !lowered.isDemanding) return { ...lowered, effort, inMemory };
   }
 }
 
