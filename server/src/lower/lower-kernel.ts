@@ -82,6 +82,8 @@ export interface KernelInstance {
 
 /** How often a kernel is lowered because local arrays turned out to need memory. */
 const MAX_TRIES = 5;
+/** Those of them that end soon behind a demand: many that each go a little further would cost more than one that finds all others. */
+const TRIALS = 2;
 
 /** Lowers a kernel. Never throws: what is not understood is in `skipped` and makes values unknown. */
 export function lowerKernel(
@@ -124,8 +126,7 @@ interface Tried extends Lowered {
 }
 
 /**
- * Tries until no local array asks for memory; one that is to foresee it also ends where the budget does not suffice. Only the first ends
- * behind a demand: the next finds all others, and tries that each go a little further would cost more.
+ * Tries until no local array asks for memory; one that is to foresee it also ends where the budget does not suffice.
  * @param inMemory arrays that are known to need memory
  */
 function lowerTries(
@@ -136,7 +137,7 @@ function lowerTries(
 ): Tried {
   let effort = 0;
   for (let count = 1; ; count++) {
-    const isTrial = count === 1 && inMemory.size === 0;
+    const isTrial = count <= TRIALS;
     const lowered = lowerOnce(unit, kernel, inMemory, { ...budget, isTrial });
     effort += effortOf(lowered.program);
     const isCut = lowered.isCut && !lowered.isSpent && budget.foresees === true;
