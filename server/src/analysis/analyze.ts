@@ -7,7 +7,6 @@ import { unitOf } from '../launch/host-tokens';
 import { lowerKernel } from '../lower/lower-kernel';
 import { argumentKey } from '../lower/records';
 import type { TemplateValue } from '../lower/types';
-import { machineProgram } from '../machine/machine';
 import type { FunctionDeclaration, TranslationUnit } from '../parse/ast';
 import { LexCache } from '../preprocess/lex-cache';
 import type { PreprocessResult } from '../preprocess/token';
@@ -18,15 +17,16 @@ import { locationOf } from '../report/positions';
 import type { FileReport, Finding, KernelReport, Location } from '../report/report';
 import { findingsOf } from '../rules/findings';
 import { suppressed } from '../rules/suppression';
+import { AlikeInstances } from './alike-instances';
 import { analyzePtx } from './analyze-ptx';
 import { launchBoundsOf } from './bounds';
 import { PreparedCompilation, programFromPtx } from './compilation';
 import { completedLaunches } from './completed-launches';
 import { deviceCode } from './device-code';
-import { Effort } from './effort';
+import { Effort, type KernelEffort } from './effort';
 import type { Fingerprint } from './fingerprint';
 import { HostDataCache } from './host-data';
-import { type KernelResult, shifted } from './kernel-result';
+import { type KernelResult, kept, shifted } from './kernel-result';
 import type { FoundKernel } from './kernels';
 import { LaunchCache, roundsOf } from './launch-cache';
 import { type PlannedLaunch, planLaunches } from './launch-plan';
@@ -36,7 +36,7 @@ import { Linker } from './linker';
 import type { ParsedUnit } from './parsed-unit';
 import type { AnalysisRequest } from './request';
 import { SampledLaunches } from './sampled-launches';
-import { KnownRuns, simulateLaunch } from './simulate';
+import { checkable, KnownRuns, simulateLaunch } from './simulate';
 import { TriedTexts } from './tried-texts';
 import { instanceArguments, type Unit } from './unit';
 import { UnitCache } from './unit-cache';
@@ -377,20 +377,33 @@ function kernelResult(
     `${kernel.name}#${fingerprint.key}#${compilation}#${options.computeCapability}#${JSON.stringify([...options.assume])}#${plans.map(planKey).join(';')}`;
   const sourceKey = keyFor('');
   const key = compiled ? keyFor(compiled.idOf(kernel.name, fingerprint)) : sourceKey;
+  const simulating = (effort: KernelEffort) => ({
+    assume: options.assume,
+    parameterNames: kernel.declaration.parameters.map((p) => p.name),
+    effort,
+    runs: new KnownRuns(),
+    cancelled: unit.request.cancelled,
+    data: unit.data,
+  });
   const known = results.get(key);
   if (known && isOfData(known, kernel, unit.data)) {
     results.delete(key);
     const moved = shifted(known, fingerprint, plans);
-    results.set(key, moved);
-    unit.effort.kernel(plans.length);
+    results.set(key, kept(moved));
+    const effort = unit.effort.kernel(plans.length);
+    effort.charge(known.cost);
     unit.effort.charge(known.cost);
-    for (const program of new Set(known.launches.map((l) => l.source))) unit.effort.chargeProgram(program);
+    unit.effort.chargeProgram({ effort: known.made });
     noteDropped(unit, kernel, plans.length - known.launches.length);
-    return moved;
+    const again = simulating(effort);
+    const launches = moved.launches.map((l) => ({ ...l, simulation: checkable(l.simulation, l.plan, model, again) }));
+    return { ...moved, launches };
   }
   const programs = new Map<string, InstancePrograms>();
+  const instances = new AlikeInstances();
+  let loweringEffort = 0;
   const effort = unit.effort.kernel(plans.length);
-  const runs = new KnownRuns();
+  const first = simulating(effort);
   // The source tier has mostly answered before the compiler: its programs are at hand then.
   const earlier = compiled && results.get(sourceKey);
   const sources = earlier && shifted(earlier, fingerprint, plans).launches;
@@ -403,30 +416,32 @@ function kernelResult(
     const instanceOf = { declaration, scope, templateArguments };
     const source =
       sources?.find((l) => l.index === index)?.source ??
-      machineProgram(lowerKernel(unit.context, instanceOf, unit.effort.lowering()));
+      instances.machineProgram(lowerKernel(unit.context, instanceOf, unit.effort.lowering()));
     const fresh = instancePrograms(unit, kernel, { compiled, fingerprint, source, templateArguments, plan, model });
     unit.effort.chargeProgram(source);
+    loweringEffort += source.effort ?? 0;
     programs.set(instance, fresh);
     return fresh;
   };
   const launches = plans.flatMap((plan, index) => {
     const made = programsOf(plan, index);
     if (!made) return [];
-    const simulation = simulateLaunch(made.program, plan, model, {
-      assume: options.assume,
-      parameterNames: kernel.declaration.parameters.map((p) => p.name),
-      effort,
-      runs,
-      cancelled: unit.request.cancelled,
-      data: unit.data,
-    });
+    const simulation = simulateLaunch(made.program, plan, model, first);
     return [{ index, plan, simulation, ...made }];
   });
   noteDropped(unit, kernel, plans.length - launches.length);
   unit.effort.charge(effort.spent);
   const dataKey = launches.some((l) => dataLoads(l.program).length > 0) ? unit.data?.keyOf(kernel.name) : undefined;
-  const result = { fingerprint, sourceKey, dataKey, cost: effort.spent, tried: new Map(), launches };
-  if (!unit.request.cancelled?.()) remember(results, key, result, CACHE_SIZE);
+  const result = {
+    fingerprint,
+    sourceKey,
+    dataKey,
+    cost: effort.spent,
+    made: loweringEffort,
+    tried: new Map(),
+    launches,
+  };
+  if (!unit.request.cancelled?.()) remember(results, key, kept(result), CACHE_SIZE);
   return result;
 }
 

@@ -70,8 +70,8 @@ export class Effort {
     return this.lowered >= this.loweredByNow || ofKernel >= INSTANCES * this.patience;
   }
 
-  chargeProgram(program: Program): void {
-    this.lowered += program.effort ?? 0;
+  chargeProgram({ effort = 0 }: Pick<Program, 'effort'>): void {
+    this.lowered += effort;
   }
 
   /** Takes off what a kernel has used. */

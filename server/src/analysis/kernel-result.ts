@@ -3,7 +3,7 @@ import type { Program } from '../program/program';
 import type { TriedPadding } from '../rules/rule';
 import type { Fingerprint } from './fingerprint';
 import type { PlannedLaunch } from './launch-plan';
-import type { Simulation } from './simulate';
+import { resting, type Simulation } from './simulate';
 
 /** Everything known of one kernel, with token positions of the unit it was made from. */
 export interface KernelResult {
@@ -14,6 +14,8 @@ export interface KernelResult {
   readonly dataKey?: string;
   /** Warp instructions executed for it. */
   readonly cost: number;
+  /** Effort of making its programs. */
+  readonly made: number;
   /** Paddings tried for this text, so that they are not tried again at every key press elsewhere. */
   readonly tried: Map<string, TriedPadding | undefined>;
   readonly launches: readonly {
@@ -29,6 +31,16 @@ export interface KernelResult {
     readonly reason?: string;
   }[];
 }
+
+/** What is kept of a result: nothing of the unit, whose trees and texts are many times as large as what was found. */
+export const kept = (result: KernelResult): KernelResult => ({
+  ...result,
+  launches: result.launches.map((launch) => ({
+    ...launch,
+    plan: { ...launch.plan, launch: undefined, under: undefined },
+    simulation: resting(launch.simulation),
+  })),
+});
 
 /** The same result with the positions of the present text. */
 export function shifted(result: KernelResult, now: Fingerprint, plans: readonly PlannedLaunch[]): KernelResult {

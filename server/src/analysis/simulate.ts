@@ -35,6 +35,8 @@ export interface Simulation {
   readonly checks: CheckSamples;
   /** Names of sampled sizes that the access depends on, by access index; empty: the figure follows from the text. */
   readonly assumedFor: readonly (readonly string[])[];
+  /** By input: the value it has where nobody gives one. */
+  readonly sampled: ReadonlyMap<number, number>;
   /** By access: whose data in memory it rests on; undefined where none was followed. */
   readonly followed?: readonly (DataOrigin | undefined)[];
   readonly gridAssumed: boolean;
@@ -49,15 +51,23 @@ type MakeSample = (counted: ReadonlySet<number>, cancelled?: () => boolean) => S
  */
 export type CheckKind = 'sizes' | 'large' | 'shapes';
 
+type CheckMakers = Readonly<Record<CheckKind, readonly MakeSample[]>>;
+
 /**
  * Executions for other values of what nobody gives, to see whether a figure holds under them. Only findings ask for
  * them, so that most kernels are executed once, and for the accesses that they are about, so that little of the kernel
  * is; they are kept as long as the result is.
  */
 export class CheckSamples {
-  private readonly made = new Map<CheckKind, CheckedAccesses[]>();
+  constructor(
+    private readonly makers: CheckMakers,
+    private readonly made = new Map<CheckKind, CheckedAccesses[]>(),
+  ) {}
 
-  constructor(private readonly makers: Readonly<Record<CheckKind, readonly MakeSample[]>>) {}
+  /** The same samples, as far as they are made; others are made in this way. */
+  madeBy(makers: CheckMakers): CheckSamples {
+    return new CheckSamples(makers, this.made);
+  }
 
   /** Whether there is something of the kind to be tried. */
   has(kind: CheckKind): boolean {
@@ -125,19 +135,47 @@ export function simulateLaunch(
 ): Simulation {
   const first = runSample(program, plan, model, options, 0, options.cancelled);
   const assumedFor = assumedNames(program, plan, first.sampled);
-  const isSampled = first.sampled.size > 0 && assumedFor.some((names) => names.length > 0);
+  const followed = followedAccesses(program, first.sample.execution);
+  const simulation = {
+    program,
+    reported: first.sample,
+    checks: new CheckSamples(nothing),
+    assumedFor,
+    sampled: first.sampled,
+    followed,
+    gridAssumed: plan.grid === undefined,
+  };
+  return checkable(simulation, plan, model, options);
+}
+
+const nothing: CheckMakers = { sizes: [], large: [], shapes: [] };
+
+/** The same without what its samples are made from: the unit, its text and its launches. */
+export const resting = (simulation: Simulation): Simulation => ({
+  ...simulation,
+  checks: simulation.checks.madeBy(nothing),
+});
+
+/** The same with samples made for a launch that is planned now. */
+export function checkable(
+  simulation: Simulation,
+  plan: PlannedLaunch,
+  model: MemoryModel,
+  options: SimulationOptions,
+): Simulation {
+  const { program, sampled, assumedFor } = simulation;
+  const isSampled = sampled.size > 0 && assumedFor.some((names) => names.length > 0);
   const make =
     (sample: number, block = plan.block): MakeSample =>
     (counted, cancelled) =>
       runSample(program, { ...plan, block }, model, options, sample, cancelled, counted).sample;
-  const hasSmall = isSampled && [...first.sampled.keys()].some((input) => isSmallName(program.inputs[input].name));
-  const checks = new CheckSamples({
+  const hasSmall = isSampled && [...sampled.keys()].some((input) => isSmallName(program.inputs[input].name));
+  const checks = simulation.checks.madeBy({
     sizes: isSampled ? SAMPLES.slice(1).map((_, i) => make(i + 1)) : [],
     large: hasSmall ? [make(LARGE_SAMPLE)] : [],
     shapes: otherShapes(program, plan).map((block) => make(0, block)),
   });
-  const followed = followedAccesses(program, first.sample.execution);
-  return { program, reported: first.sample, checks, assumedFor, followed, gridAssumed: plan.grid === undefined };
+  return { ...simulation, checks };
 }
 
 /** Shapes that people give a block when its lanes have more than one index. */

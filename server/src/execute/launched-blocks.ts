@@ -113,6 +113,9 @@ export class LaunchedBlocks {
 /** A launch that is not known gives no size for dynamic shared memory: what is stored there is kept as far as this, in bytes. */
 const OPEN_DYNAMIC_BYTES = 48 * 1024;
 
+/** No device has a quarter of this; a sampled size may ask for any (1 GB in faiss IVFPQ.cu), and what lies behind is not known then. */
+const MOST_SHARED_CONTENTS = 2 ** 20;
+
 const sharedBytesAreOpen = ({ objects }: Program, { dynamicSharedBytes }: LaunchShape): boolean =>
   dynamicSharedBytes <= 0 && objects.some((object) => object.space === 'shared' && object.isDynamic);
 
@@ -133,7 +136,7 @@ function memoryState(
   const neverWritten = reasons.number('reads memory that nothing was stored to');
   const { localBytes } = layout;
   const isOpen = sharedBytesAreOpen(program, launch);
-  const sharedBytes = layout.sharedBytes + (isOpen ? OPEN_DYNAMIC_BYTES : 0);
+  const sharedBytes = Math.min(MOST_SHARED_CONTENTS, layout.sharedBytes + (isOpen ? OPEN_DYNAMIC_BYTES : 0));
   const keepsLocal = keeps('local') && localBytes * lanes <= MOST_LOCAL_CONTENTS;
   return {
     shared: keeps('shared') ? new Contents(addressWindows.shared, sharedBytes, 1, neverWritten) : undefined,

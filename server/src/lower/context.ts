@@ -43,6 +43,10 @@ export interface LoweringBudget {
   readonly unrolledIterations: number;
   /** Of a kernel that is too large as the compiler writes it out: short loops only, other local arrays become unknown. */
   readonly keepsLoops?: boolean;
+  /** Another try follows where a local array asks for memory: this one ends soon behind that. */
+  readonly isTrial?: boolean;
+  /** It ends where it is clear that the instructions will not suffice. */
+  readonly foresees?: boolean;
   /** Expressions and types looked at: bounds what is evaluated without emitting anything. */
   readonly steps: number;
 }
@@ -91,6 +95,8 @@ export interface Context {
   /** Local arrays that must live in memory, by LocalDeclaration.key; grows during a try, which is then repeated. */
   readonly inMemory: Set<string>;
   demanded: boolean;
+  /** It was ended where it was clear that the instructions would not suffice. */
+  isForeseen: boolean;
   /** The call whose result the statement being lowered throws away. */
   discarded: Node | undefined;
   /** What is read next is not needed any more where it stands: its memory goes with it (host). */
@@ -158,6 +164,7 @@ export function createContext(
     active: new Map(),
     inMemory,
     demanded: false,
+    isForeseen: false,
     discarded: undefined,
     moves: false,
     sites: new Map(),
@@ -213,12 +220,21 @@ export function skip(ctx: Context, node: Node, reason: string): void {
   ctx.builder.skipped.push({ place: placeOf(ctx, node), reason });
 }
 
+/**
+ * Instructions that a trial makes behind the first array that asks for memory, to see which others do: arrays that are declared together are
+ * mostly used together, and a try for each of them would cost more.
+ */
+const BEHIND_DEMAND = 500;
+const PART_BEHIND_DEMAND = 0.25;
+
 /** Asks for a local array to live in memory: the kernel is lowered again with it there. */
 export function demandMemory(ctx: Context, owner: LocalDeclaration): void {
-  if (!ctx.inMemory.has(owner.key)) {
-    ctx.inMemory.add(owner.key);
-    ctx.demanded = true;
-  }
+  if (ctx.inMemory.has(owner.key)) return;
+  ctx.inMemory.add(owner.key);
+  const { builder, budget } = ctx;
+  if (budget.isTrial && !ctx.demanded)
+    builder.stopWithin(BEHIND_DEMAND + Math.ceil(builder.instructionCount * PART_BEHIND_DEMAND));
+  ctx.demanded = true;
 }
 
 /** Source text of a node, on one line. */

@@ -61,6 +61,8 @@ function unrolled(
   const breaks = b.newBlock();
   const jumps = containsJump(node.body);
   const ends: KnownValues[] = [];
+  const begin = b.instructionCount;
+  const sizes: number[] = [];
   if (guard) b.enterRegion();
   for (let i = 0; i < trips && b.reachable; i++) {
     if (guard) leaveUnless(ctx, guard, breaks, ends);
@@ -79,6 +81,8 @@ function unrolled(
       if (target.onContinue.length === 0) b.exit();
     }
     if (node.increment) expression(ctx, node.increment);
+    sizes.push(b.instructionCount - begin);
+    foresee(ctx, sizes, trips);
   }
   if (guard) b.leaveRegion();
   if (b.reachable) ends.push(ctx.known);
@@ -86,6 +90,24 @@ function unrolled(
   b.use(breaks);
   if (ends.length === 0) b.exit();
   ctx.known = KnownValues.merged(ends);
+}
+
+/** Two passes are alike whose instructions differ by this part at most: what a pass leaves to the next, and no triangle. */
+const ALIKE = 1 / 256;
+
+/**
+ * Two passes that are alike tell how large the loop becomes: where the budget will not suffice for it nothing more is lowered.
+ * @param sizes instructions of the loop behind each pass so far
+ */
+function foresee(ctx: Context, sizes: readonly number[], trips: number): void {
+  const { builder, budget } = ctx;
+  const made = sizes.length;
+  if (!budget.foresees || made < 2 || !builder.reachable) return;
+  const [pass, before] = [sizes[made - 1] - sizes[made - 2], sizes[made - 2] - (sizes[made - 3] ?? 0)];
+  if (Math.abs(pass - before) > pass * ALIKE) return;
+  if (builder.instructionCount + pass * (trips - made) <= budget.instructions) return;
+  ctx.isForeseen = true;
+  builder.cutOff();
 }
 
 function leaveUnless(

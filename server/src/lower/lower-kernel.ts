@@ -80,8 +80,10 @@ export interface KernelInstance {
   readonly templateArguments: readonly TemplateValue[];
 }
 
-/** How often a kernel is lowered again because a local array turned out to need memory. */
-const MAX_TRIES = 4;
+/** How often a kernel is lowered because local arrays turned out to need memory. */
+const MAX_TRIES = 5;
+/** Those of them that end soon behind a demand: many that each go a little further would cost more than one that finds all others. */
+const TRIALS = 2;
 
 /** Lowers a kernel. Never throws: what is not understood is in `skipped` and makes values unknown. */
 export function lowerKernel(
@@ -89,19 +91,14 @@ export function lowerKernel(
   kernel: KernelInstance,
   budget: LoweringBudget = defaultBudget,
 ): Program {
-  const inMemory = new Set<string>();
-  const first = tried(lowerOnce(unit, kernel, inMemory, budget));
-  if (!first.isCut || first.isSpent) {
-    const whole = lowerTries(unit, kernel, inMemory, budget, first);
-    return { ...whole.program, effort: whole.effort };
-  }
+  const first = lowerTries(unit, kernel, { ...budget, foresees: true });
+  if (!first.isCut || first.isSpent) return { ...first.program, effort: first.effort };
   // written out it is too large: with its loops it may fit
-  const kept = { ...budget, keepsLoops: true };
-  const inMemoryThen = new Set<string>();
-  const looped = lowerTries(unit, kernel, inMemoryThen, kept, tried(lowerOnce(unit, kernel, inMemoryThen, kept)));
+  const looped = lowerTries(unit, kernel, { ...budget, foresees: true, keepsLoops: true });
   if (!looped.isCut) return { ...looped.program, effort: first.effort + looped.effort };
-  const whole = lowerTries(unit, kernel, inMemory, budget, first);
-  return { ...whole.program, effort: whole.effort + looped.effort };
+  const isWhole = !first.isForeseen && !first.isDemanding;
+  const whole = isWhole ? first : lowerTries(unit, kernel, budget, first.inMemory);
+  return { ...whole.program, effort: first.effort + looped.effort + (isWhole ? 0 : whole.effort) };
 }
 
 /** Passes look at blocks as well as at instructions: kernels with many short ones take longer. */
@@ -113,31 +110,39 @@ const effortOf = ({ blocks }: Program): number =>
 interface Lowered {
   readonly program: Program;
   /** A local array must live in memory: another try is due. */
-  readonly demanded: boolean;
+  readonly isDemanding: boolean;
   /** The instructions of the budget did not suffice, or (isSpent) the steps did not, which has other causes than long loops. */
   readonly isCut: boolean;
   readonly isSpent: boolean;
+  /** That they would not was clear before, and the program ends there. */
+  readonly isForeseen: boolean;
 }
 
 interface Tried extends Lowered {
   /** Of this try and those before it. */
   readonly effort: number;
+  /** Local arrays in memory, by key. */
+  readonly inMemory: Set<string>;
 }
 
-const tried = (lowered: Lowered, before = 0): Tried => ({ ...lowered, effort: before + effortOf(lowered.program) });
-
-/** Further tries behind a first one, until no local array asks for memory. */
+/**
+ * Tries until no local array asks for memory; one that is to foresee it also ends where the budget does not suffice.
+ * @param inMemory arrays that are known to need memory
+ */
 function lowerTries(
   unit: UnitContext,
   kernel: KernelInstance,
-  inMemory: Set<string>,
   budget: LoweringBudget,
-  first: Tried,
+  inMemory = new Set<string>(),
 ): Tried {
-  let last = first;
-  for (let i = 1; i < MAX_TRIES && last.demanded; i++)
-    last = tried(lowerOnce(unit, kernel, inMemory, budget), last.effort);
-  return last;
+  let effort = 0;
+  for (let count = 1; ; count++) {
+    const isTrial = count <= TRIALS;
+    const lowered = lowerOnce(unit, kernel, inMemory, { ...budget, isTrial });
+    effort += effortOf(lowered.program);
+    const isCut = lowered.isCut && !lowered.isSpent && budget.foresees === true;
+    if (count === MAX_TRIES || isCut || !lowered.isDemanding) return { ...lowered, effort, inMemory };
+  }
 }
 
 /** A pack takes the place of as many arguments of the launch as it has elements. */
@@ -163,15 +168,19 @@ function lowerOnce(unit: UnitContext, kernel: KernelInstance, inMemory: Set<stri
   });
   if (declaration.body) inlineBody(ctx, declaration.body, new Scope(scope, 'body'), { kind: 'void' }, declaration);
   ctx.builder.exit();
-  if (ctx.builder.overBudget)
+  const isSpent = ctx.steps > budget.steps;
+  // a trial that ends behind a demand has not used up what it may have
+  const isCut = ctx.isForeseen || isSpent || ctx.builder.instructionCount >= budget.instructions;
+  if (isCut)
     ctx.builder.skipped.push({
       place: placeOf(ctx, declaration),
       reason: `the kernel is too large: only its first ${budget.instructions} instructions are simulated`,
     });
   return {
     program: { ...ctx.builder.finish(), sharedGranule: unit.sharedGranule },
-    demanded: ctx.demanded,
-    isCut: ctx.builder.overBudget,
-    isSpent: ctx.steps > budget.steps,
+    isDemanding: ctx.demanded,
+    isCut,
+    isSpent,
+    isForeseen: ctx.isForeseen,
   };
 }

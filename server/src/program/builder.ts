@@ -60,7 +60,7 @@ export class ProgramBuilder {
   constructor(
     private readonly kernel: string,
     /** Instructions after which the program is cut off (reachable becomes false). */
-    private readonly budget: number,
+    private budget: number,
   ) {
     this.blocks.push({ instructions: [], terminator: undefined });
   }
@@ -154,6 +154,11 @@ export class ProgramBuilder {
   /** Spends the budget: nothing is emitted any more. */
   cutOff(): void {
     this.instructionCount = Math.max(this.instructionCount, this.budget);
+  }
+
+  /** Leaves so many instructions of the budget. */
+  stopWithin(instructions: number): void {
+    this.budget = Math.min(this.budget, this.instructionCount + instructions);
   }
 
   get overBudget(): boolean {

@@ -49,6 +49,18 @@ __global__ void third(const float* in, float* out) {
   it('an edit in a device function reaches its kernels', () => check(source, source.replace('2 * x', '4 * x')));
   it('an edit in host code reaches the launches', () =>
     check(source, source.replace('n = 64', 'n = 128'), source.replace('second<2>', 'second<4>')));
+  it('samples of sizes are made for the launch as it is then, and instances that are alike count each', () => {
+    const open = `${source}
+template <typename T> __global__ void wide(const T* in, float* out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = (float)in[i * n];
+}
+void run(const unsigned* a, const int* b, float* o, int n) {
+  wide<<<n / 256, 256>>>(a, o, n);
+  wide<<<n / 256, 256>>>(b, o, n);
+}`;
+    check(open, `// new\n${open}`, open.replace('= 1;', '= 4;'), open.replace('in[i * n]', 'in[i * (n / 4)]'), open);
+  });
   it('how a record is packed', () => {
     const packed = (pragma: string) =>
       `${pragma}\nstruct A { char c; };\nstruct B { char c; int n; };\n__global__ void third(B *p) { p[threadIdx.x].n = 1; }\n${source}`;
