@@ -7,7 +7,15 @@
  * what changed (H200: nbody.cu:78 stores six of seven members).
  */
 import { type ControlFlow, controlFlow } from '../program/control-flow';
-import type { Block, Instruction, LoadInstruction, Program, Register, StoreInstruction } from '../program/program';
+import {
+  type Block,
+  bytesOf,
+  type Instruction,
+  type LoadInstruction,
+  type Program,
+  type Register,
+  type StoreInstruction,
+} from '../program/program';
 import { AvailableLoads, rangeOf, valueKey } from './available-loads';
 import { FixedVariables } from './fixed-variables';
 import { isFence, isReadOnly } from './memory-overlap';
@@ -133,6 +141,7 @@ function reuseInBlock(
   stable: (r: Register) => boolean,
 ): readonly Instruction[] {
   let out: Instruction[] | undefined;
+  const pieces = new StoredPieces(program, instructions, table);
   for (let at = 0; at < instructions.length; at++) {
     const i = instructions[at];
     const known = i.op === 'load' ? knownValues(program, table, i, stable) : undefined;
@@ -143,7 +152,7 @@ function reuseInBlock(
       continue;
     }
     if (i.op === 'store') {
-      if (isThereAlready(program, table, i)) {
+      if (pieces.isThereAlready(i)) {
         out ??= instructions.slice(0, at);
         continue;
       }
@@ -177,4 +186,39 @@ function isThereAlready(program: Program, table: AvailableLoads, i: StoreInstruc
   if (program.accesses[i.access].isVolatile) return false;
   const known = table.find(i.address, i.offset, i.type, i.values.length);
   return known?.every((value, k) => value === i.values[k]) ?? false;
+}
+
+/**
+ * A record whose type is aligned to 8 or 16 bytes is copied in such pieces: one of which a member has changed is written as a whole (PTX of nine kernels
+ * that read a record, change some of it and write it back, nvcc 13.0).
+ */
+class StoredPieces {
+  /** By piece: whether nothing of it has changed, as it was before its first member was written. */
+  private readonly unchanged = new Map<string, boolean>();
+
+  constructor(
+    private readonly program: Program,
+    private readonly instructions: readonly Instruction[],
+    private readonly table: AvailableLoads,
+  ) {}
+
+  isThereAlready(store: StoreInstruction): boolean {
+    const piece = this.pieceOf(store);
+    if (piece === undefined) return isThereAlready(this.program, this.table, store);
+    let isUnchanged = this.unchanged.get(piece);
+    if (isUnchanged === undefined) {
+      isUnchanged = this.instructions.every(
+        (i) => i.op !== 'store' || this.pieceOf(i) !== piece || isThereAlready(this.program, this.table, i),
+      );
+      this.unchanged.set(piece, isUnchanged);
+    }
+    return isUnchanged;
+  }
+
+  private pieceOf({ access, address, offset, aligned, type, values }: StoreInstruction): string | undefined {
+    if (aligned === undefined || aligned.isApart || this.program.accesses[access].copiedBytes === undefined)
+      return undefined;
+    if (aligned.modulus <= bytesOf[type] * values.length) return undefined;
+    return `${access} ${address} ${offset - aligned.remainder}`;
+  }
 }

@@ -167,4 +167,19 @@ describe('loads in an arm in which a variable has one value', () => {
     for (int j = 0; j < n; j++)
         y[i] += a[i + j * 32]; //= global load 10 x 4 bytes, global store 10 x 4 bytes
 }`));
+  it('a record is written back in pieces of its alignment, of which those stay away that nothing changed', () => {
+    const copy = (align: string, change: string, expected: string) =>
+      checkLines(
+        `k(Cell *c)
+{
+    Cell own = c[threadIdx.x]; //= ${expected.split(' | ')[0]}
+    ${change}
+    c[threadIdx.x] = own; //= ${expected.split(' | ')[1]}
+}`,
+        `struct ${align} Cell { float a, b, c, d; int id; float p, q, r; };`,
+      );
+    copy('alignas(16)', 'own.id = 3;', 'global load 1 x 16 bytes | global store 1 x 16 bytes');
+    copy('alignas(16)', 'own.a += own.d; own.id = 3;', 'global load 2 x 16 bytes | global store 2 x 16 bytes');
+    copy('', 'own.a += own.d; own.id = 3;', 'global load 2 x 4 bytes | global store 2 x 4 bytes');
+  });
 });
