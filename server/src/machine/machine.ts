@@ -57,6 +57,7 @@ const passes: readonly Pass[] = [
   narrowVectors,
   fetchAhead,
   mergeNeighbours,
+  narrowVectors,
   narrowWords,
   dropDeadCode,
   aggregateAtomics,
