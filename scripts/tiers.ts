@@ -139,7 +139,7 @@ const figures = [
 
 /**
  * The counters of an execution by line.
- * @param isCharged at the lines that a profiler charges, where the machine code is known; else where the access stands
+ * @param isCharged at the lines that a profiler charges, as far as they are known; else where the access stands
  */
 export function lineGroups(
   program: Program,
@@ -151,7 +151,8 @@ export function lineGroups(
   for (const counts of execution.accesses) {
     const site = program.accesses[counts.access];
     const calls = callsOf(site.place, locate);
-    const charged = isCharged ? (site.machine?.flatMap(({ place }) => place ?? []) ?? []) : [];
+    const foreseen = site.charged ? [site.charged] : [];
+    const charged = isCharged ? (site.machine?.flatMap(({ place }) => place ?? []) ?? foreseen) : [];
     const places = charged.length > 0 ? charged : [site.place];
     for (const place of places) {
       const { file, line, endLine } = locate(place);
