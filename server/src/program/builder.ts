@@ -209,6 +209,16 @@ export class ProgramBuilder {
     this.blocks[this.current].instructions.push(instruction);
   }
 
+  /** Instructions of the current block so far. */
+  get emitted(): number {
+    return this.blocks[this.current].instructions.length;
+  }
+
+  /** Those of the current block from one on. */
+  emittedSince(from: number, to = this.emitted): readonly Instruction[] {
+    return this.blocks[this.current].instructions.slice(from, to);
+  }
+
   private isStable(register: Register): boolean {
     return this.registers[register].role !== 'variable';
   }
@@ -310,14 +320,15 @@ export class ProgramBuilder {
     return this.pure(key, a, b, -1, { op: 'compare', fn, type, dst: this.register('pred', 'temporary'), a, b });
   }
 
-  select(type: ScalarType, p: Register, a: Register, b: Register): Register {
+  select(type: ScalarType, p: Register, a: Register, b: Register, branches?: LibraryBranches): Register {
     const cp = this.constantValue(p);
     if (cp !== undefined) return cp ? a : b;
     if (a === b) return a;
     const key = operationKey('select', '', type);
     const known = this.equal(key, p, a, b);
     if (known >= 0) return known;
-    return this.pure(key, p, a, b, { op: 'select', type, dst: this.register(type, 'temporary'), p, a, b });
+    const dst = this.register(type, 'temporary');
+    return this.pure(key, p, a, b, { op: 'select', type, dst, p, a, b, branches });
   }
 
   fma(type: ScalarType, a: Register, b: Register, c: Register): Register {

@@ -177,6 +177,8 @@ export type Instruction =
       readonly p: Register;
       readonly a: Register;
       readonly b: Register;
+      /** It was a branch to NVVM (machine/if-conversion.ts). */
+      readonly branches?: LibraryBranches;
     }
   /** a * b + c */
   | {
