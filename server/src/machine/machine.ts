@@ -26,6 +26,7 @@ import { propagateCopies } from './propagate-copies';
 import { reuseAsAssembled } from './reuse-as-assembled';
 import { reuseLoads } from './reuse-loads';
 import { sinkCommon } from './sink-common';
+import { sinkLoads } from './sink-loads';
 import { threadJumps } from './thread-jumps';
 import { unrollFurther } from './unroll-further';
 
@@ -60,6 +61,7 @@ const passes: readonly Pass[] = [
   narrowVectors,
   narrowWords,
   dropDeadCode,
+  sinkLoads,
   aggregateAtomics,
   guardPreheaders,
   unrollFurther,
