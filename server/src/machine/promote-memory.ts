@@ -7,10 +7,11 @@
  * - a store that a condition guards, or that comes behind a break, stays where it is, and still no pass loads where every way
  *   into the loop reads the place in any case, or has just written it (`s[i] = 0; for (…) if (…) s[i] += …`);
  * - a fence (memory-overlap.ts), an atomic or another store that may go there ends it; load and store keep their own lines;
+ * - of a loop that is written out with the passes left behind it (in another loop) these are part of it: one store behind all;
  * - behind the loop the value is still known: `a[i] = 0; for (…) a[i] += b[k]; a[i] *= 2` loads nothing. But where nothing was known in front
  *   of it and nobody knows that it has a pass, it is read again, since the read in front stands behind the loop's guard (H200: x[i] += z[i] behind such a sum).
  */
-import { type ControlFlow, controlFlow, dominates, type Loop } from '../program/control-flow';
+import { type ControlFlow, controlFlow, dominates, type Loop, reachableWithout } from '../program/control-flow';
 import { writesOf } from '../program/operands';
 import {
   bytesOf,
@@ -24,6 +25,9 @@ import {
 import { changesAtFence, isFence, isReadOnly, mayTouch } from './memory-overlap';
 
 type Access = LoadInstruction | StoreInstruction;
+
+/** Of the passes left of a loop. */
+const MOST_REST_BLOCKS = 64;
 
 interface Work {
   readonly program: Program;
@@ -214,8 +218,47 @@ function promote(work: Work, loop: Loop, before: number, inside: readonly number
     const moves = values.map((dst, k): Instruction => ({ op: 'unary', fn: 'mov', type, dst, a: variables[k] }));
     const store: Instruction = { ...last, values };
     work.sunk.add(store);
-    blocks[behind].unshift(...moves, store);
+    blocks[behindRest(work, loop, behind, place, variables) ?? behind].unshift(...moves, store);
   } else if (isSure) knownBehind(work, behind, place, variables);
+}
+
+/**
+ * Where the passes that are left of a loop end, when they stand behind it one by one and nothing else in them can see the place either: it lives in the
+ * variables there too.
+ */
+function behindRest(
+  work: Work,
+  loop: Loop,
+  behind: number,
+  place: Place,
+  variables: readonly Register[],
+): number | undefined {
+  const rest = restOf(work, loop, behind);
+  if (!rest) return undefined;
+  const members = placesOf(work, rest.blocks, new Uint8Array(work.registers.length)).find(
+    ({ key }) => key === place.key,
+  );
+  if (!members || !isOwnPlace(work, rest.blocks, members) || !isUnseen(work, rest.blocks, members)) return undefined;
+  const mine = new Set<Instruction>(members.members.map(({ instruction }) => instruction));
+  for (const block of rest.blocks)
+    work.blocks[block] = work.blocks[block].flatMap((i) =>
+      mine.has(i) && isAccess(i) ? inRegisters(i, variables, true) : [i],
+    );
+  return rest.end;
+}
+
+/** The passes left of a loop that was written out: they test the condition that it does. */
+function restOf({ program, flow }: Work, loop: Loop, behind: number): { blocks: number[]; end: number } | undefined {
+  const [head, test] = [program.blocks[loop.header].terminator, program.blocks[behind].terminator];
+  if (head.kind !== 'branch' || test.kind !== 'branch') return undefined;
+  const [of, is] = [program.branches[head.branch].place, program.branches[test.branch].place];
+  if (of.first !== is.first || of.last !== is.last || of.call !== is.call) return undefined;
+  const blocks = reachableWithout(flow.successors, test.ifTrue, test.ifFalse);
+  const isInside = (block: number): boolean => block === behind || blocks.includes(block);
+  const isAlone = [...blocks, test.ifFalse].every((block) => flow.predecessors[block].every(isInside));
+  const isLeft = blocks.some((block) => program.blocks[block].terminator.kind === 'exit');
+  if (!isAlone || isLeft || blocks.length > MOST_REST_BLOCKS) return undefined;
+  return { blocks: [behind, ...blocks], end: test.ifFalse };
 }
 
 /** The rest of a loop that was unrolled goes on from what the first part left: that store is not needed. */

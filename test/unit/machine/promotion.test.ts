@@ -172,3 +172,17 @@ describe('pointers that move', () => {
     );
   });
 });
+
+describe('a sum in memory of a loop in a loop', () => {
+  const sum = (pointer: string, expected: string) =>
+    checkLines(`k(float *${pointer} p, const float *a, int n)
+{
+    for (int j = threadIdx.x; j < 64; j += 32)
+        for (int t = 0; t < n + 1; t++)
+            p[j] += a[t]; //= ${expected}
+}`);
+  it('is stored once behind the passes that are left', () =>
+    sum('__restrict__', 'global load 24 x 4 bytes, global store 2 x 4 bytes'));
+  it('is stored in every pass where others may see it', () =>
+    sum('', 'global load 26 x 4 bytes, global store 22 x 4 bytes'));
+});
