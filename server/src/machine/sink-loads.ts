@@ -20,6 +20,7 @@ import {
   type LoadInstruction,
   type Program,
   type Register,
+  type ScalarType,
   type StoreInstruction,
 } from '../program/program';
 import { isFence, isReadOnly, mayTouch } from './memory-overlap';
@@ -28,13 +29,15 @@ interface Work {
   readonly program: Program;
   readonly flow: ControlFlow;
   readonly blocks: Block[];
-  /** By register: the blocks that read it. */
+  /** Of registers that come from loads in front of a branch: the blocks that read them. */
   readonly readers: Map<Register, Set<number>>;
 }
 
 export function sinkLoads(program: Program): Program {
-  if (!program.blocks.some(({ terminator }) => terminator.kind === 'branch')) return program;
   const work: Work = { program, flow: controlFlow(program), blocks: [...program.blocks], readers: new Map() };
+  const starts = work.flow.order.filter((block) => sidesOf(work, block).length > 0);
+  if (starts.length === 0) return program;
+  for (const block of starts) noteLoaded(work, block);
   for (const block of program.blocks.keys()) noteReaders(work, block);
   let changes = false;
   // as they follow each other: what went to a side may go on to a side of that
@@ -44,19 +47,30 @@ export function sinkLoads(program: Program): Program {
 }
 
 const registers: Register[] = [];
+const written: Register[] = [];
 
-function noteReaders({ blocks, readers }: Work, block: number): void {
-  for (const register of readIn(blocks[block])) {
-    const known = readers.get(register);
-    if (known) known.add(block);
-    else readers.set(register, new Set([block]));
+/** What is loaded in a block, and computed of that there. */
+function noteLoaded({ blocks, readers }: Work, block: number): void {
+  for (const i of blocks[block].instructions) {
+    if (i.op !== 'load' && !(isPure(i) && readsAny(i, readers))) continue;
+    const count = writesInto(i, written);
+    for (let k = 0; k < count; k++) if (!readers.has(written[k])) readers.set(written[k], new Set());
   }
 }
 
-function readIn({ instructions, terminator }: Block): Set<Register> {
-  const found = new Set(terminator.kind === 'branch' ? [terminator.condition] : []);
-  for (const i of instructions) addReads(found, i);
-  return found;
+function readsAny(i: Instruction, of: { has(register: Register): boolean }): boolean {
+  const count = readsInto(i, registers);
+  for (let k = 0; k < count; k++) if (of.has(registers[k])) return true;
+  return false;
+}
+
+function noteReaders({ blocks, readers }: Work, block: number): void {
+  const { instructions, terminator } = blocks[block];
+  for (const i of instructions) {
+    const count = readsInto(i, registers);
+    for (let k = 0; k < count; k++) readers.get(registers[k])?.add(block);
+  }
+  if (terminator.kind === 'branch') readers.get(terminator.condition)?.add(block);
 }
 
 function addReads(found: Set<Register>, i: Instruction): void {
@@ -124,14 +138,12 @@ const isWall = (i: Instruction): boolean => isFence(i) || i.op === 'matrix' || i
 
 function moveTo(work: Work, { block, side, moved }: Sinking, kept: readonly Instruction[]): void {
   const { blocks, readers } = work;
-  for (const register of readIn(blocks[block])) readers.get(register)?.delete(block);
+  for (const blocksOf of readers.values()) blocksOf.delete(block);
   blocks[block] = { ...blocks[block], instructions: kept };
   blocks[side] = { ...blocks[side], instructions: [...moved.toReversed(), ...blocks[side].instructions] };
-  noteReaders(work, block);
-  noteReaders(work, side);
+  noteLoaded(work, side);
+  for (const each of [block, side]) noteReaders(work, each);
 }
-
-const written: Register[] = [];
 
 function writesOf(i: Instruction): readonly Register[] {
   const count = writesInto(i, written);
@@ -160,7 +172,7 @@ function isOnSide({ program, flow }: Work, { block, side }: Sinking, reader: num
   if (!dominates(flow.dominator, side, reader) || flow.loopOf[reader] !== flow.loopOf[block]) return false;
   // bounds of a loop are counted from in front of it
   const entersLoop = flow.successors[reader].some((next) => flow.loopAtHeader[next] >= 0);
-  return !entersLoop || /^f/.test(program.registers[register].type);
+  return !entersLoop || isFloat(program.registers[register].type);
 }
 
 function mayMoveLoad({ program }: Work, { stores, addresses, isLast }: Sinking, load: LoadInstruction): boolean {
@@ -182,30 +194,21 @@ function isPure({ op }: Instruction): boolean {
   return op === 'unary' || op === 'convert' || op === 'binary' || op === 'compare' || op === 'select';
 }
 
-/** What stays: what does not come from a load of the block, and sums that are one instruction with their product. */
+/** What stays: what does not come from a load, and sums that are one instruction with their product. */
 function fixedIn({ program, readers }: Work, instructions: readonly Instruction[]): Set<Instruction> {
   const fixed = new Set<Instruction>();
-  const loaded = new Set<Register>();
   const products = new Set<Register>();
   for (const i of instructions) {
-    if (i.op === 'load') for (const r of i.dst) loaded.add(r);
     if (!isPure(i)) continue;
-    const reads = new Set<Register>();
-    addReads(reads, i);
-    const comesFromLoad = [...reads].some((r) => loaded.has(r));
-    const [dst] = writesOf(i);
-    if (comesFromLoad) loaded.add(dst);
-    if (i.op !== 'binary' || !/^f/.test(i.type)) {
-      if (!comesFromLoad) fixed.add(i);
-      continue;
-    }
-    const isSum = i.fn === 'add' || i.fn === 'sub';
-    if (!comesFromLoad || (isSum && (products.has(i.a) || products.has(i.b)))) fixed.add(i);
-    if (i.fn === 'mul' && (readers.get(dst)?.size ?? 0) === 1 && program.registers[dst].role === 'temporary')
-      products.add(dst);
+    if (!readsAny(i, readers)) fixed.add(i);
+    if (i.op !== 'binary' || !isFloat(i.type)) continue;
+    if ((i.fn === 'add' || i.fn === 'sub') && (products.has(i.a) || products.has(i.b))) fixed.add(i);
+    if (i.fn === 'mul' && program.registers[i.dst].role === 'temporary') products.add(i.dst);
   }
   return fixed;
 }
+
+const isFloat = (type: ScalarType): boolean => type === 'f32' || type === 'f64' || type === 'f16' || type === 'bf16';
 
 /** Nothing happens behind the side. */
 function isLast({ blocks }: Work, side: number): boolean {
