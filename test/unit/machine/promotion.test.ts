@@ -186,3 +186,26 @@ describe('a sum in memory of a loop in a loop', () => {
   it('is stored in every pass where others may see it', () =>
     sum('', 'global load 26 x 4 bytes, global store 22 x 4 bytes'));
 });
+
+describe('what is read in front of a loop and written behind it', () => {
+  it('has the line of the last use', () =>
+    checkLines(`k(float *__restrict__ p, const float *__restrict__ a, int n)
+{
+    int j = threadIdx.x;
+    for (int t = 0; t < n; t++) {
+        float s = p[j]; //= none
+        p[j] = s * 3 + a[t]; //= global load 11 x 4 bytes, global store 1 x 4 bytes
+    }
+}`));
+  it('and what stands under a condition is the last', () =>
+    checkLines(`k(float *__restrict__ p, const float *__restrict__ a, int n)
+{
+    int j = threadIdx.x;
+    for (int t = 0; t < n; t++) {
+        float v = a[t]; //= global load 10 x 4 bytes
+        if (v > 2)
+            p[j] *= 3; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+        p[j] += v; //= none
+    }
+}`));
+});
