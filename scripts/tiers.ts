@@ -20,6 +20,7 @@ import { predefinedMacros } from '../server/src/preprocess/predefined';
 import { preprocess } from '../server/src/preprocess/preprocess';
 import type { Program, SourcePlace } from '../server/src/program/program';
 import { locationOf } from '../server/src/report/positions';
+import { definesOf } from './compiled-program';
 
 export interface SourceLaunch {
   readonly kernel: string;
@@ -52,7 +53,8 @@ export function sourceUnit(file: string, computeCapability: string, includes: re
   const text = fs.readFileSync(file, 'utf8');
   const options = { computeCapability, defines: new Map(), assume: new Map() };
   const include = includeFrom(path.dirname(file), includes);
-  const source = preprocess({ path: file, text, defines: predefinedMacros(computeCapability), include });
+  const defines = new Map([...predefinedMacros(computeCapability), ...definesOf(text)]);
+  const source = preprocess({ path: file, text, defines, include });
   const tree = parse(source.tokens, source.pragmas);
   const context = createUnitContext(tree, source.tokens);
   const kernels = findKernels(tree, context.scope);
