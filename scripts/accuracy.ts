@@ -12,7 +12,7 @@ import { analyzeFile } from '../server/src/analysis/analyze';
 import { PATIENCE } from '../server/src/cli/options';
 import { findNvcc } from '../server/src/compiler/find-nvcc';
 import type { AccessReport, ChargedLine, FileReport, LaunchReport } from '../server/src/report/report';
-import { compiledProgram } from './compiled-program';
+import { compiledProgram, definesOf } from './compiled-program';
 import { causeOf } from './miss-cause';
 import { hardwareFolder, isWithin, type RecordedLaunch, recordedCost, recordedLaunches } from './recorded-counters';
 
@@ -47,12 +47,6 @@ function includeFrom(folder: string) {
       ? { path: file, text: fs.readFileSync(file, 'utf8') }
       : undefined;
   };
-}
-
-/** Macros that the first line of a program gives the compiler: `// nvcc: -DSIZE=64`. */
-function definesOf(text: string): Map<string, string> {
-  const [, flags = ''] = /^\/\/ nvcc: (.*)/.exec(text) ?? [];
-  return new Map([...flags.matchAll(/-D(\w+)(?:=(\S+))?/g)].map(([, name, value = '1']) => [name, value]));
 }
 
 async function analyse(program: string, nvcc: string | undefined, followData: boolean): Promise<FileReport> {

@@ -23,6 +23,12 @@ export function recordedFlags(file: string): string[] {
   return ['-O3', ...asked.filter((flag) => flag !== '')];
 }
 
+/** Macros that the first line of a program gives the compiler: `// nvcc: -DSIZE=64`. */
+export function definesOf(text: string): Map<string, string> {
+  const [, flags = ''] = /^\/\/ nvcc: (.*)/.exec(text) ?? [];
+  return new Map([...flags.matchAll(/-D(\w+)(?:=(\S+))?/g)].map(([, name, value = '1']) => [name, value]));
+}
+
 /**
  * `--keep=<folder>` among the arguments keeps the answers there for the next run of the same text and flags (of headers it
  * knows nothing).

@@ -5,6 +5,8 @@
  * `-I<folder>` and `-D<name>` go to nvcc (stubs of libraries that are not installed). `--keep=<folder>` keeps what nvcc made there
  * for the next run of the same text and flags (of headers it does not know).
  *
+ * `--charged` compares at the lines that a profiler charges (the PTX tier's are the line table's), not at those of the PTX.
+ *
  * `-- --recorded [programs]` compares the PTX tier alone with the counters recorded on an H200. `--misses` lists every line that
  * differs, `--json` prints one JSON object at the end.
  */
@@ -183,14 +185,17 @@ function distinct(rows: readonly Row[]): Row[] {
   return [...seen.values()];
 }
 
+/** At the lines that a profiler charges. */
+const isCharged = process.argv.includes('--charged');
+
 function compareTiers(file: string, launch: SourceLaunch, unit: SourceUnit, ptx: Program): Row[] {
   // what no warp comes to has no counters to agree on
   const isCounted = (group: LineGroup) =>
     (group.space === 'shared' || group.space === 'global') && group.requests + group.unknownRequests > 0;
   const ofSourceRun = runLaunch(launch.program, launch, model);
   const ofPtxRun = runLaunch(ptx, launch, model);
-  const ofSource = byLine(lineGroups(launch.program, ofSourceRun, unit.locate)).filter(isCounted);
-  const ofPtx = byLine(lineGroups(ptx, ofPtxRun, unit.locate)).filter(isCounted);
+  const ofSource = byLine(lineGroups(launch.program, ofSourceRun, unit.locate, isCharged)).filter(isCounted);
+  const ofPtx = byLine(lineGroups(ptx, ofPtxRun, unit.locate, isCharged)).filter(isCounted);
   const matched = new Set<LineGroup>();
   const rows = ofPtx.map((group): Row => {
     const fits = ofSource.filter(

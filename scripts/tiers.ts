@@ -20,6 +20,7 @@ import { predefinedMacros } from '../server/src/preprocess/predefined';
 import { preprocess } from '../server/src/preprocess/preprocess';
 import type { Program, SourcePlace } from '../server/src/program/program';
 import { locationOf } from '../server/src/report/positions';
+import { definesOf } from './compiled-program';
 
 export interface SourceLaunch {
   readonly kernel: string;
@@ -52,7 +53,8 @@ export function sourceUnit(file: string, computeCapability: string, includes: re
   const text = fs.readFileSync(file, 'utf8');
   const options = { computeCapability, defines: new Map(), assume: new Map() };
   const include = includeFrom(path.dirname(file), includes);
-  const source = preprocess({ path: file, text, defines: predefinedMacros(computeCapability), include });
+  const defines = new Map([...predefinedMacros(computeCapability), ...definesOf(text)]);
+  const source = preprocess({ path: file, text, defines, include });
   const tree = parse(source.tokens, source.pragmas);
   const context = createUnitContext(tree, source.tokens);
   const kernels = findKernels(tree, context.scope);
@@ -139,7 +141,7 @@ const figures = [
 
 /**
  * The counters of an execution by line.
- * @param isCharged at the lines that a profiler charges, where the machine code is known; else where the access stands
+ * @param isCharged at the lines that a profiler charges, as far as they are known; else where the access stands
  */
 export function lineGroups(
   program: Program,
@@ -151,7 +153,8 @@ export function lineGroups(
   for (const counts of execution.accesses) {
     const site = program.accesses[counts.access];
     const calls = callsOf(site.place, locate);
-    const charged = isCharged ? (site.machine?.flatMap(({ place }) => place ?? []) ?? []) : [];
+    const foreseen = site.charged ? [site.charged] : [];
+    const charged = isCharged ? (site.machine?.flatMap(({ place }) => place ?? []) ?? foreseen) : [];
     const places = charged.length > 0 ? charged : [site.place];
     for (const place of places) {
       const { file, line, endLine } = locate(place);

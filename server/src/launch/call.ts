@@ -71,9 +71,13 @@ function callMember(
     const owner = object.kind === 'cell' ? object.cell.name : undefined;
     return callUnknownMethod(state, unknown(`${owner} is not known in this file`, { name: owner }), name, call, scope);
   }
+  const given = callee.name.parts.at(-1)?.templateArguments;
+  if (target.kind === 'lambda' && name === 'operator()') {
+    const list = evaluateArguments(state, call.arguments, scope);
+    return callLambda(state, target, list, given && bindArguments(state, given, scope));
+  }
   const method = read(locate(state, callee, scope));
   if (method.kind === 'function') {
-    const given = callee.name.parts.at(-1)?.templateArguments;
     const bound = given ? { ...method, templateArguments: bindArguments(state, given, scope) } : method;
     return callValue(state, bound, call, scope);
   }

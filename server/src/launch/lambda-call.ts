@@ -8,15 +8,24 @@ import { resolveType } from './resolve-type';
 import { childScope, type Scope } from './scope';
 import { budgets, type Frame, type HostState, step } from './state';
 import { runLambdaBody } from './statement';
+import { bindParameters } from './template-binding';
 import { type BoundArgument, type LambdaValue, typeOf, unknown, type Value } from './value';
 
-/** Runs a lambda with arguments; its captures are the variables of the scope it was made in. */
-export function callLambda(state: HostState, lambda: LambdaValue, list: readonly HostArgument[]): Value {
+/**
+ * Runs a lambda with arguments; its captures are the variables of the scope it was made in.
+ * @param templateArguments as `f.operator()<4>()` gives them
+ */
+export function callLambda(
+  state: HostState,
+  lambda: LambdaValue,
+  list: readonly HostArgument[],
+  templateArguments: readonly BoundArgument[] = [],
+): Value {
   if (!step(state) || state.depth >= budgets.callDepth) return unknown('the calls are nested too deeply');
   const { expression } = lambda;
   const scope = childScope(childScope(lambda.scope, { values: new Map(lambda.captures) }));
   state.depth++;
-  bindLambdaTemplate(state, lambda, list, scope);
+  bindLambdaTemplate(state, lambda, list, templateArguments, scope);
   for (const [index, parameter] of expression.parameters.entries()) {
     const argument = list[index];
     if (!parameter.name) continue;
@@ -44,16 +53,20 @@ export function callLambda(state: HostState, lambda: LambdaValue, list: readonly
   return frameResult(state, frame);
 }
 
-function bindLambdaTemplate(state: HostState, lambda: LambdaValue, list: readonly HostArgument[], scope: Scope): void {
-  const names = new Set((lambda.expression.templateParameters ?? []).map((parameter) => parameter.name ?? ''));
-  if (names.size === 0) return;
-  const bound = new Map<string, BoundArgument>();
-  for (const [index, parameter] of lambda.expression.parameters.entries()) {
+function bindLambdaTemplate(
+  state: HostState,
+  { expression }: LambdaValue,
+  list: readonly HostArgument[],
+  given: readonly BoundArgument[],
+  scope: Scope,
+): void {
+  const parameters = expression.templateParameters ?? [];
+  if (parameters.length === 0) return;
+  const names = new Set(parameters.map((parameter) => parameter.name ?? ''));
+  const deduced = new Map<string, BoundArgument>();
+  for (const [index, parameter] of expression.parameters.entries()) {
     const type = list[index] && typeOf(list[index].value);
-    if (type) deduceType(state, parameter.type, type, names, bound);
+    if (type) deduceType(state, parameter.type, type, names, deduced);
   }
-  for (const [name, argument] of bound) {
-    if (argument.kind === 'type') scope.types.set(name, argument.type);
-    if (argument.kind === 'value') scope.values.set(name, makeCell(argument.value, { name }));
-  }
+  bindParameters(state, parameters, given, scope, deduced);
 }

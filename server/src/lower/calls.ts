@@ -1,6 +1,7 @@
 /** Calls: overloads are chosen, templates deduced, bodies inlined; builtin functions go to their tables. */
 
 import type * as ast from '../parse/ast';
+import { assertion } from './assertion';
 import { callBuiltin } from './builtins/functions';
 import { constexprValue } from './constexpr';
 import { construct, initialiseMembers } from './construct';
@@ -26,6 +27,8 @@ import { allocateStorage, bindParameter, materialise } from './variables';
 /** Lowers a call. `callee` and `args` may be given when they are known already (operators). */
 export function callExpression(ctx: Context, node: ast.CallExpression, callee?: Value, args?: readonly Value[]): Value {
   const target = callee ?? calleeValue(ctx, node);
+  if (target.kind === 'builtin' && target.name === 'assert' && !target.self && !args && !ctx.unit.isHost)
+    return assertion(ctx, node);
   const values = args ?? callArguments(ctx, node.arguments);
   return callValue(ctx, target, values, node);
 }

@@ -1,6 +1,8 @@
 /** Control flow in expressions: `a && b`, `a || b`, `c ? a : b`. */
 
 import type * as ast from '../parse/ast';
+import type { LibraryBranches } from '../program/program';
+import { isFolded } from '../program/speculation';
 import { type Context, placeOf } from './context';
 import { convertRegister, convertValue, toPredicate } from './conversions';
 import { expression } from './expressions';
@@ -71,24 +73,35 @@ export function conditionalExpression(ctx: Context, node: ast.ConditionalExpress
   const constant = ctx.builder.constantValue(condition);
   if (constant !== undefined) return expression(ctx, constant ? node.then : node.else);
   if (isSimple(node.then) && isSimple(node.else)) {
+    const start = ctx.builder.emitted;
     const a = rvalue(ctx, expression(ctx, node.then), node.then);
+    const middle = ctx.builder.emitted;
     const b = rvalue(ctx, expression(ctx, node.else), node.else);
-    return selectValue(ctx, condition, a, b, node);
+    const sides = [ctx.builder.emittedSince(start, middle), ctx.builder.emittedSince(middle)];
+    const branches = isFolded(ctx.builder.registers, sides) ? undefined : 'short';
+    return selectValue(ctx, condition, a, b, node, branches);
   }
   return branchingConditional(ctx, node, condition);
 }
 
 /** p ? a : b of two values already computed. */
-export function selectValue(ctx: Context, p: number, a: Value, b: Value, node: ast.Node): Value {
+export function selectValue(
+  ctx: Context,
+  p: number,
+  a: Value,
+  b: Value,
+  node: ast.Node,
+  branches?: LibraryBranches,
+): Value {
   if (a.kind === 'scalar' && b.kind === 'scalar') {
     const type = commonType(a.type, b.type);
     const scalar = scalarOf(type) ?? 'i32';
     const ra = convertRegister(ctx, a.register, ctx.builder.typeOf(a.register), scalar);
     const rb = convertRegister(ctx, b.register, ctx.builder.typeOf(b.register), scalar);
-    return { kind: 'scalar', type, register: ctx.builder.select(scalar, p, ra, rb) };
+    return { kind: 'scalar', type, register: ctx.builder.select(scalar, p, ra, rb, branches) };
   }
   if (a.kind === 'aggregate' && b.kind === 'aggregate' && a.elements.length === b.elements.length) {
-    return { ...a, elements: a.elements.map((e, i) => selectValue(ctx, p, e, b.elements[i], node)) };
+    return { ...a, elements: a.elements.map((e, i) => selectValue(ctx, p, e, b.elements[i], node, branches)) };
   }
   if (a.kind === 'scalar' || b.kind === 'scalar') {
     const known = a.kind === 'scalar' ? a : b;

@@ -1,5 +1,7 @@
 /** Dereference, subscripts and arrays, in memory and in registers. */
 import type * as ast from '../parse/ast';
+import type { Register } from '../program/program';
+import { objectOfAddress } from './access-sites';
 import { callExpression } from './calls';
 import type { Context } from './context';
 import { numberOf } from './conversions';
@@ -94,7 +96,7 @@ function arrayElement(ctx: Context, place: Place, type: Type & { kind: 'array' }
     if (place.storage.kind !== 'aggregate') return unknownValue(of, 'array without elements');
     return registerElement(ctx, wholeArray(ctx, place.storage, of), index, of, node);
   }
-  const scaled = scaledIndex(ctx, index, of);
+  const scaled = scaledIndex(ctx, index, of, place.address);
   if (scaled === undefined) return unknownValue(of, reasonOf(index));
   return {
     kind: 'place',
@@ -137,7 +139,7 @@ export function elementAt(ctx: Context, pointer: Value, index: Value, node: ast.
       pointer.kind === 'unknown' ? pointer.reason : 'subscript of a value that is no array or pointer',
     );
   if (pointer.kind !== 'scalar') return dereference(ctx, pointer, node);
-  const scaled = scaledIndex(ctx, index, type.to);
+  const scaled = scaledIndex(ctx, index, type.to, pointer.register);
   const address =
     scaled === undefined
       ? ctx.builder.unknown('i64', reasonOf(index))
@@ -165,8 +167,11 @@ function registerElement(ctx: Context, target: RegisterTarget, index: Value, of:
   return unknownValue(of, i === undefined ? 'index of a local array that is not constant' : 'index outside the array');
 }
 
-/** index · sizeof(element), as a 64-bit offset; undefined when the index is unknown. */
-export function scaledIndex(ctx: Context, index: Value, element: Type): number | undefined {
+/**
+ * index · sizeof(element), as a 64-bit offset; undefined when the index is unknown. Addresses of shared memory have 32 bits, so that an unsigned sum that may
+ * wrap is there what a signed one is: `s[m * 64 + threadIdx.x * 4]` and its three neighbours are one access (machine code of 12 kernels, nvcc 13.0, sm_90).
+ */
+function scaledIndex(ctx: Context, index: Value, element: Type, base: Register): number | undefined {
   const size = sizeOf(element);
   if (index.kind !== 'scalar' || size === undefined) {
     if (index.kind === 'unknown') return ctx.builder.unknown('i64', index.reason);
@@ -174,8 +179,16 @@ export function scaledIndex(ctx: Context, index: Value, element: Type): number |
       ? ctx.builder.unknown('i64', element.kind === 'unknown' ? element.reason : 'size of the element is not known')
       : undefined;
   }
-  const wide = ctx.builder.convert(ctx.builder.typeOf(index.register), 'i64', index.register);
+  const type = ctx.builder.typeOf(index.register);
+  const isWord = type === 'u32' && isShared(ctx, base);
+  const word = isWord ? ctx.builder.convert('u32', 'i32', index.register) : index.register;
+  const wide = ctx.builder.convert(isWord ? 'i32' : type, 'i64', word);
   return ctx.builder.binary('mul', 'i64', wide, ctx.builder.constant('i64', size));
+}
+
+function isShared(ctx: Context, address: Register): boolean {
+  const object = objectOfAddress(ctx, address);
+  return object !== undefined && ctx.builder.objects[object].space === 'shared';
 }
 
 /** What a pointer into registers points to, seen as its (possibly cast) type. */

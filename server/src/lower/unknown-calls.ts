@@ -23,10 +23,15 @@ export function unknownCall(ctx: Context, node: ast.CallExpression, args: readon
 
 /** Keeps what the values were made from: something uses them, though its result is not known. */
 export function useValues(ctx: Context, values: readonly Value[]): void {
+  const reads = registersOf(ctx, values);
+  if (reads.length > 0) ctx.builder.emit({ op: 'work', unit: 'other', count: 1, reads });
+}
+
+/** What numbers and the members of records are in, constants aside. */
+export function registersOf(ctx: Context, values: readonly Value[]): number[] {
   const registers = (value: Value): number[] =>
     value.kind === 'scalar' ? [value.register] : value.kind === 'aggregate' ? value.elements.flatMap(registers) : [];
-  const reads = values.flatMap(registers).filter((r) => ctx.builder.constantValue(r) === undefined);
-  if (reads.length > 0) ctx.builder.emit({ op: 'work', unit: 'other', count: 1, reads });
+  return values.flatMap(registers).filter((r) => ctx.builder.constantValue(r) === undefined);
 }
 
 /** Arguments that a function we do not know may change. */

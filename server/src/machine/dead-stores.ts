@@ -2,7 +2,7 @@
  * Stores that a later one of the same block and the same bytes covers before anybody can have read them are not made. Evidence: PTX and machine code of
  * 48 small kernels, nvcc 13.0, sm_90 (`a[i] = s; …; a[i] = s + 1`, twelve kinds of instructions between them, four kinds of pointers): ptxas drops the
  * first across shuffles, votes and volatile assembly, not across barriers and `__threadfence()`; NVVM across these too where the pointer is
- * `__restrict__`. A load of the same space that may be of another place keeps it.
+ * `__restrict__`, but not across a call (`printf`; 4 kernels). A load of the same space that may be of another place keeps it.
  */
 import type { Instruction, Program } from '../program/program';
 import { AvailableLoads, rangeOf } from './available-loads';
@@ -43,7 +43,9 @@ function forgetSeen(program: Program, written: AvailableLoads, i: Instruction): 
       written.fence();
       return;
     case 'work':
-      if (i.fence === 'memory') written.fence();
+      // of a call NVVM does not know that it comes back: what was written before may be all that the kernel does
+      if (i.fence === 'call') written.forgetWritten();
+      else if (i.fence === 'memory') written.fence();
       return;
     case 'load': {
       const site = program.accesses[i.access];

@@ -11,12 +11,14 @@ import {
   type BranchSite,
   bytesOf,
   type Instruction,
+  type LibraryBranches,
   type Program,
   type Register,
   type RegisterInfo,
   type Terminator,
   type UnaryOp,
 } from '../program/program';
+import { costOf, isFolded } from '../program/speculation';
 import { withOperands } from './common-expressions';
 
 /** Instructions that one side may have; longer ones stay branches. */
@@ -163,8 +165,14 @@ function convert(graph: Graph, index: number): boolean {
         ? ifFalse
         : undefined;
   if (meets === undefined || meets === index) return false;
-  for (const side of [end.ifTrue, end.ifFalse])
-    if (side !== meets) select(graph, index, side, end.condition, side === end.ifTrue);
+  const sides = [end.ifTrue, end.ifFalse].filter((side) => side !== meets);
+  const branches = isFolded(
+    graph.registers,
+    sides.map((side) => instructionsOf(graph.blocks[side])),
+  )
+    ? undefined
+    : 'short';
+  for (const side of sides) select(graph, index, side, { p: end.condition, whenTrue: side === end.ifTrue, branches });
   block.terminator = { kind: 'jump', target: meets };
   graph.predecessors[meets] = Math.max(1, graph.predecessors[meets] - 1);
   return true;
@@ -220,10 +228,6 @@ function isFree(i: Instruction): boolean {
   }
 }
 
-/** Copies of values are none to the compiler. */
-const costOf = (instructions: readonly Instruction[]): number =>
-  instructions.filter((i) => i.op !== 'unary' || i.fn !== 'mov').length;
-
 function isPure(i: Instruction): boolean {
   switch (i.op) {
     case 'unary':
@@ -247,8 +251,14 @@ function isSafeLoad(program: Program, i: Instruction): boolean {
   return object?.bytes !== undefined && i.offset >= 0 && end <= object.bytes;
 }
 
+interface Selection {
+  readonly p: Register;
+  readonly whenTrue: boolean;
+  readonly branches: LibraryBranches | undefined;
+}
+
 /** Puts a side in front of the meeting point: what it assigns to variables holds where the condition does. */
-function select(graph: Graph, index: number, side: number, condition: Register, whenTrue: boolean): void {
+function select(graph: Graph, index: number, side: number, { p, whenTrue, branches }: Selection): void {
   const block = graph.blocks[index];
   const renamed = new Map<Register, Register>();
   for (const i of instructionsOf(graph.blocks[side])) append(block, rename(graph, i, renamed));
@@ -260,7 +270,7 @@ function select(graph: Graph, index: number, side: number, condition: Register, 
     append(
       block,
       { op: 'unary', fn: 'mov', type, dst: old, a: variable },
-      { op: 'select', type, dst: merged, p: condition, a, b },
+      { op: 'select', type, dst: merged, p, a, b, branches },
       { op: 'unary', fn: 'mov', type, dst: variable, a: merged },
     );
   }

@@ -60,6 +60,7 @@ const passes: readonly Pass[] = [
   narrowVectors,
   fetchAhead,
   mergeNeighbours,
+  narrowVectors,
   narrowWords,
   dropDeadCode,
   aggregateAtomics,

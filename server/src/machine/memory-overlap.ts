@@ -41,6 +41,10 @@ export function isFence(i: Instruction): boolean {
   }
 }
 
+/** What keeps the order of accesses in the machine code too. */
+export const isFenceToAssembler = (i: Instruction): boolean =>
+  i.op === 'barrier' || (i.op === 'work' && (i.fence === 'memory' || i.fence === 'call'));
+
 /** Whether a fence may change what is read: others have written it meanwhile, but not behind a `__restrict__` pointer. */
 export function changesAtFence(program: Program, site: AccessSite): boolean {
   return site.object === undefined || !program.objects[site.object].isRestrict;

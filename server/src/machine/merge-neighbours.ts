@@ -16,7 +16,8 @@
  * - What the type (float4 &v: v.x, v.y …), __align__ of the array or dynamic shared memory promises to be aligned is merged by NVVM already, which knows that
  *   different arrays and different members do not overlap: `a.x += b.x; a.y += b.y; a.z += b.z; a.w += b.w` of float4s in memory
  *   is two loads and a store (PTX of nvcc 13.0: sums of float4 in a reduction, through pointers without __restrict__ too).
- * - A function of the library that branches keeps apart what stands around it; one whose branches are short only outside of shared memory (math.ts);
+ * - A function of the library that branches keeps apart what stands around it; one whose branches are short no shared loads (math.ts), and so does a branch of
+ *   the program that becomes a selection only in the assembler (if-conversion.ts; 110 kernels);
  *   a division or root of full precision only what the assembler would merge, in shared memory (SASS of nine loops, H200: tsne_forces.cu:165).
  * - A merged load bears the line of the first of its parts (H200: scan_blocks.cu:57, fft_stages.cu:26), a merged store that of
  *   the last (scan_blocks.cu:34).
@@ -24,6 +25,7 @@
 import {
   bytesOf,
   type Instruction,
+  type LibraryBranches,
   type LoadInstruction,
   type Program,
   type Register,
@@ -84,7 +86,12 @@ function hasNeighbours(instructions: readonly Instruction[]): boolean {
   return false;
 }
 
-const branchesOf = (i: Instruction) => (i.op === 'unary' || i.op === 'binary' ? i.branches : undefined);
+const branchesOf = (i: Instruction) =>
+  i.op === 'unary' || i.op === 'binary' || i.op === 'select' ? i.branches : undefined;
+
+/** Short branches are none any more where the assembler looks for shared loads, but stores stay apart. */
+const isApartAt = (branches: LibraryBranches, program: Program, first: Candidate): boolean =>
+  branches === 'long' || first.instruction.op === 'store' || spaceOf(program, first) !== 'shared';
 
 const spaceOf = (program: Program, { instruction }: Candidate) => program.accesses[instruction.access].space;
 
@@ -114,8 +121,7 @@ function mergeBlock(work: MergeWork, block: number, instructions: readonly Instr
     // NVVM, which merges outside of shared memory, moves nothing across them; ptxas does
     else if (isFence(instruction)) close(([first]) => isFenced(program, first));
     const branches = branchesOf(instruction);
-    if (branches && branches !== 'assembled')
-      close(([first]) => branches === 'long' || spaceOf(program, first) !== 'shared');
+    if (branches && branches !== 'assembled') close(([first]) => isApartAt(branches, program, first));
     if (instruction.op !== 'load' && instruction.op !== 'store') return;
     const site = program.accesses[instruction.access];
     // an access of the other direction to shared memory ends what is open there

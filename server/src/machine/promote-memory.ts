@@ -6,13 +6,16 @@
  * - `for (…) a[i] += b[k]`: one load, a store each pass; with `__restrict__`, or a in shared memory and b not, one store;
  * - a store that a condition guards, or that comes behind a break, stays where it is, and still no pass loads where every way
  *   into the loop reads the place in any case, or has just written it (`s[i] = 0; for (…) if (…) s[i] += …`);
- * - a fence (memory-overlap.ts), an atomic or another store that may go there ends it; load and store keep their own lines;
+ * - a fence (memory-overlap.ts), an atomic or another store that may go there ends it; load and store keep their own lines, but where no pass is left
+ *   with either both have that of the last use (21 kernels: `float s = a[i]; …; a[i] = s * 3`);
+ * - of a loop that is written out with the passes left behind it (in another loop) these are part of it: one store behind all;
  * - behind the loop the value is still known: `a[i] = 0; for (…) a[i] += b[k]; a[i] *= 2` loads nothing. But where nothing was known in front
  *   of it and nobody knows that it has a pass, it is read again, since the read in front stands behind the loop's guard (H200: x[i] += z[i] behind such a sum).
  */
-import { type ControlFlow, controlFlow, dominates, type Loop } from '../program/control-flow';
+import { type ControlFlow, controlFlow, dominates, type Loop, reachableWithout } from '../program/control-flow';
 import { writesOf } from '../program/operands';
 import {
+  type AccessSite,
   bytesOf,
   type Instruction,
   type LoadInstruction,
@@ -25,10 +28,14 @@ import { changesAtFence, isFence, isReadOnly, mayTouch } from './memory-overlap'
 
 type Access = LoadInstruction | StoreInstruction;
 
+/** Of the passes left of a loop. */
+const MOST_REST_BLOCKS = 64;
+
 interface Work {
   readonly program: Program;
   readonly flow: ControlFlow;
   readonly registers: RegisterInfo[];
+  readonly accesses: AccessSite[];
   readonly blocks: Instruction[][];
   /** Stores that moved behind a loop. */
   readonly sunk: Set<Instruction>;
@@ -46,7 +53,8 @@ export function promoteMemory(program: Program): Program {
   const flow = controlFlow(program);
   if (flow.loops.length === 0) return program;
   const blocks = program.blocks.map((b) => [...b.instructions]);
-  const work: Work = { program, flow, registers: [...program.registers], blocks, sunk: new Set(), held: new Map() };
+  const [registers, accesses] = [[...program.registers], [...program.accesses]];
+  const work: Work = { program, flow, registers, accesses, blocks, sunk: new Set(), held: new Map() };
   // inner loops first: what leaves an inner loop may leave the outer one too; then as they stand
   const depthOf = (loop: Loop): number => (loop.parent < 0 ? 0 : 1 + depthOf(flow.loops[loop.parent]));
   const position = new Map(flow.order.map((block, index) => [block, index]));
@@ -57,7 +65,8 @@ export function promoteMemory(program: Program): Program {
   if (!changes) return program;
   return {
     ...program,
-    registers: work.registers,
+    registers,
+    accesses,
     blocks: program.blocks.map((b, i) => ({ ...b, instructions: work.blocks[i] })),
   };
 }
@@ -116,7 +125,7 @@ function isKnownBefore(work: Work, before: number, place: Place): boolean {
 }
 
 function isAccessedBefore(work: Work, before: number, place: Place): boolean {
-  const site = work.program.accesses[place.members[0].instruction.access];
+  const site = work.accesses[place.members[0].instruction.access];
   for (const i of work.blocks[before].toReversed()) {
     if (isAccess(i) && keyOf(i) === place.key) return true;
     if (changes(work, i, site, place)) return false;
@@ -126,8 +135,7 @@ function isAccessedBefore(work: Work, before: number, place: Place): boolean {
 
 /** Nothing else in the loop changes it. */
 function isOwnPlace(work: Work, inside: readonly number[], place: Place): boolean {
-  const { program } = work;
-  const sites = place.members.map(({ instruction }) => program.accesses[instruction.access]);
+  const sites = place.members.map(({ instruction }) => work.accesses[instruction.access]);
   if (sites.some((site) => site.isVolatile || site.isAssembly || site.space === 'local')) return false;
   const mine = new Set<Instruction>(place.members.map(({ instruction }) => instruction));
   return inside.every((block) =>
@@ -136,7 +144,7 @@ function isOwnPlace(work: Work, inside: readonly number[], place: Place): boolea
 }
 
 function changes(work: Work, i: Instruction, site: Program['accesses'][number], place: Place): boolean {
-  const { accesses } = work.program;
+  const { accesses } = work;
   if (isFence(i) && changesAtFence(work.program, site)) return true;
   switch (i.op) {
     case 'store':
@@ -163,7 +171,7 @@ function isBeside(other: Access, place: Place): boolean {
 /** Nothing else in the loop reads it either. */
 function isUnseen(work: Work, inside: readonly number[], place: Place): boolean {
   const { program } = work;
-  const site = program.accesses[place.members[0].instruction.access];
+  const site = work.accesses[place.members[0].instruction.access];
   const mine = new Set<Instruction>(place.members.map(({ instruction }) => instruction));
   return inside.every((block) =>
     work.blocks[block].every((i) => {
@@ -171,7 +179,7 @@ function isUnseen(work: Work, inside: readonly number[], place: Place): boolean 
       if (isFence(i) && changesAtFence(program, site)) return false;
       if (i.op === 'asyncCopy' || i.op === 'matrix') return false;
       if (i.op !== 'load') return true;
-      const other = program.accesses[i.access];
+      const other = work.accesses[i.access];
       return isReadOnly(other, program) || !mayTouch(program, site, other) || isBeside(i, place);
     }),
   );
@@ -199,7 +207,8 @@ function promote(work: Work, loop: Loop, before: number, inside: readonly number
     });
   } else if (first) {
     const values = variables.map(() => register(work, type, 'temporary'));
-    blocks[before].push({ ...first, dst: values, isOfLoop: !isSure && !sinks });
+    const access = sinks ? chargedTo(work, first, lastUse(work, loop, place)) : first.access;
+    blocks[before].push({ ...first, dst: values, access, isOfLoop: !isSure && !sinks });
     variables.forEach((dst, k) => {
       blocks[before].push({ op: 'unary', fn: 'mov', type, dst, a: values[k] });
     });
@@ -212,10 +221,63 @@ function promote(work: Work, loop: Loop, before: number, inside: readonly number
   if (sinks && last.op === 'store') {
     const values = variables.map(() => register(work, type, 'temporary'));
     const moves = values.map((dst, k): Instruction => ({ op: 'unary', fn: 'mov', type, dst, a: variables[k] }));
-    const store: Instruction = { ...last, values };
+    const access = chargedTo(work, last, lastUse(work, loop, place));
+    const store: Instruction = { ...last, values, access };
     work.sunk.add(store);
-    blocks[behind].unshift(...moves, store);
+    blocks[behindRest(work, loop, behind, place, variables) ?? behind].unshift(...moves, store);
   } else if (isSure) knownBehind(work, behind, place, variables);
+}
+
+/** LLVM gives what it makes of a promoted place the line of the use it has seen last: what stands under a condition comes last. */
+function lastUse(work: Work, loop: Loop, { members }: Place): Access {
+  const last = members.findLast(({ block }) => !isEveryPass(work, loop, block)) ?? members[members.length - 1];
+  return last.instruction;
+}
+
+function chargedTo({ accesses }: Work, { access }: Access, use: Access): number {
+  const { place } = accesses[use.access];
+  return place.first === accesses[access].place.first
+    ? access
+    : accesses.push({ ...accesses[access], charged: place }) - 1;
+}
+
+/**
+ * Where the passes that are left of a loop end, when they stand behind it one by one and nothing else in them can see the place either: it lives in the
+ * variables there too.
+ */
+function behindRest(
+  work: Work,
+  loop: Loop,
+  behind: number,
+  place: Place,
+  variables: readonly Register[],
+): number | undefined {
+  const rest = restOf(work, loop, behind);
+  if (!rest) return undefined;
+  const members = placesOf(work, rest.blocks, new Uint8Array(work.registers.length)).find(
+    ({ key }) => key === place.key,
+  );
+  if (!members || !isOwnPlace(work, rest.blocks, members) || !isUnseen(work, rest.blocks, members)) return undefined;
+  const mine = new Set<Instruction>(members.members.map(({ instruction }) => instruction));
+  for (const block of rest.blocks)
+    work.blocks[block] = work.blocks[block].flatMap((i) =>
+      mine.has(i) && isAccess(i) ? inRegisters(i, variables, true) : [i],
+    );
+  return rest.end;
+}
+
+/** The passes left of a loop that was written out: they test the condition that it does. */
+function restOf({ program, flow }: Work, loop: Loop, behind: number): { blocks: number[]; end: number } | undefined {
+  const [head, test] = [program.blocks[loop.header].terminator, program.blocks[behind].terminator];
+  if (head.kind !== 'branch' || test.kind !== 'branch') return undefined;
+  const [of, is] = [program.branches[head.branch].place, program.branches[test.branch].place];
+  if (of.first !== is.first || of.last !== is.last || of.call !== is.call) return undefined;
+  const blocks = reachableWithout(flow.successors, test.ifTrue, test.ifFalse);
+  const isInside = (block: number): boolean => block === behind || blocks.includes(block);
+  const isAlone = [...blocks, test.ifFalse].every((block) => flow.predecessors[block].every(isInside));
+  const isLeft = blocks.some((block) => program.blocks[block].terminator.kind === 'exit');
+  if (!isAlone || isLeft || blocks.length > MOST_REST_BLOCKS) return undefined;
+  return { blocks: [behind, ...blocks], end: test.ifFalse };
 }
 
 /** The rest of a loop that was unrolled goes on from what the first part left: that store is not needed. */
@@ -224,9 +286,9 @@ function takeSunk(work: Work, before: number, place: Place): readonly Register[]
   const at = block.findIndex((i) => work.sunk.has(i) && isAccess(i) && keyOf(i) === place.key);
   const store = block[at];
   if (store?.op !== 'store') return undefined;
-  const site = work.program.accesses[store.access];
+  const site = work.accesses[store.access];
   const isTouched = block.slice(at + 1).some((i) => {
-    if (isAccess(i)) return mayTouch(work.program, site, work.program.accesses[i.access]) && !isBeside(i, place);
+    if (isAccess(i)) return mayTouch(work.program, site, work.accesses[i.access]) && !isBeside(i, place);
     return i.op === 'atomic' || isFence(i) || i.op === 'asyncCopy' || i.op === 'matrix';
   });
   if (isTouched) return undefined;
@@ -262,7 +324,7 @@ function isEveryPass({ flow }: Work, loop: Loop, block: number): boolean {
 
 /** Loads right behind the loop find the value in the variables. */
 function knownBehind(work: Work, behind: number, place: Place, variables: readonly Register[]): void {
-  const site = work.program.accesses[place.members[0].instruction.access];
+  const site = work.accesses[place.members[0].instruction.access];
   const out: Instruction[] = [];
   let isKnown = true;
   for (const i of work.blocks[behind]) {

@@ -4,14 +4,14 @@
  * sm_90 (two loads of one place, a store and a load of it; some twenty kinds of instructions between them; six kinds of pointers):
  *
  * - `x = a[i]; y = __shfl_xor_sync(…); z = a[i]` loads once, in shared memory too, and so do `__ldg(p) + __ldg(p)`;
- * - behind a barrier and `__threadfence()` nothing is known but what is read through `__restrict__` and `const` (loads from global memory
+ * - behind a barrier, `__threadfence()` and a call (`printf`) nothing is known but what is read through `__restrict__` and `const` (loads from global memory
  *   are where the kernel has no shared memory, which is not modelled: no kernel has barriers without);
  * - a store that may go there ends it, one to another shared array or to other bytes behind the same register does not.
  */
 import type { Instruction, LoadInstruction, Program, Register, StoreInstruction } from '../program/program';
 import { AvailableLoads, rangeOf } from './available-loads';
 import { withChangedBlocks } from './changed-blocks';
-import { isReadOnly } from './memory-overlap';
+import { isFenceToAssembler, isReadOnly } from './memory-overlap';
 import { forgetStored } from './reuse-loads';
 
 export const reuseAsAssembled = (program: Program): Program =>
@@ -41,7 +41,7 @@ function reuseIn(program: Program, instructions: readonly Instruction[]): readon
       continue;
     }
     out?.push(i);
-    if (i.op === 'barrier' || (i.op === 'work' && i.fence === 'memory')) table.forgetWritten();
+    if (isFenceToAssembler(i)) table.forgetWritten();
     else forgetStored(program, table, i);
     if (i.op === 'load') remember(program, table, i, i.dst);
     else if (i.op === 'store') remember(program, table, i, i.values);

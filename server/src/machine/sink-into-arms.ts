@@ -13,7 +13,15 @@
  */
 import { type ControlFlow, controlFlow, dominates } from '../program/control-flow';
 import { readsInto, readsOf, writesInto, writesOf } from '../program/operands';
-import type { Instruction, LoadInstruction, Program, Register } from '../program/program';
+import {
+  type AtomicInstruction,
+  bytesOf,
+  type Instruction,
+  type LoadInstruction,
+  type Program,
+  type Register,
+  type StoreInstruction,
+} from '../program/program';
 import { isFence, isReadOnly, mayTouch } from './memory-overlap';
 import { isPure } from './pure';
 
@@ -171,7 +179,14 @@ function mayChange(program: Program, load: LoadInstruction, by: Instruction): bo
   if (isFence(by)) return true;
   if (by.op !== 'store' && by.op !== 'atomic') return false;
   const site = program.accesses[load.access];
-  return !isReadOnly(site, program) && mayTouch(program, site, program.accesses[by.access]);
+  return !isReadOnly(site, program) && mayTouch(program, site, program.accesses[by.access]) && !isBeside(by, load);
+}
+
+/** Same base, other bytes. */
+function isBeside(by: StoreInstruction | AtomicInstruction, load: LoadInstruction): boolean {
+  if (by.op === 'atomic' || by.address !== load.address) return false;
+  const end = by.offset + bytesOf[by.type] * by.values.length;
+  return end <= load.offset || load.offset + bytesOf[load.type] * load.dst.length <= by.offset;
 }
 
 function isReadBy(

@@ -214,6 +214,16 @@ export class ProgramBuilder {
     this.blocks[this.current].instructions.push(instruction);
   }
 
+  /** Instructions of the current block so far. */
+  get emitted(): number {
+    return this.blocks[this.current].instructions.length;
+  }
+
+  /** Those of the current block from one on. */
+  emittedSince(from: number, to = this.emitted): readonly Instruction[] {
+    return this.blocks[this.current].instructions.slice(from, to);
+  }
+
   private isStable(register: Register): boolean {
     return this.registers[register].role !== 'variable';
   }
@@ -315,14 +325,15 @@ export class ProgramBuilder {
     return this.pure(key, a, b, -1, { op: 'compare', fn, type, dst: this.register('pred', 'temporary'), a, b });
   }
 
-  select(type: ScalarType, p: Register, a: Register, b: Register): Register {
+  select(type: ScalarType, p: Register, a: Register, b: Register, branches?: LibraryBranches): Register {
     const cp = this.constantValue(p);
     if (cp !== undefined) return cp ? a : b;
     if (a === b) return a;
     const key = operationKey('select', '', type);
     const known = this.equal(key, p, a, b);
     if (known >= 0) return known;
-    return this.pure(key, p, a, b, { op: 'select', type, dst: this.register(type, 'temporary'), p, a, b });
+    const dst = this.register(type, 'temporary');
+    return this.pure(key, p, a, b, { op: 'select', type, dst, p, a, b, branches });
   }
 
   fma(type: ScalarType, a: Register, b: Register, c: Register): Register {
@@ -378,12 +389,28 @@ export class ProgramBuilder {
   splitAddress(address: Register): { register: Register; offset: number } {
     const form = this.linear.of(address);
     if (!form || form.registers.length === 0) return { register: address, offset: 0 };
-    // what a function is handed was computed before the call
-    const { statement } = this;
-    if (this.registers[address].call !== this.call) this.statement = undefined;
+    // what a function is handed was computed before the call: in shared memory as part of the call's statement
+    const { statement, call } = this;
+    const made = this.registers[address];
+    if (this.isHanded(address) && this.isShared(form)) {
+      this.statement = made.statement;
+      this.call = made.call;
+    } else if (made.call !== call) this.statement = undefined;
     const register = this.materialise(form);
     this.statement = statement;
+    this.call = call;
     return { register, offset: form.constant };
+  }
+
+  private isShared({ registers }: Linear): boolean {
+    return registers.some((r) => this.objectAt(r) >= 0 && this.objects[this.objectAt(r)].space === 'shared');
+  }
+
+  /** Made in front of the call that is being inlined, or of one around it. */
+  isHanded(register: Register): boolean {
+    const { call } = this.registers[register];
+    for (let at = this.call; at; at = at.call) if (at.call === call) return true;
+    return false;
   }
 
   linearForm(register: Register): Linear | undefined {

@@ -75,7 +75,7 @@ export class LinearForms {
     const form = this.of(a);
     if (!form) return;
     const widens = from === 'i32' || from === 'i64' || from === 'u64' || to === 'i32' || to === 'u32';
-    if (widens || this.isBounded(form)) this.set(dst, form);
+    if (widens || this.isBounded(form)) this.set(dst, from === 'u32' && to === 'i32' ? asSigned(form) : form);
   }
 
   /** Thread and block indices with non-negative small factors cannot wrap in practice. */
@@ -94,6 +94,12 @@ export class LinearForms {
     if (!Number.isSafeInteger(form.constant)) return;
     this.forms.set(dst, form);
   }
+}
+
+/** Sums of 32 bits that were unsigned: 4294967295 more is one less. */
+function asSigned(form: Linear): Linear {
+  const constant = form.constant | 0;
+  return constant === form.constant ? form : { ...form, constant };
 }
 
 function scaled({ registers, factors, constant }: Linear, factor: number): Linear {

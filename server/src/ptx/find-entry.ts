@@ -86,8 +86,8 @@ const spellings: ReadonlyMap<string, string> = new Map([
 ]);
 
 function normalised(argument: string): string {
-  const bare = argument.replace(/^\(\w[\w ]*\)|\bconst\b|\s+/g, '').replace(/(?<=\d)u?l*$/i, '');
-  return spellings.get(bare) ?? bare;
+  const bare = argument.replace(/^\(\w[\w ]*\)|\bconst\b|\s+/g, '').replace(/(?<=\b\d+)u?l*\b/gi, '');
+  return bare.replace(/[A-Za-z_]\w*/g, (word) => spellings.get(word) ?? word);
 }
 
 /** Equal, or equal but for namespaces. */

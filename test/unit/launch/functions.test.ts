@@ -79,6 +79,11 @@ describe('host functions', () => {
       'int b = 64; auto run = [b](auto n) { k<<<1, b>>>(n); }; b = 1; run(5);',
       'k <<<(1,1,1),(64,1,1),0>>>(5)',
     );
+    checkMain(
+      'int n = 6; auto run = [&]<int B, bool W = true>(auto x) { if (W) k<<<n, B>>>(x); else k<<<1, B * 2>>>(x); }; run.operator()<64>(1); run.template operator()<32, false>(2);',
+      'k <<<(6,1,1),(64,1,1),0>>>(1)',
+      'k <<<(1,1,1),(64,1,1),0>>>(2)',
+    );
     check(
       'template <typename F> void times(int n, F f) { for (int i = 0; i < n; i++) f(); } int main() { int b = 96; times(3, [&] { k<<<1, b>>>(); }); }',
       'k <<<(1,1,1),(96,1,1),0>>>()',

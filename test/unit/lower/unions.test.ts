@@ -81,7 +81,7 @@ int main() { uchar2 *a, *b; uint2 *r; convert<<<1, 32>>>(a, b, r); }
 template <class To, class From> __device__ To bits(const From &from) { To to; memcpy(&to, &from, sizeof to); return to; }
 __global__ void half(const uint4 *in, float *out) {
   uint4 v = in[threadIdx.x];
-  //        ^^^^^^^^^^^^^^^ global load 16 bytes exact
+  //        ^^^^^^^^^^^^^^^ global load 4 bytes exact
   if (true) out[threadIdx.x] = bits<float>(v.x >> 4) + bits<float>(v.w | 0x3f800000u);
 }
 int main() { uint4 *p; float *r; half<<<1, 32>>>(p, r); }

@@ -153,3 +153,33 @@ describe('vector loads of which a part is needed', () => {
     out[threadIdx.x] = v.x + v.z;
 }`));
 });
+
+describe('unsigned sums that may wrap', () => {
+  it('are neighbours in shared memory, whose addresses have 32 bits', () =>
+    checkLines(`k(const float *in, float *out, int n)
+{
+    __shared__ float s[512];
+    for (int i = 0; i < 4; i++)
+        s[n * 8 + threadIdx.x * 4 + i] = in[threadIdx.x]; //= global load 1 x 4 bytes, shared store 1 x 16 bytes
+    __syncthreads();
+    unsigned t = n * 8 + threadIdx.x * 4;
+    out[threadIdx.x] = s[t] + s[t + 1] + s[t + 2] + s[t + 3]; //= shared load 1 x 16 bytes, global store 1 x 4 bytes
+}`));
+  it('and not in global memory', () =>
+    checkLines(`k(const float *p, float *out, int n)
+{
+    unsigned t = n * 8 + threadIdx.x * 4;
+    out[threadIdx.x] = p[t] + p[t + 1] + p[t + 2] + p[t + 3]; //= global load 4 x 4 bytes, global store 1 x 4 bytes
+}`));
+  it('of minus one are the one before', () =>
+    checkLines(`k(const float *in, float *out, int n)
+{
+    __shared__ float s[64];
+    s[threadIdx.x] = in[threadIdx.x]; //= global load 1 x 4 bytes, shared store 1 x 4 bytes
+    __syncthreads();
+    float x = 0;
+    for (int d = -1; d <= 0; d++)
+        x += s[threadIdx.x + n + d] * s[threadIdx.x + n + d]; //= shared load 2 x 4 bytes
+    out[threadIdx.x] = x; //= global store 1 x 4 bytes
+}`));
+});

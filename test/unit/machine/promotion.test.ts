@@ -172,3 +172,40 @@ describe('pointers that move', () => {
     );
   });
 });
+
+describe('a sum in memory of a loop in a loop', () => {
+  const sum = (pointer: string, expected: string) =>
+    checkLines(`k(float *${pointer} p, const float *a, int n)
+{
+    for (int j = threadIdx.x; j < 64; j += 32)
+        for (int t = 0; t < n + 1; t++)
+            p[j] += a[t]; //= ${expected}
+}`);
+  it('is stored once behind the passes that are left', () =>
+    sum('__restrict__', 'global load 24 x 4 bytes, global store 2 x 4 bytes'));
+  it('is stored in every pass where others may see it', () =>
+    sum('', 'global load 26 x 4 bytes, global store 22 x 4 bytes'));
+});
+
+describe('what is read in front of a loop and written behind it', () => {
+  it('has the line of the last use', () =>
+    checkLines(`k(float *__restrict__ p, const float *__restrict__ a, int n)
+{
+    int j = threadIdx.x;
+    for (int t = 0; t < n; t++) {
+        float s = p[j]; //= none
+        p[j] = s * 3 + a[t]; //= global load 11 x 4 bytes, global store 1 x 4 bytes
+    }
+}`));
+  it('and what stands under a condition is the last', () =>
+    checkLines(`k(float *__restrict__ p, const float *__restrict__ a, int n)
+{
+    int j = threadIdx.x;
+    for (int t = 0; t < n; t++) {
+        float v = a[t]; //= global load 10 x 4 bytes
+        if (v > 2)
+            p[j] *= 3; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+        p[j] += v; //= none
+    }
+}`));
+});

@@ -60,3 +60,16 @@ describe('loops that stay as they are', () => {
 }`);
   });
 });
+
+describe('members of an aligned vector that leave a gap', () => {
+  it('are read one by one', () =>
+    checkLines(`k(const float4 *v, float *out)
+{
+    float4 a = v[threadIdx.x]; //= global load 2 x 4 bytes
+    out[threadIdx.x] = a.x * a.z; //= global store 1 x 4 bytes
+    out[threadIdx.x + 32] =
+      v[threadIdx.x + 32].x + v[threadIdx.x + 32].w; //= global load 2 x 4 bytes
+    out[threadIdx.x + 64] =
+      v[threadIdx.x + 64].x + v[threadIdx.x + 64].y + v[threadIdx.x + 64].w; //= global load 1 x 16 bytes
+}`));
+});

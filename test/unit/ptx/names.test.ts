@@ -66,12 +66,22 @@ describe('Mangled names', () => {
 describe('The entry of a kernel', () => {
   const entry = (name: string) => `.visible .entry ${name}() { ret; }`;
   const module = parsePtx(
-    ['_Z4fillIfLi2EEvPT_', '_Z4fillIjLi2EEvPT_', '_Z4fillIfLi4EEvPT_', '_Z4oncePf'].map(entry).join('\n'),
+    [
+      '_Z4fillIfLi2EEvPT_',
+      '_Z4fillIjLi2EEvPT_',
+      '_Z4fillIfLi4EEvPT_',
+      '_Z4oncePf',
+      '_Z4scanI6TraitsIjLi4ELb1EEEvPf',
+      '_Z4scanI6TraitsIjLi4ELb0EEEvPf',
+    ]
+      .map(entry)
+      .join('\n'),
   );
   const check = (kernel: string, given: readonly string[], expected: string | undefined) => () =>
     assert.equal(findEntry(module, kernel, given)?.name, expected);
   it('by name', check('once', [], '_Z4oncePf'));
   it('by template arguments', check('fill', ['float', '4'], '_Z4fillIfLi4EEvPT_'));
   it('by another spelling of a type', check('fill', ['unsigned', '2'], '_Z4fillIjLi2EEvPT_'));
+  it('by another spelling within one', check('scan', ['Traits<uint, 4u, true>'], '_Z4scanI6TraitsIjLi4ELb1EEEvPf'));
   it('none rather than a wrong one', check('fill', ['double', '2'], undefined));
 });

@@ -8,7 +8,7 @@ import { store } from '../operators';
 import { rvalue } from '../places';
 import type { Type } from '../types';
 import { scalarOf, types, withoutReference } from '../types';
-import { invalidate, unknownCall, useValues } from '../unknown-calls';
+import { invalidate, registersOf, unknownCall, useValues } from '../unknown-calls';
 import { unknownValue, type Value } from '../values';
 import { asyncFunctions } from './async-copy';
 import { atomicFunctions } from './atomics';
@@ -55,13 +55,20 @@ const opaque: BuiltinFunction = ({ ctx }) => {
   return { kind: 'void', type: types.void };
 };
 
-/** The like, which stays a call in the machine code too. */
-const called: BuiltinFunction = ({ ctx }) => {
-  emitFence(ctx, 'call');
+/** The like, which stays a call in the machine code too: it is handed the values of its arguments. */
+const called: BuiltinFunction = ({ ctx, args, value }) => {
+  emitFence(
+    ctx,
+    'call',
+    registersOf(
+      ctx,
+      args.map((_, i) => value(i)),
+    ),
+  );
   return { kind: 'void', type: types.void };
 };
 
-const calledFunctions: readonly string[] = ['printf', 'assert', '__assert_fail'];
+const calledFunctions: readonly string[] = ['printf', '__assert_fail'];
 
 const opaqueFunctions: readonly string[] = [
   '__trap',
