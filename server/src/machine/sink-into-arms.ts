@@ -3,7 +3,8 @@
  * load is made behind the condition. Evidence: InstCombine of NVVM, PTX of 210 small kernels, nvcc 13.0:
  *
  * - all uses stand in one block, the arm or one behind it that only the arm leads to, also in a loop there; uses in two blocks keep the load
- *   where it is, even if both are in the arm (an unrolled loop has two bodies), and so does one behind the place where the arms meet again;
+ *   where it is, even if both are in the arm (an unrolled loop has two bodies, and where it starts and ends is asked twice), and so does one behind
+ *   the place where the arms meet again;
  * - it goes on through the conditions inside, as far as nothing between may change what is read: a store that may meet it (not behind
  *   `const … __restrict__`), and for all loads a barrier, shuffle, vote or volatile assembly, `__ldg` being such itself;
  * - a sum of a product and something else than a constant stays, with all it is made of (`u * u + t`; numbers with a fraction, which become one operation),
@@ -43,7 +44,7 @@ interface Work {
 export function sinkIntoArms(program: Program): Program {
   if (!program.blocks.some(isCandidate)) return program;
   const flow = controlFlow(program);
-  const work: Work = { program, flow, blocks: [...program.blocks], usedIn: usesOf(program) };
+  const work: Work = { program, flow, blocks: [...program.blocks], usedIn: usesOf(program, flow) };
   let changes = false;
   for (const block of flow.order) if (isCandidate(work.blocks[block]) && sinkFrom(work, block)) changes = true;
   return changes ? { ...program, blocks: work.blocks } : program;
@@ -54,17 +55,21 @@ const isCandidate = ({ instructions, terminator }: Work['blocks'][0]): boolean =
 
 const found: Register[] = [];
 
-function usesOf({ blocks, registers }: Program): Int32Array {
+function usesOf({ blocks, registers }: Program, flow: ControlFlow): Int32Array {
   const usedIn = new Int32Array(registers.length).fill(NOWHERE);
-  const use = (r: Register, block: number) => {
-    usedIn[r] = usedIn[r] === NOWHERE || usedIn[r] === block ? block : SEVERAL;
-  };
   blocks.forEach(({ instructions, terminator }, block) => {
+    // where a loop starts and ends is asked in front of it and in it
+    const countsLoop =
+      flow.loopAtHeader[block] >= 0 || flow.successors[block].some((next) => flow.loopAtHeader[next] >= 0);
+    const use = (r: Register) => {
+      const isOfLoop = countsLoop && !registers[r].type.startsWith('f');
+      usedIn[r] = !isOfLoop && (usedIn[r] === NOWHERE || usedIn[r] === block) ? block : SEVERAL;
+    };
     for (const i of instructions) {
       const count = readsInto(i, found);
-      for (let k = 0; k < count; k++) use(found[k], block);
+      for (let k = 0; k < count; k++) use(found[k]);
     }
-    if (terminator.kind === 'branch') use(terminator.condition, block);
+    if (terminator.kind === 'branch') use(terminator.condition);
   });
   return usedIn;
 }

@@ -56,4 +56,15 @@ describe('loads that one arm uses', () => {
         if (j > 6) y[j * 32 + threadIdx.x] = u;
     }
 }`));
+  it('not the bounds of a loop in the arm', () =>
+    checkLines(`k(const int *start, const float *a, float *y, int n)
+{
+    int i = threadIdx.x;
+    int from = start[i], to = start[i + 1]; //= global load 2 x 4 bytes
+    if (n > 500) {
+        float s = 0;
+        for (int j = from; j < to; j++) s += a[j];
+        y[i] = s;
+    }
+}`));
 });
