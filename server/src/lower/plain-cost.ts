@@ -96,6 +96,10 @@ function ofExpression(body: Body, node: ast.Expression): number {
       const cost = name === undefined ? undefined : CALLS[name];
       return cost === undefined ? OPEN : cost + sum(node.arguments.map((a) => ofExpression(body, a)));
     }
+    case 'cast':
+      return node.arguments.length === 1 && node.type.kind === 'builtin'
+        ? 1 + ofExpression(body, node.arguments[0])
+        : OPEN;
     case 'index': {
       const key = textOf(body, node);
       if (body.loads.has(key)) return 0;
