@@ -25,8 +25,7 @@ const splitPlace = (ctx: Context, place: MemoryPlace): { register: Register; off
 export function emitLoad(ctx: Context, place: MemoryPlace, type: ScalarType, dst: readonly Register[]): void {
   const { register, offset } = splitPlace(ctx, place);
   const access = accessSite(ctx, place, 'load', register);
-  const isHanded = place.offset === 0 && ctx.builder.isHanded(place.address);
-  ctx.builder.emit({ op: 'load', type, dst, address: register, offset, access, aligned: alignmentOf(place), isHanded });
+  ctx.builder.emit({ op: 'load', type, dst, address: register, offset, access, aligned: alignmentOf(place) });
 }
 
 function alignmentOf({ aligned, copied }: MemoryPlace): Alignment | undefined {
