@@ -54,6 +54,7 @@ function rootOf(node: ast.Expression): Root | undefined {
         e = e.arguments[0];
         break;
       case 'binary':
+        isBehind = true;
         e = e.left;
         break;
       case 'this':

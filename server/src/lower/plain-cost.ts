@@ -141,7 +141,8 @@ function isInMemory({ ctx }: Body, { name }: ast.NameExpression): boolean {
   const entity = lookupName(ctx, ctx.scope, name.parts.at(-1)?.name ?? '');
   if (entity?.kind !== 'value' || entity.value.kind !== 'place') return false;
   const { type, place } = entity.value;
-  return type.kind === 'pointer' || place.kind === 'memory';
+  if (place.kind === 'memory') return place.object === undefined || ctx.builder.objects[place.object].space !== 'local';
+  return type.kind === 'pointer';
 }
 
 function ofIndex(body: Body, node: ast.Expression): number {
