@@ -25,7 +25,8 @@ const splitPlace = (ctx: Context, place: MemoryPlace): { register: Register; off
 export function emitLoad(ctx: Context, place: MemoryPlace, type: ScalarType, dst: readonly Register[]): void {
   const { register, offset } = splitPlace(ctx, place);
   const access = accessSite(ctx, place, 'load', register);
-  ctx.builder.emit({ op: 'load', type, dst, address: register, offset, access, aligned: alignmentOf(place) });
+  const isHanded = place.offset === 0 && ctx.builder.isHanded(place.address);
+  ctx.builder.emit({ op: 'load', type, dst, address: register, offset, access, aligned: alignmentOf(place), isHanded });
 }
 
 function alignmentOf({ aligned, copied }: MemoryPlace): Alignment | undefined {

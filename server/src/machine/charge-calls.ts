@@ -7,7 +7,8 @@
  * - `v.x = f(p, n); v.y = f(p, n + 1)`: the first load stays at its line, since its address is computed before it in the function; the
  *   second needs only an offset, is the first instruction of its call, and is shown at the call (H200: gemm_epilogue_zoo.cu:144 to 146);
  * - so is `*p` where the caller computes p (volume_march.cu:30 to 33, bitonic_sort.cu:30, merge_networks.cu:47, 54). But `s.a` and `s.b` of a
- *   reference, which have offsets of their own, are summed up in the function (NVVM makes one sum of both);
+ *   reference, which have offsets of their own, are summed up in the function (NVVM makes one sum of both), not so `f(s[i], s[i + 8])`, whose
+ *   addresses the caller has (H200: bitonic_sort.cu:30, merge_networks.cu:54);
  * - a call begins anew after each instruction of its own statement: `s += f(p, k)` written out is shown at the call four times, `v.x = f(k)` once;
  * - loads are issued together, behind what their addresses are computed of. One behind another address has a row of its own again.
  *
@@ -335,7 +336,7 @@ class Sums {
   ) {
     for (const { instructions } of program.blocks)
       for (const i of instructions) {
-        if (i.op !== 'load') continue;
+        if (i.op !== 'load' || i.isHanded) continue;
         const key = this.keyOf(i);
         const known = this.members.get(key) ?? i;
         const isOther = known !== true && known.access !== i.access && known.offset !== i.offset;
@@ -356,7 +357,9 @@ class Sums {
     const isFirst = !this.used.has(load.address);
     this.used.add(load.address);
     if (this.members.get(this.keyOf(load)) === true) return true;
-    return isFirst && (load.offset !== 0 || this.program.accesses[load.access].copiedBytes !== undefined);
+    return (
+      isFirst && ((load.offset !== 0 && !load.isHanded) || this.program.accesses[load.access].copiedBytes !== undefined)
+    );
   }
 
   private keyOf({ access, address }: LoadInstruction): number {

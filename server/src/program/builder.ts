@@ -389,12 +389,28 @@ export class ProgramBuilder {
   splitAddress(address: Register): { register: Register; offset: number } {
     const form = this.linear.of(address);
     if (!form || form.registers.length === 0) return { register: address, offset: 0 };
-    // what a function is handed was computed before the call
-    const { statement } = this;
-    if (this.registers[address].call !== this.call) this.statement = undefined;
+    // what a function is handed was computed before the call: in shared memory as part of the call's statement
+    const { statement, call } = this;
+    const made = this.registers[address];
+    if (this.isHanded(address) && this.isShared(form)) {
+      this.statement = made.statement;
+      this.call = made.call;
+    } else if (made.call !== call) this.statement = undefined;
     const register = this.materialise(form);
     this.statement = statement;
+    this.call = call;
     return { register, offset: form.constant };
+  }
+
+  private isShared({ registers }: Linear): boolean {
+    return registers.some((r) => this.objectAt(r) >= 0 && this.objects[this.objectAt(r)].space === 'shared');
+  }
+
+  /** Made in front of the call that is being inlined, or of one around it. */
+  isHanded(register: Register): boolean {
+    const { call } = this.registers[register];
+    for (let at = this.call; at; at = at.call) if (at.call === call) return true;
+    return false;
   }
 
   linearForm(register: Register): Linear | undefined {

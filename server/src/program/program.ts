@@ -260,6 +260,8 @@ export interface LoadInstruction {
   readonly aligned?: Alignment;
   /** It stands in front of a loop for those that enter it (guard-preheaders.ts). */
   readonly isOfLoop?: boolean;
+  /** Its whole address was computed by the caller of the function that it stands in. */
+  readonly isHanded?: boolean;
 }
 export interface StoreInstruction {
   readonly op: 'store';
