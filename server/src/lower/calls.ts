@@ -231,6 +231,9 @@ function withCall(
   if (!inLibrary) ctx.call = placeOf(ctx, node);
   if (!fromLibrary) ctx.libraryCall = inLibrary ? node : undefined;
   ctx.builder.call = ctx.call;
+  ctx.builder.isFromLibrary = ctx.libraryCall !== undefined;
+  const { callBlock } = ctx.builder;
+  ctx.builder.callBlock = ctx.builder.currentBlock;
   ctx.callPath = `${ctx.callPath}/${node.first}`;
   ctx.callDepth++;
   const first = ctx.builder.registers.length;
@@ -240,6 +243,8 @@ function withCall(
   if (declaration) ctx.active.set(declaration, running);
   Object.assign(ctx, saved);
   ctx.builder.call = call;
+  ctx.builder.isFromLibrary = libraryCall !== undefined;
+  ctx.builder.callBlock = callBlock;
   return result;
 }
 

@@ -55,6 +55,10 @@ export class ProgramBuilder {
   instructionCount = 0;
   /** Where registers are made: the first token of the statement, and the call that is being inlined. */
   statement: number | undefined = 0;
+  /** Whether a library is being inlined there, or a function that it was handed: its calls all stand at the user's. */
+  isFromLibrary = false;
+  /** Where the function that is being inlined begins. */
+  callBlock = 0;
   call: SourcePlace | undefined;
 
   constructor(
@@ -406,9 +410,10 @@ export class ProgramBuilder {
     return registers.some((r) => this.objectAt(r) >= 0 && this.objects[this.objectAt(r)].space === 'shared');
   }
 
-  /** Made in front of the call that is being inlined, or of one around it. */
+  /** Made in front of the call that is being inlined, or of one around it, and used before anything in it branches. */
   isHanded(register: Register): boolean {
     const { call } = this.registers[register];
+    if (this.isFromLibrary || this.callBlock !== this.currentBlock) return false;
     for (let at = this.call; at; at = at.call) if (at.call === call) return true;
     return false;
   }
