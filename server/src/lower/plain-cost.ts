@@ -9,7 +9,7 @@ import type { Context } from './context';
 import { lookupName } from './lookup';
 
 /** Instructions of all passes up to which a loop is written out. */
-export const FULL_UNROLL_COST = 400;
+const FULL_UNROLL_COST = 400;
 /** What counting takes of it for each pass. */
 const COUNTING = 0.25;
 
@@ -27,6 +27,9 @@ const CALLS: Readonly<Record<string, number>> = {
 
 const OPERATORS: Readonly<Record<string, number>> = { '/': 4, '%': 5 };
 
+/** What a token of a body costs at most: `a % b % c` is five tokens and ten instructions. */
+const MOST_PER_TOKEN = 2.5;
+
 /** Not of the kind that is told. */
 const OPEN = Number.NaN;
 
@@ -39,10 +42,11 @@ interface Body {
   readonly loads: Set<string>;
 }
 
-/** Instructions of one pass; undefined where the body is not plain. */
-export function plainCost(ctx: Context, body: ast.Statement, counter: string): number | undefined {
+/** Whether a plain loop is too large to be written out so many times; false where the body is not plain. */
+export function isTooCostly(ctx: Context, { body }: ast.ForStatement, counter: string, trips: number): boolean {
+  if ((body.last - body.first + 1) * MOST_PER_TOKEN * trips <= FULL_UNROLL_COST) return false;
   const cost = ofStatement({ ctx, counter, own: new Set(), loads: new Set() }, body);
-  return Number.isNaN(cost) || cost === 0 ? undefined : cost + COUNTING;
+  return cost > 0 && (cost + COUNTING) * trips > FULL_UNROLL_COST;
 }
 
 const sum = (costs: readonly number[]): number => costs.reduce((a, b) => a + b, 0);

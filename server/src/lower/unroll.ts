@@ -4,7 +4,7 @@ import { constantOf } from './constants';
 import type { Context } from './context';
 import { lookupName } from './lookup';
 import { INSTRUCTION_TOKENS, innerLoopsOf, plainTokens, type Size, sizeOf } from './loop-size';
-import { FULL_UNROLL_COST, plainCost } from './plain-cost';
+import { isTooCostly } from './plain-cost';
 import { isWrittenInFours, namesIn } from './runtime-unroll';
 
 export type UnrollDecision =
@@ -65,10 +65,9 @@ const partialFactor = (trips: number, size: Size): number =>
 
 /** Whether so many copies are made of the body without being asked for. */
 function fitsOut(ctx: Context, node: ast.ForStatement, trips: number, size: Size): boolean {
-  const counter = counterOf(node.initializer);
-  const cost = counter === undefined ? undefined : plainCost(ctx, node.body, counter);
-  if (cost !== undefined && cost * trips > FULL_UNROLL_COST) return false;
   if ((size.tokens + size.library * LIBRARY_TOKENS) * trips > FULL_UNROLL_TOKENS) return false;
+  const counter = counterOf(node.initializer);
+  if (counter !== undefined && isTooCostly(ctx, node, counter, trips)) return false;
   const staying = trips > 1 ? stayingLoopsOf(ctx, node) : [];
   if (staying.length === 0) return true;
   const inFours = staying.filter((inner) => isWrittenInFours(ctx, inner));

@@ -7,7 +7,7 @@ import { controlFlow, type Loop } from '../program/control-flow';
 import { readsInto, readsOf, writesOf } from '../program/operands';
 import type { Block, BranchSite, Instruction, Program, Register, RegisterInfo } from '../program/program';
 import { withOperands } from './common-expressions';
-import { headOf } from './invariant-lines';
+import { headOf } from './loop-head';
 import { isPure } from './pure';
 
 interface Work {

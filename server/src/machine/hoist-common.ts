@@ -21,7 +21,7 @@ import type {
   Register,
   SourcePlace,
 } from '../program/program';
-import { headOf } from './invariant-lines';
+import { headOf } from './loop-head';
 import { statementOf } from './place-behind';
 import { isPure } from './pure';
 

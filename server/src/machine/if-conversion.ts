@@ -6,9 +6,7 @@
  */
 import { writesOf } from '../program/operands';
 import {
-  type BinaryOp,
   type Block,
-  type BranchSite,
   bytesOf,
   type Instruction,
   type LibraryBranches,
@@ -16,9 +14,8 @@ import {
   type Register,
   type RegisterInfo,
   type Terminator,
-  type UnaryOp,
 } from '../program/program';
-import { costOf, isFolded } from '../program/speculation';
+import { callsFunction, costOf, isFolded } from '../program/speculation';
 import { withOperands } from './common-expressions';
 
 /** Instructions that one side may have; longer ones stay branches. */
@@ -26,11 +23,6 @@ const LONGEST_SIDE = 40;
 
 /** And with a load among them (PTX of ten kernels: two sums with two elements are computed by all lanes, three by those that take the branch). */
 const LONGEST_LOADING_SIDE = 4;
-
-/** What NVVM selects at first: operations a result, of one side and of each of two, and results. */
-const CHEAP_SIDE = 5;
-const CHEAP_OF_TWO = 4;
-const MOST_RESULTS = 3;
 
 /** Instructions of a block, in pieces: blocks that follow each other are joined without copying. */
 interface Piece {
@@ -47,39 +39,27 @@ interface OpenBlock {
   terminator: Terminator;
 }
 
-/** Which sides may become selections. */
-type Limit = (graph: Graph, side: Side) => boolean;
-
-interface Side {
-  readonly instructions: readonly Instruction[];
-  readonly branch: BranchSite;
-  /** Whether the other side computes something too. */
-  readonly isOfTwo: boolean;
-}
-
 interface Graph {
-  readonly limit: Limit;
+  /** Only what NVVM selects when it first looks at branches. */
+  readonly isFirst: boolean;
   readonly program: Program;
   readonly registers: RegisterInfo[];
   readonly blocks: readonly OpenBlock[];
   readonly predecessors: number[];
 }
 
-export const convertBranches = (program: Program): Program => convertSides(program, isShort);
+export const convertBranches = (program: Program): Program => convertSides(program, false);
 
-/**
- * The sides that NVVM has selected before it looks what only one arm uses (sink-into-arms.ts): those of a few operations that it takes for
- * free. Evidence: PTX of 320 small kernels.
- */
-export const convertCheapBranches = (program: Program): Program => convertSides(program, isCheap);
+/** What NVVM has selected before it looks what only one arm uses (sink-into-arms.ts). Evidence: PTX of 320 small kernels. */
+export const convertCheapBranches = (program: Program): Program => convertSides(program, true);
 
-function convertSides(program: Program, limit: Limit): Program {
+function convertSides(program: Program, isFirst: boolean): Program {
   const blocks = program.blocks.map((b): OpenBlock => {
     const piece: Piece = { instructions: b.instructions as Instruction[], isOwn: false, next: undefined };
     return { first: piece, last: piece, count: b.instructions.length, terminator: b.terminator };
   });
   const graph: Graph = {
-    limit,
+    isFirst,
     program,
     registers: [...program.registers],
     blocks,
@@ -154,10 +134,8 @@ function convert(graph: Graph, index: number): boolean {
   const end = block.terminator;
   if (end.kind !== 'branch' || end.ifTrue === end.ifFalse) return false;
   if (graph.program.branches[end.branch].kind === 'loop') return false;
-  const branch = graph.program.branches[end.branch];
-  const isOfTwo = [end.ifTrue, end.ifFalse].every((side) => isComputing(graph, side));
-  const ifTrue = sideOf(graph, end.ifTrue, branch, isOfTwo);
-  const ifFalse = sideOf(graph, end.ifFalse, branch, isOfTwo);
+  const ifTrue = sideOf(graph, end.ifTrue);
+  const ifFalse = sideOf(graph, end.ifFalse);
   const meets =
     ifTrue !== undefined && (ifTrue === end.ifFalse || ifTrue === ifFalse)
       ? ifTrue
@@ -166,66 +144,26 @@ function convert(graph: Graph, index: number): boolean {
         : undefined;
   if (meets === undefined || meets === index) return false;
   const sides = [end.ifTrue, end.ifFalse].filter((side) => side !== meets);
-  const branches = isFolded(
-    graph.registers,
-    sides.map((side) => instructionsOf(graph.blocks[side])),
-  )
-    ? undefined
-    : 'short';
+  const written = sides.map((side) => instructionsOf(graph.blocks[side]));
+  const folds = isFolded(graph.registers, written);
+  const { call } = graph.program.branches[end.branch].place;
+  if (graph.isFirst && !(folds && !written.some((side) => callsFunction(graph.registers, side, call)))) return false;
+  const branches = folds ? undefined : 'short';
   for (const side of sides) select(graph, index, side, { p: end.condition, whenTrue: side === end.ifTrue, branches });
   block.terminator = { kind: 'jump', target: meets };
   graph.predecessors[meets] = Math.max(1, graph.predecessors[meets] - 1);
   return true;
 }
 
-const isComputing = ({ blocks, predecessors }: Graph, side: number): boolean =>
-  predecessors[side] === 1 && blocks[side].count <= LONGEST_SIDE && costOf(instructionsOf(blocks[side])) > 0;
-
 /** Where a side goes on, when it only computes and nothing else leads to it. */
-function sideOf(graph: Graph, side: number, branch: BranchSite, isOfTwo: boolean): number | undefined {
+function sideOf(graph: Graph, side: number): number | undefined {
   const block = graph.blocks[side];
   const { terminator } = block;
   if (graph.predecessors[side] !== 1 || terminator.kind !== 'jump' || block.count > LONGEST_SIDE) return undefined;
   const instructions = instructionsOf(block);
-  return graph.limit(graph, { instructions, branch, isOfTwo }) ? terminator.target : undefined;
-}
-
-function isShort({ program }: Graph, { instructions }: Side): boolean {
-  if (!instructions.every((i) => isPure(i) || isSafeLoad(program, i))) return false;
-  return !instructions.some((i) => i.op === 'load') || costOf(instructions) <= LONGEST_LOADING_SIDE;
-}
-
-function isCheap({ registers }: Graph, { instructions, branch, isOfTwo }: Side): boolean {
-  const results = new Set<Register>();
-  for (const i of instructions) {
-    const [dst] = writesOf(i);
-    // NVVM inlines functions later
-    if (!isFree(i) || registers[dst].call?.first !== branch.place.call?.first) return false;
-    if (registers[dst].role === 'variable') results.add(dst);
-  }
-  if (results.size > MOST_RESULTS) return false;
-  return costOf(instructions) <= (isOfTwo ? CHEAP_OF_TWO : CHEAP_SIDE) * Math.max(1, results.size);
-}
-
-const freeUnary: ReadonlySet<UnaryOp> = new Set(['mov', 'neg', 'bitnot', 'lognot', 'bitcast']);
-const freeBinary: ReadonlySet<BinaryOp> = new Set(['add', 'sub', 'mul', 'and', 'or', 'xor', 'shl', 'shr']);
-
-/** Operations that stand for one instruction in NVVM's code; `fmaxf` and the like are calls at first. */
-function isFree(i: Instruction): boolean {
-  switch (i.op) {
-    case 'unary':
-      return freeUnary.has(i.fn);
-    case 'binary':
-      return freeBinary.has(i.fn);
-    case 'convert':
-      return !(i.from.startsWith('f') && !i.type.startsWith('f'));
-    case 'compare':
-    case 'select':
-    case 'fma':
-      return true;
-    default:
-      return false;
-  }
+  if (!instructions.every((i) => isPure(i) || isSafeLoad(graph.program, i))) return undefined;
+  const isTooLong = instructions.some((i) => i.op === 'load') && costOf(instructions) > LONGEST_LOADING_SIDE;
+  return isTooLong ? undefined : terminator.target;
 }
 
 function isPure(i: Instruction): boolean {

@@ -12,20 +12,11 @@
  */
 import type { ControlFlow, Loop } from '../program/control-flow';
 import { readsOf, writesOf } from '../program/operands';
-import type { Block, Instruction, Program, Register, SourcePlace } from '../program/program';
+import type { Block, Instruction, Program, Register, RegisterInfo, SourcePlace } from '../program/program';
+import { headOf } from './loop-head';
 import { isFence } from './memory-overlap';
+import { statementOf } from './place-behind';
 import { isPure } from './pure';
-
-/** Where the head of a loop stands: the condition that a branch of it tests. */
-export function headOf(program: Program, loop: Loop): SourcePlace | undefined {
-  for (const block of [loop.header, ...loop.exitBranches]) {
-    const { terminator } = program.blocks[block];
-    if (terminator.kind !== 'branch') continue;
-    const site = program.branches[terminator.branch];
-    if (site.kind === 'loop') return site.place;
-  }
-  return undefined;
-}
 
 type Access = Extract<Instruction, { readonly op: 'load' | 'store' | 'atomic' }>;
 
@@ -46,7 +37,7 @@ export function lineInFront(
   { loop, before, own, only }: InFront,
 ): SourcePlace | undefined {
   const { instructions } = program.blocks[before];
-  const outer = innermost(flow, before);
+  const outer = flow.loops[flow.loopOf[before]];
   if (outer) return headOf(program, isGuardedOutside(program, loop, before, outer) ? outer : loop);
   const isSure = hasPass(program, loop, before);
   const last = isSure ? instructions.slice(0, own).findLast(isAccess) : undefined;
@@ -72,11 +63,6 @@ function hasPass({ blocks, registers }: Program, loop: Loop, before: number): bo
 
 const testOf = ({ instructions, terminator }: Block): Instruction | undefined =>
   instructions.find((i) => i.op === 'compare' && terminator.kind === 'branch' && i.dst === terminator.condition);
-
-function innermost({ loops }: ControlFlow, block: number): Loop | undefined {
-  const around = loops.filter((loop) => loop.contains[block] === 1);
-  return around.find((loop) => around.every((other) => other.contains[loop.header] === 1));
-}
 
 /** Whether the outer loop changes nothing about the inner one having a pass. */
 function isGuardedOutside({ blocks, registers }: Program, loop: Loop, before: number, outer: Loop): boolean {
@@ -106,13 +92,13 @@ const DEEPEST = 8;
 /** The first statement of the kernel itself that computes something. */
 function firstCode({ registers, inputs }: Program): SourcePlace | undefined {
   const special = new Set(inputs.flatMap(({ register, source }) => ('axis' in source ? [register] : [])));
-  let first: number | undefined;
-  registers.forEach(({ role, statement, call }, r) => {
-    if (statement === undefined || statement === 0 || call !== undefined) return;
-    if (role !== 'temporary' && !special.has(r)) return;
-    if (first === undefined || statement < first) first = statement;
+  let first: RegisterInfo | undefined;
+  registers.forEach((register, r) => {
+    const { role, statement = 0, call } = register;
+    if (statement === 0 || call !== undefined || (role !== 'temporary' && !special.has(r))) return;
+    if (statement < (first?.statement ?? Number.POSITIVE_INFINITY)) first = register;
   });
-  return first === undefined ? undefined : { first, last: first, statement: first };
+  return first && statementOf(first);
 }
 
 /** The accesses of arrays behind parameters that have no other. */

@@ -38,8 +38,7 @@ export class LoopAddresses {
 
   /** The innermost loop around a block. */
   innermost(block: number): Loop | undefined {
-    const around = this.flow.loops.filter((loop) => loop.contains[block]);
-    return around.find((loop) => around.every((other) => other.contains[loop.header]));
+    return this.flow.loops[this.flow.loopOf[block]];
   }
 
   private isKept(loop: Loop, register: Register, depth: number): boolean {

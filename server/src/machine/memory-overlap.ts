@@ -1,5 +1,12 @@
 /** Which accesses may reach the same memory. */
-import type { AccessSite, Instruction, Program } from '../program/program';
+import {
+  type AccessSite,
+  bytesOf,
+  type Instruction,
+  type LoadInstruction,
+  type Program,
+  type StoreInstruction,
+} from '../program/program';
 
 export function isReadOnly(site: AccessSite, program: Program): boolean {
   if (site.readOnly) return true;
@@ -48,4 +55,12 @@ export const isFenceToAssembler = (i: Instruction): boolean =>
 /** Whether a fence may change what is read: others have written it meanwhile, but not behind a `__restrict__` pointer. */
 export function changesAtFence(program: Program, site: AccessSite): boolean {
   return site.object === undefined || !program.objects[site.object].isRestrict;
+}
+
+/** Whether two accesses of one base are to other bytes. */
+export function isBeside(a: LoadInstruction | StoreInstruction, b: LoadInstruction | StoreInstruction): boolean {
+  if (a.address !== b.address) return false;
+  const end = (i: LoadInstruction | StoreInstruction): number =>
+    i.offset + bytesOf[i.type] * (i.op === 'load' ? i.dst.length : i.values.length);
+  return end(a) <= b.offset || end(b) <= a.offset;
 }

@@ -2,7 +2,7 @@
 import type { ControlFlow } from '../program/control-flow';
 import { writesOf } from '../program/operands';
 import type { Instruction, Program, RegisterInfo, SourcePlace } from '../program/program';
-import { headOf } from './invariant-lines';
+import { headOf } from './loop-head';
 
 /** Blocks without code of a line that are passed over. */
 const MOST_BLOCKS = 4;

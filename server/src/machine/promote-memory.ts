@@ -14,17 +14,16 @@
  */
 import { type ControlFlow, controlFlow, dominates, type Loop, reachableWithout } from '../program/control-flow';
 import { writesOf } from '../program/operands';
-import {
-  type AccessSite,
-  bytesOf,
-  type Instruction,
-  type LoadInstruction,
-  type Program,
-  type Register,
-  type RegisterInfo,
-  type StoreInstruction,
+import type {
+  AccessSite,
+  Instruction,
+  LoadInstruction,
+  Program,
+  Register,
+  RegisterInfo,
+  StoreInstruction,
 } from '../program/program';
-import { changesAtFence, isFence, isReadOnly, mayTouch } from './memory-overlap';
+import { changesAtFence, isBeside, isFence, isReadOnly, mayTouch } from './memory-overlap';
 
 type Access = LoadInstruction | StoreInstruction;
 
@@ -148,7 +147,7 @@ function changes(work: Work, i: Instruction, site: Program['accesses'][number], 
   if (isFence(i) && changesAtFence(work.program, site)) return true;
   switch (i.op) {
     case 'store':
-      return mayTouch(work.program, site, accesses[i.access]) && !isBeside(i, place);
+      return mayTouch(work.program, site, accesses[i.access]) && !isBeside(i, place.members[0].instruction);
     case 'atomic':
       return mayTouch(work.program, site, accesses[i.access]);
     case 'asyncCopy':
@@ -158,14 +157,6 @@ function changes(work: Work, i: Instruction, site: Program['accesses'][number], 
     default:
       return false;
   }
-}
-
-/** Same base, other bytes. */
-function isBeside(other: Access, place: Place): boolean {
-  const [{ instruction }] = place.members;
-  if (other.address !== instruction.address) return false;
-  const end = (i: Access) => i.offset + bytesOf[i.type] * countOf(i);
-  return end(other) <= instruction.offset || end(instruction) <= other.offset;
 }
 
 /** Nothing else in the loop reads it either. */
@@ -180,7 +171,7 @@ function isUnseen(work: Work, inside: readonly number[], place: Place): boolean 
       if (i.op === 'asyncCopy' || i.op === 'matrix') return false;
       if (i.op !== 'load') return true;
       const other = work.accesses[i.access];
-      return isReadOnly(other, program) || !mayTouch(program, site, other) || isBeside(i, place);
+      return isReadOnly(other, program) || !mayTouch(program, site, other) || isBeside(i, place.members[0].instruction);
     }),
   );
 }
@@ -288,7 +279,8 @@ function takeSunk(work: Work, before: number, place: Place): readonly Register[]
   if (store?.op !== 'store') return undefined;
   const site = work.accesses[store.access];
   const isTouched = block.slice(at + 1).some((i) => {
-    if (isAccess(i)) return mayTouch(work.program, site, work.accesses[i.access]) && !isBeside(i, place);
+    if (isAccess(i))
+      return mayTouch(work.program, site, work.accesses[i.access]) && !isBeside(i, place.members[0].instruction);
     return i.op === 'atomic' || isFence(i) || i.op === 'asyncCopy' || i.op === 'matrix';
   });
   if (isTouched) return undefined;

@@ -6,9 +6,9 @@
  * - `if (c) y[i] = x[i] + 1; else y[i] = x[i + 1] + 3;` is one load and one store, and so are `v = c ? x[i] : y[i]` and three arms of
  *   `else if`. Each operation may need one selected operand: not `y[i] = 1` and `z[i + 1] = 2`, whose address and value differ;
  * - stores through different pointers stay apart (`y[i] = x[i]` and `z[i] = x[i]`), loads do not;
- * - it goes up to the first difference: of `x[i] + 1` and `x[i + 1] * 3` the loads stay apart, the store does not. But in the block that a kernel
- *   begins with, where the index is not widened before, it does, unless nothing else in the arms is computed of that index (`y[j]` beside
- *   `x[i]`, not `y[i]`), or all that is left can be computed by all lanes: elsewhere what both arms begin with has been moved in front of them by then;
+ * - it goes up to the first difference: of `x[i] + 1` and `x[i + 1] * 3` the loads stay apart and the stores become one. In the block that a kernel begins with,
+ *   where the index is not widened before, the stores stay apart as well, but where nothing else in the arms is computed of their index (`y[j]` beside `x[i]`, not
+ *   `y[i]`), or where all that is left can be computed by all lanes. Elsewhere NVVM has moved what both arms begin with in front of them by then;
  * - nothing else leads behind the arms: not where the branch ends the body of another `if` without else, or the kernel after an early
  *   return;
  * - a zero is no operand that is selected where it stands in the arm whose line the store would bear (`else y[i] = 0` keeps its store, in a loop
@@ -38,9 +38,9 @@ import type {
 import { lineArm, takenArm } from './arm-lines';
 import { type Arm, addressPlan, type Plan, planOf, type Work } from './arm-plans';
 import { withOperands } from './common-expressions';
-import { headOf } from './invariant-lines';
 import { isTakenByAll, joinsOf, loopEnds } from './joins';
 import { LoopAddresses } from './loop-addresses';
+import { headOf } from './loop-head';
 import { placeBehind } from './place-behind';
 import { isPure } from './pure';
 import { divergentRegisters } from './uniformity';

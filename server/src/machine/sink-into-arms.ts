@@ -14,16 +14,8 @@
  */
 import { type ControlFlow, controlFlow, dominates } from '../program/control-flow';
 import { readsInto, readsOf, writesInto, writesOf } from '../program/operands';
-import {
-  type AtomicInstruction,
-  bytesOf,
-  type Instruction,
-  type LoadInstruction,
-  type Program,
-  type Register,
-  type StoreInstruction,
-} from '../program/program';
-import { isFence, isReadOnly, mayTouch } from './memory-overlap';
+import type { Block, Instruction, LoadInstruction, Program, Register } from '../program/program';
+import { isBeside, isFence, isReadOnly, mayTouch } from './memory-overlap';
 import { isPure } from './pure';
 
 /** In place of a block: no use, several. */
@@ -33,10 +25,7 @@ const SEVERAL = -2;
 interface Work {
   readonly program: Program;
   readonly flow: ControlFlow;
-  readonly blocks: {
-    readonly instructions: readonly Instruction[];
-    readonly terminator: Program['blocks'][0]['terminator'];
-  }[];
+  readonly blocks: Block[];
   /** By register: the block that reads it. */
   readonly usedIn: Int32Array;
 }
@@ -50,7 +39,7 @@ export function sinkIntoArms(program: Program): Program {
   return changes ? { ...program, blocks: work.blocks } : program;
 }
 
-const isCandidate = ({ instructions, terminator }: Work['blocks'][0]): boolean =>
+const isCandidate = ({ instructions, terminator }: Block): boolean =>
   terminator.kind === 'branch' && instructions.some((i) => i.op === 'load');
 
 const found: Register[] = [];
@@ -92,8 +81,8 @@ function sinkFrom(work: Work, block: number): boolean {
     const i = instructions[at];
     const isJoin = joins(loaded, i);
     const mayMove = loaded.by.has(i) && !isFused(work.program, loaded, i) && !(isJoin && joinsLoads);
-    const arm = mayMove && mayPass(work.program, i, kept) ? armOf(work, arms, i) : undefined;
-    if (arm === undefined) {
+    const arm = mayMove ? armOf(work, arms, i) : undefined;
+    if (arm === undefined || !mayPass(work.program, i, kept)) {
       kept.push(i);
       if (isJoin) joinsLoads = true;
       for (const r of readsOf(i)) if (usedIn[r] !== block) usedIn[r] = SEVERAL;
@@ -118,7 +107,7 @@ function sinkFrom(work: Work, block: number): boolean {
 }
 
 /** Of an arm that only assigns variables nothing is left in NVVM's code. */
-const isEmpty = ({ instructions, terminator }: Work['blocks'][0], join: number): boolean =>
+const isEmpty = ({ instructions, terminator }: Block, join: number): boolean =>
   instructions.length > 0 &&
   instructions.every((i) => i.op === 'unary' && i.fn === 'mov') &&
   terminator.kind === 'jump' &&
@@ -184,21 +173,14 @@ function mayChange(program: Program, load: LoadInstruction, by: Instruction): bo
   if (isFence(by)) return true;
   if (by.op !== 'store' && by.op !== 'atomic') return false;
   const site = program.accesses[load.access];
-  return !isReadOnly(site, program) && mayTouch(program, site, program.accesses[by.access]) && !isBeside(by, load);
+  return (
+    !isReadOnly(site, program) &&
+    mayTouch(program, site, program.accesses[by.access]) &&
+    !(by.op === 'store' && isBeside(by, load))
+  );
 }
 
-/** Same base, other bytes. */
-function isBeside(by: StoreInstruction | AtomicInstruction, load: LoadInstruction): boolean {
-  if (by.op === 'atomic' || by.address !== load.address) return false;
-  const end = by.offset + bytesOf[by.type] * by.values.length;
-  return end <= load.offset || load.offset + bytesOf[load.type] * load.dst.length <= by.offset;
-}
-
-function isReadBy(
-  instructions: readonly Instruction[],
-  terminator: Work['blocks'][0]['terminator'],
-  r: Register,
-): boolean {
+function isReadBy(instructions: readonly Instruction[], terminator: Block['terminator'], r: Register): boolean {
   if (terminator.kind === 'branch' && terminator.condition === r) return true;
   return instructions.some((i) => readsOf(i).includes(r));
 }
