@@ -4,39 +4,32 @@ import { deviceProperties } from '../hardware/device-properties';
 import { memoryModel } from '../hardware/memory-model';
 import { annotationNotes, readAnnotations } from '../launch/annotation';
 import { unitOf } from '../launch/host-tokens';
-import { lowerKernel } from '../lower/lower-kernel';
 import { argumentKey } from '../lower/records';
-import type { TemplateValue } from '../lower/types';
 import type { FunctionDeclaration, TranslationUnit } from '../parse/ast';
 import { LexCache } from '../preprocess/lex-cache';
 import type { PreprocessResult } from '../preprocess/token';
-import { dataLoads } from '../program/data-loads';
-import type { Program } from '../program/program';
 import { isPtxFile } from '../ptx/names';
 import { locationOf } from '../report/positions';
 import type { FileReport, Finding, KernelReport, Location } from '../report/report';
 import { findingsOf } from '../rules/findings';
 import { suppressed } from '../rules/suppression';
-import { AlikeInstances } from './alike-instances';
 import { analyzePtx } from './analyze-ptx';
-import { launchBoundsOf } from './bounds';
-import { PreparedCompilation, programFromPtx } from './compilation';
+import { PreparedCompilation } from './compilation';
 import { completedLaunches } from './completed-launches';
 import { deviceCode } from './device-code';
-import { Effort, type KernelEffort } from './effort';
-import type { Fingerprint } from './fingerprint';
+import { Effort } from './effort';
 import { HostDataCache } from './host-data';
-import { type KernelResult, kept, shifted } from './kernel-result';
+import type { KernelResult } from './kernel-result';
 import type { FoundKernel } from './kernels';
 import { LaunchCache, roundsOf } from './launch-cache';
-import { type PlannedLaunch, planLaunches } from './launch-plan';
 import { launchReport } from './launch-report';
 import { matchLaunches } from './launches';
 import { Linker } from './linker';
 import type { ParsedUnit } from './parsed-unit';
+import { remember } from './remember';
 import type { AnalysisRequest } from './request';
 import { SampledLaunches } from './sampled-launches';
-import { checkable, KnownRuns, simulateLaunch } from './simulate';
+import { kernelResult } from './simulate-kernel';
 import { TriedTexts } from './tried-texts';
 import { instanceArguments, type Unit } from './unit';
 import { UnitCache } from './unit-cache';
@@ -57,7 +50,6 @@ interface Memory {
   readonly tried: TriedTexts;
 }
 
-const CACHE_SIZE = 512;
 const COMPILATIONS = 3;
 
 export function createAnalyzer(): Analyzer {
@@ -351,162 +343,3 @@ function dedupe<T extends Location & { reason: string }>(items: readonly T[]): T
   const seen = new Map(items.map((i) => [`${i.file}:${i.line}:${i.column}:${i.reason}`, i]));
   return [...seen.values()];
 }
-
-/** A result that rests on data holds for these data; one that waits for them no longer than that. */
-function isOfData({ dataKey }: KernelResult, { name }: FoundKernel, data: Unit['data']): boolean {
-  return dataKey === undefined || dataKey === data?.ask(name);
-}
-
-function kernelResult(
-  unit: Unit,
-  kernel: FoundKernel,
-  results: Map<string, KernelResult>,
-  model: ReturnType<typeof memoryModel>,
-): KernelResult {
-  const fingerprint = unit.fingerprints.of(kernel.declaration);
-  const plans = planLaunches({
-    launches: unit.launches.filter((l) => l.kernel.declaration === kernel.declaration),
-    sampled: unit.sampled,
-    annotation: unit.annotations.get(kernel),
-    maxThreads: launchBoundsOf(unit.context, kernel, [])?.maxThreads,
-    options: unit.request.options,
-  });
-  const { options } = unit.request;
-  const compiled = unit.compiled?.isCurrent(kernel.name, fingerprint) ? unit.compiled : undefined;
-  const keyFor = (compilation: string): string =>
-    `${kernel.name}#${fingerprint.key}#${compilation}#${options.computeCapability}#${JSON.stringify([...options.assume])}#${plans.map(planKey).join(';')}`;
-  const sourceKey = keyFor('');
-  const key = compiled ? keyFor(compiled.idOf(kernel.name, fingerprint)) : sourceKey;
-  const simulating = (effort: KernelEffort) => ({
-    assume: options.assume,
-    parameterNames: kernel.declaration.parameters.map((p) => p.name),
-    effort,
-    runs: new KnownRuns(),
-    cancelled: unit.request.cancelled,
-    data: unit.data,
-  });
-  const known = results.get(key);
-  if (known && isOfData(known, kernel, unit.data)) {
-    results.delete(key);
-    const moved = shifted(known, fingerprint, plans);
-    results.set(key, kept(moved));
-    const effort = unit.effort.kernel(plans.length);
-    effort.charge(known.cost);
-    unit.effort.charge(known.cost);
-    unit.effort.chargeProgram({ effort: known.made });
-    noteDropped(unit, kernel, plans.length - known.launches.length);
-    const again = simulating(effort);
-    const launches = moved.launches.map((l) => ({ ...l, simulation: checkable(l.simulation, l.plan, model, again) }));
-    return { ...moved, launches };
-  }
-  const programs = new Map<string, InstancePrograms>();
-  const instances = new AlikeInstances();
-  let loweringEffort = 0;
-  const effort = unit.effort.kernel(plans.length);
-  const first = simulating(effort);
-  // The source tier has mostly answered before the compiler: its programs are at hand then.
-  const earlier = compiled && results.get(sourceKey);
-  const sources = earlier && shifted(earlier, fingerprint, plans).launches;
-  const programsOf = (plan: PlannedLaunch, index: number): InstancePrograms | undefined => {
-    const templateArguments = instanceArguments(unit, kernel, plan).values;
-    const instance = templateArguments.map(argumentKey).join(',');
-    const made = programs.get(instance);
-    if (made || (programs.size > 0 && unit.effort.isLoweringSpent)) return made;
-    const { declaration, scope } = kernel;
-    const instanceOf = { declaration, scope, templateArguments };
-    const source =
-      sources?.find((l) => l.index === index)?.source ??
-      instances.machineProgram(lowerKernel(unit.context, instanceOf, unit.effort.lowering()));
-    const fresh = instancePrograms(unit, kernel, { compiled, fingerprint, source, templateArguments, plan, model });
-    unit.effort.chargeProgram(source);
-    loweringEffort += source.effort ?? 0;
-    programs.set(instance, fresh);
-    return fresh;
-  };
-  const launches = plans.flatMap((plan, index) => {
-    const made = programsOf(plan, index);
-    if (!made) return [];
-    const simulation = simulateLaunch(made.program, plan, model, first);
-    return [{ index, plan, simulation, ...made }];
-  });
-  noteDropped(unit, kernel, plans.length - launches.length);
-  unit.effort.charge(effort.spent);
-  const dataKey = launches.some((l) => dataLoads(l.program).length > 0) ? unit.data?.keyOf(kernel.name) : undefined;
-  const result = {
-    fingerprint,
-    sourceKey,
-    dataKey,
-    cost: effort.spent,
-    made: loweringEffort,
-    tried: new Map(),
-    launches,
-  };
-  if (!unit.request.cancelled?.()) remember(results, key, kept(result), CACHE_SIZE);
-  return result;
-}
-
-type InstancePrograms = Pick<KernelResult['launches'][number], 'program' | 'source' | 'reason'>;
-
-/** The program that is simulated for an instance: the compiler's where it has one, else the source tier's. */
-function instancePrograms(
-  unit: Unit,
-  { declaration, name }: FoundKernel,
-  { compiled, fingerprint, source, templateArguments, plan, model }: InstanceInputs,
-): InstancePrograms {
-  const module = compiled?.module;
-  if (!compiled || !module) return { program: source, source };
-  const found = programFromPtx(module, {
-    name,
-    templateArguments: templateArguments.map(argumentKey),
-    parameterNames: declaration.parameters.map((p) => p.name),
-    declaration,
-    source,
-    view: { lines: compiled.linesOf(name, fingerprint, unit.source.tokens), nameToken: declaration.nameToken },
-    isUserFile: (path) => compiled.isOfUnit(path),
-    plan,
-    model,
-    machine: compiled.machine,
-  });
-  return 'reason' in found ? { program: source, source, reason: found.reason } : { program: found, source };
-}
-
-interface InstanceInputs {
-  readonly compiled: PreparedCompilation | undefined;
-  readonly fingerprint: Fingerprint;
-  readonly source: Program;
-  readonly templateArguments: readonly TemplateValue[];
-  readonly plan: PlannedLaunch;
-  readonly model: ReturnType<typeof memoryModel>;
-}
-
-/** Instances that the file's budget leaves out are said. */
-function noteDropped(unit: Unit, { declaration, name }: FoundKernel, count: number): void {
-  if (count === 0) return;
-  const place = unit.locate(declaration.nameToken, declaration.nameToken);
-  const what = count === 1 ? 'one launch is' : `${count} launches are`;
-  unit.notes.push({
-    ...place,
-    message: `${name}: ${what} left out, the instances before have used up the file's budget`,
-  });
-}
-
-function remember<T>(kept: Map<string, T>, key: string, value: T, most: number): void {
-  kept.set(key, value);
-  if (kept.size > most) {
-    const oldest = kept.keys().next().value;
-    if (oldest !== undefined) kept.delete(oldest);
-  }
-}
-
-const planKey = (plan: PlannedLaunch): string =>
-  JSON.stringify([
-    plan.origin,
-    plan.block,
-    plan.grid,
-    plan.dynamicSharedBytes,
-    plan.launch?.key,
-    [...plan.named],
-    [...plan.symbols.keys()],
-    plan.under?.(0)?.key,
-    plan.under?.(0)?.grid,
-  ]);
