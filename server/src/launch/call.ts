@@ -1,13 +1,15 @@
 /** Calls in host code: who is called, with what. */
-import type { CallExpression, Expression, NameExpression } from '../parse/ast';
+import type { CallExpression, Expression, NameExpression, QualifiedName } from '../parse/ast';
+import { associatedFunctions } from './associated-functions';
 import { builtinCall } from './builtins';
 import { evaluate, expandPack } from './expression';
 import { callFunctions, type HostArgument } from './function-call';
 import { construct } from './initialise';
 import { callLambda } from './lambda-call';
-import { lookup, lookupQualified, memberOf, undeclaredType } from './lookup';
+import { type Found, lookup, lookupQualified, memberOf, undeclaredType } from './lookup';
 import { forget, makeCell, smudge } from './memory';
 import { callContainerMethod, callUnknownMethod } from './methods';
+import { overloadCost } from './overload-cost';
 import { locate, read } from './place';
 import { bindArguments, resolveSymbolType } from './resolve-type';
 import { lastName, type Scope, spelledName } from './scope';
@@ -28,6 +30,7 @@ function callNamed(state: HostState, call: CallExpression, callee: NameExpressio
   const last = name.parts.at(-1);
   const found = lookupQualified(state, name, scope);
   const templateArguments = last?.templateArguments;
+  if (mayBeAssociated(state, name, found)) return callAssociated(state, call, callee, found, scope);
   if (found?.kind === 'functions') {
     const hasBody = found.overloads.some((overload) => overload.declaration.body);
     const builtin = hasBody ? undefined : builtinCall(state, lastName(name), call, scope);
@@ -49,6 +52,39 @@ function callNamed(state: HostState, call: CallExpression, callee: NameExpressio
     (templateArguments && standardType(lastName(name), bindArguments(state, templateArguments, scope)));
   if (type) return construct(state, type, call.arguments, scope, 'call');
   return callUnknown(state, evaluateArguments(state, call.arguments, scope), call, spelledName(name));
+}
+
+/** Is there a function of this name that only the classes of the arguments may bring? */
+function mayBeAssociated(
+  state: HostState,
+  name: QualifiedName,
+  found: Found | undefined,
+): found is (Found & { kind: 'functions' }) | undefined {
+  if (name.parts.length > 1 || name.global || !state.index.associated.has(lastName(name))) return false;
+  return !found || (found.kind === 'functions' && !found.self && !found.overloads[0].scope.record);
+}
+
+/** The call, with what the classes of its arguments bring beside what the name itself finds. */
+function callAssociated(
+  state: HostState,
+  call: CallExpression,
+  callee: NameExpression,
+  found: (Found & { kind: 'functions' }) | undefined,
+  scope: Scope,
+): Value {
+  const name = lastName(callee.name);
+  const given = callee.name.parts[0].templateArguments;
+  const list = evaluateArguments(state, call.arguments, scope);
+  const values = list.map(({ value }) => value);
+  const own = found?.overloads ?? [];
+  const known = [...own, ...associatedFunctions(name, values, own)];
+  const overloads = known.filter((symbol) => Number.isFinite(overloadCost(state, symbol, values)));
+  if (overloads.some(({ declaration }) => declaration.body)) {
+    return callFunctions(state, overloads, list, call, {
+      templateArguments: given && bindArguments(state, given, scope),
+    });
+  }
+  return builtinCall(state, name, call, scope) ?? callUnknown(state, list, call, name);
 }
 
 function callMember(
@@ -176,8 +212,10 @@ export function callMethod(
   const value = object.value;
   if (value.kind !== 'struct' || value.type.kind !== 'record') return undefined;
   const found = memberOf(state, value.type, name, object);
-  if (found?.kind !== 'functions' || !found.overloads.some((overload) => overload.declaration.body)) return undefined;
-  return callFunctions(state, found.overloads, list, at, { self: object });
+  if (found?.kind !== 'functions') return undefined;
+  const methods = found.overloads.filter(({ declaration }) => !declaration.isFriend);
+  if (!methods.some(({ declaration }) => declaration.body)) return undefined;
+  return callFunctions(state, methods, list, at, { self: object });
 }
 
 /** Calls a free operator function; undefined when there is none. */
@@ -188,5 +226,8 @@ export function callOperator(
   at: Expression,
 ): Value | undefined {
   const found = lookup(state, name, state.index.root);
-  return found?.kind === 'functions' ? callFunctions(state, found.overloads, list, at, {}) : undefined;
+  const global = found?.kind === 'functions' ? found.overloads : [];
+  const values = list.map(({ value }) => value);
+  const overloads = [...global, ...associatedFunctions(name, values, global)];
+  return overloads.length > 0 ? callFunctions(state, overloads, list, at, {}) : undefined;
 }

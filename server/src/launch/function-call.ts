@@ -1,12 +1,13 @@
 /** Inlining of host functions, methods and constructors. */
 import type { Expression, FunctionDeclaration, Parameter } from '../parse/ast';
 import { callUnknown } from './call';
-import { conversionCost, convert } from './conversion';
+import { convert } from './conversion';
 import { evaluate } from './expression';
 import { autoType, type HostType, type RecordType } from './host-type';
 import { construct, constructRecord } from './initialise';
 import { layoutOf } from './layout';
 import { blur, forget, makeCell, named, store, watch } from './memory';
+import { overloadCost } from './overload-cost';
 import { resolveType } from './resolve-type';
 import { childScope, lastName, type Scope } from './scope';
 import { budgets, type Frame, type HostState, step } from './state';
@@ -75,10 +76,11 @@ function pickOverload(
     ({ declaration }) => declaration.body && (!options.templateArguments || declaration.templateParameters),
   );
   if (usable.length <= 1) return usable[0];
+  const values = list.map(({ value }) => value);
   let best: FunctionSymbol | undefined;
   let bestCost = Number.POSITIVE_INFINITY;
   for (const symbol of usable) {
-    const cost = overloadCost(state, symbol, list);
+    const cost = overloadCost(state, symbol, values);
     if (cost < bestCost) [best, bestCost] = [symbol, cost];
   }
   return best;
@@ -113,18 +115,6 @@ function accepts(declaration: FunctionDeclaration, count: number): boolean {
   const isOpen = declaration.isVariadic || parameters.some((parameter) => parameter.pack);
   const required = parameters.filter((parameter) => !parameter.default && !parameter.pack).length;
   return count >= required && (isOpen || count <= parameters.length);
-}
-
-function overloadCost(state: HostState, symbol: FunctionSymbol, list: readonly HostArgument[]): number {
-  const declaration = symbol.declaration;
-  const isTemplate = declaration.templateParameters !== undefined;
-  let cost = isTemplate ? 0.5 : 0;
-  for (const [index, argument] of list.entries()) {
-    const parameter = declaration.parameters[index];
-    if (!parameter || parameter.pack) cost += 1;
-    else if (!isTemplate) cost += conversionCost(argument.value, resolveType(state, parameter.type, symbol.scope));
-  }
-  return cost;
 }
 
 /** Runs a function's body with arguments bound; undefined when budgets forbid it. */

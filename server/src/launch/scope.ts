@@ -72,6 +72,8 @@ export interface OutOfClass {
 export interface HostIndex {
   readonly root: Scope;
   readonly outOfClass: OutOfClass;
+  /** Names of functions that the classes of arguments may bring: those of named namespaces, and friends. */
+  readonly associated: ReadonlySet<string>;
   /** Every function with a body, methods too, in the order of the text. */
   readonly functions: readonly IndexedFunction[];
   /** `template void run<float, 4>(…);` */
@@ -162,6 +164,7 @@ export function indexUnit(declarations: readonly Declaration[]): HostIndex {
     root,
     outOfClass: { functions: new Map(), variables: new Map() },
     functions,
+    associated: new Set<string>(),
     instantiations: [] as { name: string; arguments: readonly TemplateArgument[] }[],
   };
   addDeclarations(index, declarations, root);
@@ -169,6 +172,7 @@ export function indexUnit(declarations: readonly Declaration[]): HostIndex {
 }
 
 type IndexInProgress = HostIndex & {
+  associated: Set<string>;
   functions: IndexedFunction[];
   instantiations: HostIndex['instantiations'][number][];
 };
@@ -188,7 +192,9 @@ function addDeclaration(index: IndexInProgress, declaration: Declaration, scope:
     case 'record':
       addSymbol(scope, declaration, index);
       for (const member of declaration.members ?? []) {
-        if (member.kind === 'function' && member.body) {
+        if (member.kind !== 'function') continue;
+        if (member.isFriend) index.associated.add(lastName(member.name));
+        if (member.body) {
           index.functions.push({ declaration: member, scope, record: declaration });
         }
       }
@@ -207,7 +213,10 @@ function addFunction(index: IndexInProgress, declaration: FunctionDeclaration, s
   if (parts.length > 1) {
     const key = `${parts[parts.length - 2].name}::${parts[parts.length - 1].name}`;
     append(index.outOfClass.functions, key, { declaration, scope });
-  } else addSymbol(scope, declaration, index);
+    return;
+  }
+  if (scope.namespace) index.associated.add(parts[0].name);
+  addSymbol(scope, declaration, index);
 }
 
 function addInstantiation(index: IndexInProgress, declaration: Declaration): void {

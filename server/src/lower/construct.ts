@@ -10,10 +10,10 @@ import { freshObject } from './host/memory';
 import { chooseOverload } from './overloads';
 import { forEachElement } from './packs';
 import { assign, readStorage, rvalue, writeStorage } from './places';
-import { recordOf } from './records';
+import { findField, recordOf } from './records';
 import { inScope, resolveType } from './resolve-type';
-import { type RecordInfo, scalarOf, type Type, unqualified } from './types';
-import { type MemoryPlace, unknownValue, type Value } from './values';
+import { type Field, type RecordInfo, scalarOf, type Type, unqualified } from './types';
+import { type MemoryPlace, type Place, type Storage, unknownValue, type Value } from './values';
 import { allocateStorage, holdsArray, initialiseInMemory } from './variables';
 
 /** Elements of one array that are followed. */
@@ -143,30 +143,43 @@ export function initialiseMembers(ctx: Context, declaration: FunctionDeclaration
   const order = (declaration.initializers ?? []).flatMap((initializer) => {
     const scopes = initializer.pack ? forEachElement(ctx, initializer, ctx.scope, (scope) => scope) : undefined;
     return (scopes ?? [ctx.scope]).flatMap((scope) => {
-      const index = inScope(ctx, scope, () => fieldIndex(ctx, record, initializer.member));
-      if (index === undefined) skip(ctx, declaration, 'initialiser of a member or base that is not known');
-      return index === undefined ? [] : [{ initializer, index, scope }];
+      const path = inScope(ctx, scope, () => initialisedPath(ctx, record, initializer.member));
+      if (!path) loseObject(ctx, place, self.type, declaration);
+      return path ? [{ initializer, path, scope }] : [];
     });
   });
-  for (const { initializer, index, scope } of order.sort((a, b) => a.index - b.index)) {
-    // -1: another constructor of the record makes the whole of it
-    const type = index < 0 ? self.type : record.fields[index].type;
+  const rank = (path: readonly Field[]): number => (path.length > 0 ? record.fields.indexOf(path[0]) : -1);
+  for (const { initializer, path, scope } of order.sort((a, b) => rank(a.path) - rank(b.path))) {
+    const type = path.at(-1)?.type ?? self.type;
     if (place.kind === 'memory') {
       if (!ctx.unit.isHost) continue;
-      const member = {
-        ...place,
-        offset: place.offset + (index < 0 ? 0 : record.fields[index].offset),
-        node: declaration,
-      };
+      const offset = path.reduce((sum, field) => sum + field.offset, place.offset);
+      const member = { ...place, offset, node: declaration };
       inScope(ctx, scope, () => initialiseMember(ctx, member, type, initializer.arguments, declaration));
       continue;
     }
-    const { storage } = place;
-    const target = index < 0 ? storage : storage.kind === 'aggregate' ? storage.elements[index] : undefined;
+    const target = storageAt(place.storage, self.type, path);
     if (!target) continue;
     const value = inScope(ctx, scope, () => initialValue(ctx, type, initializer.arguments, declaration));
     writeStorage(ctx, target, value, declaration);
   }
+}
+
+/** What an initialiser that is not followed makes of the object. */
+function loseObject(ctx: Context, place: Place, type: Type, declaration: FunctionDeclaration): void {
+  const reason = 'initialiser of a member or base that is not known';
+  skip(ctx, declaration, reason);
+  if (place.kind === 'storage') writeStorage(ctx, place.storage, unknownValue(type, reason), declaration);
+}
+
+function storageAt(whole: Storage, type: Type, path: readonly Field[]): Storage | undefined {
+  let at: Storage | undefined = whole;
+  let record = recordOf(type);
+  for (const field of path) {
+    at = at?.kind === 'aggregate' && record ? at.elements[record.fields.indexOf(field)] : undefined;
+    record = recordOf(field.type);
+  }
+  return at;
 }
 
 function initialiseMember(
@@ -183,16 +196,16 @@ function initialiseMember(
 
 type MemberInitializer = NonNullable<FunctionDeclaration['initializers']>[number];
 
-/** Index of the field or base that is initialised; -1 for the record itself, undefined when it is neither. */
-function fieldIndex(ctx: Context, record: RecordInfo, member: QualifiedName): number | undefined {
+/** The way to the field (through anonymous members) or base that is initialised; empty for the record itself, undefined when it is neither. */
+function initialisedPath(ctx: Context, record: RecordInfo, member: QualifiedName): readonly Field[] | undefined {
   const name = member.parts.length === 1 ? member.parts[0].name : undefined;
-  const own = record.fields.findIndex((f) => !f.isBase && f.name === name);
-  if (own >= 0) return own;
+  const own = name !== undefined ? findField(record, name)?.path : undefined;
+  if (own?.every((field) => !field.isBase)) return own;
   const at = { first: member.first, last: member.last, isConst: false, isVolatile: false };
   const base = recordOf(resolveType(ctx, { kind: 'named', name: member, ...at }));
-  if (base === record) return -1;
-  const index = record.fields.findIndex((f) => f.isBase && recordOf(f.type) === base);
-  return index < 0 ? undefined : index;
+  if (base === record) return [];
+  const field = record.fields.find((f) => f.isBase && recordOf(f.type) === base);
+  return field && [field];
 }
 
 function initialValue(ctx: Context, type: Type, args: MemberInitializer['arguments'], node: Node): Value {

@@ -273,3 +273,36 @@ describe('constants as types', () => {
     );
   });
 });
+
+describe('functions that the classes of the arguments bring', () => {
+  const vectors = `namespace g {
+    template <class T, int N> struct V { T t[N]; };
+    template <class T> struct V<T, 2> { T x, y; V(T a, T b) : x(a), y(b) {} };
+    template <class T> V<T, 3> min(const V<T, 3>& a, const V<T, 3>& b) { return a; }
+    template <class T> V<T, 2> min(const V<T, 2>& a, const V<T, 2>& b) { return V<T, 2>(min(a.x, b.x), min(a.y, b.y)); }
+    template <class T> V<T, 2> operator-(const V<T, 2>& a, const V<T, 2>& b) { return V<T, 2>(a.x - b.x, a.y - b.y); }
+    template <class T> V<T, 2> operator-(const V<T, 2>& a, const T& b) { return V<T, 2>(a.x - b, a.y - b); }
+  }`;
+  it('are found in their namespaces, by name and as operators', () => {
+    check(
+      `${vectors} using V2 = g::V<int, 2>; int main() { const V2 a = min(V2(64, 9), V2(70, 3)); k<<<a.y, a.x>>>(); }`,
+      'k <<<(3,1,1),(64,1,1),0>>>()',
+    );
+    check(
+      `${vectors} int main() { g::V<int, 2> a(70, 9), b(4, 2); const auto c = a - 2 - b; k<<<c.y, c.x>>>(); }`,
+      'k <<<(5,1,1),(64,1,1),0>>>()',
+    );
+  });
+  it('are found among their friends', () => {
+    check(
+      'struct P { int v; friend P operator+(const P& a, const P& b) { return P{a.v + b.v}; } friend int twice(P p) { return 2 * p.v; } }; int main() { P a{3}, b{4}; k<<<(a + b).v, twice(a)>>>(); }',
+      'k <<<(7,1,1),(6,1,1),0>>>()',
+    );
+  });
+  it('are called once, with arguments evaluated once', () => {
+    check(
+      'namespace n { void check(int e) {} } int run(int n) { k<<<n, 32>>>(); return 0; } int main() { check(run(5)); }',
+      'k <<<(5,1,1),(32,1,1),0>>>()',
+    );
+  });
+});

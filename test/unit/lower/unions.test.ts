@@ -17,6 +17,22 @@ int main() { uint4 *p; float *r; sum<<<1, 32>>>(p, r); }
 `);
   });
 
+  it('have members that a constructor names as its own', () => {
+    check(`
+struct Pair {
+  union { struct { int x, y; }; struct { int u, v; }; int e[2]; };
+  __device__ Pair(int a, int b) : x(a), y(b) {}
+};
+__global__ void get(const float *in, float *out) {
+  const Pair p(threadIdx.x, 4 * threadIdx.x);
+  out[p.x] = in[p.e[1] + p.v];
+//           ^^^^^^^^^^^^^^^^ global load 32/4 sectors exact
+//^^^^^^^^ global store 4/4 sectors exact
+}
+int main() { float *p, *r; get<<<1, 32>>>(p, r); }
+`);
+  });
+
   it('are one access when copied', () => {
     check(`
 union Pack { uint4 raw; short2 pairs[4]; };
