@@ -12,6 +12,7 @@ import { allocateStorage, memoryObject } from './variables';
 export function parameterObject(ctx: Context, parameter: Parameter, index: number, type: Type): Value {
   const name = parameter.name ?? `argument ${index + 1}`;
   const origin: Origin = { node: parameter, source: (path) => ({ kind: 'parameter', parameter: index, path }) };
+  if (type.kind === 'reference' && sizeOf(type.to) !== undefined) return referred(ctx, origin, type.to, name);
   const value = inputValue(ctx, origin, parameterType(type), [name]);
   const plain = value.type;
   const { isGridConstant } = parameter.specifiers;
@@ -23,6 +24,14 @@ export function parameterObject(ctx: Context, parameter: Parameter, index: numbe
       : { kind: 'fixed', type: plain, cell: { value } };
   if (storage.kind !== 'fixed') writeStorage(ctx, storage, value, parameter);
   return { kind: 'place', type: plain, place: { kind: 'storage', storage } };
+}
+
+/** What a reference stands for: an object of managed memory whose address the launch hands over. */
+function referred(ctx: Context, origin: Origin, type: Type, name: string): Value {
+  const pointer: Type & { kind: 'pointer' } = { kind: 'pointer', to: type };
+  const address = ctx.builder.input('u64', origin.source([name]), name);
+  const object = pointee(ctx, origin, pointer, address, [name]);
+  return { kind: 'place', type, place: { kind: 'memory', address, offset: 0, node: origin.node, object } };
 }
 
 /**
@@ -94,8 +103,8 @@ function pointee(
   type: Type & { kind: 'pointer' },
   register: number,
   path: readonly string[],
-): void {
-  ctx.builder.pointee({
+): number {
+  return ctx.builder.pointee({
     name: path.join('.'),
     space: 'global',
     // all that the compiler may rely on: the type's own alignment, not the allocation's

@@ -290,6 +290,8 @@ export class ProgramBuilder {
     if (folded !== undefined) return this.constant(type, folded);
     const bits = this.lowBitsOf(fn, type, a, b);
     if (bits !== undefined) return this.constant(type, bits);
+    const sum = fn === 'add' || fn === 'sub' ? this.linear.simplerSum(fn, type, a, b) : undefined;
+    if (sum) return this.plus(type, sum[0], sum[1]);
     const key = operationKey('binary', fn, type);
     const known = this.equal(key, a, b, -1);
     if (known >= 0) return known;
@@ -299,6 +301,12 @@ export class ProgramBuilder {
     this.pure(key, a, b, -1, { op: 'binary', fn, type, dst, a, b, branches });
     this.linear.binary(dst, fn, type, a, b);
     return dst;
+  }
+
+  /** As the source would write it: `i + 1`, `i - 1`. */
+  private plus(type: ScalarType, register: Register, constant: number): Register {
+    if (constant === 0) return register;
+    return this.binary(constant > 0 ? 'add' : 'sub', type, register, this.constant(type, Math.abs(constant)));
   }
 
   /** Values that a register which never changes may have: what is left of them under a mask is folded. */

@@ -35,6 +35,30 @@ export class LinearForms {
     return own;
   }
 
+  /**
+   * What a sum of one type comes to if its terms cancel: `(i + 2) - 1` is `i + 1`, `(i + s) - s` is `i`.
+   * @returns the register and what is added to it; undefined when it stays a sum
+   */
+  simplerSum(fn: 'add' | 'sub', type: ScalarType, a: Register, b: Register): [Register, number] | undefined {
+    const fa = this.known(a);
+    const fb = this.known(b);
+    if (!fa && !fb) return undefined;
+    const left = fa ?? this.of(a);
+    const right = fb ?? this.of(b);
+    if (!left || !right || left.registers.length + right.registers.length > 3) return undefined;
+    const sign = fn === 'add' ? 1 : -1;
+    const sum = sumOf(left, right, sign, left.constant + sign * right.constant);
+    if (sum.registers.length !== 1 || sum.factors[0] !== 1 || Math.abs(sum.constant) >= 2 ** 31) return undefined;
+    const [register] = sum.registers;
+    return this.registers[register].type === type ? [register, sum.constant] : undefined;
+  }
+
+  /** The form of what was computed. */
+  private known(register: Register): Linear | undefined {
+    const form = this.forms.get(register);
+    return form && (form.registers.length !== 1 || form.registers[0] !== register) ? form : undefined;
+  }
+
   scale(dst: Register, a: Register, factor: number): void {
     const form = this.of(a);
     if (form) this.set(dst, scaled(form, factor));

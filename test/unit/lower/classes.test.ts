@@ -1,4 +1,5 @@
 /** Classes and class templates in kernels: construction, members, bases. */
+import { check } from '../analysis/check-accesses';
 import { equals, index } from './check-index';
 
 describe('constructors', () => {
@@ -89,5 +90,23 @@ template <class T> struct Pick<const T> { static constexpr int v = 5; };`;
       4,
       'template <class T> constexpr int rank = 1; template <> constexpr int rank<float> = 3;',
     );
+  });
+});
+
+describe('parameters that are references', () => {
+  it('stand for objects in managed memory', () => {
+    check(`
+struct Settings { int n; float scale; };
+__global__ void apply(float (&a)[64], const Settings &s) {
+  if (threadIdx.x < s.n) a[threadIdx.x] = s.scale;
+  //                ^^^ global load 4 bytes x2 exact
+  //                     ^^^^^^^^^^^^^^ global store 4 bytes x2 4/4 sectors
+}
+int main() {
+  Settings *s; cudaMallocManaged(&s, sizeof(Settings));
+  float (*a)[64]; cudaMallocManaged(&a, sizeof(*a));
+  apply<<<1, 64>>>(*a, *s);
+}
+`);
   });
 });

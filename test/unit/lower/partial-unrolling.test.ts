@@ -53,3 +53,18 @@ describe('a loop around one that is as long as it has come', () => {
   it('stays a loop, and reads what it has stored', () => triangle('', 'int i', 'int j'));
   it('with counters that were declared before too', () => triangle(', i, j', 'i', 'j'));
 });
+
+describe('sums in loops that are written out', () => {
+  it('are simplified: the element before that of the next pass is this one', () => {
+    check(`
+__global__ void scan(float *a, const float *__restrict__ b, int n, int stride) {
+  for (int i = 1; i < n; i++)
+    a[i * stride + threadIdx.x] = a[(i - 1) * stride + threadIdx.x] + b[i * stride];
+  //                              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global load x2
+  //                                                                  ^^^^^^^^^^^^^ global load x8
+  //^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store x8
+}
+int main() { float *a, *b; scan<<<1, 32>>>(a, b, 9, 32); }
+`);
+  });
+});
