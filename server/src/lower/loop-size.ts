@@ -19,7 +19,7 @@ export interface Size {
  * Instructions of a call, from the number of passes up to which NVVM writes a loop with one out (PTX of 59 × 25 loops, nvcc 13.0): 400 in all for what does not
  * become simpler by being written out.
  */
-const LIBRARY: Readonly<Record<string, number>> = {
+export const LIBRARY: Readonly<Record<string, number>> = {
   expf: 10,
   logf: 26,
   log2f: 32,

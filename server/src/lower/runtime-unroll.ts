@@ -21,20 +21,19 @@ import { convertRegister } from './conversions';
 import { expression } from './expressions';
 import { lookupName } from './lookup';
 import { plainTokens, sizeOf } from './loop-size';
+import { passCost } from './pass-cost';
 import { readRegister, rvalue } from './places';
 import { isSteady } from './steady-count';
 import { sizeOf as bytesOf } from './types';
 
 /**
- * Source tokens of a body, with the functions it calls, up to which the compiler writes it four times and two times: 200 instructions in all (PTX of 54 loops
- * over `b = b * v + 2; …`, nvcc 13.0: four times with 22 of them, not with 24, two times with 40, not with 45).
+ * Instructions of a pass up to which the compiler writes it four times and two times, without and with `#pragma unroll`; where they cannot be told
+ * (`pass-cost.ts`), tokens of the source with the functions that it calls.
  */
 const LARGEST_BODIES = [
-  { factor: 4, tokens: 200 },
-  { factor: 2, tokens: 350 },
+  { factor: 4, cost: 48, tokens: 200 },
+  { factor: 2, cost: 91, tokens: 350 },
 ];
-/** What `#pragma unroll` without a number makes where the number of passes is not known (PTX of 32 loops). */
-const FACTOR_OF_FULL = 4;
 const LARGEST_FACTOR = 32;
 
 export interface RuntimeTrips {
@@ -63,24 +62,29 @@ export function runtimeTrips(ctx: Context, node: ast.ForStatement): RuntimeTrips
   const counting = countingOf(ctx, node);
   if (!counting || readsMemory(ctx, counting.bound)) return undefined;
   if (typeof counting.step !== 'number' && readsMemory(ctx, counting.step)) return undefined;
-  const factor = factorOf(ctx, node);
+  const factor = factorOf(ctx, node, counting.name);
   if (factor === undefined) return undefined;
   const counted = countTrips(ctx, counting);
   return counted && { ...counted, factor };
 }
 
 /** The same question of a loop whose variables need not be declared yet. */
-export const isWrittenInFours = (ctx: Context, node: ast.ForStatement): boolean =>
-  countingOf(ctx, node) !== undefined && factorOf(ctx, node) === 4;
+export function isWrittenInFours(ctx: Context, node: ast.ForStatement): boolean {
+  const counting = countingOf(ctx, node);
+  return counting !== undefined && factorOf(ctx, node, counting.name) === 4;
+}
 
-/** A pragma's, or what fits; undefined for none. */
-function factorOf(ctx: Context, { unroll, body }: ast.ForStatement): number | undefined {
-  if (unroll === undefined) {
-    const tokens = plainTokens(sizeOf(ctx, body));
-    return LARGEST_BODIES.find((each) => tokens <= each.tokens)?.factor;
+/** The number of a pragma, or what fits; undefined for none. */
+function factorOf(ctx: Context, node: ast.ForStatement, counter: string): number | undefined {
+  const { unroll } = node;
+  if (unroll === undefined || unroll === 'full') {
+    if (unroll && ctx.budget.keepsLoops) return undefined;
+    const cost = passCost(ctx, node, counter);
+    const tokens = cost === undefined ? plainTokens(sizeOf(ctx, node.body)) : 0;
+    return LARGEST_BODIES.find((each) => (cost ?? 0) <= each.cost && tokens <= each.tokens)?.factor;
   }
   if (ctx.budget.keepsLoops) return undefined;
-  const factor = unroll === 'full' ? FACTOR_OF_FULL : constantOf(ctx, unroll);
+  const factor = constantOf(ctx, unroll);
   return factor !== undefined && factor > 1 && factor <= LARGEST_FACTOR ? factor : undefined;
 }
 

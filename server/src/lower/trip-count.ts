@@ -126,7 +126,7 @@ export function constantVariable(
 const assignedCache = new WeakMap<ast.Statement, ReadonlySet<string>>();
 
 /** Names that a loop's body changes itself, or whose address it takes. */
-function assignedNames(body: ast.Statement): ReadonlySet<string> {
+export function assignedNames(body: ast.Statement): ReadonlySet<string> {
   let names = assignedCache.get(body);
   if (!names) {
     const found = new Set<string>();

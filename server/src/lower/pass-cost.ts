@@ -1,0 +1,260 @@
+/**
+ * What one pass of a loop costs NVVM in instructions where the number of passes is known only at run time: arithmetic, loads and
+ * stores, and the addresses that change from pass to pass. What the loop does not change is free, and so is what was computed
+ * before in the pass. Only bodies of assignments, declarations and conditions over scalars and arrays in memory are told.
+ * Evidence: whether such loops are written four times, two times or not at all, with and without `#pragma unroll`, which
+ * changes nothing (PTX of 2,500 loops of 68 kinds, nvcc 13.0).
+ */
+import type * as ast from '../parse/ast';
+import type { Context } from './context';
+import { lookupName } from './lookup';
+import { LIBRARY } from './loop-size';
+import { assignedNames } from './trip-count';
+
+/** Functions that are a few instructions. */
+const CALLS: Readonly<Record<string, number>> = {
+  fmaxf: 1,
+  fminf: 1,
+  fabsf: 1,
+  floorf: 1,
+  ceilf: 1,
+  truncf: 1,
+  rintf: 1,
+  roundf: 3,
+  sqrtf: 1,
+  rsqrtf: 1,
+  exp2f: 1,
+  __expf: 2,
+  __logf: 2,
+  __sinf: 1,
+  __cosf: 1,
+  __fdividef: 1,
+  fmaf: 1,
+  __popc: 1,
+  __clz: 1,
+  max: 2,
+  min: 2,
+  abs: 3,
+  sqrt: 4,
+  powf: 60,
+  fmodf: 95,
+  isnan: 2,
+  exp: 60,
+  pow: 95,
+  __half2float: 1,
+  __float2half: 1,
+};
+
+/** How much more a function of the library is here than in loops of known length, where parts of it become constants. */
+const LIBRARY_MORE = 2;
+
+const DIVISION = 4;
+const SELECTION = 1;
+
+/** Not of the kind that is told. */
+const OPEN = Number.NaN;
+
+interface Pass {
+  readonly ctx: Context;
+  /** Names that are assigned in a pass. */
+  readonly assigned: ReadonlySet<string>;
+  /** Names that have another value in each pass: those, the counter and what the pass declares. */
+  readonly changing: Set<string>;
+  /** What was computed in the pass, by its text. */
+  readonly known: Set<string>;
+}
+
+/** Instructions of a pass, without those that count the passes; undefined where the body is not of the kind that is told. */
+export function passCost(ctx: Context, { body }: ast.ForStatement, counter: string): number | undefined {
+  const assigned = assignedNames(body);
+  const changing = new Set([...assigned, counter]);
+  const cost = ofStatement({ ctx, assigned, changing, known: new Set() }, body);
+  return Number.isNaN(cost) ? undefined : cost;
+}
+
+const sum = (costs: readonly number[]): number => costs.reduce((a, b) => a + b, 0);
+
+function ofStatement(pass: Pass, node: ast.Statement): number {
+  switch (node.kind) {
+    case 'compound':
+      return sum(node.body.map((s) => ofStatement(pass, s)));
+    case 'expression':
+      return ofExpression(pass, node.expression);
+    case 'if': {
+      if (node.condition.kind === 'variable') return OPEN;
+      const otherwise = node.else ? ofStatement(pass, node.else) : 0;
+      return SELECTION + ofExpression(pass, node.condition) + ofStatement(pass, node.then) + otherwise;
+    }
+    case 'declaration':
+      return sum(node.declarations.map((d) => ofDeclaration(pass, d)));
+    default:
+      return OPEN;
+  }
+}
+
+function ofDeclaration(pass: Pass, node: ast.Declaration): number {
+  if (node.kind !== 'variable' || node.name === undefined) return OPEN;
+  if (node.type.kind === 'array' || node.type.kind === 'reference') return OPEN;
+  // another variable of the same name
+  if (pass.changing.has(node.name)) pass.known.clear();
+  pass.changing.add(node.name);
+  if (!node.initializer) return 0;
+  return node.initializer.form === 'assign' ? ofExpression(pass, node.initializer.value) : OPEN;
+}
+
+/** What is the same in every pass, or was computed before, costs nothing. */
+function ofExpression(pass: Pass, node: ast.Expression): number {
+  if (node.kind === 'assign') return ofAssignment(pass, node);
+  if (node.kind === 'integer' || node.kind === 'float') return 0;
+  if (node.kind === 'name') return ofName(pass, node);
+  if (node.kind === 'unary' && /\+\+|--/.test(node.operator)) return 1 + ofExpression(pass, node.operand);
+  if (isSame(pass, node)) return 0;
+  const text = textOf(pass, node);
+  if (pass.known.has(text)) return 0;
+  const cost = ofOperation(pass, node);
+  if (isFixedInPass(pass, node)) pass.known.add(text);
+  return cost;
+}
+
+function ofOperation(pass: Pass, node: ast.Expression): number {
+  switch (node.kind) {
+    case 'unary':
+      if (node.operator === '*') return 1 + ofExpression(pass, node.operand);
+      return /^[+\-~!]$/.test(node.operator)
+        ? (node.operator === '+' ? 0 : 1) + ofExpression(pass, node.operand)
+        : OPEN;
+    case 'binary': {
+      const operation = node.operator === '/' || node.operator === '%' ? DIVISION : 1;
+      return operation + ofExpression(pass, node.left) + ofExpression(pass, node.right);
+    }
+    case 'conditional': {
+      const arms = ofExpression(pass, node.then) + ofExpression(pass, node.else);
+      return SELECTION + ofExpression(pass, node.condition) + arms;
+    }
+    case 'call':
+      return ofCall(pass, node);
+    case 'cast':
+      return node.arguments.length === 1 && node.type.kind === 'builtin'
+        ? 1 + ofExpression(pass, node.arguments[0])
+        : OPEN;
+    case 'index':
+      return 1 + ofPlace(pass, node);
+    case 'member':
+      return ofMember(pass, node);
+    default:
+      return OPEN;
+  }
+}
+
+function ofAssignment(pass: Pass, node: ast.Expression & { kind: 'assign' }): number {
+  const { left, operator } = node;
+  const isMemory = left.kind === 'index' || (left.kind === 'unary' && left.operator === '*');
+  const operation = operator === '=' ? 0 : operator === '/=' || operator === '%=' ? DIVISION : 1;
+  const value = ofExpression(pass, node.right);
+  if (!isMemory) return operation + value + ofExpression(pass, left);
+  const isLoaded = operator !== '=' && !pass.known.has(textOf(pass, left));
+  const place = left.kind === 'index' ? ofPlace(pass, left) : ofExpression(pass, left.operand);
+  // what was loaded before may be changed
+  for (const text of pass.known) if (text.includes('[')) pass.known.delete(text);
+  if (isFixedInPass(pass, left)) pass.known.add(textOf(pass, left));
+  return 1 + (isLoaded ? 1 : 0) + operation + place + value;
+}
+
+function ofCall(pass: Pass, node: ast.CallExpression): number {
+  const name = node.callee.kind === 'name' ? (node.callee.name.parts.at(-1)?.name ?? '') : '';
+  const few = CALLS[name] as number | undefined;
+  const library = LIBRARY[name] as number | undefined;
+  const cost = name === '__ldg' ? 0 : (few ?? (library === undefined ? OPEN : library + LIBRARY_MORE));
+  return cost + sum(node.arguments.map((a) => (name === '__ldg' ? ofLoaded(pass, a) : ofExpression(pass, a))));
+}
+
+/** `__ldg(&p[i])`, `__ldg(p + i)` */
+function ofLoaded(pass: Pass, node: ast.Expression): number {
+  if (node.kind === 'unary' && node.operator === '&') return ofExpression(pass, node.operand);
+  return 2 + ofExpression(pass, node);
+}
+
+/** `a[i].x`, `v.x` */
+function ofMember(pass: Pass, node: ast.Expression & { kind: 'member' }): number {
+  const { object } = node;
+  if (object.kind === 'index') return 1 + ofPlace(pass, object);
+  return object.kind === 'name' && !node.arrow ? 0 : OPEN;
+}
+
+/** The address of an element: the sum, an index made 64 bits wide, and the pointer. */
+function ofPlace(pass: Pass, node: ast.IndexExpression): number {
+  const indices: ast.Expression[] = [];
+  let base: ast.Expression = node;
+  for (; base.kind === 'index'; base = base.base) indices.push(...base.indices);
+  if (base.kind !== 'name' || !isInMemory(pass, base)) return OPEN;
+  if (indices.every((index) => isSame(pass, index))) return 0;
+  return 1 + sum(indices.map((index) => widened(index) + ofExpression(pass, index)));
+}
+
+/** A counter is kept wide; what a mask leaves needs no sign. */
+function widened(index: ast.Expression): number {
+  if (index.kind === 'name' || index.kind === 'integer') return 0;
+  return index.kind === 'binary' && index.operator === '&' ? 0 : 1;
+}
+
+function ofName({ ctx, changing }: Pass, node: ast.NameExpression): number {
+  const name = node.name.parts.at(-1)?.name;
+  if (name === undefined || node.name.parts.length > 1) return OPEN;
+  if (changing.has(name)) return 0;
+  const entity = lookupName(ctx, ctx.scope, name);
+  if (entity?.kind !== 'value') return OPEN;
+  const { value } = entity;
+  const isInRegisters = value.kind === 'scalar' || (value.kind === 'place' && value.place.kind === 'storage');
+  return isInRegisters ? 0 : OPEN;
+}
+
+function isInMemory({ ctx }: Pass, { name }: ast.NameExpression): boolean {
+  const entity = lookupName(ctx, ctx.scope, name.parts.at(-1)?.name ?? '');
+  if (entity?.kind !== 'value' || entity.value.kind !== 'place') return false;
+  const { type, place } = entity.value;
+  if (place.kind === 'memory') return place.object === undefined || ctx.builder.objects[place.object].space !== 'local';
+  return type.kind === 'pointer';
+}
+
+/** Whether an expression has the same value in every pass: it names nothing that changes, and loads nothing. */
+function isSame(pass: Pass, node: ast.Expression): boolean {
+  switch (node.kind) {
+    case 'integer':
+    case 'float':
+      return true;
+    case 'name':
+      return !pass.changing.has(node.name.parts.at(-1)?.name ?? '') && !Number.isNaN(ofName(pass, node));
+    case 'unary':
+      return node.operator !== '*' && isSame(pass, node.operand);
+    case 'binary':
+      return isSame(pass, node.left) && isSame(pass, node.right);
+    case 'cast':
+      return node.arguments.every((a) => isSame(pass, a));
+    case 'member':
+      return !node.arrow && (isBuiltin(node.object) || isSame(pass, node.object));
+    default:
+      return false;
+  }
+}
+
+const isBuiltin = (node: ast.Expression): boolean =>
+  node.kind === 'name' && /^(threadIdx|blockIdx|blockDim|gridDim)$/.test(node.name.parts.at(-1)?.name ?? '');
+
+/** Whether the text of a sum or an element means one value all through a pass: nothing that it names is assigned. */
+function isFixedInPass(pass: Pass, node: ast.Expression): boolean {
+  switch (node.kind) {
+    case 'name':
+      return !pass.assigned.has(node.name.parts.at(-1)?.name ?? '');
+    case 'binary':
+      return isFixedInPass(pass, node.left) && isFixedInPass(pass, node.right);
+    case 'cast':
+      return node.arguments.every((a) => isFixedInPass(pass, a));
+    case 'index':
+      return node.base.kind === 'name' && node.indices.every((index) => isFixedInPass(pass, index));
+    default:
+      return isSame(pass, node);
+  }
+}
+
+const textOf = ({ ctx }: Pass, node: ast.Expression): string =>
+  ctx.unit.tokens.text.slice(node.first, node.last + 1).join(' ');

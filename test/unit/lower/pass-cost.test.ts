@@ -1,0 +1,56 @@
+/** How often loops are written out whose number of passes is known only at run time (pass-cost.ts; PTX of nvcc 13.0). */
+import assert from 'node:assert/strict';
+import { findKernels } from '../../../server/src/analysis/kernels';
+import { createUnitContext, lowerKernel } from '../../../server/src/lower/lower-kernel';
+import { parse } from '../../../server/src/parse/parse';
+import { predefinedMacros } from '../../../server/src/preprocess/predefined';
+import { preprocess } from '../../../server/src/preprocess/preprocess';
+
+/** How many copies of `a[j]` a pass of the loop makes: the rest of the passes is one more. */
+function copies(body: string, pragma = ''): number {
+  const text = `__global__ void k(const float* __restrict__ a, float* __restrict__ y, int n, float r) {
+    float s = 0;
+    ${pragma}
+    for (int j = 0; j < n; j++) { float v = a[j]; ${body} }
+    y[threadIdx.x] = s; }`;
+  const source = preprocess({ path: 'k.cu', text, defines: predefinedMacros('9.0'), include: () => undefined });
+  const tree = parse(source.tokens, source.pragmas);
+  const unit = createUnitContext(tree, source.tokens);
+  const [{ declaration, scope }] = findKernels(tree, unit.scope);
+  const { blocks, accesses } = lowerKernel(unit, { declaration, scope, templateArguments: [] });
+  const read = (first: number, last: number) => source.tokens.text.slice(first, last + 1).join('');
+  const loads = blocks.flatMap(({ instructions }) =>
+    instructions.filter(
+      (i) => i.op === 'load' && read(accesses[i.access].place.first, accesses[i.access].place.last) === 'a[j]',
+    ),
+  );
+  return Math.max(1, loads.length - 1);
+}
+
+/** A statement, where `#` is its number; with how many of them there are four copies, no four any more, two, and no two any more. */
+const limits: readonly (readonly [string, number, number, number, number])[] = [
+  ['s = s * v + #;', 22, 24, 40, 48],
+  ['s = s / (v + #);', 8, 10, 16, 18],
+  ['s += sqrtf(v + #);', 14, 16, 28, 32],
+  ['s += __expf(v + #);', 10, 12, 22, 24],
+  ['s += expf(v + #);', 3, 4, 6, 8],
+  ['s += tanhf(v + #);', 2, 3, 4, 5],
+  ['if (v > #) s += r;', 14, 16, 28, 32],
+  ['s = fmaxf(s, v - #);', 22, 24, 40, 48],
+  ['y[j * 32 + #] = v + #;', 8, 10, 16, 18],
+  ['s += v * a[(j * 8 + #) & 255];', 6, 8, 14, 16],
+];
+
+describe('loops with passes counted at run time', () => {
+  for (const pragma of ['', '#pragma unroll\n'])
+    for (const [statement, four, notFour, two, notTwo] of limits) {
+      const body = (count: number) =>
+        Array.from({ length: count }, (_, k) => statement.replaceAll('#', String(k + 1))).join(' ');
+      it(`${pragma ? 'asked to, ' : ''}are written out by what a pass costs: ${statement}`, () => {
+        assert.equal(copies(body(four), pragma), 4);
+        assert.equal(copies(body(notFour), pragma), 2);
+        assert.equal(copies(body(two), pragma), 2);
+        assert.equal(copies(body(notTwo), pragma), 1);
+      });
+    }
+});
