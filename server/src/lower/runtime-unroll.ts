@@ -46,11 +46,6 @@ export interface RuntimeTrips {
   readonly hasOpenStep: boolean;
 }
 
-interface CountedTrips extends Omit<RuntimeTrips, 'factor'> {
-  /** The most passes that there can be, as far as the program says. */
-  readonly most: number;
-}
-
 /** What `for (…; i + 1 < n; i += 2)` counts, where the compiler unrolls it. */
 interface Counting {
   readonly name: string;
@@ -70,15 +65,8 @@ export function runtimeTrips(ctx: Context, node: ast.ForStatement): RuntimeTrips
   const factor = factorOf(ctx, node, counting.name);
   if (factor === undefined) return undefined;
   const counted = countTrips(ctx, counting);
-  if (!counted || (node.unroll === undefined && counted.most <= FEW_PASSES)) return undefined;
-  return { ...counted, factor };
+  return counted && { ...counted, factor };
 }
-
-/**
- * Passes that are known to be the most, `min(n, 16)`, up to which loops stay as they are unless a pragma asks (PTX of 240 loops). With
- * `#pragma unroll` up to 64 passes are put behind each other, each with its own way out; ptxas joins what four of them load (machine code of 3 loops).
- */
-const FEW_PASSES = 20;
 
 /** The same question of a loop whose variables need not be declared yet. */
 export function isWrittenInFours(ctx: Context, node: ast.ForStatement): boolean {
@@ -147,7 +135,7 @@ function stepOf(ctx: Context, node: ast.Expression): number | ast.Expression | u
   return by <= 0 ? undefined : node.operator === '+=' ? by : -by;
 }
 
-function countTrips(ctx: Context, counting: Counting): CountedTrips | undefined {
+function countTrips(ctx: Context, counting: Counting): Omit<RuntimeTrips, 'factor'> | undefined {
   const { name, bound, inclusive } = counting;
   const b = ctx.builder;
   const entity = lookupName(ctx, ctx.scope, name);
@@ -179,22 +167,7 @@ function countTrips(ctx: Context, counting: Counting): CountedTrips | undefined 
     trips: b.convert('i64', 'i32', b.binary('max', 'i64', trips, b.constant('i64', 0))),
     restFirst: b.constantValue(start) === undefined,
     hasOpenStep,
-    most: mostTrips(ctx, start, limit, step, inclusive),
   };
-}
-
-function mostTrips(
-  { builder: b }: Context,
-  start: number,
-  limit: number,
-  step: number | ast.Expression,
-  inclusive: boolean,
-): number {
-  const from = b.constantValue(start);
-  const most = b.bounds.of(limit);
-  if (from === undefined || most === undefined || typeof step !== 'number' || step <= 0)
-    return Number.POSITIVE_INFINITY;
-  return Math.ceil((most - from + (inclusive ? 1 : 0)) / step);
 }
 
 /** The value of an expression, as a register; undefined if it is no integer. */

@@ -21,7 +21,6 @@ import type {
   Terminator,
   UnaryOp,
 } from './program';
-import { UpperBounds } from './upper-bounds';
 
 type PureInstruction = Extract<Instruction, { op: 'unary' | 'convert' | 'binary' | 'compare' | 'select' | 'fma' }>;
 
@@ -52,8 +51,6 @@ export class ProgramBuilder {
   private readonly inputRegisters = new Map<string, Register>();
   private readonly objectsAt = new Map<Register, number>();
   private readonly linear = new LinearForms(this.registers);
-  /** Constants that registers do not exceed. */
-  readonly bounds = new UpperBounds();
   private readonly lowBits = new LowBits(this.registers);
   instructionCount = 0;
   /** Where registers are made: the first token of the statement, and the call that is being inlined. */
@@ -281,7 +278,6 @@ export class ProgramBuilder {
     if (this.nonNegative.has(a)) this.nonNegative.add(dst);
     this.pure(key, a, -1, -1, { op: 'convert', from, type, dst, a });
     this.linear.convert(dst, a, from, type);
-    this.bounds.copy(dst, a);
     return dst;
   }
 
@@ -304,8 +300,6 @@ export class ProgramBuilder {
       this.nonNegative.add(dst);
     this.pure(key, a, b, -1, { op: 'binary', fn, type, dst, a, b, branches });
     this.linear.binary(dst, fn, type, a, b);
-    const limit = ca ?? cb;
-    if (limit !== undefined) this.bounds.binary(dst, fn, limit);
     return dst;
   }
 
@@ -340,9 +334,7 @@ export class ProgramBuilder {
     const key = operationKey('compare', fn, type);
     const known = this.equal(key, a, b, -1);
     if (known >= 0) return known;
-    const dst = this.register('pred', 'temporary');
-    if (this.constantValue(b) !== undefined) this.bounds.compare(dst, fn, a);
-    return this.pure(key, a, b, -1, { op: 'compare', fn, type, dst, a, b });
+    return this.pure(key, a, b, -1, { op: 'compare', fn, type, dst: this.register('pred', 'temporary'), a, b });
   }
 
   select(type: ScalarType, p: Register, a: Register, b: Register, branches?: LibraryBranches): Register {
@@ -353,7 +345,6 @@ export class ProgramBuilder {
     const known = this.equal(key, p, a, b);
     if (known >= 0) return known;
     const dst = this.register(type, 'temporary');
-    this.bounds.select(dst, p, a, b, this.constantValue(a), this.constantValue(b));
     return this.pure(key, p, a, b, { op: 'select', type, dst, p, a, b, branches });
   }
 
