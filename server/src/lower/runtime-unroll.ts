@@ -7,7 +7,7 @@
  *   `i += blockDim.x`, which is a sum of unsigned numbers, stays as it is, `i += (int)blockDim.x` and a `long long` do not;
  * - the step is a constant or does not change; with `i += warp.size()` the loop stays as it is, since that becomes
  *   a constant too late (PTX of two softmax kernels with tiles of 32);
- * - one way out: no break or return, no loop inside, no call that is not inlined; sine, cosine and tangent
+ * - one way out: no break or return, no loop inside that stays one, no call that is not inlined; sine, cosine and tangent
  *   of full precision have a loop in them (PTX: expf, logf, sqrtf, tanhf and divisions are no trouble);
  * - barriers do not keep it from that (PTX of 14 loops), but nothing merges over them: such loops are left as they are here, which counts the same;
  * - a loop that starts at a constant runs the rest behind the four (neighbouring loads of the four then merge), any other
@@ -20,7 +20,7 @@ import type { Context } from './context';
 import { convertRegister } from './conversions';
 import { expression } from './expressions';
 import { lookupName } from './lookup';
-import { plainTokens, sizeOf } from './loop-size';
+import { innerLoopsOf, isWrittenOutWithin, plainTokens, sizeOf } from './loop-size';
 import { readRegister, rvalue } from './places';
 import { isSteady } from './steady-count';
 import { sizeOf as bytesOf } from './types';
@@ -32,6 +32,14 @@ import { sizeOf as bytesOf } from './types';
 const LARGEST_BODIES = [
   { factor: 4, tokens: 200 },
   { factor: 2, tokens: 350 },
+];
+/**
+ * The same where loops in the body are written out first. Their copies are plainer than other text, all instructions and no names: PTX of 95 loops around
+ * `for (k = 0; k < 8; k++)` over sums and products of two arrays (four times up to some 130 such tokens, two times up to some 220).
+ */
+const LARGEST_WITH_LOOPS = [
+  { factor: 4, tokens: 135 },
+  { factor: 2, tokens: 225 },
 ];
 /** What `#pragma unroll` without a number makes where the number of passes is not known (PTX of 32 loops). */
 const FACTOR_OF_FULL = 4;
@@ -77,7 +85,8 @@ export const isWrittenInFours = (ctx: Context, node: ast.ForStatement): boolean 
 function factorOf(ctx: Context, { unroll, body }: ast.ForStatement): number | undefined {
   if (unroll === undefined) {
     const tokens = plainTokens(sizeOf(ctx, body));
-    return LARGEST_BODIES.find((each) => tokens <= each.tokens)?.factor;
+    const largest = innerLoopsOf(body).length > 0 ? LARGEST_WITH_LOOPS : LARGEST_BODIES;
+    return largest.find((each) => tokens <= each.tokens)?.factor;
   }
   if (ctx.budget.keepsLoops) return undefined;
   const factor = unroll === 'full' ? FACTOR_OF_FULL : constantOf(ctx, unroll);
@@ -87,7 +96,7 @@ function factorOf(ctx: Context, { unroll, body }: ast.ForStatement): number | un
 function countingOf(ctx: Context, node: ast.ForStatement): Counting | undefined {
   const { condition, increment, body } = node;
   if (condition?.kind !== 'binary' || !increment) return undefined;
-  if (!hasPlainBody(body)) return undefined;
+  if (!hasPlainBody(body) || !innerLoopsOf(body).every((inner) => isWrittenOutWithin(ctx, inner))) return undefined;
   const name = nameOf(
     increment.kind === 'unary' ? increment.operand : increment.kind === 'assign' ? increment.left : undefined,
   );
@@ -217,7 +226,6 @@ function isPlainBody(value: unknown, depth: number): boolean {
     case 'continue':
     case 'return':
     case 'goto':
-    case 'for':
     case 'while':
     case 'do':
     case 'rangeFor':
