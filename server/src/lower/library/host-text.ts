@@ -29,9 +29,16 @@ long strtol(const char* s, char** end, int base) {
 long long strtoll(const char* s, char** end, int base) { return strtol(s, end, base); }
 unsigned long strtoul(const char* s, char** end, int base) { return (unsigned long)strtol(s, end, base); }
 unsigned long long strtoull(const char* s, char** end, int base) { return (unsigned long long)strtol(s, end, base); }
-int atoi(const char* s) { return (int)strtol(s, 0, 10); }
-long atol(const char* s) { return strtol(s, 0, 10); }
-long long atoll(const char* s) { return strtol(s, 0, 10); }
+long atol(const char* s) {
+  while (*s == ' ' || (*s >= 9 && *s <= 13)) ++s;
+  bool minus = *s == '-';
+  if (*s == '-' || *s == '+') ++s;
+  long value = 0;
+  for (; *s >= '0' && *s <= '9'; ++s) value = value * 10 + (*s - '0');
+  return minus ? -value : value;
+}
+int atoi(const char* s) { return (int)atol(s); }
+long long atoll(const char* s) { return atol(s); }
 double strtod(const char* s, char** end) {
   const char* p = s;
   while (*p == ' ' || (*p >= 9 && *p <= 13)) ++p;
@@ -61,23 +68,14 @@ double strtod(const char* s, char** end) {
 float strtof(const char* s, char** end) { return (float)strtod(s, end); }
 double atof(const char* s) { return strtod(s, 0); }
 namespace std {
-size_t strlen(const char* s) { return ::strlen(s); }
-int strcmp(const char* a, const char* b) { return ::strcmp(a, b); }
-int strncmp(const char* a, const char* b, size_t n) { return ::strncmp(a, b, n); }
-long strtol(const char* s, char** end, int base) { return ::strtol(s, end, base); }
-unsigned long strtoul(const char* s, char** end, int base) { return ::strtoul(s, end, base); }
-int atoi(const char* s) { return ::atoi(s); }
-long atol(const char* s) { return ::atol(s); }
-long long atoll(const char* s) { return ::atoll(s); }
-double atof(const char* s) { return ::atof(s); }
-double strtod(const char* s, char** end) { return ::strtod(s, end); }
-float strtof(const char* s, char** end) { return ::strtof(s, end); }
-int stoi(const char* s) { return ::atoi(s); }
-long stol(const char* s) { return ::atol(s); }
-long long stoll(const char* s) { return ::atoll(s); }
-unsigned long stoul(const char* s) { return ::strtoul(s, 0, 10); }
-unsigned long long stoull(const char* s) { return ::strtoull(s, 0, 10); }
-float stof(const char* s) { return ::strtof(s, 0); }
-double stod(const char* s) { return ::strtod(s, 0); }
+using ::strlen; using ::strcmp; using ::strncmp; using ::strtol; using ::strtoll; using ::strtoul; using ::strtoull;
+using ::atoi; using ::atol; using ::atoll; using ::strtod; using ::strtof; using ::atof;
+int stoi(const char* s) { return atoi(s); }
+long stol(const char* s) { return atol(s); }
+long long stoll(const char* s) { return atoll(s); }
+unsigned long stoul(const char* s) { return strtoul(s, 0, 10); }
+unsigned long long stoull(const char* s) { return strtoull(s, 0, 10); }
+float stof(const char* s) { return strtof(s, 0); }
+double stod(const char* s) { return strtod(s, 0); }
 }
 `;
