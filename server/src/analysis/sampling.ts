@@ -4,7 +4,8 @@
  */
 import type { InputValue } from '../execute/execution';
 import type { HostValue } from '../launch/host-value';
-import type { Input, Program } from '../program/program';
+import { readsOf } from '../program/operands';
+import type { Input, Program, Register } from '../program/program';
 import type { Assumption, LaunchOrigin } from '../report/report';
 import type { PlannedLaunch } from './launch-plan';
 import type { Launch } from './launches';
@@ -53,13 +54,14 @@ export function resolveInputs(program: Program, plan: PlannedLaunch, context: Re
       });
     } else if (isPointerInput(program, input)) {
       values.set(index, { kind: 'pointer', allocation: allocation(`parameter ${input.name}`), offset: 0 });
-    } else if (isInteger(program, input)) {
+    } else if (isInteger(program, input) && !keysOf(program).has(input.register)) {
       const sample = computedValue(input, context.under) ?? sampleValue(input.name, context.sample);
       values.set(index, { kind: 'number', value: sample });
       sampled.set(index, sample);
       assumptions.push({ name: input.name, value: sample, origin: 'assumed' });
     } else {
-      const reason = value?.kind === 'unknown' ? value.reason : `${input.name} is not known`;
+      const reason =
+        value?.kind === 'unknown' && !isInteger(program, input) ? value.reason : `${input.name} is not known`;
       values.set(index, { kind: 'unknown', reason });
     }
   });
@@ -124,6 +126,33 @@ function isInteger(program: Program, input: Input): boolean {
     type === 'pred'
   );
 }
+
+const knownKeys = new WeakMap<Program, ReadonlySet<Register>>();
+
+/**
+ * Numbers that a kernel asks nothing of but whether they equal others (the key or digest that a search looks for): no sizes, and a sample
+ * would tell nothing but that nothing is found.
+ */
+function keysOf(program: Program): ReadonlySet<Register> {
+  let keys = knownKeys.get(program);
+  if (!keys) {
+    const read = new Set<Register>();
+    const compared = new Set<Register>();
+    for (const { instructions, terminator } of program.blocks) {
+      for (const i of instructions) {
+        const isQuestion = i.op === 'compare' && (i.fn === 'eq' || i.fn === 'ne') && !areConstant(program, i.a, i.b);
+        for (const r of readsOf(i)) (isQuestion ? compared : read).add(r);
+      }
+      if (terminator.kind === 'branch') read.add(terminator.condition);
+    }
+    knownKeys.set(program, (keys = new Set([...compared].filter((r) => !read.has(r)))));
+  }
+  return keys;
+}
+
+/** What is compared with a constant chooses among ways: a flag or mode. */
+const areConstant = ({ registers }: Program, a: Register, b: Register): boolean =>
+  registers[a].role === 'constant' || registers[b].role === 'constant';
 
 /** The inner size of a product and a number of channels: loops run over them, and they are seldom as large as an image. */
 const inner = /^[KC]$/;

@@ -43,8 +43,10 @@ export class MemoryEmitter {
   load(dst: Register, type: ScalarType, address: Register, offset: number): void {
     const { code } = this;
     const isDoubtful = this.values.mayBeUnknown(address);
-    if (isDoubtful) {
-      this.values.shadow(address);
+    const isAnywhere = !this.values.isInObject(address, offset, bytesOf[type]);
+    if (isDoubtful) this.values.shadow(address);
+    if (isAnywhere) this.isNowhere(address, isDoubtful);
+    if (isDoubtful || isAnywhere) {
       code.open(op.if);
       code.i32(-1);
       this.values.setShadow(dst);
@@ -63,7 +65,16 @@ export class MemoryEmitter {
     this.values.set(dst);
     shadowOfBytes(code, bytesOf[type], this.place(from, offset));
     this.values.setShadow(dst);
-    if (isDoubtful) code.op(op.end);
+    if (isDoubtful || isAnywhere) code.op(op.end);
+  }
+
+  /** Pushes -1 where an address is in a block that did not fit into the memory: nothing is kept of these. */
+  private isNowhere(address: Register, isAlternative: boolean): void {
+    const { code } = this;
+    this.place(address, 0);
+    code.i32(31);
+    code.op(op.i32ShrS);
+    if (isAlternative) code.op(op.i32Or);
   }
 
   /** A value and its shadow to memory; at an address that is not known, its block becomes unknown. */
@@ -77,7 +88,13 @@ export class MemoryEmitter {
       code.op(op.else);
     }
     const bytes = bytesOf[type];
-    if (!this.values.isInObject(address, offset, bytes)) this.raise(address, offset);
+    const isAnywhere = !this.values.isInObject(address, offset, bytes);
+    if (isAnywhere) {
+      this.isNowhere(address, false);
+      code.op(op.i32Eqz);
+      code.open(op.if);
+      this.raise(address, offset);
+    }
     const rest = this.place(address, offset);
     this.values.get(value);
     if (type === 'f16' || type === 'bf16') {
@@ -94,6 +111,7 @@ export class MemoryEmitter {
       bytes === 8 ? op.i64Store : bytes === 4 ? op.i32Store : bytes === 2 ? op.i32Store16 : op.i32Store8,
       again + SHADOW,
     );
+    if (isAnywhere) code.op(op.end);
     if (isDoubtful) code.op(op.end);
   }
 

@@ -70,7 +70,7 @@ const MOST_EAGER = 2 ** 24;
 const UNKNOWN_SIZE = 65536;
 /** Bytes behind such a block that no other has: a kernel may know how much it needs. */
 const GAP = 2 ** 20;
-/** Blocks that do not fit begin here: nothing is behind these addresses. */
+/** Blocks that do not fit begin here: nothing is kept behind these addresses, the upper half of 32 bits (memory-access.ts). */
 const NOWHERE = 2 ** 31;
 
 class Stop extends Error {}

@@ -24,11 +24,20 @@ const exits: Builtin = ({ state }) => {
   return unknown('the program ends');
 };
 
-const compare: Builtin = ({ values }) => {
-  const [a, b] = values;
-  if (a?.kind === 'string' && b?.kind === 'string') return number(a.value === b.value ? 0 : a.value < b.value ? -1 : 1);
-  return unknownFrom(values, 'text that is not known', { kind: 'arithmetic', name: 'int' });
-};
+/** strcmp and its kin, which may look at the first characters only, or at none's case. */
+function comparison({ isCounted = false, ignoresCase = false }): Builtin {
+  return ({ values }) => {
+    const [a, b, count] = values;
+    if (a?.kind !== 'string' || b?.kind !== 'string' || (isCounted && count?.kind !== 'number'))
+      return unknownFrom(values, 'text that is not known', { kind: 'arithmetic', name: 'int' });
+    const seen = (text: string) => {
+      const part = count?.kind === 'number' ? text.slice(0, count.value) : text;
+      return ignoresCase ? part.toLowerCase() : part;
+    };
+    const [x, y] = [seen(a.value), seen(b.value)];
+    return number(x === y ? 0 : x < y ? -1 : 1);
+  };
+}
 
 /** Reads into what it is given the address of. */
 const reads: Builtin = ({ state, values }) => {
@@ -60,7 +69,10 @@ export const libraryBuiltins: readonly (readonly [string, Builtin])[] = [
   ...named(['atof', 'strtod', 'stod'], parsed(Number.parseFloat, 'double')),
   ...named(['strtof', 'stof'], parsed(Number.parseFloat, 'float')),
   ...named(exitFunctions, exits),
-  ...named(['strcmp', 'strncmp', 'strcasecmp', 'strncasecmp'], compare),
+  ['strcmp', comparison({})],
+  ['strncmp', comparison({ isCounted: true })],
+  ['strcasecmp', comparison({ ignoresCase: true })],
+  ['strncasecmp', comparison({ isCounted: true, ignoresCase: true })],
   ...named(['scanf', 'fscanf', 'sscanf', 'fread', 'fgets', 'read', 'gettimeofday', 'clock_gettime', 'time'], reads),
   ...named(['printf', 'fprintf', 'puts', 'fputs', 'perror', 'fflush', 'fclose', 'fwrite', 'assert'], prints),
   // The plainest run: no options on the command line, nothing in the environment.

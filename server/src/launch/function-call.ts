@@ -212,7 +212,7 @@ function isBound(scope: Scope | undefined, name: string | undefined): boolean {
 function bindParameter(state: HostState, parameter: Parameter, argument: HostArgument | undefined, scope: Scope): void {
   const name = parameter.name;
   if (!name) return;
-  const type = resolveType(state, parameter.type, scope);
+  const type = asParameter(resolveType(state, parameter.type, scope));
   if (type.kind === 'reference' && argument?.cell && bindsDirectly(type.to, argument.cell)) {
     scope.values.set(name, argument.cell);
     return;
@@ -236,8 +236,11 @@ function bindsDirectly(type: HostType, cell: Cell): boolean {
 function parameterType(type: HostType, argument: HostArgument | undefined): HostType {
   if (type.kind === 'reference')
     return type.to.kind === 'auto' || type.to.kind === 'opaque' ? (argument?.cell?.type ?? autoType) : type.to;
-  return type.kind === 'array' ? { kind: 'pointer', to: type.of } : type;
+  return type;
 }
+
+/** `int a[8]` is a pointer to what the caller has. */
+const asParameter = (type: HostType): HostType => (type.kind === 'array' ? { kind: 'pointer', to: type.of } : type);
 
 function defaultArgument(state: HostState, parameter: Parameter, type: HostType, name: string, scope: Scope): Value {
   return parameter.default ? evaluate(state, parameter.default, scope) : unknownOf(state, type, name, 'parameter');

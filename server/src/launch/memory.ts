@@ -1,5 +1,5 @@
 /** Cells and buffers of the host interpreter: reading, writing, undoing, forgetting. */
-import { convertNumber } from './arithmetic';
+import { arithmeticTypes, convertNumber } from './arithmetic';
 import { convert } from './conversion';
 import type { HostType } from './host-type';
 import { sizeOf } from './layout';
@@ -76,7 +76,9 @@ function adoptName(state: HostState, buffer: Buffer, cell: Cell): void {
 /** The element of a buffer at a byte offset, made when it is first asked for. */
 export function cellAt(state: HostState, buffer: Buffer, offset: number, type: HostType): Cell {
   const known = buffer.cells.get(offset);
-  if (known) return known;
+  if (known && !isSeenOtherwise(known.type, type)) return known;
+  const others = overlapping(state, buffer, offset, type);
+  if (others.length > 0) return seenOtherwise(state, buffer, offset, others, type);
   const cell: Cell = {
     value: restOf(state, buffer, offset, type),
     type,
@@ -86,6 +88,45 @@ export function cellAt(state: HostState, buffer: Buffer, offset: number, type: H
   };
   buffer.cells.set(offset, cell);
   return cell;
+}
+
+/** Numbers of other sizes or another kind than what is there: the bytes of an array of characters as words, the bits of a float. */
+function isSeenOtherwise(held: HostType | undefined, type: HostType): boolean {
+  if (held?.kind !== 'arithmetic' || type.kind !== 'arithmetic' || held.name === 'void' || type.name === 'void')
+    return false;
+  const [a, b] = [arithmeticTypes[held.name], arithmeticTypes[type.name]];
+  return a.bytes !== b.bytes || a.floating !== b.floating;
+}
+
+/** The numbers of other sizes that lie where a number is asked for. */
+function overlapping(state: HostState, buffer: Buffer, offset: number, type: HostType): Cell[] {
+  if (type.kind !== 'arithmetic' || type.name === 'void' || buffer.cells.size === 0) return [];
+  const size = sizeOf(state, type) ?? 1;
+  const found: Cell[] = [];
+  const add = (at: number, reach: number): void => {
+    const cell = buffer.cells.get(at);
+    if (cell?.type?.kind !== 'arithmetic' || !isSeenOtherwise(cell.type, type)) return;
+    if (arithmeticTypes[cell.type.name].bytes > reach) found.push(cell);
+  };
+  for (let at = offset; at < offset + size; at++) add(at, 0);
+  // wider ones that begin before it
+  for (const width of [2, 4, 8]) {
+    const start = offset - (offset % width);
+    if (start < offset) add(start, offset - start);
+  }
+  return found;
+}
+
+/** A number of other bytes than those that are kept: not known, and neither are these, since it may be written. */
+function seenOtherwise(state: HostState, buffer: Buffer, offset: number, held: readonly Cell[], type: HostType): Cell {
+  const reason = `${buffer.name} is seen as numbers of another type`;
+  const narrow = held[0].type ?? type;
+  const [size, step] = [sizeOf(state, type) ?? 1, sizeOf(state, narrow) ?? 1];
+  const cells = new Set(held);
+  // what nobody has asked for yet is changed as well
+  for (let at = offset; step < size && at < offset + size; at += step) cells.add(cellAt(state, buffer, at, narrow));
+  for (const cell of cells) forget(state, cell, reason);
+  return makeCell(unknown(reason, { type }), { type });
 }
 
 function elementName(state: HostState, buffer: Buffer, offset: number, type: HostType): string {

@@ -60,6 +60,8 @@ export function combine(
   const overloaded =
     at && (left.kind === 'struct' || right.kind === 'struct') && onStructs(state, operator, left, right, at);
   if (overloaded) return overloaded;
+  const rest = operator === '+' && restOfText(left, right);
+  if (rest) return rest;
   if (left.kind === 'string' && right.kind === 'string' && operator === '==')
     return number(left.value === right.value ? 1 : 0, 'bool');
   if (isComparison(operator) && (isNull(left) || isNull(right))) {
@@ -67,6 +69,14 @@ export function combine(
     if (other.kind !== 'unknown' && other.kind !== 'number') return number(operator === '!=' ? 1 : 0, 'bool');
   }
   return unknownFrom([left, right], 'not known', resultType(operator, left, right));
+}
+
+/** `text + n` */
+function restOfText(a: Value, b: Value): Value | undefined {
+  const [text, count] = a.kind === 'string' ? [a, b] : [b, a];
+  if (text.kind !== 'string' || count.kind !== 'number' || count.value < 0 || count.value > text.value.length)
+    return undefined;
+  return { kind: 'string', value: text.value.slice(count.value) };
 }
 
 function onNumbers(operator: string, a: Value & { kind: 'number' }, b: Value & { kind: 'number' }): Value {

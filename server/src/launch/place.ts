@@ -15,6 +15,7 @@ import {
   asTyped,
   type Buffer,
   type Cell,
+  number,
   type PointerValue,
   type StructValue,
   type UnknownValue,
@@ -82,8 +83,19 @@ export function dereference(state: HostState, value: Value, expression: Expressi
   }
   if (value.kind === 'container') return element(state, value.buffer, 0, value.element, index, undefined);
   if (value.kind === 'function' || value.kind === 'lambda') return valuePlace(value);
+  if (value.kind === 'string') return valuePlace(character(value.value, index));
   if (value.kind === 'unknown') return valuePlace(unknownElement(state, value, expression));
   return valuePlace(unknownFrom([value], 'not a pointer'));
+}
+
+/** `text[i]`, the zero at its end included. */
+function character(text: string, index: Value | undefined): Value {
+  const type = { kind: 'arithmetic', name: 'char' } as const;
+  if (index && index.kind !== 'number') return unknownFrom([index], 'a character', type);
+  const at = index?.value ?? 0;
+  const code = at === text.length ? 0 : text.charCodeAt(at);
+  // NaN outside of the text; what is beyond ASCII has several bytes
+  return code < 128 ? number(code, 'char') : unknown('a character', { type });
 }
 
 /** What an unknown pointer points to: named after the expression, so that a person can supply it. */

@@ -59,7 +59,7 @@ export function sizeOf(ctx: Context, body: ast.Statement): Size {
 const DEEPEST_CALL = 4;
 
 function sizeOfNode(ctx: Context, node: ast.Statement, depth: number): Size {
-  let tokens = node.last - node.first + 1;
+  let tokens = node.last - node.first + 1 - freeTokens(node);
   let library = 0;
   for (const name of calledNames(node)) {
     library += LIBRARY[name] ?? 0;
@@ -78,6 +78,34 @@ function sizeOfNode(ctx: Context, node: ast.Statement, depth: number): Size {
   }
   return { tokens, library };
 }
+
+/**
+ * Tokens of what makes no instructions: static assertions, constants of the compiler, all arms of an `if constexpr` but the largest, and casts that only
+ * name another type; a conversion is one.
+ */
+function freeTokens(node: ast.Statement): number {
+  let free = freeTokenCache.get(node);
+  if (free === undefined) freeTokenCache.set(node, (free = freeTokensIn(node, 0)));
+  return free;
+}
+
+const freeTokenCache = new WeakMap<ast.Statement, number>();
+
+function freeTokensIn(value: unknown, depth: number): number {
+  if (typeof value !== 'object' || value === null || depth > 60 || value instanceof Set) return 0;
+  if (Array.isArray(value)) return value.reduce((sum: number, v) => sum + freeTokensIn(v, depth + 1), 0);
+  const node = value as ast.Statement | ast.Declaration | ast.Expression;
+  const counted = (part: ast.Node): number => lengthOf(part) - freeTokensIn(part, depth + 1);
+  if (node.kind === 'staticAssert') return lengthOf(node);
+  if (node.kind === 'variable' && node.specifiers.isConstexpr) return lengthOf(node);
+  if (node.kind === 'if' && node.isConstexpr)
+    return lengthOf(node) - Math.max(...(node.else ? [node.then, node.else] : [node.then]).map(counted));
+  if (node.kind === 'cast' && node.arguments.length === 1 && /^(static|reinterpret|const)$/.test(node.form))
+    return lengthOf(node) - counted(node.arguments[0]) - (node.form === 'static' ? INSTRUCTION_TOKENS : 0);
+  return freeTokensIn(Object.values(node), depth + 1);
+}
+
+const lengthOf = ({ first, last }: ast.Node): number => last - first + 1;
 
 /** Of a function of the user's that has one definition. */
 function bodyOf(ctx: Context, name: string): ast.Statement | undefined {
@@ -135,9 +163,21 @@ function collectLoops(value: unknown, found: ast.ForStatement[], depth: number):
 }
 
 /** Of `for (int i = 0; i < 32; ++i)`; 1 where it is not as plain as that. */
-function innerTrips(ctx: Context, node: ast.ForStatement): number {
-  const { condition, increment } = node;
-  if (condition?.kind !== 'binary' || condition.operator !== '<' || increment?.kind !== 'unary') return 1;
+const innerTrips = (ctx: Context, node: ast.ForStatement): number => plainTrips(ctx, node) ?? 1;
+
+function plainTrips(ctx: Context, { condition, increment }: ast.ForStatement): number | undefined {
+  if (condition?.kind !== 'binary' || condition.operator !== '<' || increment?.kind !== 'unary') return undefined;
   const bound = constantOf(ctx, condition.right);
-  return bound !== undefined && bound > 0 && bound <= 4096 ? bound : 1;
+  return bound !== undefined && bound > 0 && bound <= 4096 ? bound : undefined;
+}
+
+/** Whether a loop begins at a constant, counts to one and is written out whole before the loop around it is looked at. */
+export function isWrittenOutWithin(ctx: Context, node: ast.ForStatement): boolean {
+  const { initializer, unroll, body } = node;
+  const own = initializer?.kind === 'declaration' ? initializer.declarations[0] : undefined;
+  const start = own?.kind === 'variable' && own.initializer?.form === 'assign' ? own.initializer.value : undefined;
+  const trips = plainTrips(ctx, node);
+  if (trips === undefined || start?.kind !== 'integer') return false;
+  const copies = unroll === undefined || unroll === 'full' ? trips : (constantOf(ctx, unroll) ?? 1);
+  return copies >= trips && innerLoopsOf(body).every((inner) => isWrittenOutWithin(ctx, inner));
 }

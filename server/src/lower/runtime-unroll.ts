@@ -7,7 +7,7 @@
  *   `i += blockDim.x`, which is a sum of unsigned numbers, stays as it is, `i += (int)blockDim.x` and a `long long` do not;
  * - the step is a constant or does not change; with `i += warp.size()` the loop stays as it is, since that becomes
  *   a constant too late (PTX of two softmax kernels with tiles of 32);
- * - one way out: no break or return, no loop inside, no call that is not inlined; sine, cosine and tangent
+ * - one way out: no break or return, no loop inside that stays one, no call that is not inlined; sine, cosine and tangent
  *   of full precision have a loop in them (PTX: expf, logf, sqrtf, tanhf and divisions are no trouble);
  * - barriers do not keep it from that (PTX of 14 loops), but nothing merges over them: such loops are left as they are here, which counts the same;
  * - a loop that starts at a constant runs the rest behind the four (neighbouring loads of the four then merge), any other
@@ -20,7 +20,7 @@ import type { Context } from './context';
 import { convertRegister } from './conversions';
 import { expression } from './expressions';
 import { lookupName } from './lookup';
-import { plainTokens, sizeOf } from './loop-size';
+import { innerLoopsOf, isWrittenOutWithin, plainTokens, sizeOf } from './loop-size';
 import { passCost } from './pass-cost';
 import { readRegister, rvalue } from './places';
 import { isSteady } from './steady-count';
@@ -33,6 +33,14 @@ import { sizeOf as bytesOf } from './types';
 const LARGEST_BODIES = [
   { factor: 4, cost: 48, tokens: 200 },
   { factor: 2, cost: 91, tokens: 350 },
+];
+/**
+ * The same where loops in the body are written out first. Their copies are plainer than other text, all instructions and no names: PTX of 95 loops around
+ * `for (k = 0; k < 8; k++)` over sums and products of two arrays (four times up to some 130 such tokens, two times up to some 220).
+ */
+const LARGEST_WITH_LOOPS = [
+  { factor: 4, tokens: 135 },
+  { factor: 2, tokens: 225 },
 ];
 const LARGEST_FACTOR = 32;
 
@@ -76,14 +84,15 @@ export function isWrittenInFours(ctx: Context, node: ast.ForStatement): boolean 
 
 /** The number of a pragma, or what fits; undefined for none. */
 function factorOf(ctx: Context, node: ast.ForStatement, counter: string): number | undefined {
-  const { unroll } = node;
+  const { unroll, body } = node;
+  if (unroll !== undefined && ctx.budget.keepsLoops) return undefined;
   if (unroll === undefined || unroll === 'full') {
-    if (unroll && ctx.budget.keepsLoops) return undefined;
     const cost = passCost(ctx, node, counter);
-    const tokens = cost === undefined ? plainTokens(sizeOf(ctx, node.body)) : 0;
-    return LARGEST_BODIES.find((each) => (cost ?? 0) <= each.cost && tokens <= each.tokens)?.factor;
+    if (cost !== undefined) return LARGEST_BODIES.find((each) => cost <= each.cost)?.factor;
+    const tokens = plainTokens(sizeOf(ctx, body));
+    const largest = innerLoopsOf(body).length > 0 ? LARGEST_WITH_LOOPS : LARGEST_BODIES;
+    return largest.find((each) => tokens <= each.tokens)?.factor;
   }
-  if (ctx.budget.keepsLoops) return undefined;
   const factor = constantOf(ctx, unroll);
   return factor !== undefined && factor > 1 && factor <= LARGEST_FACTOR ? factor : undefined;
 }
@@ -91,7 +100,7 @@ function factorOf(ctx: Context, node: ast.ForStatement, counter: string): number
 function countingOf(ctx: Context, node: ast.ForStatement): Counting | undefined {
   const { condition, increment, body } = node;
   if (condition?.kind !== 'binary' || !increment) return undefined;
-  if (!hasPlainBody(body)) return undefined;
+  if (!hasPlainBody(body) || !innerLoopsOf(body).every((inner) => isWrittenOutWithin(ctx, inner))) return undefined;
   const name = nameOf(
     increment.kind === 'unary' ? increment.operand : increment.kind === 'assign' ? increment.left : undefined,
   );
@@ -221,7 +230,6 @@ function isPlainBody(value: unknown, depth: number): boolean {
     case 'continue':
     case 'return':
     case 'goto':
-    case 'for':
     case 'while':
     case 'do':
     case 'rangeFor':

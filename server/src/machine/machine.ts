@@ -35,9 +35,9 @@ type Pass = (program: Program) => Program;
 const passes: readonly Pass[] = [
   propagateCopies,
   dropDeadCode,
-  placeReinterpreted,
   narrowIntegers,
   inferObjects,
+  placeReinterpreted,
   forwardCopies,
   convertCheapBranches,
   reuseLoads,

@@ -3,7 +3,8 @@
  * read as such: `int4 b = *p; …` with `__int_as_float(b.x)`, a view of it, or memcpy into floats, as classes for packed vectors do it.
  * Evidence (nvcc 13.0, sm_90, lines of PTX and machine code of 41 kernels): float of int and unsigned in functions, classes,
  * conditions, behind barriers and for values read twice. A variable that is declared behind the vector is read at memcpy. Not where the type stays, where elements are narrower
- * or wider than what was loaded, where the integer is used as well, and not for single numbers.
+ * or wider than what was loaded, where the integer is used as well, and not for single numbers. Read-only data (`const __restrict__`, `__ldg`)
+ * is loaded by an intrinsic function with a type of its own, which no conversion becomes part of: it stays at its line (PTX of 6 kernels).
  */
 import { readsInto } from '../program/operands';
 import {
@@ -14,6 +15,7 @@ import {
   type Register,
   type SourcePlace,
 } from '../program/program';
+import { isReadOnly } from './memory-overlap';
 
 /** What reads a register, as far as that matters here. */
 interface Use {
@@ -30,9 +32,11 @@ export function placeReinterpreted(program: Program): Program {
   const accesses: AccessSite[] = [...program.accesses];
   const blocks = program.blocks.map((block) => {
     const instructions = block.instructions.map((i): Instruction => {
-      if (i.op !== 'load' || i.dst.length < 2 || program.accesses[i.access].isVolatile) return i;
+      if (i.op !== 'load' || i.dst.length < 2) return i;
+      const site = program.accesses[i.access];
+      if (site.isVolatile || isReadOnly(site, program)) return i;
       const place = placeOfUses(i.dst, uses);
-      return place ? { ...i, access: accesses.push({ ...program.accesses[i.access], place }) - 1 } : i;
+      return place ? { ...i, access: accesses.push({ ...site, place }) - 1 } : i;
     });
     return { ...block, instructions };
   });

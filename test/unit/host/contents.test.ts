@@ -120,6 +120,40 @@ int main(int argc, char** argv) {
 }`);
   });
 
+  it('is counted by numbers that texts say', () => {
+    check(`
+__global__ void k(const int* a, int n, long m, double x, int same) {}
+using namespace std;
+int main() {
+  char* words[] = {(char*)"prog", (char*)"3", (char*)" -0x1F", (char*)"-2.5e2", (char*)"-v"};
+  char** w = words;
+  int n = atoi(w[1]);
+  vector<int> a(n, 7);
+  int* d;
+  cudaMalloc(&d, n * sizeof(int));
+  cudaMemcpy(d, a.data(), n * sizeof(int), cudaMemcpyHostToDevice);
+  k<<<1, 32>>>(d, n, strtol(w[2], NULL, 0), stod(w[3]), strcmp(w[4], "-v")); //= a: 7 7 7, n: 3, m: -31, x: -250, same: 0
+}`);
+  });
+
+  it('is not known of blocks that are too large to be kept, but of the others', () => {
+    check(`
+__global__ void k(const int* a, int x) {}
+int main() {
+  size_t many = 1 << 28;
+  int* large = (int*)malloc(many * sizeof(int));
+  int* small = (int*)malloc(2 * sizeof(int));
+  for (int i = 0; i < 2; i++) { large[i] = i; small[i] = i + 5; }
+  int *d, *e;
+  cudaMalloc(&d, many * sizeof(int));
+  cudaMalloc(&e, 2 * sizeof(int));
+  cudaMemcpy(d, large, many * sizeof(int), cudaMemcpyHostToDevice);
+  cudaMemcpy(e, small, 2 * sizeof(int), cudaMemcpyHostToDevice);
+  int x = large[1];
+  k<<<1, 32>>>(e, x); //= a: 5 6, x: ?
+}`);
+  });
+
   it('is not known where a file or a function that is not there gives it', () => {
     check(`
 __global__ void k(const int* a, const int* b) {}

@@ -40,6 +40,20 @@ describe('pointers', () => {
     );
     checkMain('auto p = std::make_unique<float[]>(10); k<<<1, 1>>>(p.get());', pass('p'));
   });
+  it('are what parameters of array type are', () => {
+    check(
+      'void set(int v[3]) { v[1] = 7; } int main() { int a[3] = {1, 2, 3}; set(a); k<<<1, 1>>>(a[0], a[1]); }',
+      pass('1, 7'),
+    );
+  });
+  it('lead to numbers of another type as little as these are followed', () => {
+    const bytes = 'unsigned char b[8] = {1, 2, 0, 0, 9}; unsigned* w = (unsigned*)b;';
+    checkMain(`${bytes} unsigned x = w[0], y = w[1]; k<<<1, 1>>>(x, y);`, pass('?x, ?y'));
+    checkMain(`${bytes} w[1] = 5; unsigned char x = b[4], y = b[7]; k<<<1, 1>>>(x, y);`, pass('?b[4], ?w[7]'));
+    checkMain('unsigned q = 258; unsigned char* z = (unsigned char*)&q; int x = z[1]; k<<<1, 1>>>(x);', pass('?x'));
+    checkMain('float f = 1; int x = *(int*)&f; k<<<1, 1>>>(x);', pass('?x'));
+    checkMain('int n = 6; unsigned x = *(unsigned*)&n; k<<<1, 1>>>(x);', pass('6'));
+  });
   it('come out of helper functions', () => {
     check(
       'float* make(int n) { float* p; cudaMalloc(&p, n * sizeof(float)); return p; } int main() { float* d_x = make(4); float* d_y = make(8); k<<<1, 1>>>(d_x, d_y); }',

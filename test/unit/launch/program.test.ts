@@ -21,6 +21,17 @@ describe('command line', () => {
       'k <<<(1,1,1),(64,1,1),0>>>()',
     );
   });
+  it('looks at the characters of words that the text tells', () => {
+    const words = 'char* words[] = {(char*)"p", (char*)"-b", (char*)"96", (char*)"--grid=5"}; char** w = words;';
+    checkMain(
+      `${words} int b = 32; for (int i = 1; i < 4; i++) if (w[i][0] == '-') { switch (w[i][1]) { case 'b': b = atoi(w[++i]); break; case 'x': return 1; } } k<<<1, b>>>();`,
+      'k <<<(1,1,1),(96,1,1),0>>>()',
+    );
+    checkMain(
+      `${words} int g = 1; if (!strncmp(w[3], "--grid", 6) && w[3][8] == 0) g = atoi(w[3] + 7); k<<<g, 32>>>();`,
+      'k <<<(5,1,1),(32,1,1),0>>>()',
+    );
+  });
   it('goes on behind a usage message', () => {
     checkMain(
       'if (argc < 2) { printf("usage"); return 1; } int n = atoi(argv[1]); k<<<1, 64>>>(n);',

@@ -63,3 +63,24 @@ __global__ void walk(const float *in, float *out, int n) {
 int main() { float *i, *o; walk<<<1, 32>>>(i, o, 10); }
 `));
 });
+
+describe('a loop around loops of known length', () => {
+  const around = (count: string, expected: string, unroll = '') =>
+    ramp(
+      `for (int i = threadIdx.x; i < n; i += 1) {
+    ${unroll}
+    for (int k = 0; k < ${count}; k++) sum = sum * out[k * n] + n;`,
+      expected,
+      '}',
+    );
+  it('is written out in fours or twos as far as what becomes of it fits', () => {
+    around('2', 'x47');
+    around('8', WRITTEN_OUT);
+    around('12', 'x33');
+    around('40', STAYS);
+  });
+  it('stays where these stay', () => {
+    around('n', STAYS);
+    around('2', STAYS, '#pragma unroll 1');
+  });
+});

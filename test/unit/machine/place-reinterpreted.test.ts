@@ -59,4 +59,20 @@ __global__ void sum(const float *in, float *out) {
 }
 int main() { float *i, *o; sum<<<1, 32>>>(i, o); }
 `));
+
+  it('stays where it was read through const __restrict__ or __ldg', () =>
+    check(`
+__global__ void sum(const float *__restrict__ in, const float *other, float *out) {
+  float s[4], t[4];
+  *reinterpret_cast<int4 *>(s) = *reinterpret_cast<const int4 *>(in + 4 * threadIdx.x);
+  //                             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global load 16 bytes
+  *reinterpret_cast<int4 *>(t) = __ldg(reinterpret_cast<const int4 *>(other + 4 * threadIdx.x));
+  //                             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global load 16 bytes
+  float total = 0;
+#pragma unroll
+  for (int k = 0; k < 4; k++) total += s[k] * t[k];
+  out[threadIdx.x] = total;
+}
+int main() { float *i, *o, *p; sum<<<1, 32>>>(i, p, o); }
+`));
 });

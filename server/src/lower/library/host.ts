@@ -3,9 +3,11 @@ import { hostAlgorithms } from './host-algorithms';
 import { hostContainers } from './host-containers';
 import { hostOrdered } from './host-ordered';
 import { hostRand, hostRandom } from './host-random';
+import { hostText } from './host-text';
 
 export const host = `
 ${hostRand}
+${hostText}
 namespace std {
 ${hostContainers}
 ${hostRandom}

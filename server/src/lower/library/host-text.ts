@@ -1,0 +1,81 @@
+/** Texts of C that programs read numbers from: what a command line that is written down in the text, or a default, says. */
+export const hostText = `
+size_t strlen(const char* s) { size_t n = 0; while (s[n] != 0) ++n; return n; }
+int strcmp(const char* a, const char* b) {
+  while (*a != 0 && *a == *b) { ++a; ++b; }
+  return (int)(unsigned char)*a - (int)(unsigned char)*b;
+}
+int strncmp(const char* a, const char* b, size_t n) {
+  if (n == 0) return 0;
+  while (n > 1 && *a != 0 && *a == *b) { ++a; ++b; --n; }
+  return (int)(unsigned char)*a - (int)(unsigned char)*b;
+}
+int __digit_of(char c, int base) {
+  int d = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'z' ? c - 'a' + 10 : c >= 'A' && c <= 'Z' ? c - 'A' + 10 : 99;
+  return d < base ? d : -1;
+}
+long strtol(const char* s, char** end, int base) {
+  const char* p = s;
+  while (*p == ' ' || (*p >= 9 && *p <= 13)) ++p;
+  bool minus = *p == '-';
+  if (*p == '-' || *p == '+') ++p;
+  if ((base == 0 || base == 16) && p[0] == '0' && (p[1] == 'x' || p[1] == 'X')) { p += 2; base = 16; }
+  if (base == 0) base = *p == '0' ? 8 : 10;
+  long value = 0;
+  while (__digit_of(*p, base) >= 0) { value = value * base + __digit_of(*p, base); ++p; }
+  if (end) *end = (char*)p;
+  return minus ? -value : value;
+}
+long long strtoll(const char* s, char** end, int base) { return strtol(s, end, base); }
+unsigned long strtoul(const char* s, char** end, int base) { return (unsigned long)strtol(s, end, base); }
+unsigned long long strtoull(const char* s, char** end, int base) { return (unsigned long long)strtol(s, end, base); }
+long atol(const char* s) {
+  while (*s == ' ' || (*s >= 9 && *s <= 13)) ++s;
+  bool minus = *s == '-';
+  if (*s == '-' || *s == '+') ++s;
+  long value = 0;
+  for (; *s >= '0' && *s <= '9'; ++s) value = value * 10 + (*s - '0');
+  return minus ? -value : value;
+}
+int atoi(const char* s) { return (int)atol(s); }
+long long atoll(const char* s) { return atol(s); }
+double strtod(const char* s, char** end) {
+  const char* p = s;
+  while (*p == ' ' || (*p >= 9 && *p <= 13)) ++p;
+  bool minus = *p == '-';
+  if (*p == '-' || *p == '+') ++p;
+  double digits = 0;
+  int scale = 0;
+  while (*p >= '0' && *p <= '9') { digits = digits * 10 + (*p - '0'); ++p; }
+  if (*p == '.') {
+    ++p;
+    while (*p >= '0' && *p <= '9') { digits = digits * 10 + (*p - '0'); --scale; ++p; }
+  }
+  if (*p == 'e' || *p == 'E') {
+    ++p;
+    bool down = *p == '-';
+    if (*p == '-' || *p == '+') ++p;
+    int power = 0;
+    while (*p >= '0' && *p <= '9') { power = power * 10 + (*p - '0'); ++p; }
+    scale += down ? -power : power;
+  }
+  double factor = 1;
+  for (int i = scale < 0 ? -scale : scale; i > 0; --i) factor *= 10;
+  if (end) *end = (char*)p;
+  double value = scale < 0 ? digits / factor : digits * factor;
+  return minus ? -value : value;
+}
+float strtof(const char* s, char** end) { return (float)strtod(s, end); }
+double atof(const char* s) { return strtod(s, 0); }
+namespace std {
+using ::strlen; using ::strcmp; using ::strncmp; using ::strtol; using ::strtoll; using ::strtoul; using ::strtoull;
+using ::atoi; using ::atol; using ::atoll; using ::strtod; using ::strtof; using ::atof;
+int stoi(const char* s) { return atoi(s); }
+long stol(const char* s) { return atol(s); }
+long long stoll(const char* s) { return atoll(s); }
+unsigned long stoul(const char* s) { return strtoul(s, 0, 10); }
+unsigned long long stoull(const char* s) { return strtoull(s, 0, 10); }
+float stof(const char* s) { return strtof(s, 0); }
+double stod(const char* s) { return strtod(s, 0); }
+}
+`;
