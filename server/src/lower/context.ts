@@ -97,6 +97,9 @@ export interface Context {
   demanded: boolean;
   /** It was ended where it was clear that the instructions would not suffice. */
   isForeseen: boolean;
+  /** Instructions of bodies of loops beyond their first pass. */
+  copied: number;
+  isInCopy: boolean;
   /** The call whose result the statement being lowered throws away. */
   discarded: Node | undefined;
   /** What is read next is not needed any more where it stands: its memory goes with it (host). */
@@ -165,6 +168,8 @@ export function createContext(
     inMemory,
     demanded: false,
     isForeseen: false,
+    copied: 0,
+    isInCopy: false,
     discarded: undefined,
     moves: false,
     sites: new Map(),

@@ -70,7 +70,7 @@ function unrolled(
     const target: JumpTarget = { breakBlock: breaks, continueBlock: next ?? breaks, onBreak: ends, onContinue: [] };
     ctx.frame.jumps.push(target);
     if (jumps) b.enterRegion();
-    withScope(ctx, 'iteration', () => statement(ctx, node.body));
+    asPass(ctx, i, () => withScope(ctx, 'iteration', () => statement(ctx, node.body)));
     if (jumps) b.leaveRegion();
     ctx.frame.jumps.pop();
     if (next !== undefined) {
@@ -90,6 +90,19 @@ function unrolled(
   b.use(breaks);
   if (ends.length === 0) b.exit();
   ctx.known = KnownValues.merged(ends);
+}
+
+/** Lowers a body; all but the first of its passes are copies, which a loop that stays does without. */
+function asPass(ctx: Context, pass: number, lower: () => void): void {
+  if (pass === 0 || ctx.isInCopy) {
+    lower();
+    return;
+  }
+  const before = ctx.builder.instructionCount;
+  ctx.isInCopy = true;
+  lower();
+  ctx.isInCopy = false;
+  ctx.copied += ctx.builder.instructionCount - before;
 }
 
 /** Two passes are alike whose instructions differ by this part at most: what a pass leaves to the next, and no triangle. */
@@ -216,7 +229,8 @@ function loop(ctx: Context, parts: LoopParts): void {
     b.use(blocks.body);
     parts.counted?.count();
     if (counting) b.know(readRegister(ctx, counting.register), counting.cycle);
-    for (let copy = 0; copy < parts.repeat && b.reachable; copy++) iteration(ctx, parts, blocks.exit);
+    for (let copy = 0; copy < parts.repeat && b.reachable; copy++)
+      asPass(ctx, copy, () => iteration(ctx, parts, blocks.exit));
     b.jump(blocks.header);
   });
   b.leaveRegion();

@@ -51,6 +51,13 @@ describe('a kernel that is lowered again', () => {
     assert.ok(effort < 10_000, `${effort}`);
   });
 
+  it('is not lowered with its loops where it is too large without any', () => {
+    const straight = Array.from({ length: 4000 }, (_, i) => `out[${i} * n + threadIdx.x] = in[n * ${i + 5}] * n;`);
+    const { program, size, effort } = lowered(`${straight.join('\n')}${long(4, 'out[i] = in[i * n];')}`);
+    assert.equal(program.skipped.length, 1);
+    assert.ok(effort < 1.1 * size, `${effort} of ${size}`);
+  });
+
   it('keeps all of a loop that fits, though its passes differ', () => {
     const { program, size } = lowered(
       `float sum = 0; ${long(100, 'if (i < 2) { sum += in[n] + in[2 * n] * in[3 * n] / in[5 * n]; }')} out[0] = sum;`,
