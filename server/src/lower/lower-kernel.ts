@@ -96,9 +96,10 @@ export function lowerKernel(
 ): Program {
   const first = lowerTries(unit, kernel, { ...budget, foresees: true });
   if (!first.isCut || first.isSpent) return { ...first.program, effort: first.effort };
-  // what fills the budget without its loops will not fit with them either
+  // what fills the budget without copies will not fit with its loops either; charged as the try that is left out, or the kernels behind it in the
+  // file would have so much more, and as little would come of it
   if (!first.isForeseen && !first.isDemanding && first.copied < budget.instructions * LEAST_COPIED)
-    return { ...first.program, effort: first.effort };
+    return { ...first.program, effort: 2 * first.effort };
   // written out it is too large: with its loops it may fit
   const looped = lowerTries(unit, kernel, { ...budget, foresees: true, keepsLoops: true });
   if (!looped.isCut) return { ...looped.program, effort: first.effort + looped.effort };
