@@ -59,6 +59,24 @@ describe('a kernel that is lowered again', () => {
     assert.ok(effort < 10_000, `${effort}`);
   });
 
+  it('is left in the first pass of a loop around, where the loop in it tells how long that will be', () => {
+    const inner = `
+#pragma unroll
+      for (int j = 0; j < 200; j++) sum += in[(threadIdx.x * j + i) % n];`;
+    const { program, effort } = lowered(`float sum = 0;\n${long(250, inner)} out[0] = sum;`);
+    assert.deepEqual(program.skipped, []);
+    assert.ok(effort < 200, `${effort}`);
+  });
+
+  it('keeps a triangle that fits, whose first pass is its longest', () => {
+    const inner = `
+#pragma unroll
+      for (int j = i; j < 90; j++) sum += in[(threadIdx.x * j + i) % n];`;
+    const { program, size } = lowered(`float sum = 0;\n${long(90, inner)} out[0] = sum;`);
+    assert.deepEqual(program.skipped, []);
+    assert.ok(size > 4000, `${size}`);
+  });
+
   it('is not lowered with its loops where it is too large without any', () => {
     const straight = Array.from({ length: 4000 }, (_, i) => `out[${i} * n + threadIdx.x] = in[n * ${i + 5}] * n;`);
     const { program, tries } = lowered(`${straight.join('\n')}${long(4, 'out[i] = in[i * n];')}`);
