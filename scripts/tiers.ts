@@ -70,7 +70,7 @@ export function sourceUnit(file: string, computeCapability: string, includes: re
     const plans = planLaunches({
       launches: matched.filter((launch) => launch.kernel.declaration === declaration),
       annotation: annotations.get(kernel),
-      maxThreads: launchBoundsOf(context, kernel, [])?.maxThreads,
+      maxThreads: () => launchBoundsOf(context, kernel, [])?.maxThreads,
       options,
     });
     const programs = new Map<string, Program>();

@@ -96,7 +96,7 @@ function planOf({ directives }: PtxFunction, { options }: AnalysisRequest): Plan
   const required = directives.get('reqntid');
   const bound = directives.get('maxntid');
   const maxThreads = bound?.reduce((product, each) => product * each, 1);
-  const [plan] = planLaunches({ launches: [], annotation: undefined, maxThreads, options });
+  const [plan] = planLaunches({ launches: [], annotation: undefined, maxThreads: () => maxThreads, options });
   if (options.block || !required || required.length === 0) return plan;
   const block: Triple = [required[0] ?? 1, required[1] ?? 1, required[2] ?? 1];
   return { ...plan, block, origin: 'launch-bounds', assumptions: [] };

@@ -39,8 +39,8 @@ export interface PlanInputs {
   /** Launches under samples of what the host leaves open. */
   readonly sampled?: SampledLaunches;
   readonly annotation: Annotation | undefined;
-  /** evaluated __launch_bounds__(maxThreads) */
-  readonly maxThreads: number | undefined;
+  /** __launch_bounds__(maxThreads), evaluated where the launch does not say its block */
+  readonly maxThreads: () => number | undefined;
   readonly options: AnalysisOptions;
 }
 
@@ -82,10 +82,10 @@ function fromLaunchSite(launch: Launch, inputs: PlanInputs): PlannedLaunch {
   const { annotation, options } = inputs;
   const assumptions = [...launch.asked].map(([name, value]): Assumption => ({ name, value, origin: 'device' }));
   const found = tripleOf(launch.block);
-  const fallback = blockWithoutSite(inputs);
   const first = inputs.sampled?.of(launch, 0);
-  const block = found ?? shapeOf(first) ?? partly(launch.block, fallback.block);
-  if (!found) assumptions.push(...blockAssumptions(block, fallback.origin));
+  const open = found ? undefined : blockWithoutSite(inputs);
+  const block = found ?? shapeOf(first) ?? partly(launch.block, open?.block ?? DEFAULT_BLOCK);
+  if (open) assumptions.push(...blockAssumptions(block, open.origin));
   const grid = tripleOf(launch.grid) ?? annotation?.grid ?? options.grid;
   const shared =
     launch.dynamicSharedBytes.kind === 'number'
@@ -136,9 +136,13 @@ function blockAssumptions(block: Triple, origin: LaunchOrigin): Assumption[] {
   );
 }
 
-function blockWithoutSite({ annotation, maxThreads, options }: PlanInputs): { block: Triple; origin: LaunchOrigin } {
+function blockWithoutSite({ annotation, maxThreads: bound, options }: PlanInputs): {
+  block: Triple;
+  origin: LaunchOrigin;
+} {
   if (annotation?.block) return { block: annotation.block, origin: 'annotation' };
   if (options.block) return { block: options.block, origin: 'setting' };
+  const maxThreads = bound();
   if (maxThreads !== undefined && maxThreads > 0 && maxThreads <= 1024)
     return { block: [maxThreads, 1, 1], origin: 'launch-bounds' };
   return { block: DEFAULT_BLOCK, origin: 'assumed' };

@@ -37,7 +37,7 @@ export function kernelResult(
     launches: unit.launches.filter((l) => l.kernel.declaration === kernel.declaration),
     sampled: unit.sampled,
     annotation: unit.annotations.get(kernel),
-    maxThreads: launchBoundsOf(unit.context, kernel, [])?.maxThreads,
+    maxThreads: () => launchBoundsOf(unit.context, kernel, [])?.maxThreads,
     options: unit.request.options,
   });
   const { options } = unit.request;

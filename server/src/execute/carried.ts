@@ -31,13 +31,12 @@ export interface Carried {
 /** Variables assigned in a loop whose values go from one pass to the next. */
 export function carriedThrough({ flow, live }: Analysis, loop: number): readonly Register[] {
   const { contains, header } = flow.loops[loop];
-  const registers: Register[] = [];
-  live.bitOf.forEach((bit, register) => {
-    if (bit < 0 || !hasBit(live.liveIn[header], bit)) return;
-    if (flow.order.some((block) => contains[block] === 1 && hasBit(live.assigned[block], bit)))
-      registers.push(register);
-  });
-  return registers;
+  // what goes round: assigned somewhere in the loop, and looked at from its header on
+  const round = new Int32Array(live.words);
+  for (const block of flow.order)
+    if (contains[block] === 1) for (let w = 0; w < live.words; w++) round[w] |= live.assigned[block][w];
+  for (let w = 0; w < live.words; w++) round[w] &= live.liveIn[header][w];
+  return live.registers.filter((_, bit) => hasBit(round, bit));
 }
 
 export function rememberCarried({ values, analysis }: Decoder, register: Register): Carried {

@@ -63,7 +63,11 @@ export class Mask {
 
   clear(): void {
     this.lanes.fill(0);
-    this.recount();
+    this.perWarp.fill(0);
+    this.count = 0;
+    this.warps = 0;
+    this.lo = 0;
+    this.hi = 0;
   }
 }
 

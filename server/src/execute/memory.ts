@@ -48,6 +48,9 @@ export function cellOf(type: ScalarType): Cell {
   return { tag: tagOf[type], bytes: bytesOf[type], read: reread[type] ?? identity };
 }
 
+/** Stores that are listed, so that all of it may become unknown at once for what they cost. */
+const MOST_LISTED = 4096;
+
 /** Contents of a window of memory, one byte address after the other; one copy a lane for local memory. */
 export class Contents {
   private readonly values: Float64Array;
@@ -61,6 +64,10 @@ export class Contents {
   /** Slots `low` to `high` - 1: what was stored to since all of it was cleared or became unknown. */
   private low: number;
   private high = 0;
+  /** The first slots of what was stored since, and how many bytes each, as long as that is little of all. */
+  private readonly stored: Int32Array;
+  private storedCount = 0;
+  private readonly mostListed: number;
 
   /** @param copies 1, or the lanes of a block where every lane has its own copy */
   constructor(
@@ -73,6 +80,8 @@ export class Contents {
     this.tags = new Uint8Array(bytes * copies);
     this.low = this.tags.length;
     this.otherwise = neverWritten;
+    this.mostListed = Math.min(MOST_LISTED, this.tags.length >> 4);
+    this.stored = new Int32Array(2 * this.mostListed);
   }
 
   clear(): void {
@@ -84,11 +93,19 @@ export class Contents {
    * lanes are large, and such stores may come in turns with others (faiss PQScanMultiPassPrecomputed.cu: 200 s).
    */
   poison(reason: number): void {
-    this.tags.fill(NOTHING, this.low, this.high);
+    if (this.storedCount > this.mostListed) this.tags.fill(NOTHING, this.low, this.high);
+    else this.clearListed();
+    this.storedCount = 0;
     this.low = this.tags.length;
     this.high = 0;
     this.holdsKnown = false;
     this.otherwise = reason;
+  }
+
+  private clearListed(): void {
+    const { tags, stored, copies } = this;
+    for (let k = 0; k < this.storedCount; k++)
+      for (let i = 0; i < stored[2 * k + 1]; i++) tags[stored[2 * k] + i * copies] = NOTHING;
   }
 
   /** The value at an address, or undefined, upon which `reason` says why. */
@@ -112,6 +129,11 @@ export class Contents {
     const slot = step === 1 ? at : at * step + lane;
     const tag = value === undefined ? NOT_KNOWN : cell.tag;
     if (this.tags[slot] !== tag || tag === NOT_KNOWN) this.claim(slot, cell.bytes, step, at);
+    if (this.storedCount < this.mostListed) {
+      this.stored[2 * this.storedCount] = slot;
+      this.stored[2 * this.storedCount + 1] = cell.bytes;
+    }
+    if (this.storedCount <= this.mostListed) this.storedCount++;
     this.tags[slot] = tag;
     this.values[slot] = value ?? reason;
     this.holdsKnown ||= value !== undefined;

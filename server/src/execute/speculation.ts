@@ -364,6 +364,12 @@ function forgetDifferences(current: LaneValue, other: LaneValue, lanes: Mask, re
 }
 
 function partitionUnknown(mask: Mask, condition: LaneValue<Lanes32>, ifTrue: Mask, ifFalse: Mask, unknown: Mask): void {
+  if (condition.unknown === UNKNOWN) {
+    unknown.copyFrom(mask);
+    ifTrue.clear();
+    ifFalse.clear();
+    return;
+  }
   for (let lane = 0; lane < mask.lanes.length; lane++) {
     const isActive = mask.lanes[lane];
     const isOpen = isActive !== 0 && isUnknownIn(condition, lane) ? 1 : 0;

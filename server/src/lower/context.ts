@@ -20,6 +20,15 @@ export interface JumpTarget {
   readonly onContinue: KnownValues[];
 }
 
+/** A pass of a loop that is being written out. */
+export interface WrittenPass {
+  /** Instructions at its begin. */
+  readonly begin: number;
+  /** Passes behind it. */
+  readonly left: number;
+  readonly around: WrittenPass | undefined;
+}
+
 /** The function being inlined. */
 export interface Frame {
   readonly declaration: FunctionDeclaration | undefined;
@@ -97,6 +106,11 @@ export interface Context {
   demanded: boolean;
   /** It was ended where it was clear that the instructions would not suffice. */
   isForeseen: boolean;
+  /** Instructions of bodies of loops beyond their first pass. */
+  copied: number;
+  isInCopy: boolean;
+  /** The innermost loop that is being written out. */
+  writtenOut: WrittenPass | undefined;
   /** The call whose result the statement being lowered throws away. */
   discarded: Node | undefined;
   /** What is read next is not needed any more where it stands: its memory goes with it (host). */
@@ -165,6 +179,9 @@ export function createContext(
     inMemory,
     demanded: false,
     isForeseen: false,
+    copied: 0,
+    isInCopy: false,
+    writtenOut: undefined,
     discarded: undefined,
     moves: false,
     sites: new Map(),

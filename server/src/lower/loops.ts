@@ -64,13 +64,15 @@ function unrolled(
   const begin = b.instructionCount;
   const sizes: number[] = [];
   if (guard) b.enterRegion();
+  const around = ctx.writtenOut;
   for (let i = 0; i < trips && b.reachable; i++) {
+    ctx.writtenOut = { begin: b.instructionCount, left: trips - i - 1, around };
     if (guard) leaveUnless(ctx, guard, breaks, ends);
     const next = jumps ? b.newBlock() : undefined;
     const target: JumpTarget = { breakBlock: breaks, continueBlock: next ?? breaks, onBreak: ends, onContinue: [] };
     ctx.frame.jumps.push(target);
     if (jumps) b.enterRegion();
-    withScope(ctx, 'iteration', () => statement(ctx, node.body));
+    asPass(ctx, i, () => withScope(ctx, 'iteration', () => statement(ctx, node.body)));
     if (jumps) b.leaveRegion();
     ctx.frame.jumps.pop();
     if (next !== undefined) {
@@ -82,6 +84,7 @@ function unrolled(
     }
     if (node.increment) expression(ctx, node.increment);
     sizes.push(b.instructionCount - begin);
+    ctx.writtenOut = around;
     foresee(ctx, sizes, trips);
   }
   if (guard) b.leaveRegion();
@@ -92,11 +95,27 @@ function unrolled(
   ctx.known = KnownValues.merged(ends);
 }
 
+/** Lowers a body; all but the first of its passes are copies, which a loop that stays does without. */
+function asPass(ctx: Context, pass: number, lower: () => void): void {
+  if (pass === 0 || ctx.isInCopy) {
+    lower();
+    return;
+  }
+  const before = ctx.builder.instructionCount;
+  ctx.isInCopy = true;
+  lower();
+  ctx.isInCopy = false;
+  ctx.copied += ctx.builder.instructionCount - before;
+}
+
 /** Two passes are alike whose instructions differ by this part at most: what a pass leaves to the next, and no triangle. */
 const ALIKE = 1 / 256;
+/** What a later pass of a loop around has at least of the present one: addresses are shared with it, and triangles become smaller. */
+const LEAST_LATER = 1 / 2;
 
 /**
- * Two passes that are alike tell how large the loop becomes: where the budget will not suffice for it nothing more is lowered.
+ * Two passes that are alike tell how large the loop becomes, and about how large those around it: where the budget will not suffice for them
+ * nothing more is lowered.
  * @param sizes instructions of the loop behind each pass so far
  */
 function foresee(ctx: Context, sizes: readonly number[], trips: number): void {
@@ -105,7 +124,9 @@ function foresee(ctx: Context, sizes: readonly number[], trips: number): void {
   if (!budget.foresees || made < 2 || !builder.reachable) return;
   const [pass, before] = [sizes[made - 1] - sizes[made - 2], sizes[made - 2] - (sizes[made - 3] ?? 0)];
   if (Math.abs(pass - before) > pass * ALIKE) return;
-  if (builder.instructionCount + pass * (trips - made) <= budget.instructions) return;
+  let end = builder.instructionCount + pass * (trips - made);
+  for (let at = ctx.writtenOut; at; at = at.around) end += (end - at.begin) * LEAST_LATER * at.left;
+  if (end <= budget.instructions) return;
   ctx.isForeseen = true;
   builder.cutOff();
 }
@@ -216,7 +237,8 @@ function loop(ctx: Context, parts: LoopParts): void {
     b.use(blocks.body);
     parts.counted?.count();
     if (counting) b.know(readRegister(ctx, counting.register), counting.cycle);
-    for (let copy = 0; copy < parts.repeat && b.reachable; copy++) iteration(ctx, parts, blocks.exit);
+    for (let copy = 0; copy < parts.repeat && b.reachable; copy++)
+      asPass(ctx, copy, () => iteration(ctx, parts, blocks.exit));
     b.jump(blocks.header);
   });
   b.leaveRegion();

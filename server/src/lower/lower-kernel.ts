@@ -80,6 +80,9 @@ export interface KernelInstance {
   readonly templateArguments: readonly TemplateValue[];
 }
 
+/** A kernel of which less than this part is written out by loops is as good as it was with its loops kept: neither fits. */
+const LEAST_COPIED = 1 / 4;
+
 /** How often a kernel is lowered because local arrays turned out to need memory. */
 const MAX_TRIES = 5;
 /** Those of them that end soon behind a demand: many that each go a little further would cost more than one that finds all others. */
@@ -93,6 +96,10 @@ export function lowerKernel(
 ): Program {
   const first = lowerTries(unit, kernel, { ...budget, foresees: true });
   if (!first.isCut || first.isSpent) return { ...first.program, effort: first.effort };
+  // what fills the budget without copies will not fit with its loops either; charged as the try that is left out, or the kernels behind it in the
+  // file would have so much more, and as little would come of it
+  if (!first.isForeseen && !first.isDemanding && first.copied < budget.instructions * LEAST_COPIED)
+    return { ...first.program, effort: 2 * first.effort };
   // written out it is too large: with its loops it may fit
   const looped = lowerTries(unit, kernel, { ...budget, foresees: true, keepsLoops: true });
   if (!looped.isCut) return { ...looped.program, effort: first.effort + looped.effort };
@@ -116,6 +123,8 @@ interface Lowered {
   readonly isSpent: boolean;
   /** That they would not was clear before, and the program ends there. */
   readonly isForeseen: boolean;
+  /** Instructions that loops have because they are written out. */
+  readonly copied: number;
 }
 
 interface Tried extends Lowered {
@@ -182,5 +191,6 @@ function lowerOnce(unit: UnitContext, kernel: KernelInstance, inMemory: Set<stri
     isCut,
     isSpent,
     isForeseen: ctx.isForeseen,
+    copied: ctx.copied,
   };
 }

@@ -7,15 +7,23 @@ import { predefinedMacros } from '../../../server/src/preprocess/predefined';
 import { preprocess } from '../../../server/src/preprocess/preprocess';
 import type { Program } from '../../../server/src/program/program';
 
-function lowered(body: string): { program: Program; size: number; effort: number } {
+function lowered(body: string): { program: Program; size: number; effort: number; tries: number } {
   const text = `__global__ void k(float* out, const float* in, int n) { ${body} }`;
   const source = preprocess({ path: 'k.cu', text, defines: predefinedMacros('9.0'), include: () => undefined });
   const tree = parse(source.tokens, source.pragmas);
   const unit = createUnitContext(tree, source.tokens);
   const [{ declaration, scope }] = findKernels(tree, unit.scope);
-  const program = lowerKernel(unit, { declaration, scope, templateArguments: [] });
+  let tries = 0;
+  // a try begins with the kernel's template parameters
+  const counted = new Proxy(declaration, {
+    get: (of, key) => {
+      if (key === 'templateParameters') tries++;
+      return Reflect.get(of, key);
+    },
+  });
+  const program = lowerKernel(unit, { declaration: counted, scope, templateArguments: [] });
   const size = program.blocks.reduce((sum, { instructions }) => sum + instructions.length, 0);
-  return { program, size, effort: program.effort ?? 0 };
+  return { program, size, effort: program.effort ?? 0, tries };
 }
 
 const local = ({ objects }: Program): string[] => objects.filter((o) => o.space === 'local').map((o) => o.name);
@@ -49,6 +57,31 @@ describe('a kernel that is lowered again', () => {
     const { program, effort } = lowered(`float sum = 0;\n${long(250, inner)} out[0] = sum;`);
     assert.deepEqual(program.skipped, []);
     assert.ok(effort < 10_000, `${effort}`);
+  });
+
+  it('is left in the first pass of a loop around, where the loop in it tells how long that will be', () => {
+    const inner = `
+#pragma unroll
+      for (int j = 0; j < 200; j++) sum += in[(threadIdx.x * j + i) % n];`;
+    const { program, effort } = lowered(`float sum = 0;\n${long(250, inner)} out[0] = sum;`);
+    assert.deepEqual(program.skipped, []);
+    assert.ok(effort < 200, `${effort}`);
+  });
+
+  it('keeps a triangle that fits, whose first pass is its longest', () => {
+    const inner = `
+#pragma unroll
+      for (int j = i; j < 90; j++) sum += in[(threadIdx.x * j + i) % n];`;
+    const { program, size } = lowered(`float sum = 0;\n${long(90, inner)} out[0] = sum;`);
+    assert.deepEqual(program.skipped, []);
+    assert.ok(size > 4000, `${size}`);
+  });
+
+  it('is not lowered with its loops where it is too large without any', () => {
+    const straight = Array.from({ length: 4000 }, (_, i) => `out[${i} * n + threadIdx.x] = in[n * ${i + 5}] * n;`);
+    const { program, tries } = lowered(`${straight.join('\n')}${long(4, 'out[i] = in[i * n];')}`);
+    assert.equal(program.skipped.length, 1);
+    assert.equal(tries, 1);
   });
 
   it('keeps all of a loop that fits, though its passes differ', () => {
