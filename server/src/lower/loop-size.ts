@@ -165,7 +165,7 @@ function collectLoops(value: unknown, found: ast.ForStatement[], depth: number):
 /** Of `for (int i = 0; i < 32; ++i)`; 1 where it is not as plain as that. */
 const innerTrips = (ctx: Context, node: ast.ForStatement): number => plainTrips(ctx, node) ?? 1;
 
-function plainTrips(ctx: Context, { condition, increment }: ast.ForStatement): number | undefined {
+export function plainTrips(ctx: Context, { condition, increment }: ast.ForStatement): number | undefined {
   if (condition?.kind !== 'binary' || condition.operator !== '<' || increment?.kind !== 'unary') return undefined;
   const bound = constantOf(ctx, condition.right);
   return bound !== undefined && bound > 0 && bound <= 4096 ? bound : undefined;

@@ -8,11 +8,12 @@ import { preprocess } from '../../../server/src/preprocess/preprocess';
 
 /** How many copies of `a[j]` a pass of the loop makes: the rest of the passes is one more. */
 function copies(body: string, pragma = ''): number {
-  const text = `__global__ void k(const float* __restrict__ a, float* __restrict__ y, int n, float r) {
-    float s = 0;
+  const text = `__device__ float half(float x, float y) { float d = x - y; return d * d + x; }
+    __global__ void k(const float* __restrict__ a, float* __restrict__ y, int n, float r) {
+    float s = 0, acc[4] = {};
     ${pragma}
     for (int j = 0; j < n; j++) { float v = a[j]; ${body} }
-    y[threadIdx.x] = s; }`;
+    y[threadIdx.x] = s + acc[0] + acc[1] + acc[2] + acc[3]; }`;
   const source = preprocess({ path: 'k.cu', text, defines: predefinedMacros('9.0'), include: () => undefined });
   const tree = parse(source.tokens, source.pragmas);
   const unit = createUnitContext(tree, source.tokens);
@@ -39,6 +40,9 @@ const limits: readonly (readonly [string, number, number, number, number])[] = [
   ['s = fmaxf(s, v - #);', 22, 24, 40, 48],
   ['y[j * 32 + #] = v + #;', 8, 10, 16, 18],
   ['s += v * a[(j * 8 + #) & 255];', 6, 8, 14, 16],
+  ['s += half(v, r + #);', 11, 12, 22, 23],
+  ['acc[# & 3] += v * (r + #);', 23, 24, 44, 48],
+  ['s += __ldg(&a[j * n + #]) * v;', 7, 8, 14, 15],
 ];
 
 describe('loops with passes counted at run time', () => {
@@ -53,4 +57,14 @@ describe('loops with passes counted at run time', () => {
         assert.equal(copies(body(notTwo), pragma), 1);
       });
     }
+
+  it('count loops of known length with all that they compute', () => {
+    for (const [passes, expected] of [
+      [6, 4],
+      [7, 2],
+      [11, 2],
+      [12, 1],
+    ])
+      assert.equal(copies(`for (int k = 0; k < ${passes}; k++) { float d = v - a[k * n + j]; s += d * d; }`), expected);
+  });
 });
