@@ -52,7 +52,7 @@ export function lineInFront(
 const isAccess = (i: Instruction): i is Access => i.op === 'load' || i.op === 'store' || i.op === 'atomic';
 
 /** Whether a loop counts between constants, so that nothing asks whether it has a pass. */
-function hasPass({ blocks, registers }: Program, loop: Loop, before: number): boolean {
+export function hasPass({ blocks, registers }: Program, loop: Loop, before: number): boolean {
   const test = testOf(blocks[loop.header]);
   if (test?.op !== 'compare' || registers[test.b].role !== 'constant') return false;
   const copied = blocks[loop.header].instructions.find((i) => writesOf(i).includes(test.a));
