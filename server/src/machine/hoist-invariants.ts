@@ -3,8 +3,8 @@
  * LICM of NVVM on kernels compiled with nvcc 13.0; on an H200 nbody.cu:59 reads p[i] once, not once a round. invariant-lines.ts
  * has the line that it bears then. Loads that are invariant only once an
  * inner loop is written out (points[i].c[j] under loops over k and j) move later, by the elimination of redundant loads, and keep
- * their line (H200: kmeans_assign.cu:58). What an inner loop reads stays in front of it, within the outer one, unless it counts between constants: those
- * without a pass must not read it (PTX of 4 kernels).
+ * their line (H200: kmeans_assign.cu:58). What an inner loop reads stays in front of it, within the outer one, unless that has a pass for sure, between
+ * constants or since the outer one begins alike and asks for the same: those without a pass must not read it (PTX of 5 kernels; H200: aobench).
  */
 import { type ControlFlow, controlFlow, dominates, type Loop } from '../program/control-flow';
 import { readsInto, writesInto } from '../program/operands';
@@ -17,7 +17,7 @@ import type {
   SourcePlace,
   Terminator,
 } from '../program/program';
-import { hasPass, lineInFront, onlyAccesses } from './invariant-lines';
+import { lineInFront, onlyAccesses, surelyHasPass } from './invariant-lines';
 import { changesAtFence, isFence, isReadOnly, mayTouch } from './memory-overlap';
 
 interface Work extends Program {
@@ -105,7 +105,7 @@ function hoistFrom(program: Work, flow: ControlFlow, loop: Loop, only: Set<numbe
     instructions.length = kept;
   }
   if (loads.size === 0) return changes;
-  const isGuarded = flow.loops[flow.loopOf[before]] !== undefined && !hasPass(program, loop, before);
+  const isGuarded = flow.loops[flow.loopOf[before]] !== undefined && !surelyHasPass(program, flow, loop, before);
   // several loads of one access are the copies of an inner loop, but for members of one record
   const single = new Set(
     [...loads.values()].filter((copies) => copies.length === 1 || areMembers(program, copies)).flat(),

@@ -73,6 +73,8 @@ describe('what an inner loop reads of one place', () => {
 
   it('is read once for every pass of the outer one, where it may have no pass', () =>
     nest('for (int j = threadIdx.x; j < n * 8; j += 2)', 'global load 10 x 4 bytes'));
+  it('is read once where the outer one has asked whether it has any', () =>
+    nest('for (int j = 0; j < n; j++)', 'global load 1 x 4 bytes'));
   it('is read once where it has some for sure', () =>
     nest('for (int j = 0; j < 5000; j++)', 'global load 1 x 4 bytes'));
 });
