@@ -4,9 +4,9 @@
  */
 import type { InputValue } from '../execute/execution';
 import type { HostValue } from '../launch/host-value';
-import { readsOf } from '../program/operands';
-import type { Input, Program, Register } from '../program/program';
+import type { Input, Program } from '../program/program';
 import type { Assumption, LaunchOrigin } from '../report/report';
+import { keysOf } from './keys';
 import type { PlannedLaunch } from './launch-plan';
 import type { Launch } from './launches';
 
@@ -43,7 +43,9 @@ export function resolveInputs(program: Program, plan: PlannedLaunch, context: Re
     const found = hostValueOf(input, plan, context);
     if (!found) return;
     const { value, origin } = found;
-    if (value?.kind === 'number') {
+    if (value?.kind === 'number' && isSearchedFor(program, input, plan)) {
+      values.set(index, { kind: 'unknown', reason: `which blocks come to ${input.name} is not known` });
+    } else if (value?.kind === 'number') {
       values.set(index, { kind: 'number', value: value.value });
       assumptions.push({ name: input.name, value: value.value, origin });
     } else if (value?.kind === 'pointer') {
@@ -127,32 +129,14 @@ function isInteger(program: Program, input: Input): boolean {
   );
 }
 
-const knownKeys = new WeakMap<Program, ReadonlySet<Register>>();
+/** Of grids up to this all blocks are executed, or enough of them. */
+const MOST_BLOCKS_SEEN = 256;
 
-/**
- * Numbers that a kernel asks nothing of but whether they equal others (the key or digest that a search looks for): no sizes, and a sample
- * would tell nothing but that nothing is found.
- */
-function keysOf(program: Program): ReadonlySet<Register> {
-  let keys = knownKeys.get(program);
-  if (!keys) {
-    const read = new Set<Register>();
-    const compared = new Set<Register>();
-    for (const { instructions, terminator } of program.blocks) {
-      for (const i of instructions) {
-        const isQuestion = i.op === 'compare' && (i.fn === 'eq' || i.fn === 'ne') && !areConstant(program, i.a, i.b);
-        for (const r of readsOf(i)) (isQuestion ? compared : read).add(r);
-      }
-      if (terminator.kind === 'branch') read.add(terminator.condition);
-    }
-    knownKeys.set(program, (keys = new Set([...compared].filter((r) => !read.has(r)))));
-  }
-  return keys;
+/** Of a grid of which a few blocks are executed, none of them will come to what is looked for, be it known or not. */
+function isSearchedFor(program: Program, input: Input, { grid }: PlannedLaunch): boolean {
+  if (!grid || grid[0] * grid[1] * grid[2] <= MOST_BLOCKS_SEEN || !isInteger(program, input)) return false;
+  return keysOf(program).get(input.register)?.isIndex === false;
 }
-
-/** What is compared with a constant chooses among ways: a flag or mode. */
-const areConstant = ({ registers }: Program, a: Register, b: Register): boolean =>
-  registers[a].role === 'constant' || registers[b].role === 'constant';
 
 /** The inner size of a product and a number of channels: loops run over them, and they are seldom as large as an image. */
 const inner = /^[KC]$/;

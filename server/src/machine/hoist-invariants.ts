@@ -3,7 +3,8 @@
  * LICM of NVVM on kernels compiled with nvcc 13.0; on an H200 nbody.cu:59 reads p[i] once, not once a round. invariant-lines.ts
  * has the line that it bears then. Loads that are invariant only once an
  * inner loop is written out (points[i].c[j] under loops over k and j) move later, by the elimination of redundant loads, and keep
- * their line (H200: kmeans_assign.cu:58).
+ * their line (H200: kmeans_assign.cu:58). What an inner loop reads stays in front of it, within the outer one, unless that has a pass for sure, between
+ * constants or since the outer one begins alike and asks for the same: those without a pass must not read it (PTX of 5 kernels; H200: aobench).
  */
 import { type ControlFlow, controlFlow, dominates, type Loop } from '../program/control-flow';
 import { readsInto, writesInto } from '../program/operands';
@@ -16,26 +17,30 @@ import type {
   SourcePlace,
   Terminator,
 } from '../program/program';
-import { lineInFront, onlyAccesses } from './invariant-lines';
+import { lineInFront, onlyAccesses, surelyHasPass } from './invariant-lines';
 import { changesAtFence, isFence, isReadOnly, mayTouch } from './memory-overlap';
 
 interface Work extends Program {
   readonly blocks: { readonly instructions: Instruction[]; readonly terminator: Terminator }[];
   readonly accesses: AccessSite[];
+  /** Loads in front of inner loops that may have no pass. */
+  readonly guarded: Set<Instruction>;
 }
 
 export function hoistInvariants(program: Program): Program {
   const flow = controlFlow(program);
   if (flow.loops.length === 0) return program;
   const blocks = program.blocks.map((b) => ({ ...b, instructions: [...b.instructions] }));
-  const work: Work = { ...program, blocks, accesses: [...program.accesses] };
+  const work: Work = { ...program, blocks, accesses: [...program.accesses], guarded: new Set() };
   // inner loops first: what leaves an inner loop may leave the outer one too
   const size = flow.loops.map(sizeOf);
   const order = [...flow.loops].sort((a, b) => size[a.index] - size[b.index]);
   const only = onlyAccesses(program);
   let changes = false;
   for (const loop of order) if (hoistFrom(work, flow, loop, only)) changes = true;
-  return changes ? work : program;
+  if (!changes) return program;
+  const { guarded: _, ...changed } = work;
+  return changed;
 }
 
 const sizeOf = (loop: Loop): number => loop.contains.reduce((n, c) => n + c, 0);
@@ -86,7 +91,7 @@ function hoistFrom(program: Work, flow: ControlFlow, loop: Loop, only: Set<numbe
     // what stays closes up
     let kept = 0;
     for (const i of instructions) {
-      if (!isInvariant(program, i, facts, always)) {
+      if (!isInvariant(program, i, facts, always && !program.guarded.has(i))) {
         instructions[kept++] = i;
         continue;
       }
@@ -100,16 +105,21 @@ function hoistFrom(program: Work, flow: ControlFlow, loop: Loop, only: Set<numbe
     instructions.length = kept;
   }
   if (loads.size === 0) return changes;
+  const isGuarded = flow.loops[flow.loopOf[before]] !== undefined && !surelyHasPass(program, flow, loop, before);
   // several loads of one access are the copies of an inner loop, but for members of one record
   const single = new Set(
     [...loads.values()].filter((copies) => copies.length === 1 || areMembers(program, copies)).flat(),
   );
   const line = lineInFront(program, flow, { loop, before, own, only });
+  const guarded = new Set(isGuarded ? [...loads.values()].flat() : []);
   blocks[before].instructions.forEach((i, at, list) => {
-    if (i.op !== 'load' || !single.has(i)) return;
-    const access = movedTo(program, i.access, line, moved);
-    list[at] = { ...i, access };
-    if (only.has(i.access)) only.add(access);
+    if (i.op !== 'load') return;
+    if (single.has(i)) {
+      const access = movedTo(program, i.access, line, moved);
+      list[at] = { ...i, access };
+      if (only.has(i.access)) only.add(access);
+    }
+    if (guarded.has(i)) program.guarded.add(list[at]);
   });
   return changes;
 }

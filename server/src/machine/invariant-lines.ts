@@ -12,7 +12,7 @@
  */
 import type { ControlFlow, Loop } from '../program/control-flow';
 import { readsOf, writesOf } from '../program/operands';
-import type { Block, Instruction, Program, Register, RegisterInfo, SourcePlace } from '../program/program';
+import type { Block, CompareOp, Instruction, Program, Register, RegisterInfo, SourcePlace } from '../program/program';
 import { headOf } from './loop-head';
 import { isFence } from './memory-overlap';
 import { statementOf } from './place-behind';
@@ -52,13 +52,39 @@ export function lineInFront(
 const isAccess = (i: Instruction): i is Access => i.op === 'load' || i.op === 'store' || i.op === 'atomic';
 
 /** Whether a loop counts between constants, so that nothing asks whether it has a pass. */
-function hasPass({ blocks, registers }: Program, loop: Loop, before: number): boolean {
+function hasPass(program: Program, loop: Loop, before: number): boolean {
+  const question = questionOf(program, loop, before);
+  return question !== undefined && program.registers[question.bound].role === 'constant';
+}
+
+/** Whether a loop is known to have a pass: by constants, or since a loop around it begins alike and asks for the same. */
+export function surelyHasPass(program: Program, flow: ControlFlow, loop: Loop, before: number): boolean {
+  const question = questionOf(program, loop, before);
+  if (!question) return false;
+  if (program.registers[question.bound].role === 'constant') return true;
+  for (let at = flow.loopOf[before]; at >= 0; at = flow.loops[at].parent) {
+    const outer = flow.loops[at];
+    const [entry] = flow.predecessors[outer.header].filter((p) => outer.contains[p] === 0);
+    const asked = entry === undefined ? undefined : questionOf(program, outer, entry);
+    if (asked && asked.fn === question.fn && asked.bound === question.bound && asked.start === question.start)
+      return true;
+  }
+  return false;
+}
+
+/** What a loop asks before its first pass, where its counter begins at a constant. */
+function questionOf(
+  { blocks, registers }: Program,
+  loop: Loop,
+  before: number,
+): { readonly fn: CompareOp; readonly bound: Register; readonly start: Register } | undefined {
   const test = testOf(blocks[loop.header]);
-  if (test?.op !== 'compare' || registers[test.b].role !== 'constant') return false;
+  if (test?.op !== 'compare') return undefined;
   const copied = blocks[loop.header].instructions.find((i) => writesOf(i).includes(test.a));
   const counter = copied?.op === 'unary' && copied.fn === 'mov' ? copied.a : test.a;
   const start = blocks[before].instructions.findLast((i) => writesOf(i).includes(counter));
-  return start?.op === 'unary' && registers[start.a].role === 'constant';
+  if (start?.op !== 'unary' || registers[start.a].role !== 'constant') return undefined;
+  return { fn: test.fn, bound: test.b, start: start.a };
 }
 
 const testOf = ({ instructions, terminator }: Block): Instruction | undefined =>

@@ -56,3 +56,25 @@ describe('lines of loads that leave a loop', () => {
     y[i] = s;
 }`));
 });
+
+describe('what an inner loop reads of one place', () => {
+  const nest = (head: string, expected: string) =>
+    checkLines(`k(const float *__restrict__ a, const int *__restrict__ from, float *y, int n)
+{
+    float s = 0;
+    #pragma unroll 1
+    for (int r = 0; r < n; r++) { //= ${expected}
+        #pragma unroll 1
+        ${head}
+            s += a[n] * r; //= none
+        y[r] = s;
+    }
+}`);
+
+  it('is read once for every pass of the outer one, where it may have no pass', () =>
+    nest('for (int j = threadIdx.x; j < n * 8; j += 2)', 'global load 10 x 4 bytes'));
+  it('is read once where the outer one has asked whether it has any', () =>
+    nest('for (int j = 0; j < n; j++)', 'global load 1 x 4 bytes'));
+  it('is read once where it has some for sure', () =>
+    nest('for (int j = 0; j < 5000; j++)', 'global load 1 x 4 bytes'));
+});

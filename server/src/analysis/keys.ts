@@ -1,0 +1,67 @@
+/**
+ * Numbers that a kernel asks nothing of but whether they equal others: the key or digest that a search looks for. They are no sizes, and
+ * a sample of them would tell nothing but that nothing is found.
+ */
+import { readsOf, writesOf } from '../program/operands';
+import type { Instruction, Program, Register } from '../program/program';
+
+export interface Key {
+  /** It is compared with an index, where one lane of the grid or one pass of a loop is meant, or with what is loaded. */
+  readonly isIndex: boolean;
+}
+
+const known = new WeakMap<Program, ReadonlyMap<Register, Key>>();
+
+/** The inputs of a program that are keys, and what else is only compared. */
+export function keysOf(program: Program): ReadonlyMap<Register, Key> {
+  let keys = known.get(program);
+  if (!keys) known.set(program, (keys = findKeys(program)));
+  return keys;
+}
+
+function findKeys(program: Program): Map<Register, Key> {
+  const read = new Set<Register>();
+  const others = new Map<Register, Register[]>();
+  for (const { instructions, terminator } of program.blocks) {
+    for (const i of instructions) {
+      if (
+        i.op === 'compare' &&
+        (i.fn === 'eq' || i.fn === 'ne') &&
+        !isConstant(program, i.a) &&
+        !isConstant(program, i.b)
+      ) {
+        others.set(i.a, [...(others.get(i.a) ?? []), i.b]);
+        others.set(i.b, [...(others.get(i.b) ?? []), i.a]);
+      } else for (const r of readsOf(i)) read.add(r);
+    }
+    if (terminator.kind === 'branch') read.add(terminator.condition);
+  }
+  const definitions = definitionsOf(program);
+  const keys = new Map<Register, Key>();
+  for (const [register, compared] of others)
+    if (!read.has(register)) keys.set(register, { isIndex: compared.some((r) => isIndex(definitions, r, 0)) });
+  return keys;
+}
+
+/** What is compared with a constant chooses among ways: a flag or mode. */
+const isConstant = ({ registers }: Program, register: Register): boolean => registers[register].role === 'constant';
+
+/** By register that is written once. */
+function definitionsOf({ blocks, registers }: Program): Map<Register, Instruction> {
+  const found = new Map<Register, Instruction>();
+  for (const { instructions } of blocks)
+    for (const i of instructions) for (const r of writesOf(i)) if (registers[r].role === 'temporary') found.set(r, i);
+  return found;
+}
+
+const DEEPEST = 12;
+const sums: ReadonlySet<string> = new Set(['add', 'sub', 'mul', 'shl', 'fma', 'mov']);
+
+/** Whether a number is a sum of products, as indices are, or loaded: no hash that is computed of them. */
+function isIndex(definitions: ReadonlyMap<Register, Instruction>, register: Register, depth: number): boolean {
+  const made = definitions.get(register);
+  // inputs, constants and what loops change; what is loaded has its own reasons to be known
+  if (!made || made.op === 'load') return true;
+  if (depth > DEEPEST || !(made.op === 'convert' || ('fn' in made && sums.has(String(made.fn))))) return false;
+  return readsOf(made).every((r) => isIndex(definitions, r, depth + 1));
+}
