@@ -108,7 +108,7 @@ function specialisationFor(
 
 function templateArgumentsOf(unit: UnitContext, kernel: FoundKernel, launch: LocatedLaunch): TemplateValue[] {
   if (!kernel.declaration.templateParameters) return [];
-  const ctx = createContext(unit, 'launch', new Set());
+  const ctx = scratchOf(unit);
   // a type that the host's text does not name (a lambda's) is deduced from the argument
   const explicit = launch.templateArguments.map((a) => {
     const value = templateValue(ctx, kernel.scope, a);
@@ -121,6 +121,18 @@ function templateArgumentsOf(unit: UnitContext, kernel: FoundKernel, launch: Loc
 }
 
 type Scratch = ReturnType<typeof createContext>;
+
+/** Launches of a unit name the same records and aliases: these are made once, as long as neither they nor what was evaluated for them is much. */
+const scratches = new WeakMap<UnitContext, Scratch>();
+const MOST_KEPT = 1000;
+
+function scratchOf(unit: UnitContext): Scratch {
+  let ctx = scratches.get(unit);
+  const isWorn = ctx && (ctx.records.size > MOST_KEPT || ctx.builder.instructionCount > MOST_KEPT);
+  if (!ctx || isWorn) scratches.set(unit, (ctx = createContext(unit, 'launch', new Set())));
+  ctx.steps = 0;
+  return ctx;
+}
 
 function templateValue(ctx: Scratch, scope: Scope, argument: HostTemplateArgument): TemplateValue {
   if (argument.kind === 'type') {

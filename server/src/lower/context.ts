@@ -1,6 +1,6 @@
 import type { DeviceProperties } from '../hardware/device-properties';
 import type { ConstantUnit } from '../launch/constant';
-import type { AliasDeclaration, FunctionDeclaration, Node } from '../parse/ast';
+import type { AliasDeclaration, EnumDeclaration, FunctionDeclaration, Node } from '../parse/ast';
 import type { TokenStream } from '../preprocess/token';
 import { ProgramBuilder } from '../program/builder';
 import type { HostLaunch, Register, SourcePlace } from '../program/program';
@@ -11,6 +11,8 @@ import type { Entity, Scope } from './scope';
 import type { ConstantSymbol } from './symbols';
 import type { TemplateValue, Type } from './types';
 import type { FlatRows, LocalDeclaration, RegisterTarget, Storage, Value } from './values';
+
+type Enumerator = NonNullable<EnumDeclaration['enumerators']>[number];
 
 /** A loop or switch that `break` and `continue` can leave. */
 export interface JumpTarget {
@@ -119,6 +121,8 @@ export interface Context {
   /** By node: its last one. */
   readonly lastSites: Map<Node, LastSite>;
   readonly globals: Map<Entity, Value>;
+  /** Numbers of enumerators that were asked for, by the scope they stand in: those of a chain of traits rest on each other. */
+  readonly enumerators: Map<Scope, Map<Enumerator | undefined, number>>;
   /** Instances of variable templates, by template and arguments. */
   readonly variables: Map<Entity, Map<string, Entity & { kind: 'global' }>>;
   /** Constants that the host sets, by the register of their address. */
@@ -187,6 +191,7 @@ export function createContext(
     sites: new Map(),
     lastSites: new Map(),
     globals: new Map(),
+    enumerators: new Map(),
     variables: new Map(),
     symbols: new Map(),
     sharedObjects: new Map(),

@@ -8,7 +8,7 @@ import { globalValue, variableInstance } from './globals';
 import { lookupQualified } from './lookup';
 import { memberOf } from './members';
 import { addressOf } from './places';
-import { evaluateArguments, resolveNamedType } from './resolve-type';
+import { evaluateArguments, inScope, resolveNamedType } from './resolve-type';
 import type { Entity, Scope } from './scope';
 import { type Type, types } from './types';
 import { unknownValue, type Value } from './values';
@@ -70,7 +70,7 @@ function entityValue(ctx: Context, entity: Entity, part: ast.NamePart, node: ast
     case 'global':
       return at(memberOrGlobal(ctx, entity, part, node), node);
     case 'enumerator':
-      return enumeratorValue(ctx, entity, node);
+      return enumeratorValue(ctx, entity);
     default: {
       const type = resolveNamedType(ctx, ctx.scope, entity, part);
       return unknownValue(type ?? { kind: 'unknown', reason: part.name }, `${part.name} is a type`);
@@ -131,19 +131,30 @@ function implicitThis(ctx: Context, owner: Scope): Value | undefined {
   return undefined;
 }
 
-function enumeratorValue(ctx: Context, entity: Entity & { kind: 'enumerator' }, _node: ast.Expression): Value {
-  const list = entity.declaration.enumerators ?? [];
+function enumeratorValue(ctx: Context, entity: Entity & { kind: 'enumerator' }): Value {
   const type: Type = { kind: 'enum', scalar: 'i32', name: entity.declaration.name?.parts.at(-1)?.name ?? 'enum' };
-  const saved = ctx.scope;
-  ctx.scope = entity.scope;
-  let value: number | undefined = -1;
-  for (let i = 0; i <= entity.index; i++) {
-    const node = list[i].value;
-    if (node) value = constantOf(ctx, node);
-    else if (value !== undefined) value++;
-  }
-  ctx.scope = saved;
-  return value === undefined ? unknownValue(type, 'enumerator is not constant') : number(ctx, type, value);
+  let ofScope = ctx.enumerators.get(entity.scope);
+  if (!ofScope) ctx.enumerators.set(entity.scope, (ofScope = new Map()));
+  const enumerator = entity.declaration.enumerators?.[entity.index];
+  const known = ofScope.get(enumerator);
+  const value = known ?? enumeratorNumber(ctx, entity);
+  if (value === undefined) return unknownValue(type, 'enumerator is not constant');
+  if (known === undefined) ofScope.set(enumerator, value);
+  return number(ctx, type, value);
+}
+
+/** What it is given, or one more for each that stands behind the last that is given something. */
+function enumeratorNumber(
+  ctx: Context,
+  { declaration, index, scope }: Entity & { kind: 'enumerator' },
+): number | undefined {
+  const list = declaration.enumerators ?? [];
+  let given = index;
+  while (given >= 0 && !list[given].value) given--;
+  const node = given < 0 ? undefined : list[given].value;
+  if (!node) return index;
+  const value = inScope(ctx, scope, () => constantOf(ctx, node));
+  return value === undefined ? undefined : value + index - given;
 }
 
 export function thisExpression(ctx: Context): Value {

@@ -261,3 +261,10 @@ describe('types in a declaration of variables', () => {
     index('enum Side { left = 2, right = 4 } side = left; Side other = right;', 'other * threadIdx.x', 4);
   });
 });
+
+describe('enumerators that rest on each other', () => {
+  it('are evaluated once each', () => {
+    const chain = Array.from({ length: 30 }, (_, i) => `enum { e${i + 1} = e${i} + e${i} - e${i} };`).join(' ');
+    index(`enum { zero, e0 = 4 }; ${chain}`, 'e30 * threadIdx.x', 4);
+  });
+});
