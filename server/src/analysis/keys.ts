@@ -54,14 +54,14 @@ function definitionsOf({ blocks, registers }: Program): Map<Register, Instructio
   return found;
 }
 
+/** What indices are computed by has fewer steps one behind the other. */
 const DEEPEST = 12;
-const sums: ReadonlySet<string> = new Set(['add', 'sub', 'mul', 'shl', 'fma', 'mov']);
 
-/** Whether a number is a sum of products, as indices are, or loaded: no hash that is computed of them. */
+/** Whether a number is computed as indices are (`(row + column) % 2`), or loaded: no hash, which is exclusive ors or many steps. */
 function isIndex(definitions: ReadonlyMap<Register, Instruction>, register: Register, depth: number): boolean {
   const made = definitions.get(register);
   // inputs, constants and what loops change; what is loaded has its own reasons to be known
   if (!made || made.op === 'load') return true;
-  if (depth > DEEPEST || !(made.op === 'convert' || ('fn' in made && sums.has(String(made.fn))))) return false;
+  if (depth > DEEPEST || (made.op === 'binary' && made.fn === 'xor')) return false;
   return readsOf(made).every((r) => isIndex(definitions, r, depth + 1));
 }

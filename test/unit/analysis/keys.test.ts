@@ -22,7 +22,10 @@ describe('a number that is only compared', () => {
     search('h == key', 4096, '77777', 'global store x4096 assumed');
     search('h == key', 4, '77', 'global store x1 exact');
   });
-  it('is known where an index meets it', () => search('i == key', 4096, '3', 'global store x1 exact'));
+  it('is known where an index meets it', () => {
+    search('i == key', 4096, '3', 'global store x1 exact');
+    search('i % 8 / 4 == key', 4096, '1', 'global store x4096 16 lanes exact');
+  });
   it('is a size like others where it is more than compared', () =>
     search('h % key == 5 || h == key', 64, '2048', 'global store x1 exact'));
 });
