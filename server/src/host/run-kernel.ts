@@ -48,6 +48,9 @@ export interface Launched {
 /** Instructions of a kernel that is lowered for this. */
 const LOWERING: LoweringBudget = { ...defaultBudget, instructions: 20_000 };
 
+/** Warp instructions that take as long as what surrounds a launch: programs repeat short ones hundred thousands of times. */
+const LAUNCH_COST = 500;
+
 export class KernelRuns {
   /** Kernels that were looked at: the run holds as long as these do not change. */
   readonly consulted = new Set<FunctionDeclaration>();
@@ -150,7 +153,7 @@ export class KernelRuns {
       launched.symbols,
       budget,
     );
-    this.left -= executed;
+    this.left -= Math.max(executed, LAUNCH_COST);
     this.log.push({ kernel: launched.launch.kernel, executed, failure });
     return { isDone: failure === undefined, contradiction };
   }

@@ -32,6 +32,16 @@ describe('kernels in the run of the host', () => {
     );
   });
 
+  it('are executed so often only: two thousand launches end the run, however short they are', () => {
+    check(
+      around(
+        '__global__ void grow(int* b, int by) { b[threadIdx.x] += by; }',
+        `for (int i = 0; i < 2000; i++) grow<<<1, 64>>>(b, 0);
+  look<<<1, 32>>>(b, out); //= a: ?`,
+      ),
+    );
+  });
+
   it('are found by every launch of a loop as the one before has left them', () => {
     check(
       around(
