@@ -55,6 +55,7 @@ const BRANCH = 2;
 /** Passes of a loop in the body that are looked at. */
 const MOST_PASSES = 64;
 const DEEPEST_CALL = 4;
+const MOST_STATEMENTS = 5_000;
 
 /** Not of the kind that is told. */
 const OPEN = Number.NaN;
@@ -73,20 +74,23 @@ interface Pass {
   readonly counters: Map<string, number>;
   /** Functions of the user's around. */
   readonly depth: number;
+  /** Statements that are still looked at: loops in loops and calls of calls end here. */
+  readonly work: { left: number };
 }
 
 /** Instructions of a pass, without those that count the passes; undefined where the body is not of the kind that is told. */
 export function passCost(ctx: Context, { body }: ast.ForStatement, counter: string): number | undefined {
   const assigned = assignedNames(body);
   const changing = new Set([...assigned, counter]);
-  const own = { pointers: new Set<string>(), known: new Set<string>(), counters: new Map<string, number>(), depth: 0 };
-  const cost = ofStatement({ ctx, assigned, changing, ...own }, body);
+  const own = { pointers: new Set<string>(), known: new Set<string>(), counters: new Map<string, number>() };
+  const cost = ofStatement({ ctx, assigned, changing, ...own, depth: 0, work: { left: MOST_STATEMENTS } }, body);
   return Number.isNaN(cost) ? undefined : cost;
 }
 
 const sum = (costs: readonly number[]): number => costs.reduce((a, b) => a + b, 0);
 
 function ofStatement(pass: Pass, node: ast.Statement): number {
+  if (--pass.work.left < 0) return OPEN;
   switch (node.kind) {
     case 'compound':
       return sum(node.body.map((s) => ofStatement(pass, s)));

@@ -67,4 +67,11 @@ describe('loops with passes counted at run time', () => {
     ])
       assert.equal(copies(`for (int k = 0; k < ${passes}; k++) { float d = v - a[k * n + j]; s += d * d; }`), expected);
   });
+
+  it('are not looked at for ever', () => {
+    const loops = 'for (int A = 0; A < 64; A++) for (int B = 0; B < 64; B++) for (int C = 0; C < 64; C++) for (int D = 0; D < 64; D++) ;';
+    const before = performance.now();
+    copies(Array.from({ length: 3 }, (_, k) => loops.replace(/[ABCD]/g, (name) => name + k)).join(' '));
+    assert.ok(performance.now() - before < 2_000);
+  });
 });
