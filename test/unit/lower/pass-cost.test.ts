@@ -69,9 +69,10 @@ describe('loops with passes counted at run time', () => {
   });
 
   it('are not looked at for ever', () => {
-    const loops = 'for (int A = 0; A < 64; A++) for (int B = 0; B < 64; B++) for (int C = 0; C < 64; C++) for (int D = 0; D < 64; D++) ;';
+    const loops =
+      'for (int A = 0; A < 64; A++) for (int B = 0; B < 64; B++) for (int C = 0; C < 64; C++) for (int D = 0; D < 64; D++) for (int E = 0; E < 64; E++) s += v;';
     const before = performance.now();
-    copies(Array.from({ length: 3 }, (_, k) => loops.replace(/[ABCD]/g, (name) => name + k)).join(' '));
-    assert.ok(performance.now() - before < 2_000);
+    copies(loops);
+    assert.ok(performance.now() - before < 700);
   });
 });
