@@ -9,6 +9,7 @@ import type * as ast from '../parse/ast';
 import type { Context } from './context';
 import { lookupName } from './lookup';
 import { isWrittenOutWithin, LIBRARY, plainTrips } from './loop-size';
+import { isInMemory } from './plain-cost';
 import { assignedNames } from './trip-count';
 
 /** Functions that are a few instructions. */
@@ -286,7 +287,7 @@ function ofPlace(pass: Pass, node: ast.IndexExpression): number {
   const isOwn = pass.pointers.has(base.name.parts.at(-1)?.name ?? '');
   // no load
   if (isRegister(pass, node)) return sum(indices.map((index) => ofExpression(pass, index))) - 1;
-  if (!isOwn && !isInMemory(pass, base)) return OPEN;
+  if (!isOwn && !isInMemory(pass.ctx, base)) return OPEN;
   if (!isOwn && indices.every((index) => isSame(pass, index))) return 0;
   return (isOwn ? 2 : 1) + sum(indices.map((index) => ofIndex(pass, index)));
 }
@@ -320,14 +321,6 @@ function ofName({ ctx, changing }: Pass, node: ast.NameExpression): number {
   if (entity?.kind !== 'value') return OPEN;
   const { value } = entity;
   return value.kind === 'scalar' || (value.kind === 'place' && value.place.kind === 'storage') ? 0 : OPEN;
-}
-
-function isInMemory({ ctx }: Pass, { name }: ast.NameExpression): boolean {
-  const entity = lookupName(ctx, ctx.scope, name.parts.at(-1)?.name ?? '');
-  if (entity?.kind !== 'value' || entity.value.kind !== 'place') return false;
-  const { type, place } = entity.value;
-  if (place.kind === 'memory') return place.object === undefined || ctx.builder.objects[place.object].space !== 'local';
-  return type.kind === 'pointer';
 }
 
 /** Whether an expression has the same value in every pass: it names nothing that changes, and loads nothing. */

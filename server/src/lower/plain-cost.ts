@@ -137,11 +137,12 @@ function ofPlace(body: Body, node: ast.IndexExpression): number {
   const indices: ast.Expression[] = [];
   let base: ast.Expression = node;
   for (; base.kind === 'index'; base = base.base) indices.push(...base.indices);
-  if (base.kind !== 'name' || !isInMemory(body, base)) return OPEN;
+  if (base.kind !== 'name' || !isInMemory(body.ctx, base)) return OPEN;
   return sum(indices.map((index) => ofIndex(body, index)));
 }
 
-function isInMemory({ ctx }: Body, { name }: ast.NameExpression): boolean {
+/** An array or what a pointer points to, outside of the kernel's own memory. */
+export function isInMemory(ctx: Context, { name }: ast.NameExpression): boolean {
   const entity = lookupName(ctx, ctx.scope, name.parts.at(-1)?.name ?? '');
   if (entity?.kind !== 'value' || entity.value.kind !== 'place') return false;
   const { type, place } = entity.value;
