@@ -31,11 +31,20 @@ function builtins(): ReadonlyMap<string, Builtin> {
   return table;
 }
 
-/** Evaluates a call of a library function by the last part of its name; undefined when it is not known. */
-export function builtinCall(state: HostState, name: string, call: CallExpression, scope: Scope): Value | undefined {
+/**
+ * Evaluates a call of a library function by the last part of its name; undefined when it is not known.
+ * @param given its arguments where they have been evaluated already
+ */
+export function builtinCall(
+  state: HostState,
+  name: string,
+  call: CallExpression,
+  scope: Scope,
+  given?: readonly HostArgument[],
+): Value | undefined {
   const builtin = builtins().get(name) ?? byForm(name);
   if (!builtin) return undefined;
-  const list = evaluateArguments(state, call.arguments, scope);
+  const list = given ?? evaluateArguments(state, call.arguments, scope);
   return builtin({ state, call, scope, list, values: list.map((argument) => argument.value) });
 }
 

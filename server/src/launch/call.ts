@@ -84,7 +84,7 @@ function callAssociated(
       templateArguments: given && bindArguments(state, given, scope),
     });
   }
-  return builtinCall(state, name, call, scope) ?? callUnknown(state, list, call, name);
+  return builtinCall(state, name, call, scope, list) ?? callUnknown(state, list, call, name);
 }
 
 function callMember(

@@ -25,7 +25,8 @@ export function overloadCost(state: HostState, symbol: FunctionSymbol, values: r
 function patternCost(value: Value, pattern: TypeNode): number {
   const type = pattern.kind === 'reference' ? pattern.to : pattern;
   const isNumber = value.kind === 'number';
-  if (type.kind === 'pointer') return isNumber ? impossible : 0;
+  // zero is a null pointer
+  if (type.kind === 'pointer') return isNumber && value.value !== 0 ? impossible : 0;
   if (type.kind !== 'named') return 0;
   const part = type.name.parts.at(-1);
   if (!part?.templateArguments) return 0.1;

@@ -304,5 +304,16 @@ describe('functions that the classes of the arguments bring', () => {
       'namespace n { void check(int e) {} } int run(int n) { k<<<n, 32>>>(); return 0; } int main() { check(run(5)); }',
       'k <<<(5,1,1),(32,1,1),0>>>()',
     );
+    check(
+      'namespace n { struct S {}; S max(S a, S b); } int main() { int i = 3; int m = max(i++, 2); k<<<m, i>>>(); }',
+      'k <<<(3,1,1),(4,1,1),0>>>()',
+    );
+  });
+  it('leave null pointers to templates', () => {
+    check(
+      `template <class T> void run(T* a, const float* b, int n) { k<<<n, 32>>>(); } template <class T> void run(T a, const float* b, const char* c) {}
+       int main() { float* d; cudaMalloc(&d, 64); run(d, 0, 7); }`,
+      'k <<<(7,1,1),(32,1,1),0>>>()',
+    );
   });
 });
