@@ -26,12 +26,14 @@ function patternCost(value: Value, pattern: TypeNode): number {
   const type = pattern.kind === 'reference' ? pattern.to : pattern;
   const isNumber = value.kind === 'number';
   // zero is a null pointer
-  if (type.kind === 'pointer') return isNumber && value.value !== 0 ? impossible : 0;
+  if (type.kind === 'pointer') return value.kind === 'struct' || (isNumber && value.value !== 0) ? impossible : 0;
   if (type.kind !== 'named') return 0;
   const part = type.name.parts.at(-1);
   if (!part?.templateArguments) return 0.1;
   const given = typeOf(value);
   const record = given && withoutReference(given);
+  // of another name it may be derived from the one, or this be another name of it
+  if (record?.kind === 'record' && record.name !== part.name) return 0.2;
   if (record?.kind === 'record') return fits(record, part.templateArguments) ? 0 : impossible;
   return isNumber || value.kind === 'pointer' ? impossible : 0;
 }

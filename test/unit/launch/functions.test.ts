@@ -309,6 +309,14 @@ describe('functions that the classes of the arguments bring', () => {
       'k <<<(3,1,1),(4,1,1),0>>>()',
     );
   });
+  it('take what is derived from the class that they name', () => {
+    check(
+      `template <class T, int N> struct Base { T n; }; template <class T, int N> struct Mat : Base<T, 3> {};
+       template <class T> void run(const Base<T, 3>& b) { k<<<b.n, 32>>>(); } template <class T> void run(const Base<T, 4>& b, T c) {} template <class T> void run(T* p) {}
+       int main() { Mat<int, 8> m; m.n = 6; run(m); }`,
+      'k <<<(6,1,1),(32,1,1),0>>>()',
+    );
+  });
   it('leave null pointers to templates', () => {
     check(
       `template <class T> void run(T* a, const float* b, int n) { k<<<n, 32>>>(); } template <class T> void run(T a, const float* b, const char* c) {}
