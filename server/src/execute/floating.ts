@@ -6,15 +6,30 @@ import type { Lanes64 } from './value';
 
 export type FloatType = 'f16' | 'bf16' | 'f32' | 'f64';
 
-const exponentView = new DataView(new ArrayBuffer(8));
+const parts = new Float64Array(1);
+const words = new Uint32Array(parts.buffer);
+/** The word with sign and exponent. */
+const HIGH = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1 ? 1 : 0;
+/** Digits of a double, and what its exponent is stored with. */
+const DIGITS = 53;
+const BIAS = 1023;
 
-/** Rounds to nearest even with `digits` binary digits, the least exponent and the largest finite value given. */
+/**
+ * Rounds to nearest even with `digits` binary digits, the least exponent and the largest finite value given: by an addition whose sum
+ * has its last digit where the result has. 1.5 times a power of two, so that numbers of both signs stay within the power.
+ */
 function roundBinary(x: number, digits: number, leastExponent: number, largest: number): number {
   if (x === 0 || !Number.isFinite(x)) return x;
-  exponentView.setFloat64(0, x);
-  const exponent = ((exponentView.getUint16(0) >> 4) & 0x7ff) - 1023;
-  const unit = 2 ** (Math.max(exponent, leastExponent) - digits + 1);
-  const rounded = roundHalfEven(x / unit) * unit;
+  parts[0] = x;
+  const exponent = Math.max(((words[HIGH] >>> 20) & 0x7ff) - BIAS, leastExponent);
+  // beyond any that are finite, whose sum need not be one
+  if (exponent > BIAS - DIGITS) return Math.sign(x) * Number.POSITIVE_INFINITY;
+  words[HIGH] = ((exponent + DIGITS - digits + BIAS) << 20) | 0x80000;
+  words[1 - HIGH] = 0;
+  const shift = parts[0];
+  const rounded = x + shift - shift;
+  // zeros keep their sign
+  if (rounded === 0) return x < 0 ? -0 : 0;
   return Math.abs(rounded) > largest ? Math.sign(x) * Number.POSITIVE_INFINITY : rounded;
 }
 
