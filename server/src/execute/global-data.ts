@@ -46,6 +46,13 @@ interface Stored {
   readonly reason: number;
 }
 
+/** Bytes that are told apart when asking whether anything was stored near an address, and marks for that. */
+const PAGE = 4096;
+const PAGES = 4096;
+const pageOf = (address: number): number => (address / PAGE) & (PAGES - 1);
+/** Bytes of the widest cell. */
+const WIDEST = 8;
+
 export class GlobalContents {
   /** Why the last read gave nothing; 0 where there was nothing to be known. */
   reason = 0;
@@ -57,6 +64,10 @@ export class GlobalContents {
   readonly ordered = new Set<number>();
   private readonly stored = new Map<number, Stored>();
   private readonly sizes = new Set<number>();
+  /** Something was stored at an address that is no multiple of its size. */
+  private hasOdd = false;
+  /** By page: 1 where something was stored; pages that are far apart share a mark. */
+  private readonly pages = new Uint8Array(PAGES);
   private poisoned = 0;
   private last: Segment | undefined;
   /** By access: 1 when atomics of the kernel may change what it reads. */
@@ -77,8 +88,10 @@ export class GlobalContents {
   /** Another block begins. */
   clear(): void {
     if (this.isShared) return;
+    if (this.stored.size > 0) this.pages.fill(0);
     this.stored.clear();
     this.sizes.clear();
+    this.hasOdd = false;
     this.poisoned = 0;
   }
 
@@ -86,7 +99,7 @@ export class GlobalContents {
   read(address: number, cell: Cell, access: number): number | undefined {
     this.reason = this.poisoned;
     if (this.poisoned !== 0 || this.contested[access] === 1) return undefined;
-    if (this.stored.size > 0) {
+    if (this.stored.size > 0 && this.isNearStored(address)) {
       const own = this.stored.get(address);
       if (own) {
         this.reason = own.reason;
@@ -112,6 +125,8 @@ export class GlobalContents {
   /** Stores a value, or undefined for one that is not known for `reason`. */
   write(address: number, cell: Cell, value: number | undefined, reason: number): void {
     this.sizes.add(cell.bytes);
+    this.hasOdd ||= (address & (cell.bytes - 1)) !== 0;
+    this.pages[pageOf(address)] = 1;
     this.stored.set(address, { tag: cell.tag, bytes: cell.bytes, value, reason });
   }
 
@@ -120,10 +135,23 @@ export class GlobalContents {
     this.poisoned = reason;
   }
 
+  private isNearStored(address: number): boolean {
+    const { pages } = this;
+    // what is read, or was stored, may lie across the end of a page
+    return pages[pageOf(address)] + pages[pageOf(address + WIDEST - 1)] + pages[pageOf(address - WIDEST + 1)] > 0;
+  }
+
   /** Whether something of another size, or at another place, was stored over the bytes. */
   private overlaps(address: number, bytes: number): boolean {
-    if (this.sizes.size === 1 && this.sizes.has(bytes) && address % bytes === 0) return false;
-    for (let at = address - 7; at < address + bytes; at++) {
+    if (this.hasOdd || (address & (bytes - 1)) !== 0) return this.isStoredIn(address, bytes, 1);
+    for (const size of this.sizes) if (size !== bytes && this.isStoredIn(address, bytes, size)) return true;
+    return false;
+  }
+
+  /** @param step what addresses of stores are multiples of, as far as they are asked for */
+  private isStoredIn(address: number, bytes: number, step: number): boolean {
+    const first = step === 1 ? address - WIDEST + 1 : address - (address & (step - 1));
+    for (let at = first; at < address + bytes; at += step) {
       const other = this.stored.get(at);
       if (other && at + other.bytes > address) return true;
     }
