@@ -1,8 +1,8 @@
 /** Arithmetic of floating types, all held as doubles and rounded to their precision after every operation. */
 
 import type { BinaryOp, ScalarType, UnaryOp } from '../program/program';
+import { floatLoops } from './floating-loops';
 import { type Binary, binary, type Ternary, ternary, type Unary, unary } from './operation';
-import type { Lanes64 } from './value';
 
 export type FloatType = 'f16' | 'bf16' | 'f32' | 'f64';
 
@@ -140,17 +140,6 @@ export const binaryFunctions: Partial<Record<BinaryOp, (x: number, y: number) =>
   words: ofWords,
 };
 
-function addLoop(d: Lanes64, x: Lanes64, y: Lanes64, lo: number, hi: number): number {
-  for (let i = lo; i < hi; i++) d[i] = Math.fround(x[i] + y[i]);
-  return 0;
-}
-function mulLoop(d: Lanes64, x: Lanes64, y: Lanes64, lo: number, hi: number): number {
-  for (let i = lo; i < hi; i++) d[i] = Math.fround(x[i] * y[i]);
-  return 0;
-}
-
-const fastLoops: Partial<Record<BinaryOp, typeof addLoop>> = { add: addLoop, mul: mulLoop };
-
 const NOT_DEFINED = 'operation not defined for floating-point numbers';
 
 export function isFloatType(type: ScalarType): type is FloatType {
@@ -161,19 +150,22 @@ export function unaryFloat(fn: UnaryOp, type: FloatType): Unary {
   const exact = unaryFunctions[fn];
   const round = roundings[type];
   if (!exact) return unary(() => Number.NaN, undefined, NOT_DEFINED);
-  return type === 'f64' ? unary(exact) : unary((x) => round(exact(x)));
+  const loop = loopsOf(type)?.unary[fn];
+  return type === 'f64' ? unary(exact, loop) : unary((x) => round(exact(x)), loop);
 }
 
 export function binaryFloat(fn: BinaryOp, type: FloatType): Binary {
   const exact = binaryFunctions[fn];
   const round = roundings[type];
   if (!exact) return binary(() => Number.NaN, undefined, { fails: NOT_DEFINED });
-  if (type === 'f64') return binary(exact);
-  return binary((x, y) => round(exact(x, y)), type === 'f32' ? fastLoops[fn] : undefined);
+  const loop = loopsOf(type)?.binary[fn];
+  return type === 'f64' ? binary(exact, loop) : binary((x, y) => round(exact(x, y)), loop);
 }
 
 /** The product is exact for types up to f32; for f64 it is rounded once more than the hardware does. */
 export function fmaFloat(type: FloatType): Ternary {
   const round = roundings[type];
-  return ternary((x, y, z) => round(x * y + z));
+  return ternary((x, y, z) => round(x * y + z), loopsOf(type)?.fma);
 }
+
+const loopsOf = (type: FloatType) => (type === 'f32' || type === 'f64' ? floatLoops[type] : undefined);

@@ -46,7 +46,14 @@ export const importIndex = new Map(imports.map(({ name }, index) => [name, index
 export const moving: ReadonlySet<string> = new Set(['copy', 'fill', 'wild']);
 
 /** Instructions that take as long as a call and what always goes with it; of bytes that are moved: without them. */
-const costs: Readonly<Record<string, number>> = { allocate: 200, copy: 200, fill: 200, wild: 80, launch: 1500, stop: 0 };
+const costs: Readonly<Record<string, number>> = {
+  allocate: 200,
+  copy: 200,
+  fill: 200,
+  wild: 80,
+  launch: 1500,
+  stop: 0,
+};
 /** A number handed over and back; one of 64 bits is an object there. */
 const COST_OF_NUMBER = 20;
 const COST_OF_LONG = 100;
