@@ -52,6 +52,9 @@ const PAGES = 4096;
 const pageOf = (address: number): number => (address / PAGE) & (PAGES - 1);
 /** Bytes of the widest cell. */
 const WIDEST = 8;
+/** The tag of what was overwritten in parts: no cell has it. */
+const LOST = 0;
+const NONE: readonly number[] = [];
 
 export class GlobalContents {
   /** Why the last read gave nothing; 0 where there was nothing to be known. */
@@ -109,7 +112,7 @@ export class GlobalContents {
         }
         return own.tag === cell.tag && own.value !== undefined ? cell.read(own.value) : undefined;
       }
-      if (this.overlaps(address, cell.bytes)) return undefined;
+      if (this.placesOver(address, cell.bytes).length > 0) return undefined;
     }
     const segment = this.segmentAt(address, cell.bytes);
     if (!segment) return undefined;
@@ -124,10 +127,30 @@ export class GlobalContents {
 
   /** Stores a value, or undefined for one that is not known for `reason`. */
   write(address: number, cell: Cell, value: number | undefined, reason: number): void {
-    this.sizes.add(cell.bytes);
-    this.hasOdd ||= (address & (cell.bytes - 1)) !== 0;
+    const { bytes, tag } = cell;
+    this.sizes.add(bytes);
+    this.hasOdd ||= (address & (bytes - 1)) !== 0;
     this.pages[pageOf(address)] = 1;
-    this.stored.set(address, { tag: cell.tag, bytes: cell.bytes, value, reason });
+    // all of one size, none of which lies over another
+    if (this.hasOdd || this.sizes.size > 1) this.overwrite(address, bytes);
+    this.stored.set(address, { tag, bytes, value, reason });
+  }
+
+  /** Values of which a part is overwritten are lost; the rest of theirs is not the host's any more. */
+  private overwrite(address: number, bytes: number): void {
+    for (const at of this.placesOver(address, bytes)) {
+      const size = this.stored.get(at)?.bytes ?? 0;
+      if (at !== address) this.lose(at, size);
+      else if (size > bytes) this.lose(address + bytes, size - bytes);
+    }
+  }
+
+  private lose(at: number, bytes: number): void {
+    const before = this.stored.get(at)?.bytes ?? 0;
+    // a rest begins where none of its size may
+    this.hasOdd ||= (at & (bytes - 1)) !== 0 || (bytes & (bytes - 1)) !== 0;
+    this.pages[pageOf(at)] = 1;
+    this.stored.set(at, { tag: LOST, bytes: Math.max(bytes, before), value: undefined, reason: 0 });
   }
 
   /** Something was stored at an address that is not known. */
@@ -141,21 +164,25 @@ export class GlobalContents {
     return pages[pageOf(address)] + pages[pageOf(address + WIDEST - 1)] + pages[pageOf(address - WIDEST + 1)] > 0;
   }
 
-  /** Whether something of another size, or at another place, was stored over the bytes. */
-  private overlaps(address: number, bytes: number): boolean {
-    if (this.hasOdd || (address & (bytes - 1)) !== 0) return this.isStoredIn(address, bytes, 1);
-    for (const size of this.sizes) if (size !== bytes && this.isStoredIn(address, bytes, size)) return true;
-    return false;
+  /** Where values begin that lie over some of the bytes; one of their size at their address is not looked for. */
+  private placesOver(address: number, bytes: number): readonly number[] {
+    if (this.hasOdd || (address & (bytes - 1)) !== 0) return this.placesFrom(address - WIDEST + 1, 1, address, bytes);
+    let found = NONE;
+    for (const size of this.sizes) {
+      if (size === bytes) continue;
+      const more = this.placesFrom(address - (address & (size - 1)), size, address, bytes);
+      found = found.length === 0 ? more : [...found, ...more];
+    }
+    return found;
   }
 
-  /** @param step what addresses of stores are multiples of, as far as they are asked for */
-  private isStoredIn(address: number, bytes: number, step: number): boolean {
-    const first = step === 1 ? address - WIDEST + 1 : address - (address & (step - 1));
+  private placesFrom(first: number, step: number, address: number, bytes: number): readonly number[] {
+    let found = NONE;
     for (let at = first; at < address + bytes; at += step) {
       const other = this.stored.get(at);
-      if (other && at + other.bytes > address) return true;
+      if (other && at + other.bytes > address) found = [...found, at];
     }
-    return false;
+    return found;
   }
 
   private segmentAt(address: number, bytes: number): Segment | undefined {
