@@ -55,8 +55,8 @@ const costs: Readonly<Record<string, number>> = {
   stop: 0,
 };
 /** A number handed over and back; one of 64 bits is an object there. */
-const COST_OF_NUMBER = 20;
-const COST_OF_LONG = 100;
+const COST_OF_NUMBER = 5;
+const COST_OF_LONG = 40;
 
 export function costOf({ name, parameters }: Import): number {
   return costs[name] ?? (parameters.includes(i64) ? COST_OF_LONG : COST_OF_NUMBER);
