@@ -159,9 +159,14 @@ function certaintyOf(
     : { certainty: 'exact', reason: null };
 }
 
+/** Assumptions that a reason names; the elements of an array in a parameter are hundreds. */
+const MOST_NAMED = 6;
+
 function list(names: readonly string[], simulation: Simulation): string {
   const values = new Map(simulation.reported.assumptions.map((a) => [a.name, a.value]));
-  return names
+  const left = names.length - MOST_NAMED;
+  const named = names
+    .slice(0, MOST_NAMED)
     .map((n) =>
       values.has(n)
         ? `${n} = ${values.get(n)}`
@@ -170,6 +175,7 @@ function list(names: readonly string[], simulation: Simulation): string {
           : n,
     )
     .join(', ');
+  return left > 0 ? `${named} and ${left} more` : named;
 }
 
 function accessReport(
