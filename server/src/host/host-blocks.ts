@@ -1,0 +1,228 @@
+/** The blocks of memory of the host's program, and what it does with whole ones: copies, fills, what becomes unknown, what launches see. */
+import type { HostMemory } from './host-memory';
+import { HOST_BASE, SHADOW } from './memory-layout';
+
+/** A block of memory, or an object of the program: bytes `start` to `end`. */
+export interface Block {
+  readonly start: number;
+  readonly end: number;
+  /** Only copies and kernels write to it. */
+  readonly isDevice: boolean;
+  /** A kernel that was executed has written to it. */
+  isResult?: boolean;
+  /** What launches saw of it and is still there. */
+  pending?: Contents;
+  /** Of the device's memory: nothing of it is known. */
+  isBlank?: boolean;
+}
+
+/** What a block held at some time. */
+export class Contents {
+  /** Undefined: nothing of it is known. */
+  bytes: Uint8Array | undefined;
+  /** By byte: 0 where it is not known; undefined: all is known. */
+  shadows: Uint8Array | undefined;
+
+  /** @param isResult kernels that were launched before have written to it */
+  constructor(
+    readonly address: number,
+    readonly size: number,
+    readonly isResult: boolean,
+  ) {}
+}
+
+/** Bytes of all contents that are kept. */
+const MOST_BYTES = 2 ** 27;
+/** Bytes that a launch which is not the device's own memory is given may have: they are copied each time. */
+const MOST_EAGER = 2 ** 24;
+/** Bytes of a block of which nobody knows how many it needs; loops over it have an end that is not known, and are left. */
+const UNKNOWN_SIZE = 65536;
+/** Bytes behind such a block that no other has: a kernel may know how much it needs. */
+const GAP = 2 ** 20;
+/** Blocks that do not fit begin here: nothing is kept behind these addresses, the upper half of 32 bits (memory-access.ts). */
+const NOWHERE = 2 ** 31;
+
+/** Ends the run; what was launched until then is known. */
+export class Stop extends Error {}
+
+/** About a second. */
+const MOST_MOVED = 2 ** 32;
+/** Bytes that are moved in the time of an instruction. */
+const MOVED_AT_ONCE = 16;
+/** Looking for pointers in a byte takes so much longer than moving it. */
+const SCAN_COST = 16;
+
+export class HostBlocks {
+  /** By place. */
+  readonly all: Block[] = [];
+  /** Of some block nobody knows how large it is. */
+  hasOpen = false;
+  private nowhere = NOWHERE;
+  private kept = 0;
+  /** Bytes that copies, fills and what becomes unknown may still move. */
+  private moves = MOST_MOVED;
+  private movesBefore = MOST_MOVED;
+
+  /** @param top the first place that is free */
+  constructor(
+    readonly memory: HostMemory,
+    public top: number,
+  ) {}
+
+  /** @param bytes -1: not known */
+  allocate(bytes: number, kind: number): number {
+    const isOpen = bytes < 0;
+    const size = isOpen ? UNKNOWN_SIZE : bytes;
+    this.hasOpen ||= isOpen;
+    const start = Math.ceil(this.top / 256) * 256;
+    if (!(start + size + (isOpen ? GAP : 0) <= SHADOW)) {
+      const at = this.nowhere;
+      this.nowhere += 256;
+      if (this.nowhere >= 2 ** 32) throw new Stop('too much memory');
+      return HOST_BASE + at;
+    }
+    this.top = start + size + (isOpen ? GAP : 0);
+    this.all.push({ start, end: start + size, isDevice: kind === 2, isBlank: kind === 2 });
+    if (kind === 1) this.memory.fill(start, start + size, 0);
+    else this.memory.forget(start, start + size);
+    return HOST_BASE + start;
+  }
+
+  /** Gives the newest block back. */
+  release(address: bigint): void {
+    const last = this.all.at(-1);
+    if (!last || last.start !== placeOf(address) || last.pending) return;
+    this.all.pop();
+    this.top = last.start;
+  }
+
+  blockAt(place: number): Block | undefined {
+    let low = 0;
+    let high = this.all.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.all[middle].start <= place) low = middle + 1;
+      else high = middle;
+    }
+    const block = this.all[low - 1];
+    return block && place < Math.max(block.end, block.start + 1) ? block : undefined;
+  }
+
+  private isWithin = (place: number, bytes: number): boolean => bytes >= 0 && place >= 0 && place + bytes <= SHADOW;
+
+  private spend(bytes: number): void {
+    this.moves -= bytes;
+    if (this.moves < 0) throw new Stop('too much is copied');
+  }
+
+  /** What was spent since the last time, in instructions: a loop that goes on moving bytes is left like one that goes on counting. */
+  spent(): bigint {
+    const moved = this.movesBefore - this.moves;
+    this.movesBefore = this.moves;
+    return BigInt(Math.ceil(moved / MOVED_AT_ONCE));
+  }
+
+  copy(to: number, from: number, bytes: number): void {
+    if (bytes === 0) return;
+    const isKnown = this.isWithin(from, bytes);
+    if (!this.isWithin(to, bytes)) {
+      // a block that is nowhere holds nothing, and costs nothing; what is read of it is not known
+      if (to < NOWHERE || bytes < 0) throw new Stop('a copy beyond the memory');
+      return;
+    }
+    this.spend(bytes);
+    this.aboutToChange(to);
+    const target = this.blockAt(to);
+    if (target && this.blockAt(from)?.isResult) target.isResult = true;
+    if (isKnown) this.memory.copy(to, from, bytes);
+    else this.memory.forget(to, to + bytes);
+  }
+
+  fill(to: number, byte: number, bytes: number): void {
+    if (bytes === 0) return;
+    if (!this.isWithin(to, bytes)) {
+      // a block that is nowhere is not filled, and costs nothing
+      if (to < NOWHERE || bytes < 0) throw new Stop('a copy beyond the memory');
+      return;
+    }
+    this.spend(bytes);
+    this.aboutToChange(to);
+    this.memory.fill(to, to + bytes, byte);
+  }
+
+  /** Nothing is known any more of the block that a pointer leads to, or of those behind the pointers in it. */
+  wild(address: bigint, isFurther: boolean): void {
+    const place = placeOf(address);
+    if (address === 0n || place >= SHADOW) return;
+    const block = this.blockAt(place);
+    // what is behind a pointer that leads nowhere is nothing that the program may read
+    if (!block) return;
+    if (isFurther) for (const next of this.leadsTo(block)) this.forget(next);
+    else this.forget(block);
+  }
+
+  forget(block: Block): void {
+    if (block.isBlank) return;
+    this.spend(block.end - block.start);
+    this.aboutToChange(block.start);
+    this.memory.forget(block.start, block.end);
+    block.isBlank = block.isDevice;
+  }
+
+  /** Something is stored, nobody knows where: a store of the host goes to no memory of the device's own. */
+  forgetAll(alsoDevice: boolean): void {
+    for (const block of this.all) if (alsoDevice || !block.isDevice) this.forget(block);
+  }
+
+  /** Blocks that pointers in a block lead to. */
+  leadsTo(block: Block): Block[] {
+    const found = new Set<Block>();
+    this.spend((block.end - block.start) * SCAN_COST);
+    const { view, written } = this.memory;
+    const end = Math.min(block.end, written + 8);
+    for (let at = Math.ceil(block.start / 8) * 8; at + 8 <= end; at += 8) {
+      const high = view.getUint32(at + 4, true);
+      if (high !== HOST_BASE / 2 ** 32) continue;
+      const next = this.blockAt(view.getUint32(at, true));
+      if (next) found.add(next);
+    }
+    return [...found];
+  }
+
+  snapshots(blocks: Iterable<Block>): Contents[] {
+    return [...blocks].map((block) => {
+      if (block.pending) return block.pending;
+      const contents = new Contents(HOST_BASE + block.start, block.end - block.start, block.isResult === true);
+      if (block.isDevice) block.pending = contents;
+      else if (block.end - block.start <= MOST_EAGER) this.save(block, contents);
+      return contents;
+    });
+  }
+
+  /** To be called before a block changes: what launches saw of it is put aside. */
+  aboutToChange(place: number): void {
+    const block = this.blockAt(place);
+    if (!block) return;
+    this.putAside(block);
+    block.isBlank = false;
+  }
+
+  private putAside(block: Block): void {
+    if (!block.pending) return;
+    this.save(block, block.pending);
+    block.pending = undefined;
+  }
+
+  private save({ start, end, isBlank }: Block, into: Contents): void {
+    if (isBlank || this.kept + end - start > MOST_BYTES || !this.memory.isAnyKnown(start, end)) return;
+    this.kept += end - start;
+    Object.assign(into, this.memory.save(start, end));
+  }
+
+  savePending(): void {
+    for (const block of this.all) this.putAside(block);
+  }
+}
+
+/** Places are what is left of an address without its base. */
+export const placeOf = (address: bigint): number => Number(address & 0xffffffffn);
