@@ -14,11 +14,13 @@ export interface Block {
   pending?: Contents;
   /** Of the device's memory: nothing of it is known. */
   isBlank?: boolean;
+  /** The program has given it back. */
+  isFree?: boolean;
 }
 
 /** What a block held at some time. */
 export class Contents {
-  /** Undefined: nothing of it is known. */
+  /** As far as something of it is known; undefined: nothing is. */
   bytes: Uint8Array | undefined;
   /** By byte: 0 where it is not known; undefined: all is known. */
   shadows: Uint8Array | undefined;
@@ -88,12 +90,16 @@ export class HostBlocks {
     return HOST_BASE + start;
   }
 
-  /** Gives the newest block back. */
+  /** Gives a block back; its memory is used again when all behind it are given back too. */
   release(address: bigint): void {
-    const last = this.all.at(-1);
-    if (!last || last.start !== placeOf(address) || last.pending) return;
-    this.all.pop();
-    this.top = last.start;
+    const block = this.blockAt(placeOf(address));
+    if (!block || block.start !== placeOf(address)) return;
+    block.isFree = true;
+    for (let last = this.all.at(-1); last?.isFree; last = this.all.at(-1)) {
+      this.putAside(last);
+      this.all.pop();
+      this.top = last.start;
+    }
   }
 
   blockAt(place: number): Block | undefined {
@@ -214,9 +220,11 @@ export class HostBlocks {
   }
 
   private save({ start, end, isBlank }: Block, into: Contents): void {
-    if (isBlank || this.kept + end - start > MOST_BYTES || !this.memory.isAnyKnown(start, end)) return;
-    this.kept += end - start;
-    Object.assign(into, this.memory.save(start, end));
+    if (isBlank) return;
+    const last = this.memory.knownEnd(start, end);
+    if (last === start || this.kept + last - start > MOST_BYTES) return;
+    this.kept += last - start;
+    Object.assign(into, this.memory.save(start, last));
   }
 
   savePending(): void {

@@ -92,10 +92,10 @@ export class HostMemory {
     this.shadows.copyWithin(to, from, from + bytes);
   }
 
-  /** Whether something is known between two places. */
-  isAnyKnown(start: number, end: number): boolean {
+  /** The place between two behind which nothing is known; the first where nothing is. */
+  knownEnd(start: number, end: number): number {
     const last = Math.min(end, this.written);
-    return start < last && isAnyKnown(this.shadows.subarray(start, last));
+    return start < last ? start + knownLength(this.shadows.subarray(start, last)) : start;
   }
 
   /** What is between two places now; no shadows where all is known. */
@@ -105,20 +105,17 @@ export class HostMemory {
   }
 }
 
-/** Eight at a time: numbers made of marks are 0 only where all of them are. */
-function isAnyKnown(shadows: Uint8Array<ArrayBuffer>): boolean {
-  const head = Math.min(shadows.length, -shadows.byteOffset & 7);
-  const words = (shadows.length - head) >> 3;
-  return (
-    isAnySet(shadows.subarray(0, head)) ||
-    (words > 0 && isAnySet(new Float64Array(shadows.buffer, shadows.byteOffset + head, words))) ||
-    isAnySet(shadows.subarray(head + 8 * words))
-  );
-}
-
-function isAnySet(marks: Uint8Array | Float64Array): boolean {
-  for (let i = 0; i < marks.length; i++) if (marks[i] !== UNKNOWN) return true;
-  return false;
+/** Marks up to the last that is set. Eight at a time: numbers made of marks are 0 only where all of them are. */
+function knownLength(shadows: Uint8Array<ArrayBuffer>): number {
+  let length = shadows.length;
+  const isSet = () => shadows[length - 1] !== UNKNOWN;
+  for (; length > 0 && ((shadows.byteOffset + length) & 7) !== 0; length--) if (isSet()) return length;
+  const words = new Float64Array(shadows.buffer, 8 * Math.ceil(shadows.byteOffset / 8), length >> 3);
+  let left = words.length;
+  while (left > 0 && words[left - 1] === 0) left--;
+  length -= 8 * (words.length - left);
+  for (; length > 0; length--) if (isSet()) return length;
+  return 0;
 }
 
 /** The bytes begin at a multiple of four. */

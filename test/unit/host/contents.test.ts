@@ -154,6 +154,27 @@ int main() {
 }`);
   });
 
+  it('is known after more was given back than there is room for, whatever the order', () => {
+    check(`
+__global__ void k(const int* a, const int* b) {}
+int main() {
+  size_t many = 1 << 24;
+  for (int n = 0; n < 3; n++) {
+    int* h = (int*)malloc(8);
+    int *d, *e;
+    cudaMalloc(&d, many * sizeof(int));
+    cudaMalloc(&e, many * sizeof(int));
+    h[0] = n; h[1] = 9;
+    cudaMemcpy(d, h, 8, cudaMemcpyHostToDevice);
+    cudaMemcpy(e, h + 1, 4, cudaMemcpyHostToDevice);
+    k<<<1, 32>>>(d, e); //= a: 0 9, b: 9; a: 1 9, b: 9; a: 2 9, b: 9
+    free(h);
+    cudaFree(d);
+    cudaFree(e);
+  }
+}`);
+  });
+
   it('is not known where a file or a function that is not there gives it', () => {
     check(`
 __global__ void k(const int* a, const int* b) {}

@@ -178,6 +178,12 @@ const swap: BuiltinFunction = (call) => {
 
 const noEffect: BuiltinFunction = (call) => success(call);
 
+function release(call: BuiltinCall): Value {
+  const block = pointer(call, 0);
+  if (block) emitHost(call.ctx, 'release', [block.address]);
+  return nothing;
+}
+
 const named = (names: readonly string[], f: BuiltinFunction): [string, BuiltinFunction][] => names.map((n) => [n, f]);
 
 const functions: ReadonlyMap<string, BuiltinFunction> = new Map<string, BuiltinFunction>([
@@ -190,14 +196,11 @@ const functions: ReadonlyMap<string, BuiltinFunction> = new Map<string, BuiltinF
   ['__warplens_allocate_zero', (call) => allocate(call, count(call, 0), true)],
   ['calloc', (call) => allocate(call, product(call, count(call, 0), count(call, 1)), true)],
   ['realloc', reallocate],
-  [
-    '__warplens_release',
-    (call) => {
-      const block = pointer(call, 0);
-      if (block) emitHost(call.ctx, 'release', [block.address]);
-      return nothing;
-    },
-  ],
+  ...named(['__warplens_release', 'free'], release),
+  ...named(['cudaFree', 'cudaFreeHost', 'cudaFreeAsync'], (call) => {
+    release(call);
+    return success(call);
+  }),
   [
     '__warplens_certainly',
     (call) => {
@@ -231,9 +234,6 @@ const functions: ReadonlyMap<string, BuiltinFunction> = new Map<string, BuiltinF
   ['swap', swap],
   ...named(
     [
-      'cudaFree',
-      'cudaFreeHost',
-      'cudaFreeAsync',
       'cudaDeviceSynchronize',
       'cudaStreamSynchronize',
       'cudaEventSynchronize',
@@ -253,7 +253,6 @@ const functions: ReadonlyMap<string, BuiltinFunction> = new Map<string, BuiltinF
       'fputs',
       'fflush',
       'fclose',
-      'free',
       'printf',
       'fprintf',
       'assert',
