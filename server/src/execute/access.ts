@@ -1,12 +1,14 @@
 /** Counts memory accesses through the memory model. */
 
 import { type CopyCost, copyCost, type PastL1Cost, pastL1Cost } from '../hardware/async-copy';
-import { type AccessShape, emptyCounts, type MemoryModel, type WarpCounts } from '../hardware/memory-model';
-import { type AccessSite, addressWindows, type MemorySpace, spaceOfAddress } from '../program/program';
+import { emptyCounts, type MemoryModel, type WarpCounts } from '../hardware/memory-model';
+import { addressWindows, spaceOfAddress } from '../program/program';
+import type { AccessPlan } from './access-plan';
 import { ACCESS_FIELDS, type AccessNotes, type CounterLayout, field, spaceNumber, spaces } from './counters';
 import type { Witness } from './execution';
 import { type Frame, type Mask, WARP } from './mask';
 import { KNOWN, type Lanes64, type LaneValue, UNKNOWN, vectorOf } from './value';
+import { addressAt, fillWarp, firstActive, liesAlike, remainderOf, sameSpace, someMarked } from './warp-addresses';
 
 /** The state that counting changes, one for a whole execution. */
 export interface Tally {
@@ -19,45 +21,6 @@ export interface Tally {
   block: readonly [number, number, number];
   /** By access and space, a bit for each word of a segment at which a request of the block begins. */
   readonly starts: Uint8Array;
-}
-
-/** One machine access of a site, as the model wants it, in every space. */
-export interface AccessPlan {
-  readonly access: number;
-  readonly site: AccessSite;
-  readonly shapes: readonly AccessShape[];
-  readonly bytes: number;
-  /** What full warps were found to count whose addresses are linear, by the remainder of the first: in loops they come again. */
-  readonly linear: Map<number, LinearCounts>;
-}
-
-interface LinearCounts {
-  readonly kx: number;
-  readonly ky: number;
-  readonly kz: number;
-  readonly space: number;
-  readonly counts: WarpCounts;
-}
-
-/** @param bytes bytes a lane; widths that no machine access has are counted as the next smaller one */
-export function accessPlan(
-  access: number,
-  site: AccessSite,
-  operation: AccessShape['operation'],
-  bytes: number,
-): AccessPlan {
-  const machineBytes = (2 ** Math.floor(Math.log2(Math.max(1, Math.min(bytes, 16))))) as AccessShape['bytes'];
-  const shapes = spaces.map(
-    (space): AccessShape => ({
-      space,
-      operation,
-      bytes: machineBytes,
-      perLine: true,
-      atomic: operation === 'atomic' ? (site.atomic ?? 'integer') : site.atomic,
-      resultUsed: operation === 'atomic' ? (site.resultUsed ?? false) : undefined,
-    }),
-  );
-  return { access, site, shapes, bytes, linear: new Map() };
 }
 
 const counts = emptyCounts();
@@ -410,19 +373,6 @@ const BANK_ROW = 128;
 /** Of global memory: what a request costs repeats in 32 bytes. */
 const WORDS_OF_SEGMENT = 8;
 
-/** Rows of banks, lines and segments of all capabilities repeat in this many bytes at most. */
-const LARGEST_GEOMETRY = 256;
-
-const remainderOf = (address: number): number => address - Math.floor(address / LARGEST_GEOMETRY) * LARGEST_GEOMETRY;
-
-/** Whether the lanes of two warps lie at the same distances from the first. */
-function liesAlike(addresses: Float64Array, one: number, other: number): boolean {
-  const distance = addresses[other] - addresses[one];
-  for (let lane = 1; lane < WARP; lane++)
-    if (addresses[other + lane] - addresses[one + lane] !== distance) return false;
-  return true;
-}
-
 function copyCounts(from: WarpCounts, to: WarpCounts): void {
   to.wavefronts = from.wavefronts;
   to.idealWavefronts = from.idealWavefronts;
@@ -431,52 +381,6 @@ function copyCounts(from: WarpCounts, to: WarpCounts): void {
   to.idealSectors = from.idealSectors;
   to.transactions = from.transactions;
   to.lanes = from.lanes;
-}
-
-/** The value in a lane, of a uniform or linear value. */
-function addressAt(value: LaneValue<Lanes64>, lane: number): number {
-  const { width, height } = value.geometry;
-  const x = lane % width;
-  const row = (lane - x) / width;
-  const y = row % height;
-  return value.scalar + value.kx * x + value.ky * y + value.kz * ((row - y) / height);
-}
-
-/** Writes the addresses of a warp, the first of which is `start`. */
-function fillWarp(value: LaneValue<Lanes64>, start: number, first: number, addresses: Float64Array): void {
-  const { kx, ky, kz } = value;
-  const { width, height } = value.geometry;
-  let x = first % width;
-  let y = ((first - x) / width) % height;
-  let address = start;
-  for (let lane = first; lane < first + WARP; lane++) {
-    addresses[lane] = address;
-    address += kx;
-    if (++x < width) continue;
-    x = 0;
-    address += ky - kx * width;
-    if (++y < height) continue;
-    y = 0;
-    address += kz - ky * height;
-  }
-}
-
-function firstActive(lanes: Uint8Array, first: number): number {
-  let lane = first;
-  while (lanes[lane] === 0 && lane < first + WARP - 1) lane++;
-  return lane;
-}
-
-function someMarked(marks: Uint8Array, lanes: Uint8Array, first: number): boolean {
-  for (let lane = first; lane < first + WARP; lane++) if ((marks[lane] & lanes[lane]) !== 0) return true;
-  return false;
-}
-
-function sameSpace(addresses: Float64Array, lanes: Uint8Array, first: number, space: MemorySpace): boolean {
-  for (let lane = first; lane < first + WARP; lane++) {
-    if (lanes[lane] !== 0 && spaceOfAddress(addresses[lane]) !== space) return false;
-  }
-  return true;
 }
 
 /** Where addresses of a space are told from: shared, local and constant memory from the start of their windows. */

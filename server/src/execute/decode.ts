@@ -14,7 +14,8 @@ import {
 } from '../program/program';
 import { type Reconvergence, reconvergence } from '../program/reconvergence';
 import { type Slice, sliceForAccesses, sliceForCounters } from '../program/slice';
-import { type AccessCounter, accessPlan } from './access';
+import type { AccessCounter } from './access';
+import { accessPlan } from './access-plan';
 import { type BranchPlan, branchPlan, type UnknownBranchPlan } from './branch-plan';
 import { conversion } from './conversion';
 import { laneStep } from './lane-operations';

@@ -9,7 +9,8 @@ import {
   type StoreInstruction,
   spaceOfAddress,
 } from '../program/program';
-import type { AccessCounter, AccessPlan } from './access';
+import type { AccessCounter } from './access';
+import type { AccessPlan } from './access-plan';
 import type { Target } from './decode';
 import type { GlobalContents } from './global-data';
 import type { Frame } from './mask';

@@ -2,7 +2,8 @@
 
 import { writesOf } from '../program/operands';
 import { type Instruction, type Register, spaceOfAddress } from '../program/program';
-import { type AccessPlan, accessPlan, type Tally } from './access';
+import type { Tally } from './access';
+import { type AccessPlan, accessPlan } from './access-plan';
 import { greatestCommonDivisor, type Proof } from './affine';
 import { spaceNumber } from './counters';
 import type { Decoder } from './decode';
