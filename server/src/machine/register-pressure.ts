@@ -4,6 +4,7 @@ import { setBit } from '../program/liveness';
 import { readsInto, writesInto, writesOf } from '../program/operands';
 import type { Instruction, Program, Register } from '../program/program';
 import { type RegisterValues, registerValues } from './register-values';
+import { scratchRegisters } from './scratch-registers';
 
 export interface Pressure {
   /** In the order of the program: what cannot be done without. */
@@ -187,17 +188,9 @@ function pressureOf(
       live[needed] = set;
       sum += weight[needed];
     }
-    most = Math.max(most, sum + scratch(i));
+    most = Math.max(most, sum + scratchRegisters(i));
   }
   return most;
-}
-
-/** Registers that the machine code of an operation needs besides operands and result. */
-function scratch(i: Instruction): number {
-  if (i.op === 'binary' && (i.fn === 'div' || i.fn === 'rem')) return i.type === 'f64' ? 8 : i.type === 'f32' ? 3 : 4;
-  // Fragments of matrices have no values here: two operands and the sum of a 16 × 16 product.
-  if (i.op === 'work' && i.unit === 'tensor') return 24;
-  return 0;
 }
 
 /** Loads whose addresses are made before the first of them starts. */

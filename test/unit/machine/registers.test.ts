@@ -56,6 +56,23 @@ describe('estimated registers', () => {
     assert.ok(estimate(loop('1'), '12.0').registers >= unrolled.registers);
   });
 
+  it('have room for what a function of full precision needs, and none for fast ones', () => {
+    // ptxas 13.0 on 9.0: 10, 22, 18, and for the doubles 12, 26, 29
+    const of = (expression: string) => estimate(`out[i] = ${expression};`).registers;
+    assert.equal(of('__sinf(in[i])'), of('in[i] * 3'));
+    assert.ok(of('sinf(in[i])') >= 20 && of('sinf(in[i])') <= 24);
+    assert.ok(of('powf(in[i], out[i])') > of('__powf(in[i], out[i])'));
+    assert.ok(
+      of('pow((double)in[i], 1.5)') > of('(double)in[i] / n') && of('(double)in[i] / n') > of('(double)in[i] * n'),
+    );
+  });
+
+  it('keep what lives across a call behind those that it may use', () => {
+    const plain = estimate(`${many(16)} if (n < 0) out[0] = n;`).registers;
+    const calling = estimate(many(16).replace('__syncthreads();', 'if (n < 0) printf("%d", n);')).registers;
+    assert.ok(calling >= plain + 8, `${calling} ${plain}`);
+  });
+
   it('stay within launch bounds', () => {
     assert.equal(estimate(many(64), '9.0', 32).registers, 32);
     assert.deepEqual(estimate(many(64), '9.0', 32).range, [32, 32]);
