@@ -202,4 +202,23 @@ describe('unsigned sums that may wrap', () => {
         x += s[threadIdx.x + n + d] * s[threadIdx.x + n + d]; //= shared load 2 x 4 bytes
     out[threadIdx.x] = x; //= global store 1 x 4 bytes
 }`));
+
+  it('of an array in a record the elements that the text names by numbers, as the record is aligned', () => {
+    const quants = (body: string) =>
+      checkLines(
+        `k(const Quants *in, float *out)
+{
+    const Quants *p = in + threadIdx.x;
+    float sum = 0;
+    ${body}
+    out[threadIdx.x] = sum; //= global store 1 x 4 bytes
+}`,
+        `struct Quants { int scale; signed char q[8]; };
+const int third = 2;`,
+      );
+    quants('sum = p->q[0] + p->q[1] * 2 + p->q[third] * 3 + p->q[2 + 1] * 5; //= global load 1 x 4 bytes');
+    quants('for (int i = 0; i < 4; ++i) sum += p->q[i] * (i + 2); //= global load 4 x 1 bytes');
+    quants(`for (int i = 0; i < 4; ++i) sum += p->q[i] * (i + 2); //= global load 4 x 1 bytes
+    sum *= p->scale; //= global load 1 x 4 bytes`);
+  });
 });
