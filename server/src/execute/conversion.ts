@@ -1,7 +1,8 @@
 /** Value conversions with C++ semantics, and reinterpretation of bits. */
 
 import { bytesOf, type ScalarType } from '../program/program';
-import { isFloatType, roundings } from './floating';
+import { type FloatType, isFloatType, roundings } from './floating';
+import { narrowedLoop, roundedLoop } from './floating-loops';
 import { isNarrow, wrapTo } from './integer32';
 import { TOO_LARGE } from './integer64';
 import { type Unary, unary } from './operation';
@@ -68,7 +69,7 @@ export function heldForm(type: ScalarType, value: number): number {
 
 export function conversion(from: ScalarType, to: ScalarType): Unary {
   if (to === 'pred') return unary((x) => (x !== 0 ? 1 : 0));
-  if (isFloatType(to)) return toFloat(from, roundings[to]);
+  if (isFloatType(to)) return toFloat(from, to);
   if (isFloat(from)) return floatToInteger(to);
   if (isNarrow(to)) {
     const wrap = wrapTo(to);
@@ -79,10 +80,19 @@ export function conversion(from: ScalarType, to: ScalarType): Unary {
   return isNarrow(from) ? widen : copy64;
 }
 
-function toFloat(from: ScalarType, round: (x: number) => number): Unary {
-  if (isFloat(from)) return unary(round);
+function toFloat(from: ScalarType, to: FloatType): Unary {
+  const round = roundings[to];
+  const isWide = to === 'f32' || to === 'f64';
+  if (isFloat(from)) {
+    // f64 holds every number of the others, f32 those of 16 bits
+    if (to === 'f64' || from === to || (to === 'f32' && from !== 'f64')) return copy64;
+    return to === 'f32' ? unary(round, narrowedLoop) : unary(round);
+  }
   const number = numberOf(from);
-  return unary((x) => round(number(x)));
+  const scalar = (x: number) => round(number(x));
+  if (!isWide || !isNarrow(from)) return unary(scalar);
+  if (to === 'f64') return unary(scalar, from === 'u32' ? widenUnsignedLoop : widenLoop);
+  return from === 'u32' ? unary(scalar) : unary(scalar, roundedLoop);
 }
 
 function floatToInteger(to: ScalarType): Unary {

@@ -1,20 +1,35 @@
 /** Arithmetic of floating types, all held as doubles and rounded to their precision after every operation. */
 
 import type { BinaryOp, ScalarType, UnaryOp } from '../program/program';
+import { floatLoops } from './floating-loops';
 import { type Binary, binary, type Ternary, ternary, type Unary, unary } from './operation';
-import type { Lanes64 } from './value';
 
 export type FloatType = 'f16' | 'bf16' | 'f32' | 'f64';
 
-const exponentView = new DataView(new ArrayBuffer(8));
+const parts = new Float64Array(1);
+const words = new Uint32Array(parts.buffer);
+/** The word with sign and exponent. */
+const HIGH = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1 ? 1 : 0;
+/** Digits of a double, and what its exponent is stored with. */
+const DIGITS = 53;
+const BIAS = 1023;
 
-/** Rounds to nearest even with `digits` binary digits, the least exponent and the largest finite value given. */
+/**
+ * Rounds to nearest even with `digits` binary digits, the least exponent and the largest finite value given: by an addition whose sum
+ * has its last digit where the result has. 1.5 times a power of two, so that numbers of both signs stay within the power.
+ */
 function roundBinary(x: number, digits: number, leastExponent: number, largest: number): number {
   if (x === 0 || !Number.isFinite(x)) return x;
-  exponentView.setFloat64(0, x);
-  const exponent = ((exponentView.getUint16(0) >> 4) & 0x7ff) - 1023;
-  const unit = 2 ** (Math.max(exponent, leastExponent) - digits + 1);
-  const rounded = roundHalfEven(x / unit) * unit;
+  parts[0] = x;
+  const exponent = Math.max(((words[HIGH] >>> 20) & 0x7ff) - BIAS, leastExponent);
+  // beyond any that are finite, whose sum need not be one
+  if (exponent > BIAS - DIGITS) return Math.sign(x) * Number.POSITIVE_INFINITY;
+  words[HIGH] = ((exponent + DIGITS - digits + BIAS) << 20) | 0x80000;
+  words[1 - HIGH] = 0;
+  const shift = parts[0];
+  const rounded = x + shift - shift;
+  // zeros keep their sign
+  if (rounded === 0) return x < 0 ? -0 : 0;
   return Math.abs(rounded) > largest ? Math.sign(x) * Number.POSITIVE_INFINITY : rounded;
 }
 
@@ -125,17 +140,6 @@ export const binaryFunctions: Partial<Record<BinaryOp, (x: number, y: number) =>
   words: ofWords,
 };
 
-function addLoop(d: Lanes64, x: Lanes64, y: Lanes64, lo: number, hi: number): number {
-  for (let i = lo; i < hi; i++) d[i] = Math.fround(x[i] + y[i]);
-  return 0;
-}
-function mulLoop(d: Lanes64, x: Lanes64, y: Lanes64, lo: number, hi: number): number {
-  for (let i = lo; i < hi; i++) d[i] = Math.fround(x[i] * y[i]);
-  return 0;
-}
-
-const fastLoops: Partial<Record<BinaryOp, typeof addLoop>> = { add: addLoop, mul: mulLoop };
-
 const NOT_DEFINED = 'operation not defined for floating-point numbers';
 
 export function isFloatType(type: ScalarType): type is FloatType {
@@ -146,19 +150,22 @@ export function unaryFloat(fn: UnaryOp, type: FloatType): Unary {
   const exact = unaryFunctions[fn];
   const round = roundings[type];
   if (!exact) return unary(() => Number.NaN, undefined, NOT_DEFINED);
-  return type === 'f64' ? unary(exact) : unary((x) => round(exact(x)));
+  const loop = loopsOf(type)?.unary[fn];
+  return type === 'f64' ? unary(exact, loop) : unary((x) => round(exact(x)), loop);
 }
 
 export function binaryFloat(fn: BinaryOp, type: FloatType): Binary {
   const exact = binaryFunctions[fn];
   const round = roundings[type];
   if (!exact) return binary(() => Number.NaN, undefined, { fails: NOT_DEFINED });
-  if (type === 'f64') return binary(exact);
-  return binary((x, y) => round(exact(x, y)), type === 'f32' ? fastLoops[fn] : undefined);
+  const loop = loopsOf(type)?.binary[fn];
+  return type === 'f64' ? binary(exact, loop) : binary((x, y) => round(exact(x, y)), loop);
 }
 
 /** The product is exact for types up to f32; for f64 it is rounded once more than the hardware does. */
 export function fmaFloat(type: FloatType): Ternary {
   const round = roundings[type];
-  return ternary((x, y, z) => round(x * y + z));
+  return ternary((x, y, z) => round(x * y + z), loopsOf(type)?.fma);
 }
+
+const loopsOf = (type: FloatType) => (type === 'f32' || type === 'f64' ? floatLoops[type] : undefined);

@@ -46,6 +46,16 @@ interface Stored {
   readonly reason: number;
 }
 
+/** Bytes that are told apart when asking whether anything was stored near an address, and marks for that. */
+const PAGE = 4096;
+const PAGES = 4096;
+const pageOf = (address: number): number => (address / PAGE) & (PAGES - 1);
+/** Bytes of the widest cell. */
+const WIDEST = 8;
+/** The tag of what was overwritten in parts: no cell has it. */
+const LOST = 0;
+const NONE: readonly number[] = [];
+
 export class GlobalContents {
   /** Why the last read gave nothing; 0 where there was nothing to be known. */
   reason = 0;
@@ -57,6 +67,10 @@ export class GlobalContents {
   readonly ordered = new Set<number>();
   private readonly stored = new Map<number, Stored>();
   private readonly sizes = new Set<number>();
+  /** Something was stored at an address that is no multiple of its size. */
+  private hasOdd = false;
+  /** By page: 1 where something was stored; pages that are far apart share a mark. */
+  private readonly pages = new Uint8Array(PAGES);
   private poisoned = 0;
   private last: Segment | undefined;
   /** By access: 1 when atomics of the kernel may change what it reads. */
@@ -77,8 +91,10 @@ export class GlobalContents {
   /** Another block begins. */
   clear(): void {
     if (this.isShared) return;
+    if (this.stored.size > 0) this.pages.fill(0);
     this.stored.clear();
     this.sizes.clear();
+    this.hasOdd = false;
     this.poisoned = 0;
   }
 
@@ -86,7 +102,7 @@ export class GlobalContents {
   read(address: number, cell: Cell, access: number): number | undefined {
     this.reason = this.poisoned;
     if (this.poisoned !== 0 || this.contested[access] === 1) return undefined;
-    if (this.stored.size > 0) {
+    if (this.stored.size > 0 && this.isNearStored(address)) {
       const own = this.stored.get(address);
       if (own) {
         this.reason = own.reason;
@@ -96,7 +112,7 @@ export class GlobalContents {
         }
         return own.tag === cell.tag && own.value !== undefined ? cell.read(own.value) : undefined;
       }
-      if (this.overlaps(address, cell.bytes)) return undefined;
+      if (this.placesOver(address, cell.bytes).length > 0) return undefined;
     }
     const segment = this.segmentAt(address, cell.bytes);
     if (!segment) return undefined;
@@ -111,8 +127,30 @@ export class GlobalContents {
 
   /** Stores a value, or undefined for one that is not known for `reason`. */
   write(address: number, cell: Cell, value: number | undefined, reason: number): void {
-    this.sizes.add(cell.bytes);
-    this.stored.set(address, { tag: cell.tag, bytes: cell.bytes, value, reason });
+    const { bytes, tag } = cell;
+    this.sizes.add(bytes);
+    this.hasOdd ||= (address & (bytes - 1)) !== 0;
+    this.pages[pageOf(address)] = 1;
+    // all of one size, none of which lies over another
+    if (this.hasOdd || this.sizes.size > 1) this.overwrite(address, bytes);
+    this.stored.set(address, { tag, bytes, value, reason });
+  }
+
+  /** Values of which a part is overwritten are lost; the rest of theirs is not the host's any more. */
+  private overwrite(address: number, bytes: number): void {
+    for (const at of this.placesOver(address, bytes)) {
+      const size = this.stored.get(at)?.bytes ?? 0;
+      if (at !== address) this.lose(at, size);
+      else if (size > bytes) this.lose(address + bytes, size - bytes);
+    }
+  }
+
+  private lose(at: number, bytes: number): void {
+    const before = this.stored.get(at)?.bytes ?? 0;
+    // a rest begins where none of its size may
+    this.hasOdd ||= (at & (bytes - 1)) !== 0 || (bytes & (bytes - 1)) !== 0;
+    this.pages[pageOf(at)] = 1;
+    this.stored.set(at, { tag: LOST, bytes: Math.max(bytes, before), value: undefined, reason: 0 });
   }
 
   /** Something was stored at an address that is not known. */
@@ -120,14 +158,31 @@ export class GlobalContents {
     this.poisoned = reason;
   }
 
-  /** Whether something of another size, or at another place, was stored over the bytes. */
-  private overlaps(address: number, bytes: number): boolean {
-    if (this.sizes.size === 1 && this.sizes.has(bytes) && address % bytes === 0) return false;
-    for (let at = address - 7; at < address + bytes; at++) {
-      const other = this.stored.get(at);
-      if (other && at + other.bytes > address) return true;
+  private isNearStored(address: number): boolean {
+    const { pages } = this;
+    // what is read, or was stored, may lie across the end of a page
+    return pages[pageOf(address)] + pages[pageOf(address + WIDEST - 1)] + pages[pageOf(address - WIDEST + 1)] > 0;
+  }
+
+  /** Where values begin that lie over some of the bytes; one of their size at their address is not looked for. */
+  private placesOver(address: number, bytes: number): readonly number[] {
+    if (this.hasOdd || (address & (bytes - 1)) !== 0) return this.placesFrom(address - WIDEST + 1, 1, address, bytes);
+    let found = NONE;
+    for (const size of this.sizes) {
+      if (size === bytes) continue;
+      const more = this.placesFrom(address - (address & (size - 1)), size, address, bytes);
+      found = found.length === 0 ? more : [...found, ...more];
     }
-    return false;
+    return found;
+  }
+
+  private placesFrom(first: number, step: number, address: number, bytes: number): readonly number[] {
+    let found = NONE;
+    for (let at = first; at < address + bytes; at += step) {
+      const other = this.stored.get(at);
+      if (other && at + other.bytes > address) found = [...found, at];
+    }
+    return found;
   }
 
   private segmentAt(address: number, bytes: number): Segment | undefined {

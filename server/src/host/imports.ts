@@ -44,3 +44,20 @@ export const importIndex = new Map(imports.map(({ name }, index) => [name, index
 
 /** Functions that move bytes: as many instructions as they give back are spent. */
 export const moving: ReadonlySet<string> = new Set(['copy', 'fill', 'wild']);
+
+/** Instructions that take as long as a call and what always goes with it; of bytes that are moved: without them. */
+const costs: Readonly<Record<string, number>> = {
+  allocate: 200,
+  copy: 200,
+  fill: 200,
+  wild: 80,
+  launch: 1500,
+  stop: 0,
+};
+/** A number handed over and back; one of 64 bits is an object there. */
+const COST_OF_NUMBER = 5;
+const COST_OF_LONG = 40;
+
+export function costOf({ name, parameters }: Import): number {
+  return costs[name] ?? (parameters.includes(i64) ? COST_OF_LONG : COST_OF_NUMBER);
+}

@@ -8,7 +8,7 @@ import {
   type Register,
   type ScalarType,
 } from '../program/program';
-import { importIndex, moving } from './imports';
+import { costOf, importIndex, imports, moving } from './imports';
 import { MemoryEmitter } from './memory-access';
 import { LAUNCH_SHADOWS, LAUNCH_VALUES, MOST_VALUES } from './memory-layout';
 import {
@@ -53,11 +53,15 @@ export class InstructionEmitter {
     const index = importIndex.get(name);
     if (index === undefined) throw new Error(`${name} is no function of the host`);
     this.code.call(index);
-    if (!moving.has(name)) return;
-    this.code.local(op.localSet, this.spent);
+    const isMoving = moving.has(name);
+    if (isMoving) this.code.local(op.localSet, this.spent);
     this.code.local(op.localGet, this.left);
-    this.code.local(op.localGet, this.spent);
+    this.code.i64(BigInt(costOf(imports[index])));
     this.code.op(op.i64Sub);
+    if (isMoving) {
+      this.code.local(op.localGet, this.spent);
+      this.code.op(op.i64Sub);
+    }
     this.code.local(op.localSet, this.left);
   }
 

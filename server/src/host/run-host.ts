@@ -19,6 +19,8 @@ interface Block {
   isResult?: boolean;
   /** What launches saw of it and is still there. */
   pending?: Contents;
+  /** Of the device's memory: nothing of it is known. */
+  isBlank?: boolean;
 }
 
 /** What a block held at some time. */
@@ -241,7 +243,7 @@ class HostMachine {
       return HOST_BASE + at;
     }
     this.top = start + size + (isOpen ? GAP : 0);
-    this.blocks.push({ start, end: start + size, isDevice: kind === 2 });
+    this.blocks.push({ start, end: start + size, isDevice: kind === 2, isBlank: kind === 2 });
     if (kind === 1) this.memory.fill(start, start + size, 0);
     else this.memory.forget(start, start + size);
     return HOST_BASE + start;
@@ -321,9 +323,11 @@ class HostMachine {
   }
 
   private forget(block: Block): void {
+    if (block.isBlank) return;
     this.spend(block.end - block.start);
     this.aboutToChange(block.start);
     this.memory.forget(block.start, block.end);
+    block.isBlank = block.isDevice;
   }
 
   /** Something is stored, nobody knows where: a store of the host goes to no memory of the device's own. */
@@ -419,13 +423,19 @@ class HostMachine {
   /** To be called before a block changes: what launches saw of it is put aside. */
   private aboutToChange(place: number): void {
     const block = this.blockAt(place);
-    if (!block?.pending) return;
+    if (!block) return;
+    this.putAside(block);
+    block.isBlank = false;
+  }
+
+  private putAside(block: Block): void {
+    if (!block.pending) return;
     this.save(block, block.pending);
     block.pending = undefined;
   }
 
-  private save({ start, end }: Block, into: Contents): void {
-    if (this.kept + end - start > MOST_BYTES || !this.memory.isAnyKnown(start, end)) return;
+  private save({ start, end, isBlank }: Block, into: Contents): void {
+    if (isBlank || this.kept + end - start > MOST_BYTES || !this.memory.isAnyKnown(start, end)) return;
     this.kept += end - start;
     Object.assign(into, this.memory.save(start, end));
   }
@@ -463,11 +473,7 @@ class HostMachine {
   }
 
   private savePending(): void {
-    for (const block of this.blocks) {
-      if (!block.pending) continue;
-      this.save(block, block.pending);
-      block.pending = undefined;
-    }
+    for (const block of this.blocks) this.putAside(block);
   }
 }
 

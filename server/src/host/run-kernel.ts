@@ -50,6 +50,10 @@ const LOWERING: LoweringBudget = { ...defaultBudget, instructions: 20_000 };
 
 /** Warp instructions that take as long as what surrounds a launch: programs repeat short ones hundred thousands of times. */
 const LAUNCH_COST = 500;
+/** The same of one that fails: what it was executed with is made anew. */
+const FAILURE_COST = 5_000;
+/** A kernel that has failed so often, one time after the other, is not tried again. */
+const MOST_FAILURES = 32;
 
 export class KernelRuns {
   /** Kernels that were looked at: the run holds as long as these do not change. */
@@ -58,6 +62,8 @@ export class KernelRuns {
   readonly log: ExecutedLaunch[] = [];
   private readonly launches = new WholeLaunches();
   private left: number;
+  /** By program: how often it has failed since it was last executed to its end. */
+  private readonly failures = new Map<Program, number>();
   private readonly programs = new Map<string, Program | undefined>();
   private readonly byLaunch: (Program | null | undefined)[] = [];
   private readonly worth: (boolean | undefined)[] = [];
@@ -143,6 +149,8 @@ export class KernelRuns {
   run(launched: Launched): { isDone: boolean; contradiction?: string } {
     const program = this.programOf(launched.index);
     if (!program || program.skipped.length > 0) return { isDone: false };
+    const failures = this.failures.get(program) ?? 0;
+    if (failures >= MOST_FAILURES) return { isDone: false };
     const shape = shapeOf(program, launched);
     const budget = Math.min(this.left, this.fuel.launch);
     if (!shape || budget <= 0) return { isDone: false };
@@ -153,7 +161,8 @@ export class KernelRuns {
       launched.symbols,
       budget,
     );
-    this.left -= Math.max(executed, LAUNCH_COST);
+    this.failures.set(program, failure === undefined ? 0 : failures + 1);
+    this.left -= Math.max(executed, failure === undefined ? LAUNCH_COST : FAILURE_COST);
     this.log.push({ kernel: launched.launch.kernel, executed, failure });
     return { isDone: failure === undefined, contradiction };
   }

@@ -13,7 +13,7 @@ import { type DeviceCode, KernelRuns } from './run-kernel';
 
 const LOWERING: LoweringBudget = { ...defaultBudget, instructions: 60_000, steps: 600_000, callDepth: 60 };
 /** Instructions of the program, about a nanosecond each, times the patience. */
-const FUEL = 20_000_000;
+const FUEL = 24_000_000;
 /** Warp instructions of the kernels that are executed between its launches, and of one launch; with patience up to nine times as many. */
 const KERNEL_FUEL = { total: 500_000, launch: 360_000 };
 const MOST_PATIENCE = 9;

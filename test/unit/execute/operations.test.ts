@@ -219,6 +219,72 @@ describe('floating-point operations', () => {
     assert.equal(convert('f64', 'u8', 255.9), 255);
   });
 
+  /** Numbers of all sizes, halfway between neighbours of 16 bits often. */
+  const number = fc.oneof(
+    fc.double(),
+    fc.tuple(fc.integer({ min: -8191, max: 8191 }), fc.integer({ min: -40, max: 16 })).map(([n, e]) => n * 2 ** e),
+  );
+  /** Digits, the least exponent and the largest number of the types of 16 bits. */
+  const formats = { f16: [11, -14, 65504], bf16: [8, -126, 3.3895313892515355e38] } as const;
+
+  it('rounds to the nearest number of 16 bits, of two to the even one', () => {
+    for (const [type, [digits, least, largest]] of Object.entries(formats)) {
+      const round = conversion('f64', type as ScalarType).scalar;
+      fc.assert(
+        fc.property(number, (x) => {
+          const exponent = Math.max(least, x === 0 ? least : Math.floor(Math.log2(Math.abs(x))));
+          const unit = 2 ** (exponent - digits + 1);
+          const rounded = round(x);
+          if (!Number.isFinite(x)) assert.ok(Object.is(rounded, x));
+          else if (!Number.isFinite(rounded)) assert.ok(Math.abs(x) >= largest + unit / 2);
+          else {
+            assert.ok(Math.abs(rounded - x) <= unit / 2 && Number.isInteger(rounded / unit));
+            if (Math.abs(rounded - x) === unit / 2) assert.equal((rounded / unit) % 2, 0 * rounded);
+          }
+        }),
+        { numRuns: 2000 },
+      );
+    }
+  });
+
+  it('does the same for many lanes as for one', () => {
+    const same = (type: ScalarType, expected: number, loop: (d: Lanes) => number) => {
+      const d = vector(type, 0);
+      loop(d);
+      assert.ok(Object.is(d[0], expected) && Object.is(d[1], expected));
+    };
+    for (const type of ['f16', 'bf16', 'f32', 'f64'] as const) {
+      const held = fc.double().map(conversion('f64', type).scalar);
+      const lanes = (x: number) => vector(type, x);
+      fc.assert(
+        fc.property(held, held, held, (x, y, z) => {
+          for (const fn of ['neg', 'abs', 'sqrt', 'rcp'] as const) {
+            const operation = unaryOperation(fn, type, type);
+            same(type, operation.scalar(x), (d) => operation.loop(d, lanes(x), 0, 2));
+          }
+          for (const fn of ['add', 'sub', 'mul', 'div', 'min'] as const) {
+            const operation = binaryOperation(fn, type);
+            same(type, operation.scalar(x, y), (d) => operation.loop(d, lanes(x), lanes(y), 0, 2));
+          }
+          const fma = fmaOperation(type);
+          same(type, fma.scalar(x, y, z), (d) => fma.loop(d, lanes(x), lanes(y), lanes(z), 0, 2));
+          for (const to of ['f16', 'bf16', 'f32', 'f64'] as const) {
+            const operation = conversion(type, to);
+            same(to, operation.scalar(x), (d) => operation.loop(d, lanes(x), 0, 2));
+          }
+        }),
+      );
+      for (const from of ['i32', 'u32', 'i16', 'i64'] as const)
+        fc.assert(
+          fc.property(fc.integer(), (n) => {
+            const operation = conversion(from, type);
+            const x = from === 'i16' ? (n << 16) >> 16 : n;
+            same(type, operation.scalar(x), (d) => operation.loop(d, vector(from, x), 0, 2));
+          }),
+        );
+    }
+  });
+
   it('rounds to the precision of the type', () => {
     assert.equal(binaryOperation('add', 'f32').scalar(1, 2 ** -30), 1);
     assert.equal(binaryOperation('add', 'f64').scalar(1, 2 ** -30), 1 + 2 ** -30);
