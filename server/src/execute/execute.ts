@@ -20,6 +20,7 @@ import type { Machine } from './machine';
 import { areEqual, sumOfRuns } from './piecewise';
 import { Reasons } from './reasons';
 import { restsOnAtomics } from './rests-on-atomics';
+import { type SingledBlocks, singledBlocks } from './singled-blocks';
 
 /** Threads of a block on every capability from 2.0 on. */
 const MOST_THREADS = 1024;
@@ -181,7 +182,8 @@ class GridRun {
   }
 
   private sampleGrid(grid: BlockIndex, size: number, runBlock: (block: BlockIndex) => Float64Array): void {
-    const classes = blockClasses(grid);
+    const singled = singledBlocks(this.program, this.launch);
+    const classes = blockClasses(grid, singled);
     const probe = runBlock(classes[0].sample(0)).slice();
     const cost = this.simulated;
     if (this.incomplete !== undefined) {
@@ -196,10 +198,11 @@ class GridRun {
     let covered = 0;
     let inner: Float64Array | undefined;
     let differs = false;
+    const rows: BlockClass[] = [];
     let smaller: BlockIndex | undefined;
     const reduce = (differing: number) => {
       const samples = new Set([0, 1, differing].map((n) => classes[0].sample(n)));
-      smaller = this.withoutIdleAxes(grid, [...samples], runBlock);
+      smaller = this.withoutIdleAxes(grid, [...samples], singled, runBlock);
       return smaller !== undefined;
     };
     for (const each of classes) {
@@ -219,9 +222,10 @@ class GridRun {
       }
       if (isInner) inner = counted;
       else if (inner && counted && !areEqual(inner, counted, this.layout.used)) differs = true;
+      else if (inner && counted && classes[0].place) rows.push(each);
       covered += each.size;
     }
-    if (differs && inner) this.refineRow(classes[0], inner, runBlock);
+    if (differs && inner) for (const row of [classes[0], ...rows]) this.refineRow(row, inner, runBlock);
     if (covered === 0) {
       this.addScaled(probe, size);
       this.isUniform = false;
@@ -235,10 +239,11 @@ class GridRun {
   private withoutIdleAxes(
     size: BlockIndex,
     samples: readonly BlockIndex[],
+    singled: SingledBlocks,
     runBlock: (block: BlockIndex) => Float64Array,
   ): BlockIndex | undefined {
     const run = (block: BlockIndex) => (this.isWithinBudget ? runBlock(block) : undefined);
-    return withoutIdleAxes({ size, run, used: () => this.layout.used }, samples);
+    return withoutIdleAxes({ size, run, used: () => this.layout.used, singled }, samples);
   }
 
   /** Counts a grid by the blocks along those of its axes that matter. */

@@ -38,20 +38,29 @@ interface Span {
   readonly isInner: boolean;
 }
 
-/** First, inner and last blocks along an axis of n blocks. */
-function spansOf(n: number): Span[] {
+/** First, inner and last blocks along an axis of n blocks, and those that are singled out. */
+function spansOf(n: number, singled: readonly number[] = []): Span[] {
   const first = { first: 0, count: 1, isInner: n === 1 };
   if (n === 1) return [first];
-  const last = { first: n - 1, count: 1, isInner: false };
-  return n === 2 ? [first, last] : [{ first: 1, count: n - 2, isInner: true }, first, last];
+  const alone = [...singled, n - 1].map((at) => ({ first: at, count: 1, isInner: false }));
+  const inner: Span[] = [];
+  let from = 1;
+  for (const { first: to } of alone) {
+    if (to > from) inner.push({ first: from, count: to - from, isInner: true });
+    from = to + 1;
+  }
+  return [...inner.sort((a, b) => b.count - a.count), first, ...alone];
 }
 
-/** The classes of a grid, the innermost one first: it stands for most blocks. Sizes add up to the grid's. */
-export function blockClasses(grid: BlockIndex): BlockClass[] {
+/**
+ * The classes of a grid, the innermost one first: it stands for most blocks. Sizes add up to the grid's.
+ * @param singled by axis: indices of blocks that stand alone, in order, none at an end
+ */
+export function blockClasses(grid: BlockIndex, singled: readonly (readonly number[])[] = []): BlockClass[] {
   const classes: BlockClass[] = [];
-  for (const z of spansOf(grid[2])) {
-    for (const y of spansOf(grid[1])) {
-      for (const x of spansOf(grid[0])) {
+  for (const z of spansOf(grid[2], singled[2])) {
+    for (const y of spansOf(grid[1], singled[1])) {
+      for (const x of spansOf(grid[0], singled[0])) {
         const size = x.count * y.count * z.count;
         const isInner = x.isInner && y.isInner && z.isInner;
         const innerAxes = [x, y, z].filter(({ count }) => count > 1).length;

@@ -14,6 +14,8 @@ interface Grid {
   readonly run: (block: BlockIndex) => Counters | undefined;
   /** How many counters are in use. */
   readonly used: () => number;
+  /** By axis: blocks that are known to stand alone. */
+  readonly singled: readonly (readonly number[])[];
 }
 
 /**
@@ -21,8 +23,8 @@ interface Grid {
  * @param samples blocks at various places, of which two are known to differ
  */
 export function withoutIdleAxes(grid: Grid, samples: readonly BlockIndex[]): BlockIndex | undefined {
-  const { size } = grid;
-  const axes = [2, 1, 0].filter((axis) => size[axis] >= LEAST_COUNT);
+  const { size, singled } = grid;
+  const axes = [2, 1, 0].filter((axis) => size[axis] >= LEAST_COUNT && singled[axis].length === 0);
   if (axes.length < 2) return undefined;
   const corners: BlockIndex[] = [
     [0, 0, 0],

@@ -71,13 +71,30 @@ function convertByOperator(
       if (!declaration.body || declaration.parameters.length > 0) continue;
       const result = withoutReference(resolveType(ctx, declaration.result, scope));
       const isSame = typeKey(result) === typeKey(target);
-      const fits = isSame || (result.kind !== 'pointer' && target.kind !== 'pointer' && scalarOf(result) !== undefined);
+      const fits =
+        isSame ||
+        (result.kind === 'pointer' || target.kind === 'pointer'
+          ? isAsPointer(result, target)
+          : scalarOf(result) !== undefined);
       if (fits && (!best || (isSame && !best.isSame))) best = { declaration, isSame };
     }
   }
-  if (!best) return undefined;
+  if (!best) {
+    const bases = value.elements.filter((_, i) => record.fields[i]?.isBase);
+    for (const base of bases) {
+      const converted = base.kind === 'aggregate' ? convertByOperator(ctx, base, target, node) : undefined;
+      if (converted) return converted;
+    }
+    return undefined;
+  }
   const result = callFunction(ctx, { declaration: best.declaration, scope, templateArguments: [] }, [], value, node);
   return best.isSame ? rvalue(ctx, result, node) : convertValue(ctx, rvalue(ctx, result, node), target, node);
+}
+
+/** `int*` as `const int*` or `void*`. */
+function isAsPointer(from: Type, to: Type): boolean {
+  if (from.kind !== 'pointer' || to.kind !== 'pointer' || (from.to.isConst && !to.to.isConst)) return false;
+  return to.to.kind === 'void' || typeKey(unqualified(from.to)) === typeKey(unqualified(to.to));
 }
 
 /** The number that a record converts to where a number is wanted (std::integral_constant as an index); other values as they are. */

@@ -1,7 +1,7 @@
 /** Entry of the lowering: one kernel, instantiated with template arguments, becomes a program. */
 import type { DeviceProperties } from '../hardware/device-properties';
 import { type ConstantUnit, prepareConstants } from '../launch/constant';
-import type { FunctionDeclaration, Parameter, TranslationUnit } from '../parse/ast';
+import type { FunctionDeclaration, Parameter, Statement, TranslationUnit } from '../parse/ast';
 import type { TokenStream } from '../preprocess/token';
 import type { Program } from '../program/program';
 import { inlineBody } from './calls';
@@ -155,10 +155,16 @@ function lowerTries(
 }
 
 /** A pack takes the place of as many arguments of the launch as it has elements. */
-function parameterValue(ctx: Context, parameter: Parameter, index: number, scope: Scope): Value {
-  if (!parameter.pack) return parameterObject(ctx, parameter, index, resolveType(ctx, parameter.type, scope));
+function parameterValue(
+  ctx: Context,
+  parameter: Parameter,
+  index: number,
+  scope: Scope,
+  body: Statement | undefined,
+): Value {
+  if (!parameter.pack) return parameterObject(ctx, parameter, index, resolveType(ctx, parameter.type, scope), body);
   const elements = (expandTypes(ctx, parameter.type, scope) ?? []).map((type, i) =>
-    parameterObject(ctx, { ...parameter, name: `${parameter.name}#${i}` }, index + i, type),
+    parameterObject(ctx, { ...parameter, name: `${parameter.name}#${i}` }, index + i, type, undefined),
   );
   return { kind: 'pack', type: { kind: 'void' }, elements };
 }
@@ -173,7 +179,10 @@ function lowerOnce(unit: UnitContext, kernel: KernelInstance, inMemory: Set<stri
     bindTemplateParameters(ctx, scope, declaration.templateParameters, kernel.templateArguments);
   declaration.parameters.forEach((parameter, index) => {
     if (parameter.name)
-      scope.define(parameter.name, { kind: 'value', value: parameterValue(ctx, parameter, index, scope) });
+      scope.define(parameter.name, {
+        kind: 'value',
+        value: parameterValue(ctx, parameter, index, scope, declaration.body),
+      });
   });
   if (declaration.body) inlineBody(ctx, declaration.body, new Scope(scope, 'body'), { kind: 'void' }, declaration);
   ctx.builder.exit();

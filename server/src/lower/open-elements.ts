@@ -13,7 +13,7 @@ import { allocateStorage } from './variables';
  */
 export function openElement(ctx: Context, target: RegisterTarget, node: Node): Storage | undefined {
   if (!ctx.budget.keepsLoops) {
-    if (target.owner && !target.owner.isGridConstant) demandMemory(ctx, target.owner);
+    if (target.owner && !target.owner.isInPlace) demandMemory(ctx, target.owner);
     return undefined;
   }
   const [first] = target.elements;
@@ -44,16 +44,16 @@ function standFor(ctx: Context, element: Storage, open: Storage): void {
 }
 
 /** Elements, and scalars in all, that are chosen among. */
-const MOST_ELEMENTS = 64;
-const MOST_SCALARS = 256;
+const MOST_ELEMENTS = 256;
+const MOST_SCALARS = 512;
 
 /**
- * The element of an array in a __grid_constant__ parameter: the launch gives them all, and the machine loads the one from constant
+ * The element of an array in a parameter that stays in place: the launch gives them all, and the machine loads the one from constant
  * memory with an index in a register. Undefined for all other arrays.
  */
 export function chosenElement(ctx: Context, target: RegisterTarget, index: Value): Value | undefined {
   const { elements, owner } = target;
-  if (!owner?.isGridConstant || index.kind !== 'scalar' || elements.length > MOST_ELEMENTS) return undefined;
+  if (!owner?.isInPlace || index.kind !== 'scalar' || elements.length > MOST_ELEMENTS) return undefined;
   const values = elements.slice(target.index).map((element) => readStorage(ctx, element));
   if (values.length === 0 || !values.every(isMadeOfScalars)) return undefined;
   if (values.length * scalarsIn(values[0]) > MOST_SCALARS) return undefined;

@@ -175,6 +175,7 @@ function conversionCost(from: Type, to: Type): number | undefined {
   if (a.kind === 'array' && b.kind === 'pointer')
     return typeKey(a.of) === typeKey(b.to) ? 0.5 : b.to.kind === 'void' ? 5 : undefined;
   if (a.kind === 'pointer' && b.kind === 'pointer') return pointerCost(a, b);
+  if (b.kind === 'pointer' && a.kind === 'record') return hasConversion(a) ? 25 : undefined;
   if (a.kind === 'pointer' || b.kind === 'pointer') return undefined;
   if (sa && sb) {
     if (isFloat(sa) === isFloat(sb)) return isSigned(sa) === isSigned(sb) ? 2 : 3;
@@ -187,6 +188,14 @@ function conversionCost(from: Type, to: Type): number | undefined {
   if (b.kind === 'record' && (sa || a.kind === 'record')) return b.record.methods.size > 0 ? 20 : undefined;
   if (a.kind === 'record' && sb) return 25;
   return a.kind === b.kind ? 10 : undefined;
+}
+
+/** Whether a class, or a base of it, converts to something: a buffer to the pointer that it owns. */
+function hasConversion({ record }: Type & { kind: 'record' }, depth = 0): boolean {
+  if ([...record.methods.keys()].some((name) => /^operator [\w(:]/.test(name))) return true;
+  const isOfBase = ({ isBase, type }: (typeof record.fields)[number]) =>
+    isBase && type.kind === 'record' && hasConversion(type, depth + 1);
+  return depth < 16 && record.fields.some(isOfBase);
 }
 
 function pointerCost(a: Type & { kind: 'pointer' }, b: Type & { kind: 'pointer' }): number | undefined {

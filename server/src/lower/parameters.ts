@@ -1,7 +1,8 @@
 /** Kernel parameters: every scalar leaf is an input; pointers get an object for what they point to. */
-import type { Node, Parameter } from '../parse/ast';
+import type { Node, Parameter, Statement } from '../parse/ast';
 import type { InputSource } from '../program/program';
 import { type Context, placeOf } from './context';
+import { staysInPlace } from './in-place-parameters';
 import { assign, writeStorage } from './places';
 import { Scope } from './scope';
 import { alignOf, parameterType, scalarOf, sizeOf, type Type, typeKey } from './types';
@@ -9,14 +10,19 @@ import { type LocalDeclaration, type MemoryPlace, type Storage, unknownValue, ty
 import { allocateStorage, memoryObject } from './variables';
 
 /** A variable that starts with the launch's value. */
-export function parameterObject(ctx: Context, parameter: Parameter, index: number, type: Type): Value {
+export function parameterObject(
+  ctx: Context,
+  parameter: Parameter,
+  index: number,
+  type: Type,
+  body: Statement | undefined,
+): Value {
   const name = parameter.name ?? `argument ${index + 1}`;
   const origin: Origin = { node: parameter, source: (path) => ({ kind: 'parameter', parameter: index, path }) };
   if (type.kind === 'reference' && sizeOf(type.to) !== undefined) return referred(ctx, origin, type.to, name);
   const value = inputValue(ctx, origin, parameterType(type), [name]);
   const plain = value.type;
-  const { isGridConstant } = parameter.specifiers;
-  const owner: LocalDeclaration = { key: `parameter ${index}`, name, isGridConstant };
+  const owner: LocalDeclaration = { key: `parameter ${index}`, name, isInPlace: staysInPlace(parameter, plain, body) };
   if (value.kind === 'aggregate' && ctx.inMemory.has(owner.key)) return localCopy(ctx, parameter, name, value);
   const storage: Storage =
     value.kind === 'scalar' || value.kind === 'aggregate'
@@ -34,10 +40,7 @@ function referred(ctx: Context, origin: Origin, type: Type, name: string): Value
   return { kind: 'place', type, place: { kind: 'memory', address, offset: 0, node: origin.node, object } };
 }
 
-/**
- * An array in a parameter that is indexed at run time makes nvcc 13.0 copy the whole parameter to local memory first (STL of all of it,
- * LDL of the element: sm_90), unless it is __grid_constant__: then it is loaded from constant memory.
- */
+/** A parameter of which an array is indexed at run time, unless it stays in constant memory. */
 function localCopy(ctx: Context, parameter: Parameter, name: string, value: Value): Value {
   const object = memoryObject(ctx, parameter, name, value.type, 'local');
   const address = ctx.builder.objects[object].register;

@@ -93,8 +93,8 @@ export interface FlatRows {
 export interface LocalDeclaration {
   readonly key: string;
   readonly name: string;
-  /** A __grid_constant__ parameter: it stays in constant memory. */
-  readonly isGridConstant?: boolean;
+  /** A parameter that stays in constant memory. */
+  readonly isInPlace?: boolean;
 }
 
 /** Where a local variable lives: one register a scalar. */

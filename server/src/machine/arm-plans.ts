@@ -65,6 +65,7 @@ export function planOf(
   const selected: Plan = { kind: 'selected', registers };
   const found = registers.map((r, k) => arms[k].definedBy.get(r));
   if (!found.every((i) => i !== undefined)) return selected;
+  if (found.every((i) => isFixedElement(work, i))) return selected;
   if (!found.every((i, k) => mayMove(work, arms[k], i, ends[k]) && isSameOperation(work, found[0], i))) return selected;
   const operands = operandPlans(work, arms, found, ends);
   if (!operands) return undefined;
@@ -122,14 +123,22 @@ function isSum({ definedBy }: Arm, register: Register): boolean {
   return by !== undefined && isAdd(by) && readsOf(by).some((r) => isAdd(definedBy.get(r)));
 }
 
-/** Nothing behind it in the arm may change what it reads. A fixed element of an array is read by all lanes instead. */
+/**
+ * An element of a declared array that the text numbers. Where all arms read one, all lanes read them instead; beside an element with an index it is
+ * chosen by its address (`i > 0 ? s[i - 1] : s[0]`: PTX of 40 kernels, one load).
+ */
+export function isFixedElement({ program: { objects } }: Work, i: Instruction): boolean {
+  if (i.op !== 'load') return false;
+  return objects.some((o) => o.register === i.address && o.bytes !== undefined && !o.isDynamic);
+}
+
+/** Nothing behind it in the arm may change what it reads. */
 function mayMove(work: Work, arm: Arm, i: Instruction, end: number): boolean {
-  const { accesses, objects } = work.program;
+  const { accesses } = work.program;
   const reads: Register[] = [];
   if (readsInto(i, reads) > 0 && reads.some((r) => work.registers[r].role === 'variable')) return false;
   if (isPure(i)) return true;
   if (i.op !== 'load' || i.dst.length !== 1 || accesses[i.access].isVolatile) return false;
-  if (objects.some((o) => o.register === i.address && o.bytes !== undefined && !o.isDynamic)) return false;
   const { instructions } = work.blocks[arm.block];
   return instructions.slice(arm.position.get(i) ?? 0, end).every((each) => isPure(each) || each.op === 'load');
 }

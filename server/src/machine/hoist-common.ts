@@ -149,7 +149,7 @@ function throughEmpty(program: Program, { predecessors }: ControlFlow, block: nu
 }
 
 /** What an arm computes before it changes anything; keys are equal in both arms where the operands are equal. */
-interface Beginning {
+export interface Beginning {
   /** Loads and what is computed from them, in order; addresses are left out, which stand elsewhere in NVVM's code. */
   readonly sequence: { readonly key: string; readonly instruction: Instruction }[];
   readonly definedBy: Map<Register, Instruction>;
@@ -198,7 +198,7 @@ function hoist(
 }
 
 /** A load and the computations in its arm that its address needs. */
-function collect(beginning: Beginning, instruction: Instruction, into: Set<Instruction>): void {
+export function collect(beginning: Beginning, instruction: Instruction, into: Set<Instruction>): void {
   if (into.has(instruction)) return;
   into.add(instruction);
   for (const r of readsOf(instruction)) {
@@ -208,7 +208,11 @@ function collect(beginning: Beginning, instruction: Instruction, into: Set<Instr
 }
 
 /** @param numbers of keys, shared by both arms: operands are named by the number of what computed them */
-function beginningOf(program: Program, instructions: readonly Instruction[], numbers: Map<string, number>): Beginning {
+export function beginningOf(
+  program: Program,
+  instructions: readonly Instruction[],
+  numbers: Map<string, number>,
+): Beginning {
   const result: Beginning = { sequence: [], definedBy: new Map() };
   const loaded = new Set<Register>();
   const seen = new Set<string>();

@@ -16,6 +16,7 @@ import { hoistCommonLoads } from './hoist-common';
 import { hoistInvariants } from './hoist-invariants';
 import { convertBranches, convertCheapBranches } from './if-conversion';
 import { inferObjects } from './infer-objects';
+import { loadForAlternatives } from './load-for-alternatives';
 import { mergeNeighbours } from './merge-neighbours';
 import { narrowIntegers } from './narrow-integers';
 import { narrowVectors } from './narrow-vectors';
@@ -47,6 +48,7 @@ const passes: readonly Pass[] = [
   sinkCommon,
   convertBranches,
   threadJumps,
+  loadForAlternatives,
   reuseLoads,
   hoistInvariants,
   shareExpressions,
@@ -74,6 +76,7 @@ const changesFlow: ReadonlySet<Pass> = new Set([
   convertCheapBranches,
   convertBranches,
   threadJumps,
+  loadForAlternatives,
   guardPreheaders,
   unrollFurther,
 ]);

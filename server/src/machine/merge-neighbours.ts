@@ -153,15 +153,15 @@ function mergeBlock(work: MergeWork, block: number, instructions: readonly Instr
   const replaced = new Map<number, readonly Instruction[]>();
   for (const group of done) {
     if (group.length < 2) continue;
-    mergeGroup(work, instructions, group, baseOf(work, block, group), replaced);
+    mergeGroup(work, instructions, group, provenBase(work, block, group[0].instruction), replaced);
   }
   if (replaced.size === 0) return instructions;
   return instructions.flatMap((instruction, index) => replaced.get(index) ?? [instruction]);
 }
 
-/** What is known of the register behind a group's addresses: register mod modulus is remainder. */
-function baseOf(work: MergeWork, block: number, group: readonly Candidate[]): Base {
-  let best = provenBase(work, block, group[0].instruction);
+/** What is known of the register behind addresses with what the accesses themselves promise: register mod modulus is remainder. */
+function promisedBase(proven: Base, group: readonly Candidate[]): Base {
+  let best = proven;
   for (const { instruction } of group) {
     const { aligned, offset } = instruction;
     if (!aligned || aligned.modulus <= best.modulus) continue;
@@ -192,15 +192,16 @@ function mergeGroup(
   work: MergeWork,
   instructions: readonly Instruction[],
   group: readonly Candidate[],
-  base: Base,
+  proven: Base,
   replaced: Map<number, readonly Instruction[]>,
 ): void {
   const byOffset = new Map<number, Candidate>();
   for (const c of group) if (!byOffset.has(c.instruction.offset)) byOffset.set(c.instruction.offset, c);
   if (work.program.accesses[group[0].instruction.access].space !== 'shared') {
-    mergeVectors(work, instructions, [...byOffset.values()], base, replaced);
+    mergeVectors(work, instructions, [...byOffset.values()], proven, replaced);
     return;
   }
+  const base = promisedBase(proven, group);
   const small = mergesSmall(work.program, group);
   for (const width of [WIDEST, 8, 4, 2]) {
     if (width > base.modulus) continue;
@@ -213,12 +214,15 @@ function mergeGroup(
   }
 }
 
-/** Accesses of one size outside of shared memory, by the windows that NVVM makes. */
+/**
+ * Accesses of one size outside of shared memory, by the windows that NVVM makes. What a neighbour of another size is aligned to tells it
+ * nothing (`struct { int d; char q[8]; }`: d is read by itself, and q in a loop byte by byte).
+ */
 function mergeVectors(
   work: MergeWork,
   instructions: readonly Instruction[],
   group: readonly Candidate[],
-  base: Base,
+  proven: Base,
   replaced: Map<number, readonly Instruction[]>,
 ): void {
   const sizes = new Set(group.map((c) => c.bytes));
@@ -231,6 +235,7 @@ function mergeVectors(
     const others = all.filter((c) => !copied.includes(c) && !isConverted(work.program, c.instruction));
     for (const set of [copied, others]) {
       if (set.length < 2) continue;
+      const base = promisedBase(proven, set);
       for (const { start, width } of windowsOf(set, size, base, set === copied)) {
         const run = set.filter((c) => c.instruction.offset >= start && c.instruction.offset + size <= start + width);
         const isWider = run.length > 1 || (set === copied && width > size);
@@ -331,10 +336,10 @@ function mayMove(
 function areOtherMembers(other: Access, run: readonly Candidate[]): boolean {
   const { aligned } = other;
   const bytes = bytesOf[other.type] * countOf(other);
-  if (!aligned) return false;
+  if (!aligned || aligned.isElement) return false;
   return run.every(({ instruction, bytes: size }) => {
     const own = instruction.aligned;
-    if (own?.modulus !== aligned.modulus) return false;
+    if (own?.modulus !== aligned.modulus || own.isElement) return false;
     return aligned.remainder + bytes <= own.remainder || own.remainder + size <= aligned.remainder;
   });
 }

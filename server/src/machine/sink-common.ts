@@ -36,7 +36,7 @@ import type {
   StoreInstruction,
 } from '../program/program';
 import { lineArm, takenArm } from './arm-lines';
-import { type Arm, addressPlan, type Plan, planOf, type Work } from './arm-plans';
+import { type Arm, addressPlan, isFixedElement, type Plan, planOf, type Work } from './arm-plans';
 import { withOperands } from './common-expressions';
 import { isTakenByAll, joinsOf, loopEnds } from './joins';
 import { LoopAddresses } from './loop-addresses';
@@ -283,7 +283,7 @@ function sinkVariables(work: Work, join: number): void {
     const ends = blocks.map((block) => work.blocks[block].instructions.length);
     const values = all.map((i) => i.a);
     const plan = planOf(work, arms, values, ends);
-    if (!plan || !hasLoad(plan)) continue;
+    if (!plan || !hasLoad(plan) || isTwofold(work, plan)) continue;
     const out: Instruction[] = [];
     const gone = new Set<Instruction>(all);
     const value = emit(work, arms, plan, out, gone, armOfLoad(work, arms, plan));
@@ -292,6 +292,16 @@ function sinkVariables(work: Work, join: number): void {
     moveTo(work, join, arms, out, gone);
     arms = armsOf(work, join);
   }
+}
+
+/**
+ * Whether something else is chosen beside the element, of which one arm reads a fixed one: `c ? s[i - 1] * 2 : s[255] * 3` keeps both loads,
+ * `c ? s[i - 1] * 2 : s[255] * 2` and stores of the first have one (PTX of 40 kernels).
+ */
+function isTwofold(work: Work, plan: Plan): boolean {
+  if (plan.kind !== 'sunk' || plan.instructions[0].op === 'load') return false;
+  const ofFixed = plan.operands.some((o) => o.kind === 'sunk' && o.instructions.some((i) => isFixedElement(work, i)));
+  return ofFixed && plan.operands.filter((o) => o.kind !== 'same').length > 1;
 }
 
 function isOfIf({ flow, blocks, program }: Work, join: number): boolean {

@@ -7,7 +7,8 @@
  *   the place where the arms meet again;
  * - it goes on through the conditions inside, as far as nothing between may change what is read: a store that may meet it (not behind
  *   `const … __restrict__`), and for all loads a barrier, shuffle, vote or volatile assembly, `__ldg` being such itself;
- * - a sum of a product and something else than a constant stays, with all it is made of (`u * u + t`; numbers with a fraction, which become one operation),
+ * - a sum of a product and something else than a constant stays, with all it is made of (`u * u + t`; numbers with a fraction, which become one operation;
+ *   `fmaf(u, u, t)` is one from the start, and goes: PTX of seven kernels),
  *   and so does what makes one value of two loads where such an operation that stays follows;
  * - an early return is such a condition, and so is `continue`;
  * - arms of a few cheap operations are selections before (if-conversion.ts), `c ? u : 0` among them; `c ? expf(u) : 0` is none.
@@ -138,7 +139,6 @@ const joins = ({ definedBy }: Loaded, i: Instruction): boolean =>
 
 /** A product of numbers with a fraction to which something else than a constant is added. */
 function isFused({ registers }: Program, { definedBy }: Loaded, i: Instruction): boolean {
-  if (i.op === 'fma') return registers[i.c].role !== 'constant';
   if (i.op !== 'binary' || !(i.fn === 'add' || i.fn === 'sub') || !i.type.startsWith('f')) return false;
   const isProduct = (r: Register) => {
     const by = definedBy.get(r);

@@ -1,6 +1,6 @@
 import { ExpressionTable, operationKey } from './expression-table';
 import { foldBinary, foldCompare, foldConvert, foldUnary } from './fold';
-import { type Linear, LinearForms } from './linear';
+import { type Linear, LinearForms, lowestBit } from './linear';
 import { type Cycle, LowBits } from './low-bits';
 import type {
   AccessSite,
@@ -432,12 +432,17 @@ export class ProgramBuilder {
 
   private materialise(form: Linear): Register {
     let sum: Register | undefined;
+    const grains = form.grains && this.isShared(form) ? form.grains : undefined;
     for (let k = 0; k < form.registers.length; k++) {
       const register = form.registers[k];
       const factor = form.factors[k];
       const wide = this.convert(this.typeOf(register), 'i64', register);
-      const term = factor === 1 ? wide : this.binary('mul', 'i64', wide, this.constant('i64', factor));
-      sum = sum === undefined ? term : this.binary('add', 'i64', sum, term);
+      const grain = grains?.[k] ?? lowestBit(factor);
+      // two terms tell as much of the address as the compiler knows
+      for (const part of grain < lowestBit(factor) ? [factor - grain, grain] : [factor]) {
+        const term = part === 1 ? wide : this.binary('mul', 'i64', wide, this.constant('i64', part));
+        sum = sum === undefined ? term : this.binary('add', 'i64', sum, term);
+      }
     }
     return sum ?? this.constant('i64', 0);
   }

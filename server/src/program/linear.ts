@@ -1,11 +1,20 @@
 import type { BinaryOp, Register, RegisterInfo, ScalarType } from './program';
 
+/**
+ * What the compiler knows of terms that come together (nvcc 13.0, sm_90, loads of two neighbours of a shared array, machine code of 110 kernels):
+ * multiples of one sum are one multiple of it (`tx * 17 + tx`, `y * 17 + y` with y = 16 - tx); others are as long as a positive power of two
+ * comes out and nothing else is in them (`t[tx][tx]` with rows of 15, 7 or 3, `(tx + 2) * 17 - tx`), and of no other is it known that its
+ * factor is even: `t[16 - tx][tx]` with rows of 17 steps by 64 bytes, and its neighbours are not merged.
+ */
+
 /** Σ factor·register + constant. Registers are stable ones (never reassigned), in ascending order; lists, as there is a form for nearly every register. */
 export interface Linear {
   readonly registers: readonly Register[];
   /** By place in `registers`; none is zero. */
   readonly factors: readonly number[];
   readonly constant: number;
+  /** By place: powers of two that the compiler knows the terms to be multiples of, where it knows less than the factors tell. */
+  readonly grains?: readonly number[];
 }
 
 const integer = new Set<ScalarType>(['i32', 'u32', 'i64', 'u64']);
@@ -21,6 +30,11 @@ const once: readonly number[] = [1];
 export class LinearForms {
   private readonly forms = new Map<Register, Linear>();
   constructor(private readonly registers: readonly RegisterInfo[]) {}
+
+  private readonly isBase = (register: Register): boolean => {
+    const { role, type } = this.registers[register];
+    return role === 'input' && (type === 'i64' || type === 'u64');
+  };
 
   /** The form of a register; one that nothing is known of is its own term. */
   of(register: Register): Linear | undefined {
@@ -47,7 +61,7 @@ export class LinearForms {
     const right = fb ?? this.of(b);
     if (!left || !right || left.registers.length + right.registers.length > 3) return undefined;
     const sign = fn === 'add' ? 1 : -1;
-    const sum = sumOf(left, right, sign, left.constant + sign * right.constant);
+    const sum = sumOf(left, right, sign, left.constant + sign * right.constant, this.isBase);
     if (sum.registers.length !== 1 || sum.factors[0] !== 1 || Math.abs(sum.constant) >= 2 ** 31) return undefined;
     const [register] = sum.registers;
     return this.registers[register].type === type ? [register, sum.constant] : undefined;
@@ -76,8 +90,8 @@ export class LinearForms {
     if (!fa || !fb) return;
     const constant = fa.constant + sign * fb.constant;
     // what another constant is added to keeps its terms
-    if (fb.registers.length === 0) this.set(dst, { registers: fa.registers, factors: fa.factors, constant });
-    else this.set(dst, sumOf(fa, fb, sign, constant));
+    if (fb.registers.length === 0) this.set(dst, { ...fa, constant });
+    else this.set(dst, sumOf(fa, fb, sign, constant, this.isBase));
   }
 
   private multiply(dst: Register, fn: 'mul' | 'shl', a: Register, b: Register): void {
@@ -126,22 +140,69 @@ function asSigned(form: Linear): Linear {
   return constant === form.constant ? form : { ...form, constant };
 }
 
-function scaled({ registers, factors, constant }: Linear, factor: number): Linear {
+function scaled({ registers, factors, constant, grains }: Linear, factor: number): Linear {
   if (factor === 0) return { registers: none, factors: none, constant: constant * factor };
-  return { registers, factors: factors.map((f) => f * factor), constant: constant * factor };
+  return {
+    registers,
+    factors: factors.map((f) => f * factor),
+    constant: constant * factor,
+    grains: grains?.map((grain) => grain * lowestBit(factor)),
+  };
 }
 
+/** The largest power of two that divides a number other than zero. */
+export function lowestBit(factor: number): number {
+  let bit = 1;
+  for (let rest = Math.abs(factor); rest % 2 === 0; rest /= 2) bit *= 2;
+  return bit;
+}
+
+const grainOf = ({ factors, grains }: Linear, k: number): number => grains?.[k] ?? lowestBit(factors[k]);
+
+/** Whether one is a multiple of the other. @param isBase added to the one: the address of an array, which leaves constants open */
+function areMultiples(a: Linear, b: Linear, isBase?: (register: Register) => boolean): boolean {
+  const terms = a.registers.map((register, k) => ({ register, factor: a.factors[k] }));
+  const own = isBase ? terms.filter(({ register }) => !isBase(register)) : terms;
+  if (own.length !== b.registers.length || own.length === 0) return false;
+  const [{ factor }] = own;
+  const isSame = (k: number) =>
+    own[k].register === b.registers[k] && own[k].factor * b.factors[0] === factor * b.factors[k];
+  const areConstants = isBase !== undefined || a.constant * b.factors[0] === factor * b.constant;
+  return areConstants && own.every((_, k) => isSame(k));
+}
+
+const isPowerOfTwo = (n: number): boolean => n > 0 && lowestBit(n) === n;
+
 /** The terms of a and those of b times the sign, by register. */
-function sumOf(a: Linear, b: Linear, sign: number, constant: number): Linear {
+function sumOf(a: Linear, b: Linear, sign: number, constant: number, isBase: (register: Register) => boolean): Linear {
   const registers: Register[] = [];
   const factors: number[] = [];
+  const together: number[] = [];
+  let grains: number[] | undefined;
   for (let i = 0, k = 0; i < a.registers.length || k < b.registers.length; ) {
     const first = i < a.registers.length ? a.registers[i] : Number.POSITIVE_INFINITY;
     const second = k < b.registers.length ? b.registers[k] : Number.POSITIVE_INFINITY;
-    const factor = (first <= second ? a.factors[i++] : 0) + (second <= first ? sign * b.factors[k++] : 0);
+    const left = first <= second ? i++ : -1;
+    const right = second <= first ? k++ : -1;
+    const factor = (left < 0 ? 0 : a.factors[left]) + (right < 0 ? 0 : sign * b.factors[right]);
     if (factor === 0) continue;
+    if (first === second || a.grains || b.grains) {
+      grains ??= factors.map(lowestBit);
+      if (first === second) together.push(registers.length);
+    }
+    grains?.push(
+      Math.min(left < 0 ? lowestBit(factor) : grainOf(a, left), right < 0 ? lowestBit(factor) : grainOf(b, right)),
+    );
     registers.push(Math.min(first, second));
     factors.push(factor);
   }
-  return { registers, factors, constant };
+  if (!grains) return { registers, factors, constant };
+  const others = registers.filter((register) => !isBase(register)).length;
+  for (const at of together) {
+    const isKnown = isPowerOfTwo(factors[at]) ? others === 1 || areMultiples(a, b, isBase) : areMultiples(a, b);
+    if (isKnown) grains[at] = lowestBit(factors[at]);
+  }
+  return grains.every((grain, k) => grain >= lowestBit(factors[k]))
+    ? { registers, factors, constant }
+    : { registers, factors, constant, grains };
 }

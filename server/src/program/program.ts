@@ -247,6 +247,8 @@ export interface Alignment {
   readonly isApart?: true;
   /** Part of something that is read or written in pieces: merged with nothing. */
   readonly isAlone?: true;
+  /** An element of an array in a record: it may be any element of another such record. */
+  readonly isElement?: true;
 }
 
 /** One machine access of `type` × dst.length consecutive elements from byte address `address + offset`. */

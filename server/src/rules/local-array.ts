@@ -2,7 +2,8 @@
 import { accessesOf, addressesOf } from '../program/operands';
 import type { Program } from '../program/program';
 import { grouped } from '../report/figures';
-import type { AccessReport, Finding } from '../report/report';
+import type { AccessReport, Finding, LaunchReport } from '../report/report';
+import { chosenArrays } from './chosen-arrays';
 import { launchedText, type Rule, type RuleContext } from './rule';
 import { type Certainty, runTimeCertainty } from './run-time-index';
 
@@ -14,7 +15,8 @@ export const localArray: Rule = {
   check(context) {
     const found = new Map<string, Finding>();
     for (const launch of context.launches) {
-      const places = runTimeIndexed(context, launch.program);
+      if (hasNoStack(launch.report)) continue;
+      const { places, chosen } = runTimeIndexed(context, launch.program);
       for (const name of new Set(
         launch.report.accesses.flatMap((a) => (a.space === 'local' && a.object?.name) || []),
       )) {
@@ -24,7 +26,10 @@ export const localArray: Rule = {
         if (!access?.object) continue;
         const isCertain = places.get(placeKey(access)) === 'certain';
         const key = `${access.object.declaration.file}:${access.object.declaration.line}:${name}`;
-        if (!found.has(key)) found.set(key, findingFor(context, launch.report, access, own, isCertain));
+        if (found.has(key)) continue;
+        const isOpen = chosen.has(name);
+        if (chosen.get(name) !== 'surely')
+          found.set(key, findingFor(context, launch.report, access, own, { isCertain, isOpen }));
       }
     }
     return [...found.values()];
@@ -33,10 +38,16 @@ export const localArray: Rule = {
 
 const placeKey = (at: { file: string; line: number; column: number }) => `${at.file}:${at.line}:${at.column}`;
 
-/** Places of accesses to local arrays whose index is not known when compiling: from memory, a parameter, the thread, a loop. */
-function runTimeIndexed(context: RuleContext, program: Program): ReadonlyMap<string, Certainty> {
+interface Indexed {
+  /** Places of accesses to local arrays whose index is not known when compiling: from memory, a parameter, the thread, a loop. */
+  readonly places: ReadonlyMap<string, Certainty>;
+  /** By name: the assembler may keep it in registers all the same. */
+  readonly chosen: ReadonlyMap<string, 'surely' | 'perhaps'>;
+}
+
+function runTimeIndexed(context: RuleContext, program: Program): Indexed {
   const places = new Map<string, Certainty>();
-  if (!program.objects.some((o) => o.space === 'local')) return places;
+  if (!program.objects.some((o) => o.space === 'local')) return { places, chosen: new Map() };
   const certaintyOf = runTimeCertainty(program);
   for (const { instructions } of program.blocks) {
     for (const i of instructions) {
@@ -51,7 +62,14 @@ function runTimeIndexed(context: RuleContext, program: Program): ReadonlyMap<str
       }
     }
   }
-  return places;
+  const chosen = [...chosenArrays(program, (address) => certaintyOf(address) !== undefined)];
+  return { places, chosen: new Map(chosen.map(([object, how]) => [program.objects[object].name, how])) };
+}
+
+/** The assembler has said that the kernel uses no local memory. */
+function hasNoStack({ occupancy }: LaunchReport): boolean {
+  const compiled = occupancy?.compiled;
+  return compiled !== undefined && !compiled.isStale && compiled.stackBytes === 0;
 }
 
 function findingFor(
@@ -59,7 +77,7 @@ function findingFor(
   launch: RuleContext['launches'][number]['report'],
   access: AccessReport,
   own: readonly AccessReport[],
-  isCertain: boolean,
+  { isCertain, isOpen }: { readonly isCertain: boolean; readonly isOpen: boolean },
 ): Finding {
   const { object } = access;
   const [x, y, z] = launch.block;
@@ -78,8 +96,8 @@ function findingFor(
     endLine: access.endLine,
     endColumn: access.endColumn,
     rule: 'local-array',
-    severity: isCertain && isKnown && requests >= WARN_FROM * warps ? 'warning' : 'information',
-    message: `${name} ${isCertain ? 'is' : 'is likely'} in local memory, not in registers: ${access.expression} is indexed by a value that ${isCertain ? 'the compiler does not know' : 'changes in a loop'}${count}. Index it by unrolled loops only, or put it in shared memory.`,
+    severity: isCertain && !isOpen && isKnown && requests >= WARN_FROM * warps ? 'warning' : 'information',
+    message: `${name} ${isCertain && !isOpen ? 'is' : 'is likely'} in local memory, not in registers: ${access.expression} is indexed by a value that ${isCertain ? 'the compiler does not know' : 'changes in a loop'}${count}. Index it by unrolled loops only, or put it in shared memory.`,
     kernel: context.report.name,
     fixes: [],
     related: [

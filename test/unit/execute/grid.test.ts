@@ -247,4 +247,43 @@ describe('budgets and refusals', () => {
     assert.match(execution.incomplete ?? '', /^stopped before the end/);
     assert.ok(execution.simulatedWarpInstructions < 100_000);
   });
+
+  const singled = (condition: string) => `
+  in tx i32 threadIdx.x
+  in bx u32 blockIdx.x
+  in by u32 blockIdx.y
+  in dim i32 blockDim.x
+  in k i32 parameter
+  in p u64 parameter
+  ${condition}
+  if c body end
+  body:
+    store.f32 global [p] 0
+  end:
+    exit`;
+  const requests = (text: string, grid: readonly [number, number, number], k: number) =>
+    run(text, { grid, values: { k }, warpInstructions: 10_000 }).accesses.reduce((sum, each) => sum + each.requests, 0);
+
+  it('a block that an equality singles out is executed, wherever it is', () => {
+    const column = singled('b = convert.i32.u32 bx\n  c = eq.i32 b k');
+    const others = singled('b = convert.i32.u32 bx\n  c = ne.i32 b k');
+    const both = singled(`
+  x = convert.i32.u32 bx
+  y = convert.i32.u32 by
+  cx = eq.i32 x k
+  cy = eq.i32 y k
+  c = and.pred cx cy`);
+    const thread = singled(`
+  b = convert.i32.u32 bx
+  first = mul.i32 b dim
+  i = add.i32 first tx
+  c = eq.i32 i k`);
+    for (const k of [0, 1, 57, 998, 999]) {
+      assert.equal(requests(column, [1000, 3, 1], k), 3);
+      assert.equal(requests(others, [1000, 1, 1], k), 999);
+      assert.equal(requests(both, [1000, 1000, 1], k), 1);
+      assert.equal(requests(thread, [1000, 1, 1], 32 * k + 7), 1);
+    }
+    assert.equal(requests(column, [1000, 3, 1], 1000), 0);
+  });
 });

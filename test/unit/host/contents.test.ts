@@ -275,4 +275,23 @@ int main() {
   k<<<1, 32>>>(up(a)); //= not reached
 }`);
   });
+
+  it('is reached through classes that convert to the pointer they own', () => {
+    const passed = (owner: string, given: string) =>
+      check(`
+__global__ void k(const int* a) {}
+template <class T> struct Owner { T* p; long n; explicit Owner(long n) : n(n) { cudaMalloc(&p, n * sizeof(T)); } ${owner} };
+struct Ints : Owner<int> { Ints() : Owner<int>(2) {} };
+void launch(const int* a) { k<<<1, 32>>>(a); } //= a: 1 2
+int main() {
+  int h[2] = {1, 2};
+  Ints a;
+  cudaMemcpy(a.p, h, sizeof h, cudaMemcpyHostToDevice);
+  ${given} //= a: 1 2
+  launch(a);
+}`);
+    passed('operator T*() { return p; }', 'k<<<1, 32>>>(a);');
+    passed('operator const T*() const { return p; }', 'Owner<int>& o = a; k<<<1, 32>>>(o);');
+    passed('operator T*() const { return p; }', 'const int* q = a; k<<<1, 32>>>(q);');
+  });
 });

@@ -392,6 +392,32 @@ int main() {
   it('stay in constant memory where they are __grid_constant__', () => {
     check(source('const __grid_constant__ Jobs jobs', 'no access'));
   });
+
+  const table = (type: string, before: string, expected: string) => `
+struct Table { int first[8]; int rows[${type}]; float* to[2]; };
+__device__ int rowOf(const Table& t, int i) { return t.rows[i]; }
+//                                                   ^^^^^^^^^ ${expected}
+__global__ void k(Table t) {
+  ${before}
+  int row = rowOf(t, blockIdx.x);
+  t.to[1][threadIdx.x * row] = 1;
+//^^^^^^^^^^^^^^^^^^^^^^^^^^ global store x3 8/4 sectors exact
+}
+int main() {
+  Table t;
+  for (int i = 0; i < 2; i++) cudaMalloc(&t.to[i], 4096);
+  for (int i = 0; i < ${type}; i++) { t.rows[i] = i + 1; t.first[i % 8] = 0; }
+  k<<<3, 32>>>(t);
+}`;
+  it('stay in constant memory beyond 128 bytes, as long as the kernel writes no member', () => {
+    check(table('22', '', 'no access'));
+    check(table('70', '', 'no access'));
+  });
+  it('are copied up to 128 bytes, and where a member is written', () => {
+    check(table('20', '', 'local load exact'));
+    check(table('22', 't.first[0] = threadIdx.x;', 'local load exact'));
+    check(table('22', 't.first[threadIdx.x % 8]++;', 'local load exact'));
+  });
 });
 
 describe('votes', () => {

@@ -334,3 +334,26 @@ describe('arms of a branch that end alike', () => {
     out[i] = a + b;
 }`));
 });
+
+describe('a fixed element in one arm', () => {
+  const chosen = (value: string, loads: number) =>
+    checkLines(`k(const float *in, float *out)
+{
+    __shared__ float s[64];
+    int i = threadIdx.x;
+    s[i] = in[i];
+    s[i + 32] = in[i + 32];
+    __syncthreads();
+    float v = ${value}; //= shared load ${loads} x 4 bytes
+    out[i] = v;
+}`);
+  it('is chosen by its address beside one with an index', () => {
+    chosen('i ? s[i - 1] : s[63]', 1);
+    chosen('i > 5 ? s[i - 1] * 2 : s[63] * 2', 1);
+    chosen('(i ? s[i - 1] : s[0]) + (i < 31 ? s[i + 1] : s[31]) * 3', 2);
+  });
+  it('is read by itself beside something else that is chosen, or another such', () => {
+    chosen('i > 5 ? s[i - 1] * 2 : s[63] * 3', 2);
+    chosen('i > 5 ? s[3] : s[9]', 2);
+  });
+});

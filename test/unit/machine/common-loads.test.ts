@@ -137,3 +137,25 @@ describe('loads common to both arms', () => {
 }`);
   });
 });
+
+describe('loads of the second of two conditions', () => {
+  const heads = (condition: string, body: string) =>
+    checkLines(`k(const int *s, const int *t, int *to, int *y)
+{
+    int i = blockIdx.x * 32 + threadIdx.x;
+    if (${condition}) { //= global load 2 x 4 bytes
+        ${body}
+    }
+}`);
+  it('are not made again behind both', () => {
+    heads('i == 0 || s[i] != s[i - 1]', 'y[i] = s[i]; //= global store 1 x 4 bytes');
+    heads('i == 31 || s[i] != s[i + 1]', 'y[t[i]] = s[i]; //= global load 1 x 4 bytes, global store 1 x 4 bytes');
+  });
+  it('are made on the way by those that the first decides, where another load comes first', () =>
+    heads('i == 0 || s[i - 1] != s[i]', 'y[i] = s[i]; //= global load 1 x 4 bytes, global store 1 x 4 bytes'));
+  it('are made again behind a store', () =>
+    heads(
+      'i == 0 || s[i] != s[i - 1]',
+      'y[i] = 1; to[i] = s[i]; //= global load 1 x 4 bytes, global store 2 x 4 bytes',
+    ));
+});

@@ -45,6 +45,26 @@ describe('merging of neighbours', () => {
       '__shared__ float s[1024]; __shared__ float e[32][34];',
     );
   });
+  it('steps along two axes are known to be aligned together where a power of two comes out', () => {
+    const diagonal = (width: number, index: string, expected: string) =>
+      shared(
+        `float a = e${index}[i]; out[i] = a + e${index}[i + 1]; //= ${expected}, global store 1 x 4 bytes`,
+        `__shared__ float s[1024]; __shared__ __align__(16) float e[32][${width}];`,
+      );
+    const pair = 'shared load 1 x 8 bytes';
+    const apart = 'shared load 2 x 4 bytes';
+    for (const width of [3, 7, 15, 31]) diagonal(width, '[i]', pair);
+    for (const width of [5, 9, 13, 17, 33]) diagonal(width, '[i]', apart);
+    for (const width of [15, 17, 31, 33]) diagonal(width, '[16 - i]', apart);
+  });
+  it('multiples of one number are one, sums with another are not', () => {
+    const flat = (index: string, expected: string) =>
+      shared(`float a = s[${index}]; out[i] = a + s[${index} + 1]; //= ${expected}, global store 1 x 4 bytes`);
+    for (const index of ['i * 17 + i', '19 * i - i', '(16 - i) * 17 + (16 - i)', '(i + 2) * 17 - i'])
+      flat(index, 'shared load 1 x 8 bytes');
+    for (const index of ['(16 - i) * 17 + i', '272 - 17 * i - i', '300 + i - 19 * i', '(i + 2) * 17 + i'])
+      flat(index, 'shared load 2 x 4 bytes');
+  });
   it('the place of the array in shared memory counts: behind two words 8 bytes, behind three 4', () => {
     shared(
       'float a = s[2 * i]; out[i] = a + s[2 * i + 1] + e[0]; //= shared load 1 x 8 bytes, shared load 1 x 4 bytes, global store 1 x 4 bytes',
@@ -182,4 +202,23 @@ describe('unsigned sums that may wrap', () => {
         x += s[threadIdx.x + n + d] * s[threadIdx.x + n + d]; //= shared load 2 x 4 bytes
     out[threadIdx.x] = x; //= global store 1 x 4 bytes
 }`));
+
+  it('of an array in a record the elements that the text names by numbers, as the record is aligned', () => {
+    const quants = (body: string) =>
+      checkLines(
+        `k(const Quants *in, float *out)
+{
+    const Quants *p = in + threadIdx.x;
+    float sum = 0;
+    ${body}
+    out[threadIdx.x] = sum; //= global store 1 x 4 bytes
+}`,
+        `struct Quants { int scale; signed char q[8]; };
+const int third = 2;`,
+      );
+    quants('sum = p->q[0] + p->q[1] * 2 + p->q[third] * 3 + p->q[2 + 1] * 5; //= global load 1 x 4 bytes');
+    quants('for (int i = 0; i < 4; ++i) sum += p->q[i] * (i + 2); //= global load 4 x 1 bytes');
+    quants(`for (int i = 0; i < 4; ++i) sum += p->q[i] * (i + 2); //= global load 4 x 1 bytes
+    sum *= p->scale; //= global load 1 x 4 bytes`);
+  });
 });

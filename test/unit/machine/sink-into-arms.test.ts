@@ -47,6 +47,10 @@ describe('loads that one arm uses', () => {
     arm('float u = a[i] * a[i] + t;', load);
     arm('float u = a[i] * a[i + 1];', 'none');
   });
+  it('but where the text asks for that operation', () => {
+    arm('float u = fmaf(a[i], a[i + 1], t);', 'none');
+    arm('float u = __fmaf_rn(a[i], 3.f, fmaf(b[i], 5.f, t));', 'none');
+  });
   it('lanes that do not take the arm load nothing', () =>
     checkLines(`k(const float *a, float *y, int n)
 {

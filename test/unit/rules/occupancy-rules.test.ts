@@ -20,19 +20,28 @@ function check(source: string, expected: readonly string[], options: Partial<Ana
 }
 
 describe('local-array', () => {
-  const counts = (index: string) => `
-__global__ void k(const int* in, int* out) {
-  int count[8];
-  for (int i = 0; i < 8; i++) count[i] = in[i];
+  const counts = (index: string, type = 'double', size = 8) => `
+__global__ void k(const ${type}* in, ${type}* out, const int* at) {
+  ${type} count[${size}];
+  for (int i = 0; i < ${size}; i++) count[i] = in[i];
   out[threadIdx.x] = count[${index}];
 }
-int main() { k<<<8, 32>>>(0, 0); }`;
+int main() { k<<<8, 32>>>(0, 0, 0); }`;
 
   it('is an index from memory, a parameter or the thread', () => {
-    check(counts('in[threadIdx.x] & 7'), [
-      'local-array: count[8] is in local memory, not in registers: count[in[threadIdx.x] & 7] is indexed by a value that the compiler does not know',
+    check(counts('at[threadIdx.x] & 7'), [
+      'local-array: count[8] is in local memory, not in registers: count[at[threadIdx.x] & 7] is indexed by a value that the compiler does not know',
     ]);
     check(counts('threadIdx.x & 7'), ['local-array: count[8]']);
+  });
+
+  it('is no word that the assembler chooses among few registers', () => {
+    check(counts('threadIdx.x & 7', 'int'), []);
+    check(counts('threadIdx.x & 7] + count[at[0]', 'float'), []);
+    check(counts('threadIdx.x & 7', 'short'), ['local-array: count[8]']);
+    check(counts('threadIdx.x & 63', 'int', 64), []);
+    check(counts('threadIdx.x & 63] + count[at[0]', 'int', 64), ['information local-array: count[64] is likely']);
+    check(counts('threadIdx.x & 63', 'int', 96), ['local-array: count[96] is in']);
   });
 
   it('is no index that unrolling makes constant', () => check(counts('3'), []));
