@@ -23,6 +23,24 @@ describe('merging of neighbours', () => {
   it('two in the middle stay apart', () =>
     shared(`float a = s[4 * i + 1]; //= shared load 1 x 4 bytes
     out[i] = a + s[4 * i + 2]; //= shared load 1 x 4 bytes, global store 1 x 4 bytes`));
+  it('an array of the device lies as it is declared to, not better', () => {
+    const body = (name: string, lines: string) =>
+      `k(float *out)\n{\n    int i = 4 * threadIdx.x;\n${lines.replaceAll('s[', `${name}[`)}\n}`;
+    checkLines(
+      body(
+        'plain',
+        'float a = s[i] + s[i + 1];\nout[i] = a + s[i + 2] + s[i + 3]; //= global load 2 x 4 bytes, global store 1 x 4 bytes',
+      ),
+      '__device__ float plain[256];',
+    );
+    checkLines(
+      body(
+        'declared',
+        'out[i] = s[i] + s[i + 1] + s[i + 2] + s[i + 3]; //= global load 1 x 16 bytes, global store 1 x 4 bytes',
+      ),
+      '__device__ __align__(16) float declared[256];',
+    );
+  });
   it('a pair on 8 bytes', () =>
     shared(`float a = s[2 * i]; //= shared load 1 x 8 bytes
     out[i] = a * s[2 * i + 1];`));
