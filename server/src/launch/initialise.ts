@@ -12,7 +12,6 @@ import { childScope, type Scope } from './scope';
 import { budgets, type HostState } from './state';
 import { unknownOf } from './unknown-of';
 import {
-  asTyped,
   type Buffer,
   type Cell,
   type ContainerValue,
@@ -58,10 +57,13 @@ function fromInitializer(
   if (initializer.value.kind === 'initList') return fromList(state, initializer.value, type, scope, declaration.name);
   const value = evaluate(state, initializer.value, scope);
   if (type.kind === 'container' && value.kind !== 'container') return containerFrom(state, type, [value]);
-  if (type.kind === 'record' && value.kind !== 'struct') {
-    return value.kind === 'unknown' ? asTyped(value, type) : constructRecord(state, type, [{ value }]);
-  }
-  return convert(state, value, type);
+  return initialised(state, value, type);
+}
+
+/** What an object of a type is that is initialised with a value: a parameter, a result, `T x = value`. */
+export function initialised(state: HostState, value: Value, type: HostType): Value {
+  const isMade = type.kind === 'record' && value.kind !== 'struct' && value.kind !== 'unknown';
+  return isMade ? constructRecord(state, type, [{ value }]) : convert(state, value, type);
 }
 
 function withoutInitializer(

@@ -24,6 +24,22 @@ describe('host functions', () => {
       'k <<<(7,4,1),(16,16,1),0>>>()',
     );
   });
+  it('make objects of what they are given: by a constructor, as a kernel and a result do', () => {
+    const record = 'struct Range { int from, to; Range(int n) : from(0), to(2 * n) {} };';
+    check(
+      `${record} __global__ void each(Range r, int n); int main() { each<<<1, 32>>>(8, 3); }`,
+      'each <<<(1,1,1),(32,1,1),0>>>({from: 0, to: 16}, 3)',
+    );
+    check(
+      `${record} template <class R> __global__ void each(R r, int n); int main() { each<Range><<<1, 32>>>(8, 3); each<int><<<1, 64>>>(8, 3); }`,
+      'each<Range> <<<(1,1,1),(32,1,1),0>>>({from: 0, to: 16}, 3)',
+      'each<int> <<<(1,1,1),(64,1,1),0>>>(8, 3)',
+    );
+    check(
+      `${record} Range half(int n) { return n / 2; } int main() { k<<<half(8).to, 32>>>(); }`,
+      'k <<<(8,1,1),(32,1,1),0>>>()',
+    );
+  });
   it('have the defaults that an earlier declaration gives', () => {
     check(
       'void run(float* p, int n, int b = 128); int main() { float* d; cudaMalloc(&d, 4096); run(d, 1024); } void run(float* p, const int n, int b) { k<<<n / b, b>>>(p, n); }',
