@@ -65,7 +65,7 @@ export function callValue(ctx: Context, callee: Value, args: readonly Value[], n
     case 'lambda':
       return callLambda(ctx, callee, args, node);
     case 'builtin': {
-      const associated = callee.self ? undefined : functionsOfArguments(callee, args);
+      const associated = callee.self ? undefined : functionsOfArguments(callee, callee.name, args);
       return associated ? callFunctions(ctx, associated, args, node) : callBuiltin(ctx, callee, args, node);
     }
     case 'place': {
@@ -87,16 +87,21 @@ export function callValue(ctx: Context, callee: Value, args: readonly Value[], n
   }
 }
 
-/** Functions of that name in the namespaces of the arguments' types. */
+/** Functions of that name that the arguments' classes name as friends, or in the namespaces of these. */
 function functionsOfArguments(
-  callee: Value & { kind: 'builtin' },
+  callee: Value,
+  name: string,
   args: readonly Value[],
 ): (Value & { kind: 'functions' }) | undefined {
   for (const { type } of args) {
     const plain = withoutReference(type);
     const record = recordOf(plain.kind === 'pointer' ? plain.to : plain);
+    const own = record?.scope?.own(name);
+    const friends = own?.kind === 'functions' ? own.declarations.filter((d) => d.isFriend && d.body) : [];
+    if (own?.kind === 'functions' && friends.length > 0)
+      return { kind: 'functions', type: callee.type, declarations: friends, scope: own.scope };
     for (let scope = record?.scope?.parent; scope; scope = scope.parent) {
-      const found = scope.recordType ? undefined : scope.own(callee.name);
+      const found = scope.recordType ? undefined : scope.own(name);
       if (found?.kind === 'functions' && found.declarations.some((d) => d.body))
         return { kind: 'functions', type: callee.type, declarations: found.declarations, scope: found.scope };
     }
@@ -139,6 +144,8 @@ function callFunctions(
     }
   const chosen = chooseOverload(ctx, candidates, callee.scope, args, callee.templateArguments);
   if (!chosen) {
+    const associated = callee.self || callee.templateArguments ? undefined : functionsOfArguments(callee, name, args);
+    if (associated?.declarations.some((d) => !candidates.includes(d))) return callFunctions(ctx, associated, args, node);
     if (candidates.every((c) => !c.body))
       return callBuiltin(
         ctx,

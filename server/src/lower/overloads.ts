@@ -185,8 +185,16 @@ function conversionCost(from: Type, to: Type): number | undefined {
     if (path) return 4 + path.length;
   }
   if (b.kind === 'record' && (sa || a.kind === 'record')) return b.record.methods.size > 0 ? 20 : undefined;
-  if (a.kind === 'record' && sb) return 25;
+  if (a.kind === 'record' && sb) return mayConvert(a) ? 25 : undefined;
   return a.kind === b.kind ? 10 : undefined;
+}
+
+/** Whether a class, or a base of it, converts to something, as far as its text could be read. */
+function mayConvert(type: Type, depth = 0): boolean {
+  if (type.kind !== 'record') return true;
+  const { fields, methods } = type.record;
+  if ([...methods.keys()].some((name) => /^operator [\w(:]/.test(name))) return true;
+  return depth < 16 && fields.some((field) => field.isBase && mayConvert(field.type, depth + 1));
 }
 
 function pointerCost(a: Type & { kind: 'pointer' }, b: Type & { kind: 'pointer' }): number | undefined {
