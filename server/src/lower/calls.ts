@@ -145,7 +145,8 @@ function callFunctions(
   const chosen = chooseOverload(ctx, candidates, callee.scope, args, callee.templateArguments);
   if (!chosen) {
     const associated = callee.self || callee.templateArguments ? undefined : functionsOfArguments(callee, name, args);
-    if (associated?.declarations.some((d) => !candidates.includes(d))) return callFunctions(ctx, associated, args, node);
+    if (associated?.declarations.some((d) => !candidates.includes(d)))
+      return callFunctions(ctx, associated, args, node);
     if (candidates.every((c) => !c.body))
       return callBuiltin(
         ctx,

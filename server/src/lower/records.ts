@@ -218,7 +218,9 @@ function define(list: FunctionDeclaration[] | undefined, definition: FunctionDec
 
 function isInstance(ctx: Context, record: RecordInfo, given: readonly TemplateArgument[], scope: Scope): boolean {
   const own = record.templateArguments ?? [];
-  return evaluateArguments(ctx, given, scope).every((wanted, i) => own[i] && argumentKey(own[i]) === argumentKey(wanted));
+  return evaluateArguments(ctx, given, scope).every(
+    (wanted, i) => own[i] && argumentKey(own[i]) === argumentKey(wanted),
+  );
 }
 
 /** Definitions that stand outside the class replace the declarations inside. */
