@@ -8,7 +8,7 @@ import { construct, initialiseMembers } from './construct';
 import { type Context, type Frame, forgetSince, LIBRARY_TOKENS, placeOf, skip } from './context';
 import { convertValue } from './conversions';
 import { expression } from './expressions';
-import { endProgram } from './host/memory';
+import { changeByCall } from './host/memory';
 import { KnownValues } from './known-values';
 import { isLibraryScope } from './library/library';
 import { lookupIn, lookupName } from './lookup';
@@ -187,11 +187,11 @@ export function callFunction(
   const body = declaration.body;
   if (!body)
     return unknownValue({ kind: 'unknown', reason: name }, `${name} is not defined in the files that could be read`);
-  const running = ctx.active.get(declaration) ?? 0;
-  if (ctx.callDepth >= ctx.budget.callDepth || running >= (declaration.templateParameters ? 64 : 8)) {
-    skip(ctx, node, `${name} is recursive or nested too deeply to follow`);
-    if (ctx.unit.isHost) endProgram(ctx, 'lost');
-    return unknownValue(returnTypeOf(ctx, chosen), `${name} is recursive or nested too deeply to follow`);
+  if (isTooDeep(ctx, declaration)) {
+    const reason = `${name} is recursive or nested too deeply to follow`;
+    skip(ctx, node, reason);
+    if (ctx.unit.isHost) changeByCall(ctx, declaration, args, self, node);
+    return unknownValue(returnTypeOf(ctx, chosen), reason);
   }
   const folded = self ? undefined : constexprValue(ctx, chosen, args);
   if (folded) return folded;
@@ -209,6 +209,17 @@ export function callFunction(
     return atCall(inlineBody(ctx, body, new Scope(scope, 'body'), result, declaration), node);
   });
 }
+
+/** Calls of a function in calls of itself; the host's (a sort, a search: two calls in each) only as far as they leave room for the rest of the program. */
+function isTooDeep(ctx: Context, declaration: ast.FunctionDeclaration): boolean {
+  const running = ctx.active.get(declaration) ?? 0;
+  if (ctx.callDepth >= ctx.budget.callDepth || running >= (declaration.templateParameters ? 64 : 8)) return true;
+  if (!ctx.unit.isHost || running < 2 || declaration.first >= LIBRARY_TOKENS) return false;
+  return ctx.builder.instructionCount > ctx.budget.instructions / RECURSION_SHARE;
+}
+
+/** Of the instructions of the host's program: what may be in use when a recursion is followed further. */
+const RECURSION_SHARE = 6;
 
 /** What a returned reference refers to is read and written where the call stands (H200: fdtd_waves.cu:16, lambda_functors.cu:38). */
 function atCall(value: Value, node: ast.Node): Value {
