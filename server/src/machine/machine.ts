@@ -25,6 +25,7 @@ import { promoteMemory } from './promote-memory';
 import { propagateCopies } from './propagate-copies';
 import { reuseAsAssembled } from './reuse-as-assembled';
 import { reuseLoads } from './reuse-loads';
+import { separateVariables } from './separate-variables';
 import { sinkCommon } from './sink-common';
 import { sinkIntoArms } from './sink-into-arms';
 import { threadJumps } from './thread-jumps';
@@ -33,6 +34,7 @@ import { unrollFurther } from './unroll-further';
 type Pass = (program: Program) => Program;
 
 const passes: readonly Pass[] = [
+  separateVariables,
   propagateCopies,
   dropDeadCode,
   narrowIntegers,
