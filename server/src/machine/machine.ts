@@ -5,6 +5,7 @@
 import { keepFlow } from '../program/control-flow';
 import type { Program } from '../program/program';
 import { aggregateAtomics } from './aggregate-atomics';
+import { carryLoads } from './carry-loads';
 import { chargeCalls } from './charge-calls';
 import { shareExpressions } from './common-expressions';
 import { dropDeadCode } from './dead-code';
@@ -55,6 +56,7 @@ const passes: readonly Pass[] = [
   promoteMemory,
   reuseLoads,
   shareExpressions,
+  carryLoads,
   reuseLoads,
   reuseAsAssembled,
   dropDeadStores,
