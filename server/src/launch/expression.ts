@@ -17,7 +17,7 @@ import { evaluateCall } from './call';
 import { convert } from './conversion';
 import { spellings } from './host-tokens';
 import { autoType, type HostType, isPointerLike } from './host-type';
-import { construct, fromList } from './initialise';
+import { construct, fromList, newObject } from './initialise';
 import { evaluateLaunch } from './launch-expression';
 import { alignOf, sizeOf } from './layout';
 import { lookup, lookupQualified } from './lookup';
@@ -254,9 +254,7 @@ function evaluateNew(state: HostState, expression: NewExpression, scope: Scope):
     const to = makeBuffer(`new ${sourceText(state, expression.type)}`, { bytes: size });
     return { kind: 'pointer', to, offset: 0, element: type.of };
   }
-  const value = construct(state, type, expression.arguments, scope, 'call');
-  const cell = makeCell(value, { type, name: sourceText(state, expression.type), depth: Number.POSITIVE_INFINITY });
-  return pointerTo(cell);
+  return newObject(state, type, expression.arguments, scope, sourceText(state, expression.type));
 }
 
 /** `({ …; e; })` */

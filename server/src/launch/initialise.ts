@@ -7,6 +7,7 @@ import { constructorsOf, runConstructor } from './function-call';
 import { autoType, type HostType, type RecordType } from './host-type';
 import { layoutOf, sizeOf } from './layout';
 import { blank, cellAt, makeBuffer, makeCell, store } from './memory';
+import { pointerTo } from './place';
 import { resolveType } from './resolve-type';
 import { childScope, type Scope } from './scope';
 import { budgets, type HostState } from './state';
@@ -120,6 +121,18 @@ export function construct(
     default:
       return values.length === 0 ? zeroOf(state, type, name) : convert(state, values[0], type);
   }
+}
+
+/** What `new T(…)` gives. */
+export function newObject(
+  state: HostState,
+  type: HostType,
+  list: readonly Expression[],
+  scope: Scope,
+  name = 'an object',
+): Value {
+  const value = construct(state, type, list, scope, 'call');
+  return pointerTo(makeCell(value, { type, name, depth: Number.POSITIVE_INFINITY }));
 }
 
 /** A record from arguments: by a constructor, as a copy, or field by field. */

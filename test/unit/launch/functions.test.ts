@@ -40,6 +40,22 @@ describe('host functions', () => {
       'k <<<(8,1,1),(32,1,1),0>>>()',
     );
   });
+  it('reach objects through smart pointers, and the class that they are of', () => {
+    const job = 'struct Job { int n, b; Job(int n, int b) : n(n), b(b) {} void go(int m) { k<<<n / b, b>>>(m); } };';
+    check(
+      `${job} int main() { auto a = std::make_unique<Job>(640, 64); a->go(1); auto c = std::make_shared<Job>(96, 32); c->go(2); std::unique_ptr<Job> d; d.reset(new Job(500, 50)); (*d).go(d->n); }`,
+      'k <<<(10,1,1),(64,1,1),0>>>(1)',
+      'k <<<(3,1,1),(32,1,1),0>>>(2)',
+      'k <<<(10,1,1),(50,1,1),0>>>(500)',
+    );
+    check(
+      `struct Step { virtual void go(int n) = 0; }; struct Wide : Step { int b; Wide(int b) : b(b) {} void go(int n) override { k<<<n / b, b>>>(n); } };
+struct Flat : Step { void go(int n) override { k<<<1, 256>>>(n); } };
+int main() { std::vector<std::unique_ptr<Step>> all; all.push_back(std::make_unique<Wide>(32)); all.emplace_back(new Flat()); for (auto& each : all) each->go(320); }`,
+      'k <<<(10,1,1),(32,1,1),0>>>(320)',
+      'k <<<(1,1,1),(256,1,1),0>>>(320)',
+    );
+  });
   it('have the defaults that an earlier declaration gives', () => {
     check(
       'void run(float* p, int n, int b = 128); int main() { float* d; cudaMalloc(&d, 4096); run(d, 1024); } void run(float* p, const int n, int b) { k<<<n / b, b>>>(p, n); }',

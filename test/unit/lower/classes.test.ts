@@ -57,6 +57,16 @@ template <class B> struct Outer : B { __device__ Outer(int x) : B(x) {} };`;
   });
 });
 
+describe('an arrow of a class', () => {
+  it('leads to what its operator gives', () => {
+    const handles = `
+struct Step { int by; __device__ int twice() const { return 2 * by; } };
+template <class T> struct Handle { T *p; __device__ T *operator->() const { return p; } };`;
+    equals('Step s{3}; Handle<Step> h{&s};', 'h->by', 3, handles);
+    equals('Step s{3}; Handle<Step> h{&s};', 'h->twice()', 6, handles);
+  });
+});
+
 describe('functions that a class names as friends', () => {
   const pair = `
 template <class T> struct Pair {
