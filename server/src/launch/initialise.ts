@@ -4,7 +4,7 @@ import { evaluateArguments } from './call';
 import { convert, decay, makeVector } from './conversion';
 import { evaluate } from './expression';
 import { constructorsOf, runConstructor } from './function-call';
-import { autoType, type HostType, type RecordType } from './host-type';
+import { autoType, type HostType, type RecordType, withoutReference } from './host-type';
 import { layoutOf, sizeOf } from './layout';
 import { blank, cellAt, makeBuffer, makeCell, store } from './memory';
 import { pointerTo } from './place';
@@ -16,6 +16,7 @@ import {
   type Buffer,
   type Cell,
   type ContainerValue,
+  type FunctionSymbol,
   number,
   type StructValue,
   typeOf,
@@ -285,7 +286,13 @@ function recordFromList(
   name: string,
 ): Value {
   const isDesignated = list.elements.some((element) => element.designator !== undefined);
-  if (!isDesignated && constructorsOf(state, type).length > 0) {
+  const constructors = isDesignated ? [] : constructorsOf(state, type);
+  if (constructors.length > 0) {
+    const whole = list.elements.length > 0 ? takenWhole(state, constructors) : undefined;
+    if (whole)
+      return constructRecord(state, type, [
+        { value: containerOfElements(state, whole, elementValues(state, list, whole.element, scope)) },
+      ]);
     return constructRecord(
       state,
       type,
@@ -316,6 +323,20 @@ function recordFromList(
     if (value.kind === 'array' && value.buffer.rest === 'uninitialised') value.buffer.rest = 'zero';
   }
   return object;
+}
+
+/** The parameter of a constructor that takes the elements of braces together: `T(std::initializer_list<int> sizes)`. */
+function takenWhole(
+  state: HostState,
+  constructors: readonly FunctionSymbol[],
+): (HostType & { kind: 'container' }) | undefined {
+  for (const { declaration, scope } of constructors) {
+    const [first, ...others] = declaration.parameters;
+    const isAlone = first !== undefined && others.every((parameter) => parameter.default !== undefined);
+    const type = isAlone ? withoutReference(resolveType(state, first.type, scope)) : undefined;
+    if (type?.kind === 'container' && type.name === 'initializer_list') return type;
+  }
+  return undefined;
 }
 
 // ---- containers -----------------------------------------------------------------------------------------------------

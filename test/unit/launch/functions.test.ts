@@ -56,6 +56,23 @@ int main() { std::vector<std::unique_ptr<Step>> all; all.push_back(std::make_uni
       'k <<<(1,1,1),(256,1,1),0>>>(320)',
     );
   });
+  it('keep what lambdas copy as it was when they were made', () => {
+    check(
+      'int main() { std::vector<std::function<void()>> jobs; for (int i = 1; i < 3; i++) jobs.push_back([=] { k<<<i, 32>>>(i); }); for (auto& job : jobs) job(); }',
+      'k <<<(1,1,1),(32,1,1),0>>>(1)',
+      'k <<<(2,1,1),(32,1,1),0>>>(2)',
+    );
+    check(
+      'int main() { int n = 1; auto copy = [=] { k<<<n, 32>>>(); }; auto same = [&] { k<<<n, 64>>>(); }; n = 5; copy(); same(); }',
+      'k <<<(1,1,1),(32,1,1),0>>>()',
+      'k <<<(5,1,1),(64,1,1),0>>>()',
+    );
+  });
+  it('make objects of braces whose elements a constructor takes together', () =>
+    check(
+      'struct Shape { std::vector<int> sizes; Shape(std::initializer_list<int> s) : sizes(s) {} int all() const { int n = 1; for (auto s : sizes) n *= s; return n; } }; int main() { Shape s{4, 8, 2}; k<<<s.sizes.size(), s.all()>>>(s.sizes[1]); }',
+      'k <<<(3,1,1),(64,1,1),0>>>(8)',
+    ));
   it('have the defaults that an earlier declaration gives', () => {
     check(
       'void run(float* p, int n, int b = 128); int main() { float* d; cudaMalloc(&d, 4096); run(d, 1024); } void run(float* p, const int n, int b) { k<<<n / b, b>>>(p, n); }',
