@@ -73,6 +73,24 @@ int main() { std::vector<std::unique_ptr<Step>> all; all.push_back(std::make_uni
       'struct Shape { std::vector<int> sizes; Shape(std::initializer_list<int> s) : sizes(s) {} int all() const { int n = 1; for (auto s : sizes) n *= s; return n; } }; int main() { Shape s{4, 8, 2}; k<<<s.sizes.size(), s.all()>>>(s.sizes[1]); }',
       'k <<<(3,1,1),(64,1,1),0>>>(8)',
     ));
+  it('make objects of the class that they are members of', () => {
+    const range =
+      'struct Range { int n; Range(int n) : n(n) {} Range half() const { return Range(n / 2); } Range third() const { Range r(n / 3); return r; } int size() const { return n; } };';
+    check(
+      `${range} int main() { Range r(96); k<<<r.half().n, r.third().half().size()>>>(r.half().half().n); }`,
+      'k <<<(48,1,1),(16,1,1),0>>>(24)',
+    );
+    check(
+      `${range} int main() { std::vector<Range> all; all.push_back(Range(64)); while (all.back().size() > 20) all.push_back(all.back().half()); for (size_t i = 0; i < all.size(); ++i) k<<<all[i].n, 32>>>(i); }`,
+      'k <<<(64,1,1),(32,1,1),0>>>(0)',
+      'k <<<(32,1,1),(32,1,1),0>>>(1)',
+      'k <<<(16,1,1),(32,1,1),0>>>(2)',
+    );
+    check(
+      'template <class T> struct Pair { T a, b; Pair(T a, T b) : a(a), b(b) {} Pair turned() const { return Pair(b, a); } }; int main() { Pair<int> p(7, 64); k<<<p.turned().b, p.turned().a>>>(); }',
+      'k <<<(7,1,1),(64,1,1),0>>>()',
+    );
+  });
   it('have the defaults that an earlier declaration gives', () => {
     check(
       'void run(float* p, int n, int b = 128); int main() { float* d; cudaMalloc(&d, 4096); run(d, 1024); } void run(float* p, const int n, int b) { k<<<n / b, b>>>(p, n); }',
