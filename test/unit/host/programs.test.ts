@@ -33,6 +33,18 @@ int main() {
 }`);
   });
 
+  it('containers that keep an order, from braces', () => {
+    check(`
+__global__ void k(int first, int size, int found) {}
+int main() {
+  std::set<int> s{3, 1, 3, 2};
+  k<<<1, 32>>>(*s.begin(), (int)s.size(), (int)s.count(3)); //= first: 1, size: 3, found: 1
+  std::map<int, int> m{{5, 50}, {4, 40}};
+  m[6] = 60;
+  k<<<1, 32>>>(m.begin()->second, (int)m.size(), m.at(5)); //= first: 40, size: 3, found: 50
+}`);
+  });
+
   it('objects behind smart pointers, with arguments for their constructors', () => {
     check(`
 __global__ void k(const int* a, int n) {}
