@@ -3,6 +3,7 @@ import type { Builtin, BuiltinCall } from './builtins';
 import { forgetBehind } from './call';
 import { convert, decay } from './conversion';
 import { type HostType, voidType, withoutReference } from './host-type';
+import { newObject } from './initialise';
 import { roundUp, sizeOf } from './layout';
 import { cellAt, copyValue, forget, makeBuffer, makeCell, store, write } from './memory';
 import { bindArguments } from './resolve-type';
@@ -177,14 +178,15 @@ const rawPointer: Builtin = ({ values }) => {
   return value && decay(value);
 };
 
-/** std::make_unique<T[]>(n) */
+/** std::make_unique<T[]>(n), std::make_unique<T>(…) */
 const makeSmart: Builtin = (call) => {
   const { state, scope, values } = call;
   const callee = call.call.callee;
   const given = callee.kind === 'name' ? callee.name.parts.at(-1)?.templateArguments : undefined;
   const [argument] = given ? bindArguments(state, given, scope) : [];
   if (argument?.kind !== 'type') return undefined;
-  const element = argument.type.kind === 'array' ? argument.type.of : argument.type;
+  if (argument.type.kind !== 'array') return newObject(state, argument.type, call.call.arguments, scope);
+  const element = argument.type.of;
   const type: HostType = { kind: 'container', name: 'unique_ptr', element };
   const buffer = makeBuffer('an allocation', { rest: 'zero' });
   return { kind: 'container', type, element, buffer, size: makeCell(values[0] ?? number(1)) };

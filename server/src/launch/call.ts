@@ -2,12 +2,13 @@
 import type { CallExpression, Expression, NameExpression, QualifiedName } from '../parse/ast';
 import { associatedFunctions } from './associated-functions';
 import { builtinCall } from './builtins';
+import { convert } from './conversion';
 import { evaluate, expandPack } from './expression';
 import { callFunctions, type HostArgument } from './function-call';
 import { construct } from './initialise';
 import { callLambda } from './lambda-call';
 import { type Found, lookup, lookupQualified, memberOf, undeclaredType } from './lookup';
-import { forget, makeCell, smudge } from './memory';
+import { forget, makeCell, smudge, store } from './memory';
 import { callContainerMethod, callUnknownMethod } from './methods';
 import { overloadCost } from './overload-cost';
 import { locate, read } from './place';
@@ -15,7 +16,7 @@ import { bindArguments, resolveSymbolType } from './resolve-type';
 import { lastName, type Scope, spelledName } from './scope';
 import { standardType } from './standard-types';
 import { type HostState, sourceText } from './state';
-import { type Cell, type FunctionValue, unknown, unknownFrom, type Value } from './value';
+import { type Cell, type FunctionValue, number, unknown, unknownFrom, type Value } from './value';
 
 /** Value of a call expression. */
 export function evaluateCall(state: HostState, call: CallExpression, scope: Scope): Value {
@@ -98,14 +99,22 @@ function callMember(
   const value = read(object);
   const target = callee.arrow && value.kind === 'pointer' ? read(locate(state, starOf(callee.object), scope)) : value;
   if (target.kind === 'container') return callContainerMethod(state, target, name, call, scope);
-  if (target.kind === 'pointer' && (name === 'get' || name === 'data')) return target;
+  if (target.kind === 'pointer' && /^(get|data|release)$/.test(name)) return target;
+  const owner = object.kind === 'cell' && !callee.arrow ? object.cell : undefined;
+  if (name === 'reset' && owner?.type?.kind === 'pointer') return resetPointer(state, owner, call, scope);
   if (target.kind === 'unknown' && target.type?.kind === 'constant') return target.type.value;
   if (target.kind === 'unknown' && target.type?.kind !== 'record') {
     return callUnknownMethod(state, target, name, call, scope);
   }
   if (target.kind === 'struct' && target.type.kind === 'opaque') {
-    const owner = object.kind === 'cell' ? object.cell.name : undefined;
-    return callUnknownMethod(state, unknown(`${owner} is not known in this file`, { name: owner }), name, call, scope);
+    const holder = object.kind === 'cell' ? object.cell.name : undefined;
+    return callUnknownMethod(
+      state,
+      unknown(`${holder} is not known in this file`, { name: holder }),
+      name,
+      call,
+      scope,
+    );
   }
   const given = callee.name.parts.at(-1)?.templateArguments;
   if (target.kind === 'lambda' && name === 'operator()') {
@@ -118,6 +127,13 @@ function callMember(
     return callValue(state, bound, call, scope);
   }
   return callValue(state, method, call, scope);
+}
+
+/** `p.reset(new T)`, `p.reset()` of a smart pointer */
+function resetPointer(state: HostState, cell: Cell, call: CallExpression, scope: Scope): Value {
+  const [given] = evaluateArguments(state, call.arguments, scope);
+  store(state, cell, given ? convert(state, given.value, cell.type) : number(0, 'long'));
+  return unknown('reset gives no value');
 }
 
 function starOf(operand: Expression): Expression {

@@ -17,7 +17,7 @@ import { evaluateCall } from './call';
 import { convert } from './conversion';
 import { spellings } from './host-tokens';
 import { autoType, type HostType, isPointerLike } from './host-type';
-import { construct, fromList } from './initialise';
+import { construct, fromList, newObject } from './initialise';
 import { evaluateLaunch } from './launch-expression';
 import { alignOf, sizeOf } from './layout';
 import { lookup, lookupQualified } from './lookup';
@@ -29,6 +29,7 @@ import { childScope, lastName, localVariable, type Scope, spelledName } from './
 import { budgets, type HostState, sourceText, step } from './state';
 import { runList } from './statement';
 import { type Cell, merge, number, truth, typeOf, unknown, unknownFrom, type Value } from './value';
+import { walk } from './walk';
 import { wellKnownConstants } from './well-known';
 
 /** Value of an expression in a scope. */
@@ -244,7 +245,29 @@ function evaluateLambda(state: HostState, expression: LambdaExpression, scope: S
       capture.byReference ? cell : { ...cell, value: convert(state, cell.value, undefined), buffer: undefined },
     );
   }
+  if (expression.defaultCapture === '=') captureNumbers(expression, scope, captures);
   return { kind: 'lambda', expression, scope, captures };
+}
+
+/** `[=]`: numbers and pointers as they are now; what is larger is taken to stay as it is. */
+function captureNumbers(expression: LambdaExpression, scope: Scope, captures: Map<string, Cell>): void {
+  for (const name of namesIn(expression)) {
+    const cell = captures.has(name) ? undefined : localVariable(scope, name);
+    if (cell?.value.kind === 'number' || cell?.value.kind === 'pointer')
+      captures.set(name, { ...cell, buffer: undefined });
+  }
+}
+
+const namesOfLambdas = new WeakMap<LambdaExpression, ReadonlySet<string>>();
+
+function namesIn(expression: LambdaExpression): ReadonlySet<string> {
+  let names = namesOfLambdas.get(expression);
+  if (!names) {
+    const found = new Set<string>();
+    walk(expression.body, { name: ({ name }) => name.parts.length === 1 && found.add(name.parts[0].name) });
+    namesOfLambdas.set(expression, (names = found));
+  }
+  return names;
 }
 
 function evaluateNew(state: HostState, expression: NewExpression, scope: Scope): Value {
@@ -254,9 +277,7 @@ function evaluateNew(state: HostState, expression: NewExpression, scope: Scope):
     const to = makeBuffer(`new ${sourceText(state, expression.type)}`, { bytes: size });
     return { kind: 'pointer', to, offset: 0, element: type.of };
   }
-  const value = construct(state, type, expression.arguments, scope, 'call');
-  const cell = makeCell(value, { type, name: sourceText(state, expression.type), depth: Number.POSITIVE_INFINITY });
-  return pointerTo(cell);
+  return newObject(state, type, expression.arguments, scope, sourceText(state, expression.type));
 }
 
 /** `({ …; e; })` */

@@ -4,7 +4,7 @@ import { callUnknown } from './call';
 import { convert } from './conversion';
 import { evaluate } from './expression';
 import { autoType, type HostType, type RecordType } from './host-type';
-import { construct, constructRecord } from './initialise';
+import { construct, initialised } from './initialise';
 import { layoutOf } from './layout';
 import { blur, forget, makeCell, named, store, watch } from './memory';
 import { overloadCost } from './overload-cost';
@@ -219,8 +219,7 @@ function bindParameter(state: HostState, parameter: Parameter, argument: HostArg
   }
   const cell = makeCell(unknown(''), { type: parameterType(type, argument), name, depth: state.depth });
   const value = argument?.value ?? defaultArgument(state, parameter, type, name, scope);
-  const built = type.kind === 'record' && value.kind !== 'struct' && value.kind !== 'unknown';
-  cell.value = named(state, cell, built ? constructRecord(state, type, [{ value }]) : convert(state, value, type));
+  cell.value = named(state, cell, initialised(state, value, type));
   scope.values.set(name, cell);
 }
 
@@ -280,7 +279,7 @@ export function frameResult(state: HostState, frame: Frame): Value {
   if (!first) return unknown('a function without a value', { type: frame.resultType });
   const value = others.reduce((a, b) => merge(a, b), first);
   const type = frame.resultType;
-  return type && type.kind !== 'auto' && type.kind !== 'reference' ? convert(state, value, type) : value;
+  return type && type.kind !== 'auto' && type.kind !== 'reference' ? initialised(state, value, type) : value;
 }
 
 // ---- constructors ---------------------------------------------------------------------------------------------------

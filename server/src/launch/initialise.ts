@@ -4,18 +4,19 @@ import { evaluateArguments } from './call';
 import { convert, decay, makeVector } from './conversion';
 import { evaluate } from './expression';
 import { constructorsOf, runConstructor } from './function-call';
-import { autoType, type HostType, type RecordType } from './host-type';
+import { autoType, type HostType, type RecordType, withoutReference } from './host-type';
 import { layoutOf, sizeOf } from './layout';
 import { blank, cellAt, makeBuffer, makeCell, store } from './memory';
+import { pointerTo } from './place';
 import { resolveType } from './resolve-type';
 import { childScope, type Scope } from './scope';
 import { budgets, type HostState } from './state';
 import { unknownOf } from './unknown-of';
 import {
-  asTyped,
   type Buffer,
   type Cell,
   type ContainerValue,
+  type FunctionSymbol,
   number,
   type StructValue,
   typeOf,
@@ -58,10 +59,13 @@ function fromInitializer(
   if (initializer.value.kind === 'initList') return fromList(state, initializer.value, type, scope, declaration.name);
   const value = evaluate(state, initializer.value, scope);
   if (type.kind === 'container' && value.kind !== 'container') return containerFrom(state, type, [value]);
-  if (type.kind === 'record' && value.kind !== 'struct') {
-    return value.kind === 'unknown' ? asTyped(value, type) : constructRecord(state, type, [{ value }]);
-  }
-  return convert(state, value, type);
+  return initialised(state, value, type);
+}
+
+/** What an object of a type is that is initialised with a value: a parameter, a result, `T x = value`. */
+export function initialised(state: HostState, value: Value, type: HostType): Value {
+  const isMade = type.kind === 'record' && value.kind !== 'struct' && value.kind !== 'unknown';
+  return isMade ? constructRecord(state, type, [{ value }]) : convert(state, value, type);
 }
 
 function withoutInitializer(
@@ -118,6 +122,18 @@ export function construct(
     default:
       return values.length === 0 ? zeroOf(state, type, name) : convert(state, values[0], type);
   }
+}
+
+/** What `new T(…)` gives. */
+export function newObject(
+  state: HostState,
+  type: HostType,
+  list: readonly Expression[],
+  scope: Scope,
+  name = 'an object',
+): Value {
+  const value = construct(state, type, list, scope, 'call');
+  return pointerTo(makeCell(value, { type, name, depth: Number.POSITIVE_INFINITY }));
 }
 
 /** A record from arguments: by a constructor, as a copy, or field by field. */
@@ -270,7 +286,13 @@ function recordFromList(
   name: string,
 ): Value {
   const isDesignated = list.elements.some((element) => element.designator !== undefined);
-  if (!isDesignated && constructorsOf(state, type).length > 0) {
+  const constructors = isDesignated ? [] : constructorsOf(state, type);
+  if (constructors.length > 0) {
+    const whole = list.elements.length > 0 ? takenWhole(state, constructors) : undefined;
+    if (whole)
+      return constructRecord(state, type, [
+        { value: containerOfElements(state, whole, elementValues(state, list, whole.element, scope)) },
+      ]);
     return constructRecord(
       state,
       type,
@@ -301,6 +323,20 @@ function recordFromList(
     if (value.kind === 'array' && value.buffer.rest === 'uninitialised') value.buffer.rest = 'zero';
   }
   return object;
+}
+
+/** The parameter of a constructor that takes the elements of braces together: `T(std::initializer_list<int> sizes)`. */
+function takenWhole(
+  state: HostState,
+  constructors: readonly FunctionSymbol[],
+): (HostType & { kind: 'container' }) | undefined {
+  for (const { declaration, scope } of constructors) {
+    const [first, ...others] = declaration.parameters;
+    const isAlone = first !== undefined && others.every((parameter) => parameter.default !== undefined);
+    const type = isAlone ? withoutReference(resolveType(state, first.type, scope)) : undefined;
+    if (type?.kind === 'container' && type.name === 'initializer_list') return type;
+  }
+  return undefined;
 }
 
 // ---- containers -----------------------------------------------------------------------------------------------------

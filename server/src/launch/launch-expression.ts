@@ -9,7 +9,7 @@ import { evaluate } from './expression';
 import type { LaunchedKernel } from './found-launch';
 import { dim3Type, type HostType, withoutReference } from './host-type';
 import type { HostTemplateArgument } from './host-value';
-import { fromList } from './initialise';
+import { fromList, initialised } from './initialise';
 import { lookupQualified } from './lookup';
 import { makeCell } from './memory';
 import { dereference, read } from './place';
@@ -276,8 +276,10 @@ function convertArguments(
 }
 
 function toParameter(state: HostState, value: Value, type: HostType): Value {
-  if (type.kind === 'opaque' || type.kind === 'auto' || type.kind === 'record') return convert(state, value, undefined);
-  return convert(state, value, type);
+  if (type.kind === 'opaque' || type.kind === 'auto') return convert(state, value, undefined);
+  return type.kind === 'record' && value.kind === 'unknown'
+    ? convert(state, value, undefined)
+    : initialised(state, value, type);
 }
 
 function plainArguments(state: HostState, list: readonly Passed[], scope: Scope): Value[] {

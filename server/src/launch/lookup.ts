@@ -44,6 +44,8 @@ function lookupHere(state: HostState, name: string, scope: Scope): Found | undef
   if (type) return { kind: 'type', type };
   const field = scope.self && fieldOf(scope.self.value, name);
   if (field) return { kind: 'cell', cell: field };
+  // inside of a class its name is the type, not its constructors
+  if (scope.record && name !== '' && scope.record.name === name) return { kind: 'type', type: scope.record };
   if (scope.record) return memberOf(state, scope.record, name, scope.self);
   const symbols = scope.symbols?.get(name);
   if (symbols) return fromSymbols(state, symbols, undefined);

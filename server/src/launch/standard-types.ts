@@ -37,10 +37,8 @@ function integralConstant(value: BoundArgument | undefined): HostType | undefine
 }
 
 const makers: ReadonlyMap<string, Make> = new Map<string, Make>([
-  ...[...containerNames, ...smartPointers].map((name): [string, Make] => [
-    name,
-    ([element]) => container(name, element),
-  ]),
+  ...containerNames.map((name): [string, Make] => [name, ([element]) => container(name, element)]),
+  ...smartPointers.map((name): [string, Make] => [name, ([element]) => smartPointer(name, element)]),
   ...transparent.map((name): [string, Make] => [name, ([type]) => type && withoutReference(type)]),
   [
     'array',
@@ -77,6 +75,11 @@ function container(name: string, element: HostType | undefined): HostType | unde
   return { kind: 'container', name, element: of };
 }
 
+/** To one object it is a pointer, to an array a container without a length. */
+function smartPointer(name: string, element: HostType | undefined): HostType | undefined {
+  return element?.kind === 'array' || !element ? container(name, element) : { kind: 'pointer', to: element };
+}
+
 function chosen(values: readonly BoundArgument[]): HostType | undefined {
   const [condition, then, otherwise] = values;
   const holds = condition?.kind === 'value' ? truth(condition.value) : undefined;
@@ -88,8 +91,4 @@ function chosen(values: readonly BoundArgument[]): HostType | undefined {
 export function standardType(name: string, given: readonly BoundArgument[]): HostType | undefined {
   const types = given.flatMap((argument) => (argument.kind === 'type' ? [argument.type] : []));
   return makers.get(name)?.(types, given);
-}
-
-export function isSmartPointer(type: HostType): boolean {
-  return type.kind === 'container' && smartPointers.includes(type.name);
 }

@@ -8,7 +8,7 @@ import { construct, initialiseMembers } from './construct';
 import { type Context, type Frame, forgetSince, LIBRARY_TOKENS, placeOf, skip } from './context';
 import { convertValue } from './conversions';
 import { expression } from './expressions';
-import { endProgram } from './host/memory';
+import { changeByCall } from './host/memory';
 import { KnownValues } from './known-values';
 import { isLibraryScope } from './library/library';
 import { lookupIn, lookupName } from './lookup';
@@ -65,7 +65,7 @@ export function callValue(ctx: Context, callee: Value, args: readonly Value[], n
     case 'lambda':
       return callLambda(ctx, callee, args, node);
     case 'builtin': {
-      const associated = callee.self ? undefined : functionsOfArguments(callee, args);
+      const associated = callee.self ? undefined : functionsOfArguments(callee, callee.name, args);
       return associated ? callFunctions(ctx, associated, args, node) : callBuiltin(ctx, callee, args, node);
     }
     case 'place': {
@@ -87,16 +87,21 @@ export function callValue(ctx: Context, callee: Value, args: readonly Value[], n
   }
 }
 
-/** Functions of that name in the namespaces of the arguments' types. */
+/** Functions of that name that the arguments' classes name as friends, or in the namespaces of these. */
 function functionsOfArguments(
-  callee: Value & { kind: 'builtin' },
+  callee: Value,
+  name: string,
   args: readonly Value[],
 ): (Value & { kind: 'functions' }) | undefined {
   for (const { type } of args) {
     const plain = withoutReference(type);
     const record = recordOf(plain.kind === 'pointer' ? plain.to : plain);
+    const own = record?.scope?.own(name);
+    const friends = own?.kind === 'functions' ? own.declarations.filter((d) => d.isFriend && d.body) : [];
+    if (own?.kind === 'functions' && friends.length > 0)
+      return { kind: 'functions', type: callee.type, declarations: friends, scope: own.scope };
     for (let scope = record?.scope?.parent; scope; scope = scope.parent) {
-      const found = scope.recordType ? undefined : scope.own(callee.name);
+      const found = scope.recordType ? undefined : scope.own(name);
       if (found?.kind === 'functions' && found.declarations.some((d) => d.body))
         return { kind: 'functions', type: callee.type, declarations: found.declarations, scope: found.scope };
     }
@@ -139,6 +144,9 @@ function callFunctions(
     }
   const chosen = chooseOverload(ctx, candidates, callee.scope, args, callee.templateArguments);
   if (!chosen) {
+    const associated = callee.self || callee.templateArguments ? undefined : functionsOfArguments(callee, name, args);
+    if (associated?.declarations.some((d) => !candidates.includes(d)))
+      return callFunctions(ctx, associated, args, node);
     if (candidates.every((c) => !c.body))
       return callBuiltin(
         ctx,
@@ -179,11 +187,11 @@ export function callFunction(
   const body = declaration.body;
   if (!body)
     return unknownValue({ kind: 'unknown', reason: name }, `${name} is not defined in the files that could be read`);
-  const running = ctx.active.get(declaration) ?? 0;
-  if (ctx.callDepth >= ctx.budget.callDepth || running >= (declaration.templateParameters ? 64 : 8)) {
-    skip(ctx, node, `${name} is recursive or nested too deeply to follow`);
-    if (ctx.unit.isHost) endProgram(ctx, 'lost');
-    return unknownValue(returnTypeOf(ctx, chosen), `${name} is recursive or nested too deeply to follow`);
+  if (isTooDeep(ctx, declaration)) {
+    const reason = `${name} is recursive or nested too deeply to follow`;
+    skip(ctx, node, reason);
+    if (ctx.unit.isHost) changeByCall(ctx, declaration, args, self, node);
+    return unknownValue(returnTypeOf(ctx, chosen), reason);
   }
   const folded = self ? undefined : constexprValue(ctx, chosen, args);
   if (folded) return folded;
@@ -201,6 +209,17 @@ export function callFunction(
     return atCall(inlineBody(ctx, body, new Scope(scope, 'body'), result, declaration), node);
   });
 }
+
+/** Calls of a function in calls of itself; the host's (a sort, a search: two calls in each) only as far as they leave room for the rest of the program. */
+function isTooDeep(ctx: Context, declaration: ast.FunctionDeclaration): boolean {
+  const running = ctx.active.get(declaration) ?? 0;
+  if (ctx.callDepth >= ctx.budget.callDepth || running >= (declaration.templateParameters ? 64 : 8)) return true;
+  if (!ctx.unit.isHost || running < 2 || declaration.first >= LIBRARY_TOKENS) return false;
+  return ctx.builder.instructionCount > ctx.budget.instructions / RECURSION_SHARE;
+}
+
+/** Of the instructions of the host's program: what may be in use when a recursion is followed further. */
+const RECURSION_SHARE = 6;
 
 /** What a returned reference refers to is read and written where the call stands (H200: fdtd_waves.cu:16, lambda_functors.cu:38). */
 function atCall(value: Value, node: ast.Node): Value {

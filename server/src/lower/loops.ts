@@ -7,6 +7,7 @@ import { countingForm } from './counting-whiles';
 import { expression } from './expressions';
 import { forgetAssigned } from './flow';
 import { KnownValues } from './known-values';
+import { lookupName } from './lookup';
 import { readRegister, writeRegister } from './places';
 import { type RuntimeTrips, runtimeTrips } from './runtime-unroll';
 import { conditionOf, statement, withScope } from './statements';
@@ -176,9 +177,8 @@ function inRounds(ctx: Context, node: ast.ForStatement, runtime: RuntimeTrips): 
 
 /** The rest counts with a variable of its own where it can, so that the other stays a multiple of what a pass makes. */
 function withFreshVariable(ctx: Context, node: ast.ForStatement, run: () => void): void {
-  const declared = node.initializer?.kind === 'declaration' ? node.initializer.declarations[0] : undefined;
-  const name = declared?.kind === 'variable' ? declared.name : undefined;
-  const entity = name === undefined ? undefined : ctx.scope.own(name);
+  const name = counterOf(node);
+  const entity = name === undefined ? undefined : lookupName(ctx, ctx.scope, name);
   const value = entity?.kind === 'value' ? entity.value : undefined;
   const storage = value?.kind === 'place' && value.place.kind === 'storage' ? value.place.storage : undefined;
   if (name === undefined || storage?.kind !== 'scalar') {
@@ -192,6 +192,16 @@ function withFreshVariable(ctx: Context, node: ast.ForStatement, run: () => void
     ctx.scope.define(name, { kind: 'value', value: { kind: 'place', type: storage.type, place } });
     run();
   });
+  if (node.initializer?.kind !== 'declaration') writeRegister(ctx, storage.register, readRegister(ctx, register));
+}
+
+/** What a loop declares, or else moves. */
+function counterOf({ initializer, increment }: ast.ForStatement): string | undefined {
+  const declared = initializer?.kind === 'declaration' ? initializer.declarations[0] : undefined;
+  if (declared) return declared.kind === 'variable' ? declared.name : undefined;
+  const moved =
+    increment?.kind === 'unary' ? increment.operand : increment?.kind === 'assign' ? increment.left : undefined;
+  return moved?.kind === 'name' && moved.name.parts.length === 1 ? moved.name.parts[0].name : undefined;
 }
 
 interface LoopParts {

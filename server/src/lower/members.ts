@@ -4,6 +4,7 @@ import type { Context } from './context';
 import { expression } from './expressions';
 import { globalValue } from './globals';
 import { lookupIn } from './lookup';
+import { userOperator } from './operators';
 import { memberAlignment, reasonOf, rvalue } from './places';
 import { dereference } from './pointers';
 import { findField, findMethods, recordOf } from './records';
@@ -13,10 +14,7 @@ import { unknownValue, type Value } from './values';
 
 export function memberExpression(ctx: Context, node: ast.MemberExpression): Value {
   let object = expression(ctx, node.object);
-  if (node.arrow) {
-    const pointer = rvalue(ctx, object, node.object);
-    object = dereference(ctx, pointer, node);
-  }
+  if (node.arrow) object = dereference(ctx, rvalue(ctx, behindArrow(ctx, object, node), node.object), node);
   const part = node.name.parts[node.name.parts.length - 1];
   const member = memberOf(ctx, object, part.name, node);
   if (member) return member;
@@ -38,6 +36,19 @@ export function memberExpression(ctx: Context, node: ast.MemberExpression): Valu
   const self = object.type.kind === 'lambda' ? rvalue(ctx, object, node.object) : object;
   if (self.kind === 'lambda' && part.name === 'operator()') return { ...self, templateArguments };
   return { kind: 'builtin', type: { kind: 'function' }, name: part.name, templateArguments, self: object };
+}
+
+const MOST_ARROWS = 8;
+
+/** What `->` goes to where the object is of a class with an operator of that name, which may give another such object. */
+function behindArrow(ctx: Context, object: Value, node: ast.MemberExpression): Value {
+  let behind = object;
+  for (let depth = 0; depth < MOST_ARROWS && recordOf(behind.type); depth++) {
+    const next = userOperator(ctx, 'operator->', [behind], node);
+    if (!next) break;
+    behind = next;
+  }
+  return behind;
 }
 
 /** A data member (through bases and anonymous members), undefined when there is none of that name. */

@@ -175,7 +175,7 @@ function conversionCost(from: Type, to: Type): number | undefined {
   if (a.kind === 'array' && b.kind === 'pointer')
     return typeKey(a.of) === typeKey(b.to) ? 0.5 : b.to.kind === 'void' ? 5 : undefined;
   if (a.kind === 'pointer' && b.kind === 'pointer') return pointerCost(a, b);
-  if (b.kind === 'pointer' && a.kind === 'record') return hasConversion(a) ? 25 : undefined;
+  if (b.kind === 'pointer' && a.kind === 'record') return mayConvert(a) ? 25 : undefined;
   if (a.kind === 'pointer' || b.kind === 'pointer') return undefined;
   if (sa && sb) {
     if (isFloat(sa) === isFloat(sb)) return isSigned(sa) === isSigned(sb) ? 2 : 3;
@@ -186,16 +186,16 @@ function conversionCost(from: Type, to: Type): number | undefined {
     if (path) return 4 + path.length;
   }
   if (b.kind === 'record' && (sa || a.kind === 'record')) return b.record.methods.size > 0 ? 20 : undefined;
-  if (a.kind === 'record' && sb) return 25;
+  if (a.kind === 'record' && sb) return mayConvert(a) ? 25 : undefined;
   return a.kind === b.kind ? 10 : undefined;
 }
 
-/** Whether a class, or a base of it, converts to something: a buffer to the pointer that it owns. */
-function hasConversion({ record }: Type & { kind: 'record' }, depth = 0): boolean {
-  if ([...record.methods.keys()].some((name) => /^operator [\w(:]/.test(name))) return true;
-  const isOfBase = ({ isBase, type }: (typeof record.fields)[number]) =>
-    isBase && type.kind === 'record' && hasConversion(type, depth + 1);
-  return depth < 16 && record.fields.some(isOfBase);
+/** Whether a class, or a base of it, converts to something (a buffer to the pointer that it owns), as far as its text could be read. */
+function mayConvert(type: Type, depth = 0): boolean {
+  if (type.kind !== 'record') return true;
+  const { fields, methods } = type.record;
+  if ([...methods.keys()].some((name) => /^operator [\w(:]/.test(name))) return true;
+  return depth < 16 && fields.some((field) => field.isBase && mayConvert(field.type, depth + 1));
 }
 
 function pointerCost(a: Type & { kind: 'pointer' }, b: Type & { kind: 'pointer' }): number | undefined {

@@ -1,10 +1,17 @@
 /** Records: instantiation of class templates, layout by the Itanium rules that nvcc follows on its hosts. */
-import type { Declaration, FunctionDeclaration, RecordDeclaration, TypeNode, VariableDeclaration } from '../parse/ast';
+import type {
+  Declaration,
+  FunctionDeclaration,
+  RecordDeclaration,
+  TemplateArgument,
+  TypeNode,
+  VariableDeclaration,
+} from '../parse/ast';
 import { constantOf } from './constants';
 import type { Context } from './context';
 
 import { expandTypes } from './packs';
-import { inScope, isSpecialisation, resolveType } from './resolve-type';
+import { evaluateArguments, inScope, isSpecialisation, resolveType } from './resolve-type';
 import { declareAll, outOfClass, outOfClassVariables, Scope } from './scope';
 import { mostSpecialised } from './specialisations';
 import { bindTemplateParameters } from './templates';
@@ -140,7 +147,7 @@ function buildRecord(
   );
   const layout = layOut(ctx, declaration, inner);
   Object.assign(type.record, layout, { methods: methodsOf(declaration.members) });
-  attachOutOfClass(scope, primary, inner);
+  attachOutOfClass(ctx, scope, primary, inner);
   return type;
 }
 
@@ -196,22 +203,40 @@ function methodsOf(members: readonly Declaration[]): Map<string, FunctionDeclara
   return methods;
 }
 
+/** @param isForOne `template <> int S<float>::f()`: it takes the place of what the template has */
+function define(list: FunctionDeclaration[] | undefined, definition: FunctionDeclaration, isForOne: boolean): void {
+  if (!list || list.includes(definition)) return;
+  // `template <> float S::f<float>()`: one of several that the template in the class stands for
+  if (definition.name.parts.at(-1)?.templateArguments) {
+    list.push(definition);
+    return;
+  }
+  const count = definition.parameters.length;
+  const index = list.findIndex((m) => (!m.body || isForOne) && m.parameters.length === count);
+  if (index >= 0) list[index] = definition;
+}
+
+function isInstance(ctx: Context, record: RecordInfo, given: readonly TemplateArgument[], scope: Scope): boolean {
+  const own = record.templateArguments ?? [];
+  return evaluateArguments(ctx, given, scope).every(
+    (wanted, i) => own[i] && argumentKey(own[i]) === argumentKey(wanted),
+  );
+}
+
 /** Definitions that stand outside the class replace the declarations inside. */
-function attachOutOfClass(scope: Scope, primary: RecordDeclaration, inner: Scope): void {
+function attachOutOfClass(ctx: Context, scope: Scope, primary: RecordDeclaration, inner: Scope): void {
   const record = inner.recordType?.kind === 'record' ? inner.recordType.record : undefined;
   const own = primary.name?.parts[primary.name.parts.length - 1].name;
   for (const definition of outOfClass(scope)) {
     const parts = definition.name.parts;
     if (parts.length < 2 || parts[parts.length - 2].name !== own || !record) continue;
-    const name = parts[parts.length - 1].name;
-    const list = record.methods.get(name) as FunctionDeclaration[] | undefined;
-    const index = list?.findIndex((m) => !m.body && m.parameters.length === definition.parameters.length) ?? -1;
-    if (list && index >= 0) list[index] = definition;
+    const given = parts[parts.length - 2].templateArguments;
+    const isForOne = given !== undefined && definition.templateParameters?.length === 0;
+    if (isForOne && !isInstance(ctx, record, given, scope)) continue;
+    const { name } = parts[parts.length - 1];
     const entity = inner.own(name);
-    if (entity?.kind === 'functions') {
-      const at = entity.declarations.findIndex((m) => !m.body && m.parameters.length === definition.parameters.length);
-      if (at >= 0) entity.declarations[at] = definition;
-    }
+    define(record.methods.get(name) as FunctionDeclaration[] | undefined, definition, isForOne);
+    if (entity?.kind === 'functions') define(entity.declarations, definition, isForOne);
   }
   for (const variable of outOfClassVariables(scope)) {
     const parts = variable.scope?.parts ?? [];

@@ -87,14 +87,17 @@ function dividing(c: Congruence): number {
  * ptxas knows where it puts a shared array: the first, and every dynamic one, is aligned to 16 bytes whatever its type; the
  * others lie where their place is (nvcc 13.0: `__shared__ float a[2], e[1024]`, both used: e[0] … e[3] are read 8 bytes at a time, e[2] … e[5] 16;
  * behind `a[3]` it is e[1] … e[4], behind `a[4]` e[0] … e[3]). The type of a pointer parameter promises nothing: an access says itself what it is aligned to
- * (`float2 *p` read through `(float *)p`, `float4`, `double` and a record of 16 bytes alike: single words, 6 of 6).
+ * (`float2 *p` read through `(float *)p`, `float4`, `double` and a record of 16 bytes alike: single words, 6 of 6). Where the linker puts an
+ * array of the device neither NVVM nor ptxas knows: it is aligned as it is declared (nvcc 13.0: float and double arrays, const or static, records
+ * of words are read one by one, `__align__(16)` and float4 together, 11 of 11).
  */
 function congruenceOfInput(program: Program, register: Register, places: readonly (number | undefined)[]): Congruence {
   const index = program.objects.findIndex((o) => o.register === register);
   const object = program.objects[index];
   if (object?.bytes === undefined) return nothing;
   const place = object.space === 'shared' && !object.isDynamic ? places[index] : undefined;
-  return place === undefined ? congruence(Math.max(16, object.alignment), 0) : congruence(MAX, place);
+  const least = object.space === 'global' ? 1 : 16;
+  return place === undefined ? congruence(Math.max(least, object.alignment), 0) : congruence(MAX, place);
 }
 
 /** Whether what is known of operands decides what is known of the result. */

@@ -5,6 +5,7 @@
 import { keepFlow } from '../program/control-flow';
 import type { Program } from '../program/program';
 import { aggregateAtomics } from './aggregate-atomics';
+import { carryLoads } from './carry-loads';
 import { chargeCalls } from './charge-calls';
 import { shareExpressions } from './common-expressions';
 import { dropDeadCode } from './dead-code';
@@ -26,6 +27,7 @@ import { promoteMemory } from './promote-memory';
 import { propagateCopies } from './propagate-copies';
 import { reuseAsAssembled } from './reuse-as-assembled';
 import { reuseLoads } from './reuse-loads';
+import { separateVariables } from './separate-variables';
 import { sinkCommon } from './sink-common';
 import { sinkIntoArms } from './sink-into-arms';
 import { threadJumps } from './thread-jumps';
@@ -34,6 +36,7 @@ import { unrollFurther } from './unroll-further';
 type Pass = (program: Program) => Program;
 
 const passes: readonly Pass[] = [
+  separateVariables,
   propagateCopies,
   dropDeadCode,
   narrowIntegers,
@@ -55,6 +58,7 @@ const passes: readonly Pass[] = [
   promoteMemory,
   reuseLoads,
   shareExpressions,
+  carryLoads,
   reuseLoads,
   reuseAsAssembled,
   dropDeadStores,

@@ -441,6 +441,8 @@ export interface MemoryObject {
   readonly lifetime?: 'device' | 'constant' | 'program';
   /** Known contents: element values in order (constant tables). */
   readonly contents?: { readonly type: ScalarType; readonly values: readonly number[] };
+  /** It is declared const: nobody may give it other contents. */
+  readonly isFixed?: boolean;
 }
 
 export type InputSource =

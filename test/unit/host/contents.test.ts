@@ -263,16 +263,41 @@ int main() {
 }`);
   });
 
-  it('ends where recursion is too deep to follow', () => {
+  it('goes on behind a recursion that is too deep to follow without what it may have changed', () => {
     check(`
-__global__ void k(const int* a) {}
+__global__ void k(const int* a, int n) {}
 ${upload}
-int depth(int n) { return n == 0 ? 0 : 1 + depth(n - 1); }
+int calls = 0;
+int depth(int n) { calls++; return n == 0 ? 0 : 1 + depth(n - 1); }
+void count(int n, int& total) { if (n > 0) { total++; count(n - 1, total); } }
 int main() {
   std::vector<int> a(1, 1);
-  k<<<1, 32>>>(up(a)); //= a: 1
+  k<<<1, 32>>>(up(a), calls); //= a: 1, n: 0
   a[0] = depth(100);
-  k<<<1, 32>>>(up(a)); //= not reached
+  k<<<1, 32>>>(up(a), calls); //= a: ?, n: ?
+  a[0] = 3;
+  int total = 5;
+  k<<<1, 32>>>(up(a), total); //= a: 3, n: 5
+  count(100, total);
+  k<<<1, 32>>>(up(a), total); //= a: 3, n: ?
+}`);
+  });
+
+  it('follows calls of a function in itself as far as they leave room for the rest', () => {
+    const body = Array.from({ length: 60 }, (_, i) => `if (v[(i + ${i}) % n] < v[j]) v[j] += v[(i + ${i}) % n];`).join(
+      '\n',
+    );
+    check(`
+__global__ void k(const int* a, const int* b) {}
+${upload}
+void arrange(int* v, int n, int i, int j) {
+  ${body}
+  if (j - i > 1) { arrange(v, n, i, (i + j) / 2); arrange(v, n, (i + j) / 2, j); }
+}
+int main() {
+  std::vector<int> a(64, 1), b(64, 2);
+  arrange(b.data(), 64, 0, 64);
+  k<<<1, 32>>>(up(a), up(b)); //= a: 1 1, b: ?
 }`);
   });
 

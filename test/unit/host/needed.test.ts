@@ -104,7 +104,8 @@ int main() {
   fill(few, 3);
   k<<<1, 32>>>(up(few)); //= a: 3 2 1
   fill(many, 20);
-  k<<<1, 32>>>(up(many)); //= not reached
+  k<<<1, 32>>>(up(many)); //= a: ?
+  k<<<1, 32>>>(up(few)); //= a: 3 2 1
 }`);
   });
 });

@@ -33,6 +33,37 @@ int main() {
 }`);
   });
 
+  it('containers that keep an order, from braces', () => {
+    check(`
+__global__ void k(int first, int size, int found) {}
+int main() {
+  std::set<int> s{3, 1, 3, 2};
+  k<<<1, 32>>>(*s.begin(), (int)s.size(), (int)s.count(3)); //= first: 1, size: 3, found: 1
+  std::map<int, int> m{{5, 50}, {4, 40}};
+  m[6] = 60;
+  k<<<1, 32>>>(m.begin()->second, (int)m.size(), m.at(5)); //= first: 40, size: 3, found: 50
+}`);
+  });
+
+  it('objects behind smart pointers, with arguments for their constructors', () => {
+    check(`
+__global__ void k(const int* a, int n) {}
+struct Field {
+  std::vector<int> h;
+  int* d = nullptr;
+  Field(int n, int v) : h(n, v) { cudaMalloc(&d, n * sizeof(int)); cudaMemcpy(d, h.data(), n * sizeof(int), cudaMemcpyHostToDevice); }
+};
+int main() {
+  auto a = std::make_unique<Field>(2, 3);
+  k<<<1, 32>>>(a->d, (int)a->h.size()); //= a: 3 3, n: 2
+  std::vector<std::shared_ptr<Field>> all;
+  all.push_back(std::make_shared<Field>(1, 5));
+  all.push_back(std::shared_ptr<Field>(new Field(3, 7)));
+  k<<<1, 32>>>(all[0]->d, (int)all[0]->h.size()); //= a: 5, n: 1
+  k<<<1, 32>>>(all[1]->d, (int)(*all[1]).h.size()); //= a: 7 7 7, n: 3
+}`);
+  });
+
   it('a class that builds its parts by private functions', () => {
     check(`
 struct Particle { float3 pos; float w; };

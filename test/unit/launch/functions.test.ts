@@ -24,6 +24,73 @@ describe('host functions', () => {
       'k <<<(7,4,1),(16,16,1),0>>>()',
     );
   });
+  it('make objects of what they are given: by a constructor, as a kernel and a result do', () => {
+    const record = 'struct Range { int from, to; Range(int n) : from(0), to(2 * n) {} };';
+    check(
+      `${record} __global__ void each(Range r, int n); int main() { each<<<1, 32>>>(8, 3); }`,
+      'each <<<(1,1,1),(32,1,1),0>>>({from: 0, to: 16}, 3)',
+    );
+    check(
+      `${record} template <class R> __global__ void each(R r, int n); int main() { each<Range><<<1, 32>>>(8, 3); each<int><<<1, 64>>>(8, 3); }`,
+      'each<Range> <<<(1,1,1),(32,1,1),0>>>({from: 0, to: 16}, 3)',
+      'each<int> <<<(1,1,1),(64,1,1),0>>>(8, 3)',
+    );
+    check(
+      `${record} Range half(int n) { return n / 2; } int main() { k<<<half(8).to, 32>>>(); }`,
+      'k <<<(8,1,1),(32,1,1),0>>>()',
+    );
+  });
+  it('reach objects through smart pointers, and the class that they are of', () => {
+    const job = 'struct Job { int n, b; Job(int n, int b) : n(n), b(b) {} void go(int m) { k<<<n / b, b>>>(m); } };';
+    check(
+      `${job} int main() { auto a = std::make_unique<Job>(640, 64); a->go(1); auto c = std::make_shared<Job>(96, 32); c->go(2); std::unique_ptr<Job> d; d.reset(new Job(500, 50)); (*d).go(d->n); }`,
+      'k <<<(10,1,1),(64,1,1),0>>>(1)',
+      'k <<<(3,1,1),(32,1,1),0>>>(2)',
+      'k <<<(10,1,1),(50,1,1),0>>>(500)',
+    );
+    check(
+      `struct Step { virtual void go(int n) = 0; }; struct Wide : Step { int b; Wide(int b) : b(b) {} void go(int n) override { k<<<n / b, b>>>(n); } };
+struct Flat : Step { void go(int n) override { k<<<1, 256>>>(n); } };
+int main() { std::vector<std::unique_ptr<Step>> all; all.push_back(std::make_unique<Wide>(32)); all.emplace_back(new Flat()); for (auto& each : all) each->go(320); }`,
+      'k <<<(10,1,1),(32,1,1),0>>>(320)',
+      'k <<<(1,1,1),(256,1,1),0>>>(320)',
+    );
+  });
+  it('keep what lambdas copy as it was when they were made', () => {
+    check(
+      'int main() { std::vector<std::function<void()>> jobs; for (int i = 1; i < 3; i++) jobs.push_back([=] { k<<<i, 32>>>(i); }); for (auto& job : jobs) job(); }',
+      'k <<<(1,1,1),(32,1,1),0>>>(1)',
+      'k <<<(2,1,1),(32,1,1),0>>>(2)',
+    );
+    check(
+      'int main() { int n = 1; auto copy = [=] { k<<<n, 32>>>(); }; auto same = [&] { k<<<n, 64>>>(); }; n = 5; copy(); same(); }',
+      'k <<<(1,1,1),(32,1,1),0>>>()',
+      'k <<<(5,1,1),(64,1,1),0>>>()',
+    );
+  });
+  it('make objects of braces whose elements a constructor takes together', () =>
+    check(
+      'struct Shape { std::vector<int> sizes; Shape(std::initializer_list<int> s) : sizes(s) {} int all() const { int n = 1; for (auto s : sizes) n *= s; return n; } }; int main() { Shape s{4, 8, 2}; k<<<s.sizes.size(), s.all()>>>(s.sizes[1]); }',
+      'k <<<(3,1,1),(64,1,1),0>>>(8)',
+    ));
+  it('make objects of the class that they are members of', () => {
+    const range =
+      'struct Range { int n; Range(int n) : n(n) {} Range half() const { return Range(n / 2); } Range third() const { Range r(n / 3); return r; } int size() const { return n; } };';
+    check(
+      `${range} int main() { Range r(96); k<<<r.half().n, r.third().half().size()>>>(r.half().half().n); }`,
+      'k <<<(48,1,1),(16,1,1),0>>>(24)',
+    );
+    check(
+      `${range} int main() { std::vector<Range> all; all.push_back(Range(64)); while (all.back().size() > 20) all.push_back(all.back().half()); for (size_t i = 0; i < all.size(); ++i) k<<<all[i].n, 32>>>(i); }`,
+      'k <<<(64,1,1),(32,1,1),0>>>(0)',
+      'k <<<(32,1,1),(32,1,1),0>>>(1)',
+      'k <<<(16,1,1),(32,1,1),0>>>(2)',
+    );
+    check(
+      'template <class T> struct Pair { T a, b; Pair(T a, T b) : a(a), b(b) {} Pair turned() const { return Pair(b, a); } }; int main() { Pair<int> p(7, 64); k<<<p.turned().b, p.turned().a>>>(); }',
+      'k <<<(7,1,1),(64,1,1),0>>>()',
+    );
+  });
   it('have the defaults that an earlier declaration gives', () => {
     check(
       'void run(float* p, int n, int b = 128); int main() { float* d; cudaMalloc(&d, 4096); run(d, 1024); } void run(float* p, const int n, int b) { k<<<n / b, b>>>(p, n); }',

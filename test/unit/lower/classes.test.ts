@@ -57,7 +57,58 @@ template <class B> struct Outer : B { __device__ Outer(int x) : B(x) {} };`;
   });
 });
 
+describe('an arrow of a class', () => {
+  it('leads to what its operator gives', () =>
+    check(`
+struct Step { int first, by; __device__ int twice() const { return 2 * by; } };
+template <class T> struct Handle { T *p; __device__ T *operator->() const { return p; } };
+// warplens: block=32 grid=1
+__global__ void k(Step *steps, int *out) {
+  Handle<Step> h{steps + threadIdx.x};
+  h->first = 1;
+//^^^^^^^^ global store 8/4 sectors exact
+  h->by = 2;
+//^^^^^ global store 8/4 sectors exact
+}`));
+});
+
+describe('functions that a class names as friends', () => {
+  const pair = `
+template <class T> struct Pair {
+  T a, b;
+  __device__ Pair(T x, T y) : a(x), b(y) {}
+  __device__ friend inline Pair<T> turned(const Pair<T> &p) { return Pair<T>(p.b, p.a); }
+  __device__ friend T first(const Pair<T> &p) { return p.a; }
+};`;
+  it('are found by their arguments', () => equals('Pair<int> p(2, 5);', 'first(turned(p))', 5, pair));
+  it('are found beside others of the name that do not take them', () =>
+    equals(
+      'Pair<int> p(2, 5);',
+      'first(turned(p)) + first(3)',
+      8,
+      `struct Other {}; __device__ int first(int x) { return x; } ${pair} __device__ int turned(Other);`,
+    ));
+});
+
 describe('members of class templates', () => {
+  it('may be templates that are defined for single arguments, outside and for one instance', () => {
+    const source = `
+template <class T> struct Source {
+  T step;
+  template <class R> __device__ R next();
+  __device__ int kind();
+};
+template <> template <> __device__ int Source<int>::next<int>() { return step + 1; }
+template <> template <> __device__ long Source<int>::next<long>() { return next<int>() + 10; }
+template <> template <> __device__ int Source<float>::next<int>() { return 100; }
+template <class T> __device__ int Source<T>::kind() { return 1; }
+template <> __device__ int Source<float>::kind() { return 2; }
+template <class R, class S> __device__ R drawn(S s) { return s.template next<R>(); }`;
+    equals('Source<int> s{3};', 'drawn<int>(s)', 4, source);
+    equals('Source<int> s{3};', '(int)s.next<long>()', 14, source);
+    equals('Source<float> s{3};', 'drawn<int>(s)', 100, source);
+    equals('Source<float> s{3}; Source<int> t{3};', '10 * s.kind() + t.kind()', 21, source);
+  });
   it('static constants belong to their instance', () => {
     const size = 'template <int N> struct Size { static constexpr int value = N; };';
     equals('', 'Size<1>::value + Size<4>::value', 5, size);

@@ -3,6 +3,7 @@
  * asks once for every pass that any lane makes, in one that is written out once for the single passes and once for the fours.
  */
 import { check } from '../analysis/check-accesses';
+import { equals } from './check-index';
 
 /** Lane t makes 32 - t passes, or half as many. */
 const ramp = (head: string, expected: string, behind = '') =>
@@ -82,5 +83,12 @@ describe('a loop around loops of known length', () => {
   it('stays where these stay', () => {
     around('n', STAYS);
     around('2', STAYS, '#pragma unroll 1');
+  });
+});
+
+describe('a step that changes another variable', () => {
+  it('is made once a pass, and not to find out what it is', () => {
+    equals('int k = 7, n = 0; for (int j = 0; j < 3; k = j++) n++;', 'k + n', 5);
+    equals('int k = 7, n = 0; for (int j = 0; j < (int)blockDim.x / 16; k = j++) n += j;', 'k + n', 2);
   });
 });

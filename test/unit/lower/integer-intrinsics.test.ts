@@ -41,3 +41,12 @@ describe('integer intrinsics', () => {
     equals('', '__vadd4(1u, 2u)', 7, '__device__ unsigned __vadd4(unsigned, unsigned) { return 7; }');
   });
 });
+
+describe('functions that round to an integer', () => {
+  it('round halves away from zero, or to the even number', () => {
+    equals('', 'lroundf(2.5f)', 3);
+    equals('', 'llround(4.5)', 5);
+    equals('', 'lrintf(2.5f)', 2);
+    equals('', 'std::lround(threadIdx.x * 0.0f + 1.75f)', 2);
+  });
+});

@@ -74,3 +74,37 @@ int main() {
     );
   });
 });
+
+describe('tables that are declared const', () => {
+  const kernel = (table: string, body: string) => `
+${table}
+// warplens: block=32 grid=1
+__global__ void k(float *out, int n) {
+${body}
+}`;
+  it('are not read where the index is constant', () => {
+    for (const table of ['__device__ const float w[4] = {1, 2, 3};', '__constant__ const float w[4] = {1, 2, 3};'])
+      assert.deepEqual(accessed(kernel(table, '  for (int i = 0; i < 4; i++) out[threadIdx.x + 32 * i] = w[i];')), [
+        'out',
+      ]);
+  });
+  it('are read where it is not, or where they may change', () => {
+    assert.deepEqual(
+      accessed(kernel('__device__ const int w[4] = {1, 2, 3};', '  out[threadIdx.x] = w[threadIdx.x & 3];')),
+      ['out', 'w'],
+    );
+    assert.deepEqual(accessed(kernel('__device__ float w[4] = {1, 2, 3};', '  out[threadIdx.x] = w[1];')), [
+      'out',
+      'w',
+    ]);
+    assert.deepEqual(accessed(kernel('__constant__ float w[4] = {1, 2, 3};', '  out[threadIdx.x] = w[1];')), [
+      'out',
+      'w',
+    ]);
+  });
+});
+
+function accessed(source: string): string[] {
+  const accesses = analyse(source).kernels.flatMap((k) => k.launches.flatMap((l) => l.accesses));
+  return [...new Set(accesses.map((a) => a.object?.name ?? ''))].sort();
+}

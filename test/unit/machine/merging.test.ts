@@ -23,6 +23,53 @@ describe('merging of neighbours', () => {
   it('two in the middle stay apart', () =>
     shared(`float a = s[4 * i + 1]; //= shared load 1 x 4 bytes
     out[i] = a + s[4 * i + 2]; //= shared load 1 x 4 bytes, global store 1 x 4 bytes`));
+  it('a counter that serves loop after loop says as much as one of each', () => {
+    checkLines(`k(const float *in, float *out, int n)
+{
+    __shared__ float s[1024];
+    int i, t = threadIdx.x;
+    for (i = t; i < 1024; i += 32) s[i] = in[i];
+    __syncthreads();
+    float sum = 0;
+    for (i = 0; i < n; i++)
+      sum += s[i]; //= shared load 4 x 16 bytes
+    out[t] = sum;
+    for (i = t; i < n; i++) sum -= in[i];
+    out[t + 32] = sum;
+}`);
+    checkLines(`k(const float *in, float *out, int n)
+{
+    __shared__ float s[1024];
+    int i, j, t = threadIdx.x;
+    for (j = 0; j < n; j++) {
+      s[t] = in[t + j];
+      __syncthreads();
+      float sum = 0;
+      for (i = 0; i < n; i++)
+        sum += s[i]; //= shared load 30 x 16 bytes
+      out[t + i] = sum;
+      __syncthreads();
+    }
+}`);
+  });
+  it('an array of the device lies as it is declared to, not better', () => {
+    const body = (name: string, lines: string) =>
+      `k(float *out)\n{\n    int i = 4 * threadIdx.x;\n${lines.replaceAll('s[', `${name}[`)}\n}`;
+    checkLines(
+      body(
+        'plain',
+        'float a = s[i] + s[i + 1];\nout[i] = a + s[i + 2] + s[i + 3]; //= global load 2 x 4 bytes, global store 1 x 4 bytes',
+      ),
+      '__device__ float plain[256];',
+    );
+    checkLines(
+      body(
+        'declared',
+        'out[i] = s[i] + s[i + 1] + s[i + 2] + s[i + 3]; //= global load 1 x 16 bytes, global store 1 x 4 bytes',
+      ),
+      '__device__ __align__(16) float declared[256];',
+    );
+  });
   it('a pair on 8 bytes', () =>
     shared(`float a = s[2 * i]; //= shared load 1 x 8 bytes
     out[i] = a * s[2 * i + 1];`));

@@ -215,7 +215,24 @@ const specials: Record<string, (call: BuiltinCall) => Value> = {
   isnan: (c) => test(c, 'isnan'),
   isinf: (c) => test(c, 'isinf'),
   swap: swapValues,
+  ...wholeNumbers('lround', 'round', types.long),
+  ...wholeNumbers('llround', 'round', types.longlong),
+  ...wholeNumbers('lrint', 'rint', types.long),
+  ...wholeNumbers('llrint', 'rint', types.longlong),
 };
+
+/** Functions that round to an integer, by name: of what they are given, and of a float. */
+function wholeNumbers(name: string, fn: UnaryOp, type: Type): Record<string, (call: BuiltinCall) => Value> {
+  const rounded = (call: BuiltinCall, isFloatName: boolean): Value => {
+    const { ctx, node } = call;
+    const from = resultType(call.value(0).type, isFloatName, undefined);
+    const x = convertValue(ctx, call.value(0), from, node);
+    if (x.kind !== 'scalar') return unknownValue(type, x.kind === 'unknown' ? x.reason : `argument of ${call.name}`);
+    const whole = ctx.builder.unary(fn, scalarOf(from) ?? 'f64', x.register);
+    return convertValue(ctx, { kind: 'scalar', type: from, register: whole }, type, node);
+  };
+  return { [name]: (call) => rounded(call, false), [`${name}f`]: (call) => rounded(call, true) };
+}
 
 function special(call: BuiltinCall): Value | undefined {
   return Object.hasOwn(specials, call.name) ? specials[call.name](call) : undefined;

@@ -5,9 +5,10 @@ import { construct, initialiseFromList } from '../construct';
 import type { Context } from '../context';
 import { convertValue } from '../conversions';
 import { expression, number } from '../expressions';
-import { assign, rvalue, writeStorage } from '../places';
+import { assign, readStorage, rvalue, writeStorage } from '../places';
 import { findMethods } from '../records';
-import { type RecordInfo, sizeOf, type Type, types } from '../types';
+import { inScope, resolveType } from '../resolve-type';
+import { type RecordInfo, sizeOf, type Type, types, withoutReference } from '../types';
 import type { Value } from '../values';
 import { allocateStorage } from '../variables';
 
@@ -45,6 +46,7 @@ export function containerFromList(
   list: InitListExpression,
 ): Value | undefined {
   const { record } = type;
+  if (record.methods.has('__has')) return orderedFromList(ctx, type, list);
   if (!record.methods.has('__copied') || record.templateArguments?.[0]?.kind !== 'type') return undefined;
   const element = record.templateArguments[0].type;
   const size = sizeOf(element);
@@ -60,4 +62,22 @@ export function containerFromList(
     assign(ctx, { kind: 'memory', address: first.register, offset: i * size, node: list }, element, value, node);
   });
   return made;
+}
+
+/** `std::set<T> s{a, b}`, `std::map<K, V> m{{a, x}, {b, y}}`: each is inserted in its turn. */
+function orderedFromList(ctx: Context, type: Type & { kind: 'record' }, list: InitListExpression): Value | undefined {
+  const insert = findMethods(type.record, 'insert');
+  const declaration = insert?.declarations.find(({ parameters }) => parameters.length === 1);
+  const scope = insert?.owner.scope;
+  if (!declaration || !scope) return undefined;
+  const element = withoutReference(inScope(ctx, scope, () => resolveType(ctx, declaration.parameters[0].type)));
+  const storage = allocateStorage(ctx, type, 'ordered');
+  writeStorage(ctx, storage, construct(ctx, type, [], list, false), list);
+  const self: Value = { kind: 'place', type, place: { kind: 'storage', storage } };
+  for (const { value: node } of list.elements) {
+    const value =
+      node.kind === 'initList' ? initialiseFromList(ctx, element, node) : rvalue(ctx, expression(ctx, node), node);
+    callFunction(ctx, { declaration, scope, templateArguments: [] }, [value], self, list);
+  }
+  return readStorage(ctx, storage);
 }

@@ -1,11 +1,11 @@
 /** Memory of the host in its program: blocks, copies, and pointers to variables that live in registers. */
-import type { Node } from '../../parse/ast';
+import type { FunctionDeclaration, Node } from '../../parse/ast';
 import type { HostInstruction, Register } from '../../program/program';
 import { type Context, placeOf } from '../context';
 import { convertRegister } from '../conversions';
 import { assign, readMemory, readStorage, writeStorage } from '../places';
 import { alignOf, sizeOf, type Type, typeKey, withoutReference } from '../types';
-import type { MemoryPlace, Value } from '../values';
+import { type MemoryPlace, unknownValue, type Value } from '../values';
 
 /** Emits an instruction of the host; gives its result, where it has one. */
 export function emitHost(ctx: Context, fn: HostInstruction['fn'], args: readonly Register[]): Register {
@@ -71,6 +71,35 @@ export function freshObject(ctx: Context, type: Type, bytes: number, node: Node)
 function leadsToMemory(ctx: Context, value: Value & { kind: 'scalar' }): boolean {
   const type = withoutReference(value.type);
   return type.kind === 'pointer' && type.to.kind !== 'unknown' && !ctx.builder.isUnknown(value.register);
+}
+
+/**
+ * A function of the program is called and not followed: what it is given to write, what that leads to and all variables of the program and of the
+ * device may be others afterwards. What a lambda has captured nobody looks for: the program ends there.
+ */
+export function changeByCall(
+  ctx: Context,
+  { parameters }: FunctionDeclaration,
+  args: readonly Value[],
+  self: Value | undefined,
+  node: Node,
+): void {
+  if (args.some((a) => a.kind === 'lambda')) {
+    endProgram(ctx, 'lost');
+    return;
+  }
+  const isWritten = (i: number) => parameters[i]?.type.kind === 'reference' && !parameters[i].type.to.isConst;
+  const written = [...(self ? [self] : []), ...args.filter((_, i) => isWritten(i))];
+  changeBehind(ctx, [...written, ...args], node);
+  for (const value of [...written, ...args]) {
+    const isPlace = value.kind === 'place' && written.includes(value);
+    const storage = isPlace && value.place.kind === 'storage' ? [value.place.storage] : [];
+    const elements = value.kind === 'placePointer' ? value.target.elements : storage;
+    for (const element of elements) writeStorage(ctx, element, unknownValue(element.type, 'a call not followed'), node);
+    if (isPlace && value.place.kind === 'memory') emitHost(ctx, 'wild', [value.place.address]);
+  }
+  for (const { lifetime, contents, register } of ctx.builder.objects)
+    if (lifetime !== undefined && lifetime !== 'constant' && !contents) emitHost(ctx, 'wild', [register]);
 }
 
 /** Whatever can be reached through these values may have been changed by something that is not followed. */

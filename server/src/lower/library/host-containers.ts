@@ -198,7 +198,20 @@ template <class T> struct unique_ptr<T[]> {
   T* release() { T* p = held_; held_ = nullptr; return p; }
   explicit operator bool() const { return held_ != nullptr; }
 };
-template <class T> struct __made_unique { static unique_ptr<T> of() { T* p = (T*)__warplens_allocate_zero(sizeof(T)); *p = T(); return unique_ptr<T>(p); } };
+template <class T> struct __made_unique { template <class... A> static unique_ptr<T> of(A&&... a) { return unique_ptr<T>(new T(a...)); } };
 template <class T> struct __made_unique<T[]> { static unique_ptr<T[]> of(size_t n) { return unique_ptr<T[]>((T*)__warplens_allocate_zero(n * sizeof(T))); } };
-template <class T, class... A> auto make_unique(A... a) { return __made_unique<T>::of(a...); }
+template <class T, class... A> auto make_unique(A&&... a) { return __made_unique<T>::of(a...); }
+template <class T> struct shared_ptr {
+  T* held_;
+  shared_ptr() : held_(nullptr) {}
+  shared_ptr(T* p) : held_(p) {}
+  template <class D> shared_ptr(T* p, D d) : held_(p) {}
+  T* get() const { return held_; }
+  T& operator*() const { return *held_; }
+  T* operator->() const { return held_; }
+  T& operator[](size_t i) const { return held_[i]; }
+  void reset(T* p = nullptr) { held_ = p; }
+  explicit operator bool() const { return held_ != nullptr; }
+};
+template <class T, class... A> shared_ptr<T> make_shared(A&&... a) { return shared_ptr<T>(new T(a...)); }
 `;

@@ -1,0 +1,100 @@
+import { checkLines } from './check-lines';
+
+const summing = (body: string, head = '') =>
+  checkLines(`k(const float *__restrict__ v, float *out, int n)
+{
+    int t = threadIdx.x;
+    float x = 0;
+    ${head}
+    for (int j = 1; j <= n; j++) {
+      ${body}
+    }
+    out[t] = x;
+}`);
+
+describe('loads handed on to the next pass', () => {
+  it('what this pass has read is not read again, but in front of the loop', () =>
+    summing(`float a = v[j - 1]; //= global load 2 x 4 bytes
+      float b = v[j]; //= global load 10 x 4 bytes
+      x += a * b;`));
+  it('in a loop of its own it is read once, whichever comes first', () =>
+    checkLines(`k(const float *__restrict__ v, float *out, int n)
+{
+    float x = 0;
+    #pragma unroll 1
+    for (int j = 1; j <= n; j++) {
+      float b = v[j]; //= global load 10 x 4 bytes
+      x += b * v[j - 1]; //= global load 1 x 4 bytes
+    }
+    out[threadIdx.x] = x;
+}`));
+  it('by a variable that follows the counter', () =>
+    checkLines(`k(const float2 *__restrict__ v, float *out, int n)
+{
+    float x = 0;
+    int k = n - 1;
+    for (int j = 0; j < n; k = j++) {
+      float2 b = v[j]; //= global load 10 x 8 bytes
+      float2 a = v[k]; //= global load 1 x 8 bytes
+      x += a.x * b.y - a.y * b.x;
+    }
+    out[threadIdx.x] = x;
+}`));
+  it('rows of shared memory', () =>
+    checkLines(`k(const float *__restrict__ v, float *out, int n)
+{
+    __shared__ float s[16][32];
+    int t = threadIdx.x;
+    for (int j = 0; j < 16; j++) s[j][t] = v[32 * j + t];
+    __syncthreads();
+    float x = 0;
+    #pragma unroll 1
+    for (int j = 1; j <= n; j++) {
+      float a = s[j - 1][t]; //= shared load 1 x 4 bytes
+      x += a * s[j][t]; //= shared load 10 x 4 bytes
+    }
+    out[t] = x;
+}`));
+  it('not where the index has other parts, under a condition, or where something may change it', () => {
+    checkLines(`k(const float *__restrict__ v, float *out, int n)
+{
+    float x = 0;
+    #pragma unroll 1
+    for (int j = 1; j <= n; j++) {
+      float a = v[threadIdx.x + j - 1]; //= global load 10 x 4 bytes
+      x += a * v[threadIdx.x + j];
+    }
+    out[threadIdx.x] = x;
+}`);
+    checkLines(`k(float *v, float *out, int n)
+{
+    #pragma unroll 1
+    for (int j = 1; j <= n; j++) {
+      float a = v[j - 1]; //= global load 10 x 4 bytes
+      out[threadIdx.x + j] = a * v[j];
+    }
+}`);
+    checkLines(`k(const float *__restrict__ v, float *out, int n)
+{
+    float x = 0;
+    #pragma unroll 1
+    for (int j = 1; j <= n; j++) {
+      if (j == 20) { atomicAdd(out, 1); x = 3; }
+      x += v[j - 1] / x; //= global load 10 x 4 bytes
+      if (j == 30) break;
+      x += v[j];
+    }
+    out[threadIdx.x] = x;
+}`);
+  });
+  it('a loop without a pass reads nothing', () =>
+    checkLines(`k(const float *__restrict__ v, float *out, int n)
+{
+    float x = 0;
+    for (int j = n; j < n; j++) {
+      x += v[j - 1]; //= none
+      x *= v[j];
+    }
+    out[threadIdx.x] = x;
+}`));
+});
