@@ -11,6 +11,7 @@ import type {
   StoreInstruction,
   Terminator,
 } from '../program/program';
+import type { FixedVariables } from './fixed-variables';
 import type { LoopAddresses } from './loop-addresses';
 import { isPure } from './pure';
 
@@ -19,6 +20,7 @@ export interface Work {
   readonly program: Program & { readonly accesses: AccessSite[] };
   readonly flow: ControlFlow;
   readonly addresses: LoopAddresses;
+  readonly given: FixedVariables;
   /** By register: 1 where lanes of a warp may differ. */
   readonly divergent: Uint8Array;
   /** Whether a join is the end of the body of a `for` whose head stands before the token. */

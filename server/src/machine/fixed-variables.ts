@@ -42,6 +42,19 @@ export class FixedVariables {
     return (address, offset, object) => fixed.some((form) => this.isIndex(form, address, offset, object));
   }
 
+  /** Whether a block is the arm of an equality with something that is given, and with what; `other` is the arm beside it. */
+  givenIn(block: number, other: number): 'constant' | 'parameter' | undefined {
+    const [from, ...others] = this.flow.predecessors[block];
+    if (from === undefined || others.length > 0) return undefined;
+    const { terminator } = this.program.blocks[from];
+    if (terminator.kind !== 'branch' || (terminator.ifTrue !== other && terminator.ifFalse !== other)) return undefined;
+    const test = this.definition(terminator.condition);
+    if (this.fixedBy(terminator.condition, terminator.ifTrue === block).length === 0 || test?.op !== 'compare')
+      return undefined;
+    const isConstant = [test.a, test.b].some((r) => this.program.registers[r].role === 'constant');
+    return isConstant ? 'constant' : 'parameter';
+  }
+
   private definition(register: Register): Instruction | undefined {
     if (!this.definedBy) {
       this.definedBy = new Array<Instruction | undefined>(this.program.registers.length);

@@ -15,7 +15,8 @@
  *   `if (c) y[i] = 0` does), but where the loop around does not change the address (loop-addresses.ts);
  * - where both arms store what is known in front of them, InstCombine has made one store of it before, with any values;
  *   its line is that of the side that is taken (PTX of 3,500 kernels in eleven contexts for these four);
- * - where the arm's condition says what a variable is (`if (i == 0)`), it reads a constant in its place, which is a difference;
+ * - where the arm's condition says what a variable is (`if (i == 0)`), it reads a constant in its place, which is a difference; stores to a[i] stay apart then, but
+ *   where both arms store what is known in front of them (168 kernels);
  * - cases of a switch stay apart;
  * - stores stay apart where all lanes of a warp take the same arm (`m == 0`, `blockIdx.x < 3`, `j < m` of a loop's counter, a value read at such a place), and
  *   in a loop where the first of several conditions is such a one that the loop does not change, since the loop is made twice for it (68 kernels);
@@ -40,6 +41,7 @@ import { type Arm, addressPlan, isFixedElement, type Plan, planOf, type Work } f
 import { withOperands } from './common-expressions';
 import { isTakenByAll, joinsOf, loopEnds } from './joins';
 import { LoopAddresses } from './loop-addresses';
+import { FixedVariables } from './fixed-variables';
 import { headOf } from './loop-head';
 import { placeBehind } from './place-behind';
 import { isPure } from './pure';
@@ -53,6 +55,7 @@ export function sinkCommon(program: Program): Program {
     program: { ...program, accesses: [...program.accesses] },
     flow,
     addresses: new LoopAddresses(program, flow),
+    given: new FixedVariables(program, flow),
     divergent: divergentRegisters(program),
     endsLoop: loopEnds(program, flow),
     joins,
@@ -162,6 +165,7 @@ function sinkStore(work: Work, join: number): boolean {
   const targets = stores.map((store) => store.address);
   const loop = address.kind === 'selected' ? undefined : work.addresses.loopKeeping(join, targets);
   const isPlain = arms.every((arm, k) => isPlainStore(work, arm, stores[k]));
+  if (!isPlain && arms.some((arm, k) => isElsewhere(work, arm, stores[k]))) return false;
   const chosen = isPlain && arms.length === 2 ? takenArm(work, join, arms) : lineArm(work, arms, stores, join);
   if (!loop && !isPlain && !isWorthIt(work, join, arms, { stores, address, value, chosen })) return false;
   const out: Instruction[] = [];
@@ -173,6 +177,12 @@ function sinkStore(work: Work, join: number): boolean {
   out.push({ ...stores[chosen], address: target, offset, values, access });
   moveTo(work, join, arms, out, gone);
   return true;
+}
+
+/** Whether the condition of an arm says what the index is: the place is another one then to the compiler. */
+function isElsewhere({ given, program }: Work, { block }: Arm, { address, offset, access }: StoreInstruction): boolean {
+  const { object } = program.accesses[access];
+  return given.inArm(block)?.(address, offset, object === undefined ? undefined : program.objects[object]) === true;
 }
 
 /** Where the arm stores more than a constant; shown at the loop's head, unless the loop is written out, and the store with it. */
