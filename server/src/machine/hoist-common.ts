@@ -3,8 +3,9 @@
  * first difference: of `a[i] - a[i + 1]` and `a[i] + a[i + 1]` both, of `a[i + 1] - a[i]` and `a[i] + 2` none. Evidence: SimplifyCFG
  * of NVVM with nvcc 13.0, PTX of eleven small kernels; on an H200 branches.cu:11 reads in[i] of both arms with one full request, bitonic_sort.cu:43
  * both elements. The load of both arms of an `if` loses its line (that of `c ? x[i] : x[i] + 1` is one line's), and is shown at what stands before it in the machine code:
- * in a loop at the head, else at what its index is computed by in the same block, at the condition in the kernel's first block or where the first arm stores nothing, else at the first arm, of which the place that it stores to is computed before, but
- * at the second where that computes an address of its own first (PTX and lines of 60 kernels; H200: branches.cu:11). The body of a loop and what follows the loop are not arms of a branch
+ * in a loop at the head, else at what its index is computed by in the same block, or at the condition where an arm reads more; at the condition in the kernel's first block or where the first arm stores nothing, else at the first arm, of which the place that it
+ * stores to is computed before, but at the second where that computes an address of its own first. Where the condition says what the index is in one arm (`i == 0`), that arm is the last in the machine code: the load stands at the condition, and behind an
+ * early return at the other arm, where the other reads more, else at what stands before (PTX and lines of 60 kernels, machine code of 168; H200: branches.cu:11). The body of a loop and what follows the loop are not arms of a branch
  * (PTX of a stencil that marches through planes and writes the last one behind the loop). From shared memory it is the first thing after
  * a barrier or a branch, and has no line of its own: a profiler shows it at the line of what stands before (six small kernels; H200:
  * scan_blocks.cu:20, stencil_halo_heat.cu:76), unless a load from global memory stands between. Of a switch the last case and the default
@@ -21,6 +22,7 @@ import type {
   Register,
   SourcePlace,
 } from '../program/program';
+import { FixedVariables } from './fixed-variables';
 import { headOf } from './loop-head';
 import { statementOf } from './place-behind';
 import { isPure } from './pure';
@@ -32,11 +34,18 @@ export function hoistCommonLoads(program: Program): Program {
 /**
  * Of two equal loads that both arms of a branch begin with the access that is made for both; undefined where each is made by itself.
  */
-export type AccessOfBoth = (first: number, second: number) => number | undefined;
+export type AccessOfBoth = (first: number, second: number, rest: Rest) => number | undefined;
+
+/** Loads that are left in the arms, the first of each. */
+interface Rest {
+  readonly first: readonly LoadInstruction[];
+  readonly second: readonly LoadInstruction[];
+}
 
 /** @param accessOfBoth where the machine code is known: what it has once; else the rules above decide */
 export function hoistLoads(program: Program, accessOfBoth?: AccessOfBoth): Program {
   const flow = controlFlow(program);
+  const given = new FixedVariables(program, flow);
   const accesses: AccessSite[] = [...program.accesses];
   const blocks = program.blocks.map((b) => ({ ...b }));
   for (const index of flow.order) {
@@ -48,11 +57,13 @@ export function hoistLoads(program: Program, accessOfBoth?: AccessOfBoth): Progr
     const arms = [terminator.ifTrue, otherwise];
     if (!arms.every((arm) => flow.predecessors[arm].length === 1 && hasLoad(blocks[arm]))) continue;
     const isScheduled = isCase || accessOfBoth !== undefined;
-    const line = (first: number, second: number) =>
+    const line = (first: number, second: number, rest: Rest) =>
       accesses[second].space === 'shared'
         ? placeBefore(program, flow, index)
-        : placeOfGlobal(program, flow, index, arms, accesses[first].place);
-    const chosen = accessOfBoth ?? ((first, second) => (isCase ? first : chargedTo(accesses, first, second, line)));
+        : placeOfGlobal({ program, flow, given, block: index, arms, rest }, accesses[first], accesses[second]);
+    const chosen =
+      accessOfBoth ??
+      ((first, second, rest) => (isCase ? first : chargedTo(accesses, second, line(first, second, rest))));
     hoist(program, blocks[index], blocks[arms[0]], blocks[arms[1]], isScheduled, chosen);
   }
   return { ...program, blocks, accesses };
@@ -73,34 +84,81 @@ function placeBefore(program: Program, flow: ControlFlow, block: number): Source
   return site.kind === 'loop' && own.kind === 'branch' ? program.branches[own.branch].place : site.place;
 }
 
+/** A branch both arms of which begin with a load from global memory. */
+interface Common {
+  readonly program: Program;
+  readonly flow: ControlFlow;
+  readonly given: FixedVariables;
+  readonly block: number;
+  readonly arms: readonly number[];
+  readonly rest: Rest;
+}
+
 /** Where a load from global memory is shown that both arms had; undefined where it is the place of the second. */
-function placeOfGlobal(
-  program: Program,
-  flow: ControlFlow,
-  block: number,
-  [first, second]: readonly number[],
-  placeOfFirst: SourcePlace,
-): SourcePlace | undefined {
+function placeOfGlobal(common: Common, ofFirst: AccessSite, ofSecond: AccessSite): SourcePlace | undefined {
+  const { program, flow, block, arms, rest } = common;
   const { terminator } = program.blocks[block];
   if (terminator.kind !== 'branch' || program.branches[terminator.branch].kind !== 'if') return undefined;
   const loop = flow.loops[flow.loopOf[block]];
   if (loop) return headOf(program, loop);
+  const [first, second] = arms;
+  const condition = program.branches[terminator.branch].place;
   const index = indexBefore(program, block, first);
-  if (index) return index;
   const isFirstBlock = flow.predecessors[block].length === 0;
-  if (isFirstBlock && isSelection(program, flow, first, second)) return undefined;
+  const value = [common.given.givenIn(first, second), common.given.givenIn(second, first)];
+  if (value.includes('constant')) {
+    // the arm in which the index is a constant is the last in the machine code: what the other reads decides
+    const other = value[0] === 'constant' ? 1 : 0;
+    const left = [rest.first, rest.second][other];
+    const before = index ?? (isFirstBlock ? threadBefore(program, block) : placeBefore(program, flow, block));
+    if (left.length === 0) return before ?? condition;
+    const isBehind = !(index || isFirstBlock) || readsAnother(program, left[0], [ofFirst, ofSecond][other]);
+    return isBehind ? (other === 1 ? undefined : ofFirst.place) : condition;
+  }
+  const readsMore = rest.first.length + rest.second.length > 0;
+  if (isFirstBlock && isSelection(common)) {
+    const before = index && isComputed(program, block) ? condition : index;
+    return rest.first.length === 0 ? before : undefined;
+  }
+  if (index) return readsMore || value.includes('parameter') || isComputed(program, block) ? condition : index;
   const stores = program.blocks[first].instructions.some((i) => i.op === 'store');
-  if (isFirstBlock || !stores) return program.branches[terminator.branch].place;
-  return computesAddress(program.blocks[second]) && !computesAddress(program.blocks[first]) ? undefined : placeOfFirst;
+  if (isFirstBlock || !stores) return condition;
+  if (rest.second.length > 0 && readsAnother(program, rest.second[0], ofSecond)) return undefined;
+  if (value.includes('parameter') || (isComputed(program, block) && rest.second.length > 0)) return condition;
+  return computesAddress(program.blocks[second]) && !computesAddress(program.blocks[first]) ? undefined : ofFirst.place;
 }
 
-/** Whether the arms differ in what they compute from one load and store: that becomes a selection without a branch. */
-function isSelection({ blocks }: Program, { successors }: ControlFlow, first: number, second: number): boolean {
-  const accesses = [first, second].map((arm) => blocks[arm].instructions.filter((i) => !isPure(i)));
-  const isAlike = accesses.every(
-    ([load, store, ...more]) => load?.op === 'load' && store?.op === 'store' && !more.length,
-  );
-  return isAlike && successors[first][0] === successors[second][0];
+/** Whether a load reads another array than one before it. */
+const readsAnother = ({ accesses }: Program, load: LoadInstruction, { object }: AccessSite): boolean =>
+  accesses[load.access].object !== object;
+
+/** Whether something is computed for the condition itself: `i == n - 1`. */
+function isComputed({ blocks, registers }: Program, block: number): boolean {
+  const { instructions, terminator } = blocks[block];
+  const made = (r: Register) => instructions.find((i) => writesOf(i).includes(r));
+  const test = terminator.kind === 'branch' ? made(terminator.condition) : undefined;
+  if (test?.op !== 'compare') return false;
+  const by = made(test.b);
+  return registers[test.b].role === 'temporary' && by?.op === 'binary';
+}
+
+/** Whether the arms differ in what they compute from as many loads and one store: that becomes a selection without a branch. */
+function isSelection({ program: { blocks }, flow: { successors }, arms, rest }: Common): boolean {
+  const [first, second] = arms;
+  const accesses = arms.map((arm) => blocks[arm].instructions.filter((i) => !isPure(i)));
+  const isAlike = accesses.every((each) => each.slice(0, -1).every((i) => i.op === 'load'));
+  const [one, other] = accesses.map((each) => each.at(-1));
+  if (!isAlike || one?.op !== 'store' || other?.op !== 'store') return false;
+  const { length } = rest.first;
+  // the loads that are left become one where the stores do
+  const isOne = length === 0 || (length === 1 && one.offset === other.offset);
+  return isOne && length === rest.second.length && successors[first][0] === successors[second][0];
+}
+
+/** The statement in the kernel's first block that reads the thread's index. */
+function threadBefore({ blocks, registers }: Program, block: number): SourcePlace | undefined {
+  const read = blocks[block].instructions.find((i) => i.op === 'convert' && registers[i.a].role === 'input');
+  return read?.op === 'convert' ? statementOf(registers[read.dst]) : undefined;
 }
 
 /** The statement in a block that computes what the first load of an arm has its address from. */
@@ -129,13 +187,7 @@ function computesAddress({ instructions }: Block): boolean {
 }
 
 /** The access of the load, shown at another line. */
-function chargedTo(
-  accesses: AccessSite[],
-  first: number,
-  second: number,
-  line: (first: number, second: number) => SourcePlace | undefined,
-): number {
-  const charged = line(first, second);
+function chargedTo(accesses: AccessSite[], second: number, charged: SourcePlace | undefined): number {
   return charged === undefined ? second : accesses.push({ ...accesses[second], charged }) - 1;
 }
 
@@ -169,7 +221,7 @@ function hoist(
   const numbers = new Map<string, number>();
   const a = beginningOf(program, first.instructions, numbers);
   const b = beginningOf(program, second.instructions, numbers);
-  const common: { readonly load: LoadInstruction; readonly other: LoadInstruction; readonly access: number }[] = [];
+  const pairs: { readonly load: LoadInstruction; readonly other: LoadInstruction }[] = [];
   // the assembler has scheduled the loads together before it looks at the arms of a case
   const ordered = ({ sequence }: Beginning) =>
     isScheduled ? sequence.filter(({ instruction }) => instruction.op === 'load') : sequence;
@@ -177,10 +229,17 @@ function hoist(
   for (const [k, { key, instruction }] of ordered(a).entries()) {
     const other = others.at(k);
     if (other?.key !== key) break;
-    if (instruction.op !== 'load' || other.instruction.op !== 'load') continue;
-    const access = accessOfBoth(instruction.access, other.instruction.access);
-    if (access !== undefined) common.push({ load: instruction, other: other.instruction, access });
+    if (instruction.op === 'load' && other.instruction.op === 'load')
+      pairs.push({ load: instruction, other: other.instruction });
   }
+  const rest = {
+    first: loadsBut(first, new Set(pairs.map(({ load }) => load))),
+    second: loadsBut(second, new Set(pairs.map(({ other }) => other))),
+  };
+  const common = pairs.flatMap(({ load, other }) => {
+    const access = accessOfBoth(load.access, other.access, rest);
+    return access === undefined ? [] : [{ load, other, access }];
+  });
   if (common.length === 0) return;
   const moved = new Set<Instruction>();
   for (const { load } of common) collect(a, load, moved);
@@ -196,6 +255,9 @@ function hoist(
     return i.dst.map((dst, k) => ({ op: 'unary', fn: 'mov', type: i.type, dst, a: load.dst[k] }));
   });
 }
+
+const loadsBut = ({ instructions }: Arm, others: ReadonlySet<Instruction>): LoadInstruction[] =>
+  instructions.filter((i) => i.op === 'load').filter((i) => !others.has(i));
 
 /** A load and the computations in its arm that its address needs. */
 export function collect(beginning: Beginning, instruction: Instruction, into: Set<Instruction>): void {

@@ -39,9 +39,9 @@ import type {
 import { lineArm, takenArm } from './arm-lines';
 import { type Arm, addressPlan, isFixedElement, type Plan, planOf, type Work } from './arm-plans';
 import { withOperands } from './common-expressions';
+import { FixedVariables } from './fixed-variables';
 import { isTakenByAll, joinsOf, loopEnds } from './joins';
 import { LoopAddresses } from './loop-addresses';
-import { FixedVariables } from './fixed-variables';
 import { headOf } from './loop-head';
 import { placeBehind } from './place-behind';
 import { isPure } from './pure';

@@ -119,6 +119,23 @@ describe('arms of a branch that end alike', () => {
     else
         out[i] = 0; //= global store 1 x 4 bytes
 }`));
+  it('stores stay apart where the condition says what their index is, unless what is stored is known before', () => {
+    const kernel = (condition: string, first: string, second: string, stores: readonly [string, string]) =>
+      checkLines(`k(const float *in, float *out, int n, float a, float b) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (${condition})
+    out[i] = ${first}; //= ${stores[0]}
+  else
+    out[i] = ${second}; //= ${stores[1]}
+}`);
+    const apart = ['global store 1 x 4 bytes', 'global store 1 x 4 bytes'] as const;
+    kernel('i == 0', 'in[i]', 'in[i] * 2', apart);
+    kernel('i != 7', 'in[i]', 'in[i] * 2', apart);
+    kernel('i == n', 'in[i]', 'in[i] * 2', apart);
+    kernel('i == n - 1', 'in[i]', 'in[i] * 2', ['none', 'global store 1 x 4 bytes']);
+    kernel('i == 0', 'a', 'b', ['global store 1 x 4 bytes', 'none']);
+  });
+
   it('what the condition says of a variable makes a difference', () =>
     checkLines(`k(const float *in, float *out, int n)
 {

@@ -113,6 +113,38 @@ describe('loads common to both arms', () => {
 }`);
   });
 
+  it('stand at the condition where an arm reads more, else at the index', () => {
+    const kernel = (condition: string, first: string, second: string, at: string) =>
+      `k(const float *in, float *out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;${at === 'index' ? ' //= global load 1 x 4 bytes' : ' //= none'}
+  if (${condition})${at === 'condition' ? ' //= global load 1 x 4 bytes' : ' //= none'}
+    out[i] = ${first};
+  else
+    out[i] = ${second};
+}`;
+    checkLines(kernel('i > 9', 'in[i]', 'in[i] - in[i - 1]', 'condition'));
+    checkLines(kernel('i > 9', 'in[i] - in[i + 1]', 'in[i]', 'condition'));
+    checkLines(kernel('i > 9', 'in[i]', 'in[i] * 2', 'index'));
+    // where one arm knows the index, the other decides
+    checkLines(kernel('i == 0', 'in[i]', 'in[i] - in[i - 1]', 'condition'));
+    checkLines(kernel('i == 0', 'in[i] - in[i + 1]', 'in[i]', 'index'));
+    checkLines(kernel('i != 0', 'in[i]', 'in[i] - in[i - 1]', 'index'));
+  });
+
+  it('stand behind an early return at the arm that reads more where the other knows the index, else at the return', () => {
+    const kernel = (first: string, second: string, expected: readonly [ret: string, ofSecond: string]) =>
+      `k(const float *in, float *out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return; //= ${expected[0]}
+  if (i == 0)
+    out[i] = ${first}; //= global store 1 x 4 bytes
+  else
+    out[i] = ${second}; //= global store 1 x 4 bytes${expected[1]}
+}`;
+    checkLines(kernel('in[i]', 'in[i] - in[i - 1]', ['none', ', global load 2 x 4 bytes']));
+    checkLines(kernel('in[i]', 'in[i] * 2', ['global load 1 x 4 bytes', '']));
+  });
+
   it('the body of a loop and what follows it are no arms', () => {
     checkLines(`k(const float *__restrict__ in, float *__restrict__ out, int n) {
   int i = threadIdx.x;
