@@ -21,6 +21,14 @@ export type IsOther = (address: Register, offset: number, object: MemoryObject |
 
 const MOST_TERMS = 16;
 
+type Comparison = Extract<Instruction, { op: 'compare' }>;
+
+/** With which constant a comparison of an unsigned number says that it is 0. */
+const belowOne: Readonly<Record<'holds' | 'fails', Partial<Record<Comparison['fn'], number>>>> = {
+  holds: { lt: 1, le: 0 },
+  fails: { ge: 1, gt: 0 },
+};
+
 export class FixedVariables {
   /** By register. */
   private definedBy: (Instruction | undefined)[] | undefined;
@@ -70,10 +78,17 @@ export class FixedVariables {
     const i = this.definition(condition);
     if (i?.op === 'binary' && i.fn === (holds ? 'and' : 'or') && i.type === 'pred')
       return [...this.fixedBy(i.a, holds), ...this.fixedBy(i.b, holds)];
-    if (i?.op !== 'compare' || i.fn !== (holds ? 'eq' : 'ne') || !/^[iu]/.test(i.type)) return [];
+    if (i?.op !== 'compare' || !this.saysEqual(i, holds) || !/^[iu]/.test(i.type)) return [];
     const variable = this.isGiven(i.b) ? i.a : this.isGiven(i.a) ? i.b : undefined;
     const form = variable === undefined || this.isGiven(variable) ? undefined : this.formOf(variable);
     return form && form.size > 0 && !this.isRewritten(form) ? [form] : [];
+  }
+
+  /** Whether both operands are equal where a comparison holds, or does not; unsigned numbers below 1 are 0. */
+  private saysEqual({ fn, type, b }: Comparison, holds: boolean): boolean {
+    if (fn === (holds ? 'eq' : 'ne')) return true;
+    const { value } = this.program.registers[b];
+    return type.startsWith('u') && value === belowOne[holds ? 'holds' : 'fails'][fn];
   }
 
   /** A quotient or a mask that is compared: the comparison is made of what it is computed of. */

@@ -158,13 +158,15 @@ function sinkStore(work: Work, join: number): boolean {
   );
   if (!isSame) return false;
   const ends = arms.map((arm, k) => arm.position.get(stores[k]) ?? 0);
-  const address = addressPlan(work, arms, stores, ends);
+  const isPlain = arms.every((arm, k) => isPlainStore(work, arm, stores[k]));
+  // made one before anybody asks what the condition says
+  const asking = isPlain ? arms.map((arm) => ({ ...arm, fixed: NOTHING })) : arms;
+  const address = addressPlan(work, asking, stores, ends);
   const stored = stores.map((s) => s.values[0]);
   const value = planOf(work, arms, stored, ends);
   if (!address || !value || Number(address.kind === 'selected') + Number(value.kind === 'selected') > 1) return false;
   const targets = stores.map((store) => store.address);
   const loop = address.kind === 'selected' ? undefined : work.addresses.loopKeeping(join, targets);
-  const isPlain = arms.every((arm, k) => isPlainStore(work, arm, stores[k]));
   if (!isPlain && arms.some((arm, k) => isElsewhere(work, arm, stores[k]))) return false;
   const chosen = isPlain && arms.length === 2 ? takenArm(work, join, arms) : lineArm(work, arms, stores, join);
   if (!loop && !isPlain && !isWorthIt(work, join, arms, { stores, address, value, chosen })) return false;
@@ -178,6 +180,8 @@ function sinkStore(work: Work, join: number): boolean {
   moveTo(work, join, arms, out, gone);
   return true;
 }
+
+const NOTHING: ReadonlySet<Register> = new Set();
 
 /** Whether the condition of an arm says what the index is: the place is another one then to the compiler. */
 function isElsewhere({ given, program }: Work, { block }: Arm, { address, offset, access }: StoreInstruction): boolean {

@@ -132,8 +132,16 @@ describe('arms of a branch that end alike', () => {
     kernel('i == 0', 'in[i]', 'in[i] * 2', apart);
     kernel('i != 7', 'in[i]', 'in[i] * 2', apart);
     kernel('i == n', 'in[i]', 'in[i] * 2', apart);
+    kernel('blockIdx.x * blockDim.x + threadIdx.x < 1', 'in[i]', 'in[i] * 2', apart);
     kernel('i == n - 1', 'in[i]', 'in[i] * 2', ['none', 'global store 1 x 4 bytes']);
     kernel('i == 0', 'a', 'b', ['global store 1 x 4 bytes', 'none']);
+    checkLines(`k(float *out, float a, float b) {
+  int i = threadIdx.x;
+  if (i == 0)
+    out[i] = a; //= global store 1 x 4 bytes
+  else
+    out[i] = b; //= none
+}`);
   });
 
   it('what the condition says of a variable makes a difference', () =>
