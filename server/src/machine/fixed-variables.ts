@@ -63,6 +63,14 @@ export class FixedVariables {
     return isConstant ? 'constant' : 'parameter';
   }
 
+  /** Whether two addresses are the same sum. */
+  isSame(one: Register, other: Register): boolean {
+    const [a, b] = [this.formOf(one), this.formOf(other)];
+    return (
+      a !== undefined && b !== undefined && a.size === b.size && [...a].every(([r, factor]) => b.get(r) === factor)
+    );
+  }
+
   private definition(register: Register): Instruction | undefined {
     if (!this.definedBy) {
       this.definedBy = new Array<Instruction | undefined>(this.program.registers.length);

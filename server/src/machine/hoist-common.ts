@@ -116,7 +116,7 @@ function placeOfGlobal(common: Common, ofFirst: AccessSite, ofSecond: AccessSite
     return isBehind ? (other === 1 ? undefined : ofFirst.place) : condition;
   }
   const readsMore = rest.first.length + rest.second.length > 0;
-  if (isFirstBlock && isSelection(common)) {
+  if (isFirstBlock && isSelection(common, ofFirst)) {
     const before = index && isComputed(program, block) ? condition : index;
     return rest.first.length === 0 ? before : undefined;
   }
@@ -125,7 +125,15 @@ function placeOfGlobal(common: Common, ofFirst: AccessSite, ofSecond: AccessSite
   if (isFirstBlock || !stores) return condition;
   if (rest.second.length > 0 && readsAnother(program, rest.second[0], ofSecond)) return undefined;
   if (value.includes('parameter') || (isComputed(program, block) && rest.second.length > 0)) return condition;
-  return computesAddress(program.blocks[second]) && !computesAddress(program.blocks[first]) ? undefined : ofFirst.place;
+  if (computesAddress(program.blocks[second]) && !computesAddress(program.blocks[first])) return undefined;
+  return storesAlike(common) ? ofFirst.place : (placeBefore(program, flow, block) ?? ofFirst.place);
+}
+
+/** Whether both arms store to one place, which is computed in front of them then. */
+function storesAlike({ program: { blocks }, given, arms }: Common): boolean {
+  const [one, other] = arms.map((arm) => blocks[arm].instructions.find((i) => i.op === 'store'));
+  if (one?.op !== 'store' || other?.op !== 'store') return true;
+  return one.offset === other.offset && given.isSame(one.address, other.address);
 }
 
 /** Whether a load reads another array than one before it. */
@@ -143,7 +151,8 @@ function isComputed({ blocks, registers }: Program, block: number): boolean {
 }
 
 /** Whether the arms differ in what they compute from as many loads and one store: that becomes a selection without a branch. */
-function isSelection({ program: { blocks }, flow: { successors }, arms, rest }: Common): boolean {
+function isSelection({ program, flow: { successors }, arms, rest }: Common, ofFirst: AccessSite): boolean {
+  const { blocks } = program;
   const [first, second] = arms;
   const accesses = arms.map((arm) => blocks[arm].instructions.filter((i) => !isPure(i)));
   const isAlike = accesses.every((each) => each.slice(0, -1).every((i) => i.op === 'load'));
@@ -151,9 +160,17 @@ function isSelection({ program: { blocks }, flow: { successors }, arms, rest }: 
   if (!isAlike || one?.op !== 'store' || other?.op !== 'store') return false;
   const { length } = rest.first;
   // the loads that are left become one where the stores do
-  const isOne = length === 0 || (length === 1 && one.offset === other.offset);
+  const [a, b] = arms.map((arm) => operationsOf(blocks[arm]));
+  const isOfAnother = length === 1 && readsAnother(program, rest.first[0], ofFirst);
+  const isOne = length === 0 || (length === 1 && one.offset === other.offset && (a === b || isOfAnother));
   return isOne && length === rest.second.length && successors[first][0] === successors[second][0];
 }
+
+/** What a block computes of numbers that are no integers, in order. */
+const operationsOf = ({ instructions }: Block): string =>
+  instructions
+    .map((i) => (i.op === 'fma' || (i.op === 'binary' && /f/.test(i.type)) ? ('fn' in i ? i.fn : i.op) : ''))
+    .join('');
 
 /** The statement in the kernel's first block that reads the thread's index. */
 function threadBefore({ blocks, registers }: Program, block: number): SourcePlace | undefined {
