@@ -1,12 +1,15 @@
 /** Which of the compiled kernels a kernel of the source is: by its name and its template arguments. */
 import { demangle } from '../ptx/demangle';
-import { contradicts } from '../ptx/find-entry';
+import { contradicts, listed } from '../ptx/find-entry';
 
 /** Spelled as the lowering spells a template argument: numbers plainly, truth values as numbers, no namespaces. */
 export function comparableArgument(argument: string): string {
   const plain = argument
     .replace(/\b\w+::/g, '')
+    // the source tier does not say what a pointer's data is const for
+    .replace(/\bconst\b/g, ' ')
     .replace(/\s+/g, ' ')
+    .replace(/ ?([*&]) ?/g, '$1')
     .trim();
   if (plain === 'true') return '1';
   if (plain === 'false') return '0';
@@ -27,7 +30,7 @@ export function matchKernel<K extends { readonly mangled: string }>(
     const [only] = named;
     return only && !contradicts(demangle(only.mangled)?.templateArguments ?? [], templateArguments) ? only : undefined;
   }
-  const wanted = templateArguments.map(comparableArgument).join(';');
+  const wanted = listed(templateArguments).map(comparableArgument).join(';');
   const equal = named.filter(({ mangled }) => {
     const its = demangle(mangled)?.templateArguments ?? [];
     return its.map(comparableArgument).join(';') === wanted;

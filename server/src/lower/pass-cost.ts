@@ -7,6 +7,7 @@
  */
 import type * as ast from '../parse/ast';
 import type { Context } from './context';
+import { constantIn } from './language-constants';
 import { lookupName } from './lookup';
 import { isWrittenOutWithin, LIBRARY, plainTrips } from './loop-size';
 import { isInMemory } from './plain-cost';
@@ -99,6 +100,11 @@ function ofStatement(pass: Pass, node: ast.Statement): number {
       return ofExpression(pass, node.expression);
     case 'if': {
       if (node.condition.kind === 'variable') return OPEN;
+      const decided = constantIn(pass, node.condition);
+      if (decided !== undefined) {
+        const taken = decided !== 0 ? node.then : node.else;
+        return taken ? ofStatement(pass, taken) : 0;
+      }
       const otherwise = node.else ? ofStatement(pass, node.else) : 0;
       const condition = ofExpression(pass, node.condition);
       const then = ofStatement(pass, node.then);
@@ -318,6 +324,7 @@ function ofName({ ctx, changing }: Pass, node: ast.NameExpression): number {
   if (name === undefined || node.name.parts.length > 1) return OPEN;
   if (changing.has(name)) return 0;
   const entity = lookupName(ctx, ctx.scope, name);
+  if (entity?.kind === 'template') return entity.value.kind === 'number' ? 0 : OPEN;
   if (entity?.kind !== 'value') return OPEN;
   const { value } = entity;
   return value.kind === 'scalar' || (value.kind === 'place' && value.place.kind === 'storage') ? 0 : OPEN;

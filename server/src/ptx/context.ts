@@ -31,8 +31,9 @@ export class Context {
     private readonly heldTypes: readonly ScalarType[],
     /** Symbols to registers with their addresses within the space, as i64. */
     readonly addressOfSymbol: (name: string, frame: number) => Register | undefined,
+    builder?: ProgramBuilder,
   ) {
-    this.builder = new ProgramBuilder(kernel.entry.name, MOST_INSTRUCTIONS);
+    this.builder = builder ?? new ProgramBuilder(kernel.entry.name, MOST_INSTRUCTIONS);
     this.held = new Int32Array(kernel.registers.length).fill(-1);
   }
 

@@ -19,7 +19,7 @@ export function findEntry(
     const [only] = named;
     return only && !contradicts(only.demangled?.templateArguments ?? [], templateArguments) ? only.entry : undefined;
   }
-  const wanted = templateArguments.map(normalised);
+  const wanted = listed(templateArguments).map(normalised);
   const scored = named.map(({ entry, demangled }) => {
     const given = (demangled?.templateArguments ?? []).map(normalised);
     const isEqual = given.length === wanted.length && given.every((each, index) => isSame(each, wanted[index]));
@@ -60,8 +60,29 @@ function namedEntries(module: PtxModule): Map<string, NamedEntry[]> {
  * in another way (names of the user's types, deduced arguments) contradicts nothing.
  */
 export function contradicts(given: readonly string[], wanted: readonly string[]): boolean {
-  const [a, b] = [given.map(normalised), wanted.map(normalised)];
+  const [a, b] = [given.map(normalised), listed(wanted).map(normalised)];
   return a.some((each, index) => each !== b[index] && plain.test(each) && plain.test(b[index] ?? ''));
+}
+
+/**
+ * Arguments as an instance's name lists them: those of a pack one by one (the source tier writes a pack as one, an empty one as nothing), and of a
+ * template that is an argument (`Op<?>`) its name.
+ */
+export function listed(templateArguments: readonly string[]): string[] {
+  return templateArguments.flatMap((argument) => {
+    const parts: string[] = [];
+    let depth = 0;
+    let part = '';
+    for (const character of argument.replace(/<\?>$/, '')) {
+      if (/[<([{]/.test(character)) depth++;
+      else if (/[>)\]}]/.test(character)) depth--;
+      if (character === ',' && depth === 0) {
+        parts.push(part);
+        part = '';
+      } else part += character;
+    }
+    return [...parts, part].filter((each) => each.trim() !== '');
+  });
 }
 
 /** Numbers and built-in types, as `normalised` writes them. */

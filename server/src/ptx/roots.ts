@@ -116,7 +116,8 @@ class RootFinder implements Roots {
     const address = instruction.operands[1];
     const isWide = instruction.opcode.parts.some((part) => part.endsWith('64'));
     if (address?.kind !== 'address' || address.base.kind !== 'symbol' || !isWide) return NONE;
-    return this.number(parameterName(address.base.name, address.offset));
+    // a member's bytes within the parameter stand with its name: [param_0+8]
+    return this.number(parameterName(address.base.name, address.base.offset + address.offset));
   }
 
   private operand(operand: Operand, frame: number): number {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { findKernels } from '../../../server/src/analysis/kernels';
 import { createUnitContext, lowerKernel } from '../../../server/src/lower/lower-kernel';
+import { types } from '../../../server/src/lower/types';
 import { parse } from '../../../server/src/parse/parse';
 import { predefinedMacros } from '../../../server/src/preprocess/predefined';
 import { preprocess } from '../../../server/src/preprocess/preprocess';
@@ -9,7 +10,7 @@ import { preprocess } from '../../../server/src/preprocess/preprocess';
 /** How many copies of `a[j]` a pass of the loop makes: the rest of the passes is one more. */
 function copies(body: string, pragma = ''): number {
   const text = `__device__ float half(float x, float y) { float d = x - y; return d * d + x; }
-    __global__ void k(const float* __restrict__ a, float* __restrict__ y, int n, float r) {
+    template <int U> __global__ void k(const float* __restrict__ a, float* __restrict__ y, int n, float r) {
     float s = 0, acc[4] = {};
     ${pragma}
     for (int j = 0; j < n; j++) { float v = a[j]; ${body} }
@@ -18,7 +19,11 @@ function copies(body: string, pragma = ''): number {
   const tree = parse(source.tokens, source.pragmas);
   const unit = createUnitContext(tree, source.tokens);
   const [{ declaration, scope }] = findKernels(tree, unit.scope);
-  const { blocks, accesses } = lowerKernel(unit, { declaration, scope, templateArguments: [] });
+  const { blocks, accesses } = lowerKernel(unit, {
+    declaration,
+    scope,
+    templateArguments: [{ kind: 'number', value: 4, type: types.int }],
+  });
   const read = (first: number, last: number) => source.tokens.text.slice(first, last + 1).join('');
   const loads = blocks.flatMap(({ instructions }) =>
     instructions.filter(
@@ -44,6 +49,23 @@ const limits: readonly (readonly [string, number, number, number, number])[] = [
   ['acc[# & 3] += v * (r + #);', 23, 24, 44, 48],
   ['s += __ldg(&a[j * n + #]) * v;', 7, 8, 14, 15],
 ];
+
+describe('an arm that arguments of templates rule out', () => {
+  const much = Array.from({ length: 40 }, (_, k) => `s = s / (v + ${k + 1});`).join(' ');
+
+  it('costs a pass nothing', () => {
+    assert.equal(copies(`s += v; if (U == 8) { ${much} }`), 4);
+    assert.equal(copies(`if constexpr (U != 8) s += v; else { ${much} }`), 4);
+  });
+
+  it('is told too where the pass names the number itself', () => {
+    assert.equal(copies('for (int d = 0; d < U; d++) { float t = a[j * U + d] - r; s += t * t; }'), 4);
+    assert.equal(copies('for (int d = 0; d < 2 * U; d++) { float t = a[j * U + d] - r; s += t * t; }'), 2);
+  });
+
+  it('costs what it does where it is the one that stays', () =>
+    assert.equal(copies(`s += v; if (U < 8) { ${much} }`), 1));
+});
 
 describe('loops with passes counted at run time', () => {
   for (const pragma of ['', '#pragma unroll\n'])

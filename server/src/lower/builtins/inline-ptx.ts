@@ -1,4 +1,7 @@
-/** Inline assembly: the few instructions that touch memory and are common; operands of others become unknown. */
+/**
+ * Inline assembly: the few instructions that touch memory and are common, and those that only compute (`inline-computation.ts`);
+ * operands of others become unknown.
+ */
 import type { AsmStatement } from '../../parse/ast';
 import type { Register, ScalarType } from '../../program/program';
 import { accessSite } from '../access-sites';
@@ -13,6 +16,7 @@ import { useValues } from '../unknown-calls';
 import { type MemoryPlace, unknownValue, type Value } from '../values';
 import { emitAsyncCopy } from './async-copy';
 import { atomicClass, atomicFunctionOf } from './atomics';
+import { computedOutputs } from './inline-computation';
 
 export function asmStatement(ctx: Context, node: AsmStatement): void {
   const text = node.template.replace(/\s+/g, ' ');
@@ -21,9 +25,9 @@ export function asmStatement(ctx: Context, node: AsmStatement): void {
   if (node.isVolatile || node.outputs.length === 0) emitFence(ctx, ordersMemory ? 'memory' : 'code');
   if (asyncCopy(ctx, node, text, inputs)) return;
   if (matrixAccess(ctx, node, text, inputs)) return;
-  if (laneRegister(ctx, node, text)) return;
   if (sharedOffset(ctx, node, text, inputs)) return;
   if (plainAccess(ctx, node, text, inputs) || atomicAccess(ctx, node, text, inputs)) return;
+  if (computes(ctx, node, inputs)) return;
   useValues(ctx, inputs);
   for (const output of node.outputs)
     store(
@@ -210,12 +214,14 @@ function atomicAccess(ctx: Context, node: AsmStatement, text: string, inputs: re
 
 const typeOfMachine = (type: ScalarType): Type => ({ kind: 'scalar', scalar: type, name: type });
 
-/** mov.u32 %0, %laneid; */
-function laneRegister(ctx: Context, node: AsmStatement, text: string): boolean {
-  const found = /mov\.u32\s+%0,\s*%{1,2}(laneid|warpid)/.exec(text);
-  if (!found || node.outputs.length !== 1) return false;
-  const kind = found[1] === 'laneid' ? 'laneId' : 'warpId';
-  const register = ctx.builder.input('u32', { kind }, found[1]);
-  store(ctx, expression(ctx, node.outputs[0].expression), { kind: 'scalar', type: types.uint, register }, node);
-  return true;
+/** Instructions that touch no memory: what they make of the inputs. */
+function computes(ctx: Context, node: AsmStatement, inputs: readonly Value[]): boolean {
+  const read = node.outputs.map(({ constraint, expression: output }) =>
+    constraint.includes('+') ? rvalue(ctx, expression(ctx, output), output) : undefined,
+  );
+  const computed = computedOutputs(ctx, node, [...read, ...inputs]);
+  computed?.forEach(({ type, register }, i) => {
+    storeOutput(ctx, node.outputs[i], type, register);
+  });
+  return computed !== undefined;
 }

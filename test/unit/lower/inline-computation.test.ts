@@ -1,0 +1,43 @@
+/** What inline assembly computes is followed, so that indices made with it are known. */
+import assert from 'node:assert/strict';
+import { check } from '../analysis/check-accesses';
+
+function understood(source: string): void {
+  for (const kernel of check(source).kernels) assert.deepEqual(kernel.skipped, [], kernel.name);
+}
+
+describe('inline assembly that computes', () => {
+  it('gives an index as the operators would', () =>
+    understood(`
+__device__ unsigned swizzled(unsigned row, unsigned column) {
+  unsigned result;
+  asm("xor.b32 %0, %1, %2;" : "=r"(result) : "r"(row), "r"(column));
+  return result;
+}
+__global__ void turn(const float* in, float* out) {
+  __shared__ float tile[32 * 32];
+  tile[threadIdx.y * 32 + swizzled(threadIdx.x, threadIdx.y)] = in[threadIdx.y * 32 + threadIdx.x];
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ shared store 1/1 wavefronts
+  __syncthreads();
+  out[threadIdx.y * 32 + threadIdx.x] = tile[threadIdx.x * 32 + swizzled(threadIdx.x, threadIdx.y)];
+//                                      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ shared load 1/1 wavefronts
+}
+int main() { float *a, *b; turn<<<1, dim3(32, 32)>>>(a, b); }
+`));
+
+  it('has registers of its own, guards and special registers', () =>
+    understood(`
+__global__ void several(float* out) {
+  unsigned lane, even = 7;
+  asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
+  asm("{ .reg .pred odd; .reg .b32 low; and.b32 low, %1, 1; setp.ne.u32 odd, low, 0; @odd sub.u32 %0, %1, 1; @!odd mov.u32 %0, %1; }"
+      : "=r"(even) : "r"(lane));
+  out[even] = 1.0f;
+//^^^^^^^^^ global store 4/4 sectors
+  asm("mad.lo.u32 %0, %0, 8, %1;" : "+r"(lane) : "n"(3));
+  out[lane] = 2.0f;
+//^^^^^^^^^ global store 32/4 sectors
+}
+int main() { float* o; several<<<1, 32>>>(o); }
+`));
+});
