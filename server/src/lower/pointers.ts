@@ -58,7 +58,9 @@ export function indexExpression(ctx: Context, node: ast.IndexExpression): Value 
   const base = expression(ctx, node.base);
   const index = node.indices[0];
   if (!index) return unknownValue(base.type, 'subscript without index');
-  if (recordOf(base.type) && base.kind !== 'placePointer') return callOperator(ctx, base, node);
+  const behind = recordOf(base.type) && base.kind !== 'placePointer' ? pointerOf(ctx, base, node) : undefined;
+  if (recordOf(base.type) && base.kind !== 'placePointer' && !behind) return callOperator(ctx, base, node);
+  if (behind) return elementAt(ctx, behind, numberOf(ctx, rvalue(ctx, expression(ctx, index), index), index), node);
   const baseType = withoutReference(base.type);
   const indexValue = numberOf(ctx, rvalue(ctx, expression(ctx, index), index), index);
   if (baseType.kind === 'array' && base.kind === 'place')
@@ -67,6 +69,14 @@ export function indexExpression(ctx: Context, node: ast.IndexExpression): Value 
   if (pointer.type.kind !== 'pointer' && indexValue.type.kind === 'pointer')
     return elementAt(ctx, indexValue, pointer, node); // 3[p]
   return elementAt(ctx, pointer, indexValue, node);
+}
+
+/** `buffer[i]` where the class has no subscript but converts to a pointer. */
+function pointerOf(ctx: Context, base: Value, node: ast.IndexExpression): Value | undefined {
+  const record = recordOf(base.type);
+  if (!record || findMethods(record, 'operator[]')) return undefined;
+  const converted = numberOf(ctx, rvalue(ctx, base, node.base), node.base);
+  return converted.type.kind === 'pointer' ? converted : undefined;
 }
 
 function callOperator(ctx: Context, base: Value, node: ast.IndexExpression): Value {
