@@ -109,6 +109,11 @@ export function numberOf(ctx: Context, value: Value, node: Node): Value {
     if (!declaration || scalarOf(withoutReference(resolveType(ctx, declaration.result, scope))) === undefined) continue;
     return rvalue(ctx, callFunction(ctx, { declaration, scope, templateArguments: [] }, [], value, node), node);
   }
+  const elements = value.kind === 'aggregate' ? value.elements : [];
+  for (const [i, base] of elements.entries()) {
+    const converted = record.fields[i]?.isBase ? numberOf(ctx, base, node) : base;
+    if (converted !== base) return converted;
+  }
   return value;
 }
 

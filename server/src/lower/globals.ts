@@ -136,7 +136,8 @@ function deviceObject(
   const isCounter = space === 'global' && type.kind !== 'array' && !type.isConst;
   const contents = isCounter || ctx.unit.isHost ? undefined : contentsOf(ctx, declaration, type, node);
   const object = memoryObject(ctx, declaration, name, type, space);
-  const isFixed = type.isConst || elementOf(type).isConst;
+  const element = elementOf(type);
+  const isFixed = (type.isConst || element.isConst) && !type.isVolatile && !element.isVolatile;
   if (contents) ctx.builder.objects[object] = { ...ctx.builder.objects[object], contents, isFixed };
   const address = ctx.builder.objects[object].register;
   if (space === 'constant' && type.kind !== 'array' && !contents) declareSymbol(ctx, address, name, type, declaration);

@@ -54,7 +54,7 @@ export function unaryExpression(ctx: Context, node: ast.UnaryExpression): Value 
     case '*': {
       const operand = expression(ctx, node.operand);
       const overloaded = userOperator(ctx, 'operator*', [operand], node);
-      return overloaded ?? dereference(ctx, rvalue(ctx, operand, node.operand), node);
+      return overloaded ?? dereference(ctx, numberOf(ctx, rvalue(ctx, operand, node.operand), node.operand), node);
     }
     case '&':
       return addressOfExpression(ctx, expression(ctx, node.operand), node);

@@ -58,7 +58,9 @@ export function indexExpression(ctx: Context, node: ast.IndexExpression): Value 
   const base = expression(ctx, node.base);
   const index = node.indices[0];
   if (!index) return unknownValue(base.type, 'subscript without index');
-  if (recordOf(base.type) && base.kind !== 'placePointer') return callOperator(ctx, base, node);
+  const behind = recordOf(base.type) && base.kind !== 'placePointer' ? pointerOf(ctx, base, node) : undefined;
+  if (recordOf(base.type) && base.kind !== 'placePointer' && !behind) return callOperator(ctx, base, node);
+  if (behind) return elementAt(ctx, behind, numberOf(ctx, rvalue(ctx, expression(ctx, index), index), index), node);
   const baseType = withoutReference(base.type);
   const indexValue = numberOf(ctx, rvalue(ctx, expression(ctx, index), index), index);
   if (baseType.kind === 'array' && base.kind === 'place')
@@ -67,6 +69,14 @@ export function indexExpression(ctx: Context, node: ast.IndexExpression): Value 
   if (pointer.type.kind !== 'pointer' && indexValue.type.kind === 'pointer')
     return elementAt(ctx, indexValue, pointer, node); // 3[p]
   return elementAt(ctx, pointer, indexValue, node);
+}
+
+/** `buffer[i]` where the class has no subscript but converts to a pointer. */
+function pointerOf(ctx: Context, base: Value, node: ast.IndexExpression): Value | undefined {
+  const record = recordOf(base.type);
+  if (!record || findMethods(record, 'operator[]')) return undefined;
+  const converted = numberOf(ctx, rvalue(ctx, base, node.base), node.base);
+  return converted.type.kind === 'pointer' ? converted : undefined;
 }
 
 function callOperator(ctx: Context, base: Value, node: ast.IndexExpression): Value {
@@ -113,7 +123,8 @@ function arrayElement(ctx: Context, place: Place, type: Type & { kind: 'array' }
 
 /**
  * An element of a member has a place in the record as the member has, if the text says which: `p->q[2]`, `p->q[2 * k]` with a constant k, not q[i] of a
- * loop that is written out (PTX of 130 kernels over bytes, halves, words, alignments 4 … 16: read by numbers they are vectors, in loops single).
+ * loop that is written out (PTX of 130 kernels over bytes, halves, words, alignments 4 … 16: read by numbers they are vectors, in loops single). A row or
+ * a record among them is aligned wherever it stands as far as its size allows: `p->m[i][0]`, `p->m[i][1]` are read together (10 of 10 kernels).
  */
 function elementAlignment(
   ctx: Context,
@@ -125,7 +136,12 @@ function elementAlignment(
   const size = sizeOf(of);
   const expression = (node as ast.Expression).kind === 'index' ? (node as ast.IndexExpression).indices[0] : undefined;
   const at = constantIndex(ctx, index);
-  if (!aligned || size === undefined || at === undefined || !expression || !isFolded(ctx, expression)) return undefined;
+  if (!aligned || size === undefined || !expression) return undefined;
+  if (at === undefined || !isFolded(ctx, expression)) {
+    if (size === 0 || (of.kind !== 'array' && of.kind !== 'record')) return undefined;
+    const modulus = Math.min(aligned.modulus, size & -size);
+    return { modulus, remainder: modulo(aligned.remainder, modulus), isElement: true };
+  }
   return {
     modulus: aligned.modulus,
     remainder: modulo(aligned.remainder + at * size, aligned.modulus),

@@ -5,13 +5,25 @@
  *
  * - either order of the two, three in a row, two apart once the loop is written out, rows of shared memory (`s[j - 1][t]`), counting down, a search by `while`;
  * - what is read must be a counter and a constant from a place that the loop keeps: of `v[t + j]`, `v[(j - 1) * 32 + t]` and `v[y * w + j]` every pass reads
- *   both (the sum has other parts in the next pass, and nobody takes it apart);
+ *   both (the sum has other parts in the next pass, and nobody takes it apart); a counter that may wrap between the two (`unsigned char`, `short`) or
+ *   is of floating point has another index in the next pass, and so has a vector of which the next pass needs other parts (11 of 11 kernels);
+ * - a loop that is left between the reads and a step that some index has made already (`if (v[i] > v[i + 1]) break; i++`) keeps its question in front
+ *   and is not read ahead of (7 of 7; with anything else beside the step it is: 2 of 2);
  * - both are read in every pass, the one handed on before any branch, and nothing in the loop may change them;
  * - the read in front bears the line of the one that it replaces, and is for those that have a pass.
  */
 import { type ControlFlow, controlFlow, dominates, type Loop } from '../program/control-flow';
-import { writesInto, writesOf } from '../program/operands';
-import type { Block, Instruction, LoadInstruction, Program, Register, RegisterInfo } from '../program/program';
+import { readsInto, writesInto, writesOf } from '../program/operands';
+import {
+  type Block,
+  bytesOf,
+  type Instruction,
+  type LoadInstruction,
+  type Program,
+  type Register,
+  type RegisterInfo,
+  type ScalarType,
+} from '../program/program';
 import { withOperands } from './common-expressions';
 import { changesAtFence, isFence, isReadOnly, mayTouch } from './memory-overlap';
 import { isPure } from './pure';
@@ -26,6 +38,8 @@ interface Work {
   readonly flow: ControlFlow;
   readonly registers: RegisterInfo[];
   readonly blocks: Block[];
+  /** Registers that something reads. */
+  readonly needed: ReadonlySet<Register>;
 }
 
 /** A loop with what it writes. */
@@ -38,12 +52,26 @@ interface Around {
   readonly definitions: ReadonlyMap<Register, readonly Definition[]>;
 }
 
-/** `base + scale × variable + at`, the variable as the pass began. */
+/** `base + scale × counter + at`. */
 interface Form {
-  readonly variable: Register;
+  readonly counter: Counter;
   readonly scale: number;
   readonly base: string;
   readonly at: number;
+}
+
+/** What is made of a variable as the pass began. */
+interface Counter {
+  readonly variable: Register;
+  /** What is added last. */
+  readonly plus: number;
+  /** Conversions that may change the number, from the last to the first, each with what is added before it. */
+  readonly before: readonly Conversion[];
+}
+
+interface Conversion {
+  readonly types: string;
+  readonly plus: number;
 }
 
 interface Read {
@@ -55,7 +83,8 @@ interface Read {
 export function carryLoads(program: Program): Program {
   const flow = controlFlow(program);
   if (flow.loops.length === 0) return program;
-  const work: Work = { program, flow, registers: [...program.registers], blocks: [...program.blocks] };
+  const { registers, blocks } = program;
+  const work: Work = { program, flow, registers: [...registers], blocks: [...blocks], needed: neededIn(blocks) };
   for (const loop of flow.loops) carryIn(work, loop);
   if (work.registers.length === program.registers.length) return program;
   return { ...program, registers: work.registers, blocks: work.blocks };
@@ -84,7 +113,8 @@ function carryIn(work: Work, loop: Loop): void {
   for (const read of reads) {
     const next = isAtHead(work, around, read.block) ? nextForm(work, around, read.form) : undefined;
     const same = next && byForm.get(keyOf(read.load, next));
-    if (same) carry(work, around, read, same);
+    if (!next || !same || !needsAsMuch(work, same.load, read.load)) continue;
+    if (!isAskedFirst(work, around, read, next, reads)) carry(work, around, read, same);
   }
 }
 
@@ -108,8 +138,50 @@ function definitionsIn(blocks: readonly Block[], inside: readonly number[]): Map
   return found;
 }
 
-const keyOf = ({ type, dst }: LoadInstruction, { variable, scale, base, at }: Form): string =>
-  `${type}x${dst.length}:${variable}*${scale}+${base}+${at}`;
+const keyOf = ({ type, dst }: LoadInstruction, { counter, scale, base, at }: Form): string =>
+  `${type}x${dst.length}:${nameOf(counter)}*${scale}+${base}+${at}`;
+
+const nameOf = ({ variable, before }: Counter): string =>
+  before.reduceRight((name, { types, plus }) => `${types}(${name}+${plus})`, String(variable));
+
+function neededIn(blocks: readonly Block[]): Set<Register> {
+  const needed = new Set<Register>();
+  const reads: Register[] = [];
+  for (const { instructions } of blocks)
+    for (const i of instructions) {
+      const count = readsInto(i, reads);
+      for (let k = 0; k < count; k++) needed.add(reads[k]);
+    }
+  return needed;
+}
+
+/** Whether all parts of a vector are needed that are needed of another. */
+const needsAsMuch = ({ needed }: Work, a: LoadInstruction, b: LoadInstruction): boolean =>
+  b.dst.every((part, k) => !needed.has(part) || needed.has(a.dst[k]));
+
+/**
+ * Whether the loop keeps its question in front: it is left right before the step, and an index in it has made that step already, so that nothing stands
+ * between the two (NVVM turns a loop round where its end asks nothing).
+ */
+function isAskedFirst(
+  { flow, blocks, registers }: Work,
+  { loop, latch }: Around,
+  { form }: Read,
+  next: Form,
+  reads: readonly Read[],
+): boolean {
+  const [from, ...others] = flow.predecessors[latch];
+  const asks = (block: number): boolean => loop.exitBranches.includes(block);
+  if (others.length > 0 || from === loop.header || !asks(from) || !asks(loop.header)) return false;
+  const { instructions } = blocks[latch];
+  const assigned = instructions.flatMap((i) => writesOf(i).filter((r) => registers[r].role === 'variable'));
+  if (!instructions.every(isPure) || assigned.some((r) => r !== form.counter.variable)) return false;
+  const step = innermost(next) - innermost(form);
+  return reads.some((read) => read.form.counter.variable === form.counter.variable && innermost(read.form) === step);
+}
+
+/** What is added to the variable before anything else happens to it. */
+const innermost = ({ counter, scale, at }: Form): number => counter.before.at(-1)?.plus ?? at / scale;
 
 /** Nothing in the loop may change what is read. */
 function isKept({ program, blocks }: Work, { inside }: Around, { access }: LoadInstruction): boolean {
@@ -163,7 +235,7 @@ function formOf(work: Work, around: Around, { address, offset, access }: LoadIns
   const { scale } = scaled;
   if (!isPlainIndex(work.program, access, kept, scale)) return undefined;
   return {
-    variable: counted.variable,
+    counter: counted,
     scale,
     base: kept.sort((a, b) => a - b).join('+'),
     at: offset + scale * counted.plus,
@@ -186,32 +258,40 @@ function scaledOf(work: Work, around: Around, register: Register): { register: R
   return by === undefined ? undefined : { register: made.a, scale: made.fn === 'mul' ? by : 2 ** by };
 }
 
-/** A counter as it is when a pass begins, and a constant. */
-function counterOf(
-  work: Work,
-  around: Around,
-  register: Register,
-): { readonly variable: Register; readonly plus: number } | undefined {
-  let plus = 0;
+/** A counter as it is when a pass begins, and constants. */
+function counterOf(work: Work, around: Around, register: Register): Counter | undefined {
+  const before: Conversion[] = [];
+  // what is added first stands last
+  const sums = [0];
   let at = register;
   for (let depth = 0; depth < 8; depth++) {
     const found = one(around, at);
     const made = found?.instruction;
-    if (!found || !made) return undefined;
-    if (made.op === 'convert') at = made.a;
-    else if (made.op === 'binary' && (made.fn === 'add' || made.fn === 'sub')) {
+    if (!found || !made || !('type' in made) || isFloat(made.type)) return undefined;
+    if (made.op === 'convert') {
+      if (isFloat(made.from)) return undefined;
+      // a sum of signed words may be taken as one that does not overflow, and the longest integers are all addresses
+      if (bytesOf[made.type] !== 8 || (made.from !== 'i32' && bytesOf[made.from] !== 8)) {
+        before.push({ types: `${made.from}>${made.type}`, plus: 0 });
+        sums.push(0);
+      }
+      at = made.a;
+    } else if (made.op === 'binary' && (made.fn === 'add' || made.fn === 'sub')) {
       const by = constantOf(work, made.b);
       if (by === undefined) return undefined;
-      plus += made.fn === 'add' ? by : -by;
+      sums[sums.length - 1] += made.fn === 'add' ? by : -by;
       at = made.a;
     } else if (made.op === 'unary' && made.fn === 'mov' && work.registers[at].role === 'temporary') {
       const changed = one(around, made.a);
       if (work.registers[made.a].role !== 'variable' || !changed) return undefined;
-      return comesBefore(work, found, changed) ? { variable: made.a, plus } : undefined;
+      if (!comesBefore(work, found, changed)) return undefined;
+      return { variable: made.a, plus: sums[0], before: before.map((each, k) => ({ ...each, plus: sums[k + 1] })) };
     } else return undefined;
   }
   return undefined;
 }
+
+const isFloat = (type: ScalarType): boolean => type.startsWith('f');
 
 function comesBefore({ flow, blocks }: Work, a: Definition, b: Definition): boolean {
   if (a.block !== b.block) return dominates(flow.dominator, a.block, b.block);
@@ -221,11 +301,17 @@ function comesBefore({ flow, blocks }: Work, a: Definition, b: Definition): bool
 
 /** The same address in the next pass, told by what this one begins with. */
 function nextForm(work: Work, around: Around, form: Form): Form | undefined {
-  const changed = one(around, form.variable);
+  const changed = one(around, form.counter.variable);
   if (changed?.instruction.op !== 'unary' || changed.instruction.fn !== 'mov') return undefined;
   if (!dominates(work.flow.dominator, changed.block, around.latch)) return undefined;
   const next = counterOf(work, around, changed.instruction.a);
-  return next && { ...form, variable: next.variable, at: form.at + form.scale * next.plus };
+  if (!next) return undefined;
+  const { before } = form.counter;
+  const last = before.at(-1);
+  // the variable's own sum is added where the form begins with it
+  const at = form.at + (last ? 0 : form.scale * next.plus);
+  const own = last ? [...before.slice(0, -1), { ...last, plus: last.plus + next.plus }] : [];
+  return { ...form, counter: { ...next, plus: 0, before: [...own, ...next.before] }, at };
 }
 
 // ---- the change ----

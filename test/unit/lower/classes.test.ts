@@ -161,3 +161,25 @@ int main() {
 `);
   });
 });
+
+describe('classes that convert to a pointer', () => {
+  it('are subscripted and dereferenced, and so is what is derived from them', () => {
+    check(`
+template <class T> struct Buffer { T *p; __host__ __device__ operator T *() const { return p; } };
+struct Row : Buffer<float> { int n; };
+__global__ void k(Buffer<float> in, Row row, float *out) {
+  out[threadIdx.x] = in[threadIdx.x];
+  //                 ^^^^^^^^^^^^^^^ global load 4 bytes x1 4/4 sectors
+  out[threadIdx.x + 64] = row[2 * threadIdx.x];
+  //                      ^^^^^^^^^^^^^^^^^^^^ global load 4 bytes x1 8/4 sectors
+  out[threadIdx.x + 32] = *in;
+  //                      ^^^ global load 4 bytes x1 1/1 sectors
+}
+int main() {
+  float *y, *z; cudaMalloc(&y, 4096); cudaMalloc(&z, 4096);
+  Buffer<float> b{z}; Row r; r.p = z; r.n = 3;
+  k<<<1, 32>>>(b, r, y);
+}
+`);
+  });
+});

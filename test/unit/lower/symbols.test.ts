@@ -93,6 +93,10 @@ ${body}
       accessed(kernel('__device__ const int w[4] = {1, 2, 3};', '  out[threadIdx.x] = w[threadIdx.x & 3];')),
       ['out', 'w'],
     );
+    assert.deepEqual(
+      accessed(kernel('__device__ volatile const int w[4] = {1, 2, 3};', '  out[threadIdx.x] = w[1];')),
+      ['out', 'w'],
+    );
     assert.deepEqual(accessed(kernel('__device__ float w[4] = {1, 2, 3};', '  out[threadIdx.x] = w[1];')), [
       'out',
       'w',

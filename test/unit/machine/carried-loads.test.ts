@@ -97,4 +97,56 @@ describe('loads handed on to the next pass', () => {
     }
     out[threadIdx.x] = x;
 }`));
+  it('not where a counter of fewer bits may wrap between the two, or of other kinds', () => {
+    const reading = (counter: string, first: string, second: string, counts: readonly number[]) =>
+      checkLines(`k(const float *__restrict__ v, float *out, int n)
+{
+    float x = 0;
+    #pragma unroll 1
+    for (${counter} < n; j += 1) {
+      float a = v[${first}]; //= global load ${counts[0]} x 4 bytes
+      x += a * v[${second}]; //= global load ${counts[1]} x 4 bytes
+    }
+    out[threadIdx.x] = x;
+}`);
+    reading('unsigned char j = 0; j', 'j', 'j + 1', [10, 10]);
+    reading('short j = 0; j', 'j', 'j + 1', [10, 10]);
+    reading('float j = 0; j', '(int)j', '(int)(j + 1)', [10, 10]);
+    reading('unsigned j = 0; j', 'j', 'j + 1', [1, 10]);
+    reading('long long j = 0; j', 'j', 'j + 1', [1, 10]);
+    reading('unsigned long long j = 0; j', 'j', 'j + 1', [1, 10]);
+    reading('unsigned char j = 0; j', 'j', '(unsigned char)(j + 1)', [1, 10]);
+  });
+  it('of vectors where the next pass needs no other parts', () => {
+    const reading = (sum: string, count: number) =>
+      checkLines(`k(const float2 *__restrict__ v, float *out, int n)
+{
+    float x = 0;
+    #pragma unroll 1
+    for (int j = 0; j < n; j++) {
+      float2 a = v[j]; //= global load ${count} x ${count === 1 ? 8 : 4} bytes
+      float2 b = v[j + 1];
+      x += ${sum};
+    }
+    out[threadIdx.x] = x;
+}`);
+    reading('a.x * b.y - a.y * b.x', 1);
+    reading('a.x * b.y', 10);
+  });
+  it('not where a search ends between what it reads and a step that the index of it has made already', () => {
+    const searching = (body: string, count: number) =>
+      checkLines(`k(const int *__restrict__ v, int *out, int n)
+{
+    int j = 1;
+    float x = 0;
+    while (j <= n) {
+      ${body} //= global load ${count} x 4 bytes
+      j++;
+    }
+    out[threadIdx.x] = j + x;
+}`);
+    searching('if (v[j] > v[j + 1] + 100000) break;', 20);
+    searching('if (v[j - 1] > v[j] + 100000) break;', 11);
+    searching('if (v[j] > v[j + 1] + 100000) break; x = x * 1.5f + 1;', 11);
+  });
 });

@@ -268,4 +268,26 @@ const int third = 2;`,
     quants(`for (int i = 0; i < 4; ++i) sum += p->q[i] * (i + 2); //= global load 4 x 1 bytes
     sum *= p->scale; //= global load 1 x 4 bytes`);
   });
+  it('of rows and records in a record at whatever index, as far as their size keeps them aligned', () => {
+    const rows = (body: string) =>
+      checkLines(
+        `k(const Rows *p, float *out, int n)
+{
+    float sum = 0;
+    ${body}
+    out[threadIdx.x] = sum; //= global store 1 x 4 bytes
+}`,
+        `struct Four { float x, y, z, w; };
+struct alignas(16) Rows { float m[4][4]; Four r[4]; float odd[4][3]; };`,
+      );
+    rows(
+      'sum = p->m[n & 3][0] + p->m[n & 3][1] * 2 + p->m[n & 3][2] * 3 + p->m[n & 3][3] * 5; //= global load 1 x 16 bytes',
+    );
+    rows('for (int i = 0; i < 4; i++) sum += p->m[i][2] - p->m[i][3] * 2; //= global load 4 x 8 bytes');
+    rows(
+      'sum = p->r[n & 3].x + p->r[n & 3].y * 2 + p->r[n & 3].z * 3 + p->r[n & 3].w * 5; //= global load 1 x 16 bytes',
+    );
+    rows('sum = p->odd[n & 3][0] + p->odd[n & 3][1] * 2; //= global load 2 x 4 bytes');
+    rows('for (int j = 0; j < 4; j++) sum += p->m[n & 3][j] * (j + 2); //= global load 4 x 4 bytes');
+  });
 });
