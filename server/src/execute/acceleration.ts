@@ -6,7 +6,7 @@
 
 import { writesOf } from '../program/operands';
 import type { Register } from '../program/program';
-import { LONGEST_PERIOD, Proof } from './affine';
+import { LONGEST_PERIOD, Proof, ProofScratch } from './affine';
 import { type Carried, carriedThrough, difference, moveOn, rememberCarried, sameStep } from './carried';
 import type { LoopState, Machine } from './machine';
 import type { Frame, Mask } from './mask';
@@ -46,6 +46,7 @@ interface Tracker {
 export class Acceleration {
   /** The proof that the blocks executed now are part of. */
   proof: Proof | undefined;
+  private scratch: ProofScratch | undefined;
   /** Warp instructions counted without being executed. */
   skipped = 0;
   private memory: MemoryProof | undefined;
@@ -185,7 +186,9 @@ export class Acceleration {
       }
       each.step = step;
     }
-    const proof = new Proof(machine.decoder.analysis.program, machine.decoder.values, machine.decoder.geometry);
+    const { analysis, values, geometry } = machine.decoder;
+    this.scratch ??= new ProofScratch(analysis.program);
+    const proof = new Proof(analysis.program, values, geometry, this.scratch);
     for (const each of tracker.carried) {
       proof.setDelta(each.register, each.step);
       copyValue(each.start, machine.decoder.values[each.register]);

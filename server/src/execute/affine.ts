@@ -33,6 +33,19 @@ export function greatestCommonDivisor(a: number, b: number): number {
   return x;
 }
 
+/** What the proofs of one execution, of which there is one at a time, have by register: programs are large, and few registers move in a loop. */
+export class ProofScratch {
+  readonly deltas: Delta[];
+  /** The proof that a delta is of; it is 0 where that is another. */
+  readonly generations: Int32Array;
+  generation = 0;
+
+  constructor({ registers }: Program) {
+    this.deltas = registers.map(() => 0);
+    this.generations = new Int32Array(registers.length);
+  }
+}
+
 export class Proof {
   /** Further periods for which everything stays as it is. */
   periods = Number.POSITIVE_INFINITY;
@@ -41,22 +54,27 @@ export class Proof {
   factor = 1;
   /** The accesses repeat only in a period longer by this factor. */
   required = 1;
-  private readonly deltas: Delta[];
-
   constructor(
     private readonly program: Program,
     private readonly values: readonly LaneValue[],
     private readonly geometry: Geometry,
+    private readonly scratch: ProofScratch,
   ) {
-    this.deltas = program.registers.map(() => 0);
+    scratch.generation++;
   }
 
   delta(register: Register): Delta {
-    return this.deltas[register];
+    const { generations, deltas, generation } = this.scratch;
+    return generations[register] === generation ? deltas[register] : 0;
   }
 
   setDelta(register: Register, delta: Delta): void {
-    this.deltas[register] = delta;
+    const { generations, deltas, generation } = this.scratch;
+    if (generations[register] !== generation) {
+      if (delta === 0) return;
+      generations[register] = generation;
+    }
+    deltas[register] = delta;
   }
 
   fail(factor = 0): void {
@@ -91,7 +109,7 @@ export class Proof {
       case 'convert': {
         if (this.isConstant(instruction.a)) return 0;
         if (isFloat(instruction.from) || isFloat(instruction.type) || instruction.type === 'pred') return this.noRule();
-        return this.deltas[instruction.a];
+        return this.delta(instruction.a);
       }
       case 'binary':
         return this.binary(instruction.fn, instruction.type, instruction.a, instruction.b, frame);
@@ -131,7 +149,7 @@ export class Proof {
       result = this.withinRange(register, delta, type === 'u64' ? 'i64' : type, range, frame);
     }
     if (!frame.full) this.mergeDelta(register, result, frame);
-    else this.deltas[register] = result;
+    else this.setDelta(register, result);
   }
 
   /** Limits the periods so that no lane of a result leaves the range of its type. */
@@ -167,21 +185,21 @@ export class Proof {
   }
 
   private mergeDelta(register: Register, delta: Delta, frame: Frame): void {
-    const old = this.deltas[register];
+    const old = this.delta(register);
     if (typeof old === 'number' && old === delta) return;
     const merged = typeof old === 'number' ? new Float64Array(this.geometry.lanes).fill(old) : old.slice();
     for (let lane = frame.lo; lane < frame.hi; lane++) {
       if (frame.mask.lanes[lane] !== 0) merged[lane] = typeof delta === 'number' ? delta : delta[lane];
     }
-    this.deltas[register] = merged;
+    this.setDelta(register, merged);
   }
 
   isConstant(register: Register): boolean {
-    return this.deltas[register] === 0;
+    return this.delta(register) === 0;
   }
 
   at(register: Register, lane: number): number {
-    const delta = this.deltas[register];
+    const delta = this.delta(register);
     return typeof delta === 'number' ? delta : delta[lane];
   }
 
@@ -202,7 +220,7 @@ export class Proof {
       registers.every((register) => {
         const value = this.values[register];
         return (
-          typeof this.deltas[register] === 'number' &&
+          typeof this.delta(register) === 'number' &&
           value.unknown !== MIXED &&
           (value.uniform || value.unknown === UNKNOWN)
         );
@@ -233,7 +251,7 @@ export class Proof {
   private unary(fn: string, a: Register, frame: Frame): Delta | undefined {
     if (this.isConstant(a)) return 0;
     const { type } = this.program.registers[a];
-    if (fn === 'mov') return this.deltas[a];
+    if (fn === 'mov') return this.delta(a);
     if ((fn === 'neg' || fn === 'bitnot') && !isFloat(type) && type !== 'pred') {
       return this.each(frame, [a], (lane) => 0 - this.at(a, lane));
     }
@@ -263,7 +281,7 @@ export class Proof {
 
   /** The delta of a sum or of a product with a scalar, where operands are known and move alike in all lanes. */
   private sameInAllLanes(fn: BinaryOp, type: ScalarType, a: Register, b: Register): number | undefined {
-    const [da, db] = [this.deltas[a], this.deltas[b]];
+    const [da, db] = [this.delta(a), this.delta(b)];
     const [x, y] = [this.values[a], this.values[b]];
     if (typeof da !== 'number' || typeof db !== 'number' || (x.unknown | y.unknown) !== KNOWN) return undefined;
     if (fn === 'add') return da + db;
@@ -386,7 +404,7 @@ export class Proof {
     if (isFloat(type)) return this.noRule();
     const number = numberOf(type);
     const [x, y] = [this.values[a], this.values[b]];
-    const [dx, dy] = [this.deltas[a], this.deltas[b]];
+    const [dx, dy] = [this.delta(a), this.delta(b)];
     const moveAlike = typeof dx === 'number' && typeof dy === 'number' && (x.unknown | y.unknown) === KNOWN;
     if (moveAlike && dx === dy && type !== 'u64') return 0;
     return this.each(frame, [a, b], (lane) => {
@@ -403,7 +421,7 @@ export class Proof {
     const isMoving = (register: Register | undefined) => register !== undefined && !this.isConstant(register);
     if (isMoving(b) || isMoving(width)) return this.noRule();
     if (a === undefined || this.isConstant(a)) return 0;
-    const delta = this.deltas[a];
+    const delta = this.delta(a);
     if (!instruction.fn.startsWith('shuffle')) return this.noRule();
     if (typeof delta === 'number') return delta;
     const first = delta[frame.lo];
