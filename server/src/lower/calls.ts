@@ -1,5 +1,6 @@
 /** Calls: overloads are chosen, templates deduced, bodies inlined; builtin functions go to their tables. */
 
+import { anywhere } from '../parse/anywhere';
 import type * as ast from '../parse/ast';
 import { assertion } from './assertion';
 import { callBuiltin } from './builtins/functions';
@@ -415,19 +416,13 @@ function hasEarlyReturn(body: ast.CompoundStatement): boolean {
   const known = earlyReturns.get(body);
   if (known !== undefined) return known;
   const last = body.body[body.body.length - 1];
-  const early = body.body.some((s) => containsReturn(s === last && s.kind === 'return' ? s.value : s, 0));
+  const early = body.body.some((s) => containsReturn(s === last && s.kind === 'return' ? s.value : s));
   earlyReturns.set(body, early);
   return early;
 }
 
-function containsReturn(value: unknown, depth: number): boolean {
-  if (typeof value !== 'object' || value === null || depth > 200 || value instanceof Set) return false;
-  if (Array.isArray(value)) return value.some((v) => containsReturn(v, depth + 1));
-  const node = value as { kind?: string };
-  if (node.kind === 'return') return true;
-  if (node.kind === 'lambda') return false;
-  return Object.values(value).some((v) => containsReturn(v, depth + 1));
-}
+const containsReturn = (part: object | undefined): boolean =>
+  anywhere(part, (n) => (n.kind === 'lambda' ? 'closed' : n.kind === 'return'));
 
 function callLambda(ctx: Context, callee: Value & { kind: 'lambda' }, args: readonly Value[], node: ast.Node): Value {
   if (ctx.callDepth >= ctx.budget.callDepth)

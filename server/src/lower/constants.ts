@@ -1,3 +1,4 @@
+import { anywhere, assignedBy } from '../parse/anywhere';
 import type { Expression } from '../parse/ast';
 import type { Context } from './context';
 import { numberOf } from './conversions';
@@ -9,16 +10,12 @@ const changing = new WeakMap<Expression, boolean>();
 /** Whether something in it changes a variable: to ask for its value would change it once more. */
 function changesSomething(node: Expression): boolean {
   let changes = changing.get(node);
-  if (changes === undefined) changing.set(node, (changes = hasChange(node, 0)));
+  if (changes === undefined)
+    changing.set(
+      node,
+      (changes = anywhere(node, (n) => (n.kind === 'lambda' ? 'closed' : assignedBy(n) !== undefined))),
+    );
   return changes;
-}
-
-function hasChange(value: unknown, depth: number): boolean {
-  if (typeof value !== 'object' || value === null || depth > 200) return false;
-  if (Array.isArray(value)) return value.some((v) => hasChange(v, depth + 1));
-  const node = value as Expression;
-  if (node.kind === 'assign' || (node.kind === 'unary' && /\+\+|--/.test(node.operator))) return true;
-  return node.kind !== 'lambda' && Object.values(value).some((v) => hasChange(v, depth + 1));
 }
 
 /**

@@ -2,6 +2,7 @@
  * `while (i < n) { …; i += 2; }` is the loop `for (; i < n; i += 2)` to the compiler, which knows no such forms: it writes it out and unrolls it alike
  * (PTX of nvcc 13.0).
  */
+import { anywhere } from '../parse/anywhere';
 import type * as ast from '../parse/ast';
 import { namesIn } from './runtime-unroll';
 
@@ -36,9 +37,4 @@ const declares = (body: readonly ast.Statement[], name: string): boolean =>
   body.some((s) => s.kind === 'declaration' && s.declarations.some((d) => 'name' in d && d.name === name));
 
 /** Whether a `continue` may stand in a statement, that of an inner loop included. */
-function continues(value: unknown, depth = 0): boolean {
-  if (typeof value !== 'object' || value === null || value instanceof Set) return false;
-  if (depth > 200) return true;
-  if (Array.isArray(value)) return value.some((v) => continues(v, depth + 1));
-  return (value as ast.Statement).kind === 'continue' || Object.values(value).some((v) => continues(v, depth + 1));
-}
+const continues = (body: object): boolean => anywhere(body, (n) => n.kind === 'continue');

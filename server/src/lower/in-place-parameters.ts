@@ -6,6 +6,7 @@
  * kernel writes no member: read in straight code and in loops, through references, methods, pointers and copies (28 of 28); up to 128 bytes
  * it is copied (27 of 27), and so it is where a member is assigned, whether the one that is read or not (3 of 3).
  */
+import { anywhere, assignedBy } from '../parse/anywhere';
 import type * as ast from '../parse/ast';
 import { findField } from './records';
 import { sizeOf, type Type } from './types';
@@ -16,26 +17,15 @@ const COPIED_BYTES = 128;
 export function staysInPlace(parameter: ast.Parameter, type: Type, body: ast.Statement | undefined): boolean {
   if (parameter.specifiers.isGridConstant) return true;
   if (type.kind !== 'record' || (sizeOf(type) ?? 0) <= COPIED_BYTES) return false;
-  return body === undefined || !writes(body, parameter.name ?? '', type, 0);
+  return body === undefined || !writes(body, parameter.name ?? '', type);
 }
 
-/** Deeper syntax is taken to write nothing. */
-const DEEPEST = 300;
-
 /** Whether a piece of syntax assigns a member of the parameter, and not only what a pointer in it points to. */
-function writes(value: unknown, name: string, type: Type, depth: number): boolean {
-  if (typeof value !== 'object' || value === null || depth > DEEPEST || value instanceof Set || value instanceof Map)
-    return false;
-  if (Array.isArray(value)) return value.some((each) => writes(each, name, type, depth + 1));
-  const node = value as ast.Expression;
-  const written =
-    node.kind === 'assign'
-      ? node.left
-      : node.kind === 'unary' && (node.operator.includes('++') || node.operator.includes('--'))
-        ? node.operand
-        : undefined;
-  if (written && typeWithin(written, name, type)) return true;
-  return Object.values(value).some((each) => writes(each, name, type, depth + 1));
+function writes(body: ast.Statement, name: string, type: Type): boolean {
+  return anywhere(body, (node) => {
+    const written = assignedBy(node);
+    return written !== undefined && typeWithin(written, name, type) !== undefined;
+  });
 }
 
 /** The type of a part of the parameter; undefined for everything else, and behind pointers. */

@@ -13,6 +13,7 @@
  * - a loop that starts at a constant runs the rest behind the four (neighbouring loads of the four then merge), any other
  *   before them: lanes with different counts are then at different places of the array in the same instruction.
  */
+import { anywhere, assignedBy } from '../parse/anywhere';
 import type * as ast from '../parse/ast';
 import { isSimple } from './conditional';
 import { constantOf } from './constants';
@@ -215,7 +216,7 @@ function changesCount(
   let found = known.get(node);
   if (found === undefined) {
     const names = new Set([name, ...namesIn(bound), ...(openStep ? namesIn(openStep) : [])]);
-    known.set(node, (found = changes(node.body, names, 0)));
+    known.set(node, (found = changes(node.body, names)));
   }
   return found;
 }
@@ -268,17 +269,10 @@ function readsMemory(ctx: Context, bound: ast.Expression): boolean {
   });
 }
 
-function changes(value: unknown, names: ReadonlySet<string>, depth: number): boolean {
-  if (typeof value !== 'object' || value === null || depth > 200 || value instanceof Set) return false;
-  if (Array.isArray(value)) return value.some((v) => changes(v, names, depth + 1));
-  const node = value as ast.Expression;
-  const target =
-    node.kind === 'assign'
-      ? node.left
-      : node.kind === 'unary' && /\+\+|--|^&$/.test(node.operator)
-        ? node.operand
-        : undefined;
-  const name = nameOf(target);
-  if (name !== undefined && names.has(name)) return true;
-  return Object.values(node).some((v) => changes(v, names, depth + 1));
+function changes(body: object, names: ReadonlySet<string>): boolean {
+  return anywhere(body, (node) => {
+    const isAddress = node.kind === 'unary' && node.operator === '&';
+    const name = nameOf(isAddress ? node.operand : assignedBy(node));
+    return name !== undefined && names.has(name);
+  });
 }
