@@ -65,11 +65,16 @@ export class HostBlocks {
   private moves = MOST_MOVED;
   private movesBefore = MOST_MOVED;
 
+  /** Before it are the program's own objects. */
+  private readonly heap: number;
+
   /** @param top the first place that is free */
   constructor(
     readonly memory: HostMemory,
     public top: number,
-  ) {}
+  ) {
+    this.heap = top;
+  }
 
   /** @param bytes -1: not known */
   allocate(bytes: number, kind: number): number {
@@ -93,7 +98,7 @@ export class HostBlocks {
   /** Gives a block back; its memory is used again when all behind it are given back too. */
   release(address: bigint): void {
     const block = this.blockAt(placeOf(address));
-    if (!block || block.start !== placeOf(address)) return;
+    if (!block || block.start !== placeOf(address) || block.start < this.heap) return;
     block.isFree = true;
     for (let last = this.all.at(-1); last?.isFree; last = this.all.at(-1)) {
       this.putAside(last);

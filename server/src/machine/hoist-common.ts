@@ -2,13 +2,8 @@
  * A load that both arms of a branch begin with is made once, before the branch, by the lanes of both. It goes in lockstep up to the
  * first difference: of `a[i] - a[i + 1]` and `a[i] + a[i + 1]` both, of `a[i + 1] - a[i]` and `a[i] + 2` none. Evidence: SimplifyCFG
  * of NVVM with nvcc 13.0, PTX of eleven small kernels; on an H200 branches.cu:11 reads in[i] of both arms with one full request, bitonic_sort.cu:43
- * both elements. The load of both arms of an `if` loses its line (that of `c ? x[i] : x[i] + 1` is one line's), and is shown at what stands before it in the machine code:
- * in a loop at the head, else at what its index is computed by in the same block, or at the condition where an arm reads more; at the condition in the kernel's first block or where the first arm stores nothing, else at the first arm, of which the place that it
- * stores to is computed before, but at the second where that computes an address of its own first. Where the condition says what the index is in one arm (`i == 0`), that arm is the last in the machine code: the load stands at the condition, and behind an
- * early return at the other arm, where the other reads more, else at what stands before (PTX and lines of 60 kernels, machine code of 168; H200: branches.cu:11). The body of a loop and what follows the loop are not arms of a branch
- * (PTX of a stencil that marches through planes and writes the last one behind the loop). From shared memory it is the first thing after
- * a barrier or a branch, and has no line of its own: a profiler shows it at the line of what stands before (six small kernels; H200:
- * scan_blocks.cu:20, stencil_halo_heat.cu:76), unless a load from global memory stands between. Of a switch the last case and the default
+ * both elements. Where a profiler shows it: common-load-lines.ts. The body of a loop and what follows the loop are not arms of a branch
+ * (PTX of a stencil that marches through planes and writes the last one behind the loop). Of a switch the last case and the default
  * are such arms to ptxas (PTX has the loads of both still; branches.cu:40 has one, at the line of the case).
  */
 import { type ControlFlow, controlFlow } from '../program/control-flow';
@@ -22,9 +17,8 @@ import type {
   Register,
   SourcePlace,
 } from '../program/program';
+import { placeBefore, placeOfGlobal, type Rest } from './common-load-lines';
 import { FixedVariables } from './fixed-variables';
-import { headOf } from './loop-head';
-import { statementOf } from './place-behind';
 import { isPure } from './pure';
 
 export function hoistCommonLoads(program: Program): Program {
@@ -35,12 +29,6 @@ export function hoistCommonLoads(program: Program): Program {
  * Of two equal loads that both arms of a branch begin with the access that is made for both; undefined where each is made by itself.
  */
 export type AccessOfBoth = (first: number, second: number, rest: Rest) => number | undefined;
-
-/** Loads that are left in the arms, the first of each. */
-interface Rest {
-  readonly first: readonly LoadInstruction[];
-  readonly second: readonly LoadInstruction[];
-}
 
 /** @param accessOfBoth where the machine code is known: what it has once; else the rules above decide */
 export function hoistLoads(program: Program, accessOfBoth?: AccessOfBoth): Program {
@@ -67,140 +55,6 @@ export function hoistLoads(program: Program, accessOfBoth?: AccessOfBoth): Progr
     hoist(program, blocks[index], blocks[arms[0]], blocks[arms[1]], isScheduled, chosen);
   }
   return { ...program, blocks, accesses };
-}
-
-/** What the machine code has before the loads that come to the end of a block, if these are the first in it: a barrier, or the branch to the block. */
-function placeBefore(program: Program, flow: ControlFlow, block: number): SourcePlace | undefined {
-  for (const i of program.blocks[block].instructions.toReversed()) {
-    if (i.op === 'barrier') return i.place;
-    if (i.op === 'load' && program.accesses[i.access].space !== 'shared') return undefined;
-  }
-  const [before, ...others] = flow.predecessors[block];
-  const end = before === undefined || others.length > 0 ? undefined : program.blocks[before].terminator;
-  if (end?.kind !== 'branch') return undefined;
-  const site = program.branches[end.branch];
-  const own = program.blocks[block].terminator;
-  // a loop's body begins with it: the head's own code is at the end of the pass before
-  return site.kind === 'loop' && own.kind === 'branch' ? program.branches[own.branch].place : site.place;
-}
-
-/** A branch both arms of which begin with a load from global memory. */
-interface Common {
-  readonly program: Program;
-  readonly flow: ControlFlow;
-  readonly given: FixedVariables;
-  readonly block: number;
-  readonly arms: readonly number[];
-  readonly rest: Rest;
-}
-
-/** Where a load from global memory is shown that both arms had; undefined where it is the place of the second. */
-function placeOfGlobal(common: Common, ofFirst: AccessSite, ofSecond: AccessSite): SourcePlace | undefined {
-  const { program, flow, block, arms, rest } = common;
-  const { terminator } = program.blocks[block];
-  if (terminator.kind !== 'branch' || program.branches[terminator.branch].kind !== 'if') return undefined;
-  const loop = flow.loops[flow.loopOf[block]];
-  if (loop) return headOf(program, loop);
-  const [first, second] = arms;
-  const condition = program.branches[terminator.branch].place;
-  const index = indexBefore(program, block, first);
-  const isFirstBlock = flow.predecessors[block].length === 0;
-  const value = [common.given.givenIn(first, second), common.given.givenIn(second, first)];
-  if (value.includes('constant')) {
-    // the arm in which the index is a constant is the last in the machine code: what the other reads decides
-    const other = value[0] === 'constant' ? 1 : 0;
-    const left = [rest.first, rest.second][other];
-    const before = index ?? (isFirstBlock ? threadBefore(program, block) : placeBefore(program, flow, block));
-    if (left.length === 0) return before ?? condition;
-    const isBehind = !(index || isFirstBlock) || readsAnother(program, left[0], [ofFirst, ofSecond][other]);
-    return isBehind ? (other === 1 ? undefined : ofFirst.place) : condition;
-  }
-  const readsMore = rest.first.length + rest.second.length > 0;
-  if (isFirstBlock && isSelection(common, ofFirst)) {
-    const before = index && isComputed(program, block) ? condition : index;
-    return rest.first.length === 0 ? before : undefined;
-  }
-  if (index) return readsMore || value.includes('parameter') || isComputed(program, block) ? condition : index;
-  const stores = program.blocks[first].instructions.some((i) => i.op === 'store');
-  if (isFirstBlock || !stores) return condition;
-  if (rest.second.length > 0 && readsAnother(program, rest.second[0], ofSecond)) return undefined;
-  if (value.includes('parameter') || (isComputed(program, block) && rest.second.length > 0)) return condition;
-  if (computesAddress(program.blocks[second]) && !computesAddress(program.blocks[first])) return undefined;
-  return storesAlike(common) ? ofFirst.place : (placeBefore(program, flow, block) ?? ofFirst.place);
-}
-
-/** Whether both arms store to one place, which is computed in front of them then. */
-function storesAlike({ program: { blocks }, given, arms }: Common): boolean {
-  const [one, other] = arms.map((arm) => blocks[arm].instructions.find((i) => i.op === 'store'));
-  if (one?.op !== 'store' || other?.op !== 'store') return true;
-  return one.offset === other.offset && given.isSame(one.address, other.address);
-}
-
-/** Whether a load reads another array than one before it. */
-const readsAnother = ({ accesses }: Program, load: LoadInstruction, { object }: AccessSite): boolean =>
-  accesses[load.access].object !== object;
-
-/** Whether something is computed for the condition itself: `i == n - 1`. */
-function isComputed({ blocks, registers }: Program, block: number): boolean {
-  const { instructions, terminator } = blocks[block];
-  const made = (r: Register) => instructions.find((i) => writesOf(i).includes(r));
-  const test = terminator.kind === 'branch' ? made(terminator.condition) : undefined;
-  if (test?.op !== 'compare') return false;
-  const by = made(test.b);
-  return registers[test.b].role === 'temporary' && by?.op === 'binary';
-}
-
-/** Whether the arms differ in what they compute from as many loads and one store: that becomes a selection without a branch. */
-function isSelection({ program, flow: { successors }, arms, rest }: Common, ofFirst: AccessSite): boolean {
-  const { blocks } = program;
-  const [first, second] = arms;
-  const accesses = arms.map((arm) => blocks[arm].instructions.filter((i) => !isPure(i)));
-  const isAlike = accesses.every((each) => each.slice(0, -1).every((i) => i.op === 'load'));
-  const [one, other] = accesses.map((each) => each.at(-1));
-  if (!isAlike || one?.op !== 'store' || other?.op !== 'store') return false;
-  const { length } = rest.first;
-  // the loads that are left become one where the stores do
-  const [a, b] = arms.map((arm) => operationsOf(blocks[arm]));
-  const isOfAnother = length === 1 && readsAnother(program, rest.first[0], ofFirst);
-  const isOne = length === 0 || (length === 1 && one.offset === other.offset && (a === b || isOfAnother));
-  return isOne && length === rest.second.length && successors[first][0] === successors[second][0];
-}
-
-/** What a block computes of numbers that are no integers, in order. */
-const operationsOf = ({ instructions }: Block): string =>
-  instructions
-    .map((i) => (i.op === 'fma' || (i.op === 'binary' && /f/.test(i.type)) ? ('fn' in i ? i.fn : i.op) : ''))
-    .join('');
-
-/** The statement in the kernel's first block that reads the thread's index. */
-function threadBefore({ blocks, registers }: Program, block: number): SourcePlace | undefined {
-  const read = blocks[block].instructions.find((i) => i.op === 'convert' && registers[i.a].role === 'input');
-  return read?.op === 'convert' ? statementOf(registers[read.dst]) : undefined;
-}
-
-/** The statement in a block that computes what the first load of an arm has its address from. */
-function indexBefore({ blocks, registers }: Program, block: number, arm: number): SourcePlace | undefined {
-  const made = new Map<Register, Instruction>();
-  for (const i of [...blocks[block].instructions, ...blocks[arm].instructions])
-    if (isPure(i)) for (const r of writesOf(i)) made.set(r, i);
-  const load = blocks[arm].instructions.find((i) => i.op === 'load');
-  const open = load ? [...readsOf(load)] : [];
-  const inBlock = new Set(blocks[block].instructions);
-  for (let r = open.pop(), steps = 0; r !== undefined && steps < 32; r = open.pop(), steps++) {
-    const by = made.get(r);
-    const place = by && inBlock.has(by) && by.op === 'binary' ? statementOf(registers[r]) : undefined;
-    if (place) return place;
-    if (by) open.push(...readsOf(by));
-  }
-  return undefined;
-}
-
-/** Whether an arm computes an address by more than sums and widening before it loads. */
-function computesAddress({ instructions }: Block): boolean {
-  const loads = instructions.filter((i) => i.op === 'load');
-  const last = loads.at(-1);
-  const before = last ? instructions.slice(0, instructions.indexOf(last)) : [];
-  return before.some((i) => i.op === 'binary' && /^[iu]/.test(i.type) && i.fn !== 'add' && i.fn !== 'mul');
 }
 
 /** The access of the load, shown at another line. */

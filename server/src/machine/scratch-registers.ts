@@ -6,15 +6,56 @@
  */
 import type { Instruction, ScalarType } from '../program/program';
 
-const byFunction: Partial<Record<ScalarType, Readonly<Record<string, number>>>> = {
-  f32: {
-    ...{ div: 4, sqrt: 3, exp: 2, cbrt: 4, sinh: 5, tanh: 5, hypot: 4, fmod: 2, atan2: 5, asin: 4, acos: 4, erf: 4 },
-  },
-  f64: {
-    ...{ div: 11, sqrt: 8, rsqrt: 3, exp: 3, log: 6, log2: 6, log10: 6, pow: 15, fmod: 5, hypot: 8, cbrt: 8 },
-    ...{ sin: 4, cos: 4, tan: 13, asin: 7, acos: 9, atan: 2, atan2: 13, sinh: 16, cosh: 1, tanh: 4, erf: 5 },
-  },
-  ...{ i64: { div: 6, rem: 6 }, u64: { div: 4, rem: 4 }, i32: { div: 4, rem: 4 }, u32: { div: 4, rem: 4 } },
+type Table = Readonly<Record<string, number>>;
+
+const ofFloat: Table = {
+  div: 4,
+  sqrt: 3,
+  exp: 2,
+  cbrt: 4,
+  sinh: 5,
+  tanh: 5,
+  hypot: 4,
+  fmod: 2,
+  atan2: 5,
+  asin: 4,
+  acos: 4,
+  erf: 4,
+};
+const ofDouble: Table = {
+  div: 11,
+  sqrt: 8,
+  rsqrt: 3,
+  exp: 3,
+  log: 6,
+  log2: 6,
+  log10: 6,
+  pow: 15,
+  fmod: 5,
+  hypot: 8,
+  cbrt: 8,
+  sin: 4,
+  cos: 4,
+  tan: 13,
+  asin: 7,
+  acos: 9,
+  atan: 2,
+  atan2: 13,
+  sinh: 16,
+  cosh: 1,
+  tanh: 4,
+  erf: 5,
+};
+const ofInteger: Table = { div: 4, rem: 4 };
+const ofLong: Table = { div: 6, rem: 6 };
+
+const byFunction: Partial<Record<ScalarType, Table>> = {
+  f32: ofFloat,
+  f64: ofDouble,
+  i32: ofInteger,
+  u32: ofInteger,
+  i64: ofLong,
+  u64: ofInteger,
 };
 
 /** Of full precision only; the forms with two underscores need none. */

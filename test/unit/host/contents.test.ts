@@ -175,6 +175,23 @@ int main() {
 }`);
   });
 
+  it("of the program's own objects stays where it is, also when they are given back by mistake", () => {
+    check(`
+__global__ void k(const int* a, const int* b) {}
+int main() {
+  int own[2] = {1, 2};
+  free(own);
+  int* p = (int*)malloc(8);
+  p[0] = 8; p[1] = 9;
+  int *d, *e;
+  cudaMalloc(&d, 8);
+  cudaMalloc(&e, 8);
+  cudaMemcpy(d, own, 8, cudaMemcpyHostToDevice);
+  cudaMemcpy(e, p, 8, cudaMemcpyHostToDevice);
+  k<<<1, 32>>>(d, e); //= a: 1 2, b: 8 9
+}`);
+  });
+
   it('is not known where a file or a function that is not there gives it', () => {
     check(`
 __global__ void k(const int* a, const int* b) {}
