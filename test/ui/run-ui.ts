@@ -18,14 +18,36 @@ import {
 import { steps } from './steps';
 import { Workbench } from './workbench';
 
-async function main(): Promise<number> {
-  ensureCodeServer();
-  const vsix = path.resolve('dist/warplens.vsix');
-  assert.ok(fs.existsSync(vsix), 'dist/warplens.vsix is missing: npm run package');
-  const given = process.env.WARPLENS_SCREENSHOTS;
-  const screenshots = given ? path.resolve(given) : fs.mkdtempSync(path.join(os.tmpdir(), 'warplens-screenshots-'));
-  fs.mkdirSync(screenshots, { recursive: true });
+/** A workbench in a browser on a busy machine loses a click now and then: what fails is done once more, from the start. */
+const attempts = 2;
 
+interface Counts {
+  passes: number;
+  failures: number;
+  pending: number;
+}
+
+/** All steps in one page; each stands on the one before it, so the first failure ends them. */
+async function takeSteps(workbench: Workbench, attempt: number): Promise<Counts> {
+  const counts = { passes: 0, failures: 0, pending: 0 };
+  for (const [name, step] of steps) {
+    const started = Date.now();
+    try {
+      await step(workbench);
+      counts.passes++;
+      console.log(`  ✔ ${name} (${Date.now() - started} ms)`);
+    } catch (error) {
+      counts.failures++;
+      console.error(`  ✘ ${name}: ${(error as Error).message.slice(0, 1_500)}`);
+      await workbench.shot(`failed-${attempt}`);
+      break;
+    }
+  }
+  return counts;
+}
+
+/** Installs the extension into a sandbox of its own, opens the workbench on the examples and takes the steps. */
+async function useExtension(vsix: string, screenshots: string, attempt: number): Promise<Counts> {
   const sandbox = makeSandbox(path.resolve('examples'), {
     'editor.hover.delay': 100,
     'workbench.colorTheme': 'Default Dark Modern',
@@ -36,7 +58,7 @@ async function main(): Promise<number> {
 
   const server = await startCodeServer(sandbox, path.join(sandbox.folder, 'server.log'));
   const browser = await chromium.launch({ executablePath: chromiumProgram(), args: [...chromiumArguments] });
-  const counts = { passes: 0, failures: 0, pending: 0 };
+  let counts: Counts = { passes: 0, failures: 1, pending: 0 };
   try {
     const context = await browser.newContext({
       viewport: { width: 1280, height: 800 },
@@ -47,27 +69,32 @@ async function main(): Promise<number> {
     page.setDefaultTimeout(30_000);
     const workbench = new Workbench(page, server, screenshots);
     await workbench.open(sandbox.workspace, 'transpose.cu');
-    for (const [name, step] of steps) {
-      const started = Date.now();
-      try {
-        await step(workbench);
-        counts.passes++;
-        console.log(`  ✔ ${name} (${Date.now() - started} ms)`);
-      } catch (error) {
-        counts.failures++;
-        console.error(`  ✘ ${name}: ${(error as Error).message.slice(0, 1_500)}`);
-        await workbench.shot(`failed-${counts.failures}`);
-        // each step stands on the one before it
-        break;
-      }
-    }
+    counts = await takeSteps(workbench, attempt);
+  } catch (error) {
+    console.error(`  ✘ opens the workbench: ${(error as Error).message.slice(0, 1_500)}`);
   } finally {
     await browser.close().catch(() => undefined);
     await server.stop();
   }
-  if (process.env.WARPLENS_RESULTS) fs.writeFileSync(process.env.WARPLENS_RESULTS, JSON.stringify(counts));
   if (counts.failures === 0) fs.rmSync(sandbox.folder, { recursive: true, force: true });
   else console.error(`Kept ${sandbox.folder}`);
+  return counts;
+}
+
+async function main(): Promise<number> {
+  ensureCodeServer();
+  const vsix = path.resolve('dist/warplens.vsix');
+  assert.ok(fs.existsSync(vsix), 'dist/warplens.vsix is missing: npm run package');
+  const given = process.env.WARPLENS_SCREENSHOTS;
+  const screenshots = given ? path.resolve(given) : fs.mkdtempSync(path.join(os.tmpdir(), 'warplens-screenshots-'));
+  fs.mkdirSync(screenshots, { recursive: true });
+
+  let counts = await useExtension(vsix, screenshots, 1);
+  for (let attempt = 2; attempt <= attempts && counts.failures > 0; attempt++) {
+    console.error(`Once more (${attempt} of ${attempts}):`);
+    counts = await useExtension(vsix, screenshots, attempt);
+  }
+  if (process.env.WARPLENS_RESULTS) fs.writeFileSync(process.env.WARPLENS_RESULTS, JSON.stringify(counts));
   console.log(`Screenshots in ${screenshots}`);
   return counts.failures === 0 ? 0 : 1;
 }

@@ -19,10 +19,16 @@ export class Workbench {
     await this.page.goto(`${this.server.url}/?${query}`, { waitUntil: 'domcontentloaded' });
     await this.page.locator('.monaco-workbench .part.statusbar .statusbar-item').first().waitFor();
     await this.page.locator(`.monaco-editor[data-uri$="/${file}"] .view-line`).first().waitFor();
-    await this.page
-      .locator('.monaco-editor .view-lines')
-      .first()
-      .click({ position: { x: 400, y: 12 } });
+    await this.takeFocus();
+  }
+
+  /**
+   * Puts the focus into the open editor by a command. A click would do, but its scrolling into view moves the whole
+   * workbench when it comes before the editor is laid out, and nothing moves it back.
+   */
+  private async takeFocus(): Promise<void> {
+    await this.command('View: Focus Active Editor Group');
+    await this.statusItem('Ln 1, Col 1').waitFor();
   }
 
   shot(name: string): Promise<Buffer> {
