@@ -72,7 +72,8 @@ function makeGlobal(ctx: Context, entity: Entity & { kind: 'global' }, node: Nod
   }
   const type = completeType(resolveType(ctx, declaration.type), declaration);
   if (ctx.unit.isHost) return hostVariable(ctx, declaration, name, type, node);
-  const isMemory = s.isConstant || ((s.isDevice || s.isManaged) && !s.isConstexpr);
+  // a number that is constexpr is written into the instructions, a table is subscripted with what is known later
+  const isMemory = s.isConstant || ((s.isDevice || s.isManaged) && (!s.isConstexpr || type.kind === 'array'));
   const constant = !isMemory || type.isConst ? initialValue(ctx, declaration, type, node) : undefined;
   if (!isMemory && constant && (type.isConst || s.isConstexpr || declaration.type.kind === 'auto')) return constant;
   if (!isMemory) return unknownValue(type, `${name} is a variable of the host`);
@@ -137,7 +138,8 @@ function deviceObject(
   const contents = isCounter || ctx.unit.isHost ? undefined : contentsOf(ctx, declaration, type, node);
   const object = memoryObject(ctx, declaration, name, type, space);
   const element = elementOf(type);
-  const isFixed = (type.isConst || element.isConst) && !type.isVolatile && !element.isVolatile;
+  const isConst = type.isConst || element.isConst || declaration.specifiers.isConstexpr;
+  const isFixed = isConst && !type.isVolatile && !element.isVolatile;
   if (contents) ctx.builder.objects[object] = { ...ctx.builder.objects[object], contents, isFixed };
   const address = ctx.builder.objects[object].register;
   if (space === 'constant' && type.kind !== 'array' && !contents) declareSymbol(ctx, address, name, type, declaration);

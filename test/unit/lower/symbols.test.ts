@@ -106,6 +106,11 @@ ${body}
       'w',
     ]);
   });
+  it('that are constexpr are memory as well', () => {
+    const table = '__device__ constexpr int w[2][2] = {{1, 2}, {3, 4}};';
+    assert.deepEqual(accessed(kernel(table, '  out[threadIdx.x * w[1][0]] = 1;')), ['out']);
+    assert.deepEqual(accessed(kernel(table, '  out[threadIdx.x * w[n & 1][1]] = 1;')), ['out', 'w']);
+  });
 });
 
 function accessed(source: string): string[] {
