@@ -4,6 +4,7 @@ import { type CopyCost, copyCost, type PastL1Cost, pastL1Cost } from '../hardwar
 import { emptyCounts, type MemoryModel, type WarpCounts } from '../hardware/memory-model';
 import { addressWindows, spaceOfAddress } from '../program/program';
 import type { AccessPlan } from './access-plan';
+import type { AtomicContention } from './atomic-contention';
 import { ACCESS_FIELDS, type AccessNotes, type CounterLayout, field, spaceNumber, spaces } from './counters';
 import type { Witness } from './execution';
 import { type Frame, type Mask, WARP } from './mask';
@@ -21,6 +22,7 @@ export interface Tally {
   block: readonly [number, number, number];
   /** By access and space, a bit for each word of a segment at which a request of the block begins. */
   readonly starts: Uint8Array;
+  readonly contention: AtomicContention;
 }
 
 const counts = emptyCounts();
@@ -74,6 +76,13 @@ export class AccessCounter {
         this.countWarp(plan, addresses, mask, first, active, 1, frame);
       }
     }
+  }
+
+  /** Counts one execution of an atomic, and what waits for what in it. */
+  countAtomic(plan: AccessPlan, value: LaneValue<Lanes64>, offset: number, frame: Frame): void {
+    this.count(plan, value, offset, frame);
+    if (plan.site.space === 'shared') return;
+    this.tally.contention.note(plan.site.atomic, value, offset, frame);
   }
 
   /** Lanes 8k … 8k + 7 give the rows of matrix k: 16 bytes each, one phase a matrix. */

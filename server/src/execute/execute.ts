@@ -2,6 +2,7 @@
 
 import type { MemoryModel } from '../hardware/memory-model';
 import type { Program } from '../program/program';
+import { AtomicContention } from './atomic-contention';
 import {
   ACCESS_FIELDS,
   type AccessNotes,
@@ -73,6 +74,7 @@ class GridRun {
   private readonly reasons = new Reasons();
   private readonly totals: Float64Array;
   private readonly notes: (AccessNotes | undefined)[] = [];
+  private readonly contention = new AtomicContention();
   private simulated = 0;
   private blocks = 0;
   /** Of the block that was executed last. */
@@ -122,8 +124,8 @@ class GridRun {
   }
 
   private launchedBlocks(isShared: boolean): LaunchedBlocks {
-    const { program, launch, model, analysis, layout, reasons, notes } = this;
-    const launched = new LaunchedBlocks(program, launch, model, analysis, layout, reasons, notes, isShared);
+    const { program, launch, model, analysis, layout, reasons, notes, contention } = this;
+    const launched = new LaunchedBlocks(program, launch, model, analysis, layout, reasons, notes, contention, isShared);
     this.givenLoads = launched.givenLoads;
     this.resultLoads = launched.resultLoads;
     this.orderedLoads = launched.orderedLoads;
@@ -159,6 +161,7 @@ class GridRun {
   private forget(): void {
     this.totals.fill(0);
     this.notes.length = 0;
+    this.contention.clear();
     this.layout.used = this.layout.accesses;
     this.blocks = 0;
     this.simulated = 0;
@@ -390,8 +393,10 @@ class GridRun {
 
   result(incomplete: string | undefined): Execution {
     const { layout, totals } = this;
+    const accesses = this.accessCounts();
     return {
-      accesses: this.accessCounts(),
+      accesses,
+      updatesOfOneLine: this.updatesOfOneLine(accesses),
       branches: this.branchCounts(),
       blockExecutions: totals.slice(0, layout.blocks),
       laneExecutions: totals.slice(layout.lanes, layout.lanes + layout.blocks),
@@ -404,6 +409,14 @@ class GridRun {
       uniformBlocks: this.isUniform && incomplete === undefined,
       incomplete,
     };
+  }
+
+  private updatesOfOneLine(accesses: readonly AccessCounts[]): number {
+    const isGlobalAtomic = ({ access, space }: AccessCounts) =>
+      space === 'global' && this.program.accesses[access].operation === 'atomic';
+    const requests = accesses.reduce((sum, counts) => sum + (isGlobalAtomic(counts) ? counts.requests : 0), 0);
+    const [width, height, depth] = this.launch.grid;
+    return this.contention.mostUpdates(requests, width * height * depth);
   }
 
   private accessCounts(): AccessCounts[] {

@@ -103,6 +103,8 @@ export interface BranchCounts {
 export interface Execution {
   readonly accesses: readonly AccessCounts[];
   readonly branches: readonly BranchCounts[];
+  /** Updates by atomics that the line of global memory takes that takes most, one after the other. */
+  readonly updatesOfOneLine: number;
   /** Warp-level executions of every basic block, whole grid. */
   readonly blockExecutions: Float64Array;
   /** Sum over active lanes of the same. */

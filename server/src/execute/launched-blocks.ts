@@ -2,6 +2,7 @@
 import type { MemoryModel } from '../hardware/memory-model';
 import { addressWindows, type Program } from '../program/program';
 import { AccessCounter, type Tally } from './access';
+import type { AtomicContention } from './atomic-contention';
 import { type AccessNotes, type CounterLayout, spaces } from './counters';
 import { type Analysis, newValues } from './decode';
 import type { ExecutionBudget, LaunchShape } from './execution';
@@ -37,6 +38,7 @@ export class LaunchedBlocks {
     layout: CounterLayout,
     private readonly reasons: Reasons,
     notes: (AccessNotes | undefined)[],
+    contention: AtomicContention,
     isShared = false,
   ) {
     const threads = launch.block[0] * launch.block[1] * launch.block[2];
@@ -59,7 +61,7 @@ export class LaunchedBlocks {
     this.memory = { ...memoryState(program, launch, analysis, objects, lanes, tickets, reasons), global: contents };
     this.counters = new Float64Array(layout.size);
     const starts = new Uint8Array(program.accesses.length * spaces.length);
-    this.tally = { model, counters: this.counters, layout, notes, block: [0, 0, 0], starts };
+    this.tally = { model, counters: this.counters, layout, notes, block: [0, 0, 0], starts, contention };
     const counter = new AccessCounter(this.tally, lanes);
     const decoder = { analysis, values: this.values, reasons, counter, memory: this.memory, geometry };
     this.machine = new Machine(decoder, layout, this.tally, warps);
@@ -93,6 +95,7 @@ export class LaunchedBlocks {
     this.counters.fill(0);
     this.tally.block = block;
     this.tally.starts.fill(0);
+    this.tally.contention.beginBlock();
     this.memory.shared?.clear();
     this.memory.local?.clear();
     this.memory.global?.clear();

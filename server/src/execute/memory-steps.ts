@@ -231,7 +231,7 @@ export function atomicStep(
   operands: { readonly value: LaneValue; readonly compare: LaneValue } | undefined,
   target: Target | undefined,
 ): Step {
-  const count: Step = (frame) => counter.count(plan, address, instruction.offset, frame);
+  const count: Step = (frame) => counter.countAtomic(plan, address, instruction.offset, frame);
   if (!operands) return count;
   const cell = cellOf(instruction.type);
   const update = updateOf(instruction);

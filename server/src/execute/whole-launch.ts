@@ -5,6 +5,7 @@ import { liveness } from '../program/liveness';
 import { addressWindows, type Program } from '../program/program';
 import { reconvergence } from '../program/reconvergence';
 import { AccessCounter } from './access';
+import { AtomicContention } from './atomic-contention';
 import { branchPlan } from './branch-plan';
 import { ByteMemory, Contradiction, type DeviceMemory, NotFollowed, type Range } from './byte-memory';
 import { counterLayout, spaces } from './counters';
@@ -133,6 +134,7 @@ class WholeRun {
       notes: [],
       block: [0, 0, 0] as const,
       starts: new Uint8Array(program.accesses.length * spaces.length),
+      contention: new AtomicContention(),
     };
     this.launch = {
       number: 0,

@@ -18,6 +18,8 @@ export interface TimingCounters {
   readonly sectors: number;
   /** Of these: stores and atomics, which go to L2 whatever L1 holds. */
   readonly storeSectors: number;
+  /** Updates by atomics that one line of global memory takes, one after the other. */
+  readonly updatesOfOneLine: number;
   /** Bytes that have to come from memory at least once; what is written may stay in L2. */
   readonly dramBytes: number;
   /** One warp's way through the kernel, cut up by what overlaps with what. */
@@ -34,7 +36,7 @@ export interface WarpChain {
   readonly sharedDepth: number;
 }
 
-export type TimeBound = 'launch' | 'latency' | 'instructions' | 'shared' | 'l1' | 'l2' | 'dram';
+export type TimeBound = 'launch' | 'latency' | 'instructions' | 'shared' | 'l1' | 'l2' | 'atomics' | 'dram';
 
 export interface TimeEstimate {
   readonly microseconds: number;
@@ -55,6 +57,8 @@ interface TimingConstants {
   /** Cycles of the whole device for a sector through L2 and a byte of memory. */
   readonly l2Sector: number;
   readonly dramByte: number;
+  /** Cycles for an update of a line that others wait for. */
+  readonly update: number;
   /** Latencies of a global access that misses every cache and of one that hits, and of shared memory. */
   readonly globalMiss: number;
   readonly globalHit: number;
@@ -77,6 +81,8 @@ const H200: TimingConstants = {
   l2Sector: 0.011,
   // 4,800 GB/s
   dramByte: 1.98 / 4800,
+  // 1.756 ns, of float and double alike
+  update: 1.756 * 1.98,
   globalMiss: 640,
   globalHit: 480,
   shared: 25,
@@ -127,6 +133,7 @@ function partsOf(counters: TimingCounters, constants: TimingConstants): Readonly
     shared: constants.wavefront * counters.sharedWavefronts * share,
     l1: constants.sector * sectors * share,
     l2: constants.l2Sector * (counters.storeSectors + dramBytes / 32),
+    atomics: constants.update * counters.updatesOfOneLine,
     dram: constants.dramByte * dramBytes,
   };
 }

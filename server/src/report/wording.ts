@@ -73,6 +73,7 @@ const bounds: Readonly<Record<TimeBound, string>> = {
   shared: 'bound by shared memory',
   l1: 'bound by L1',
   l2: 'bound by L2',
+  atomics: 'bound by atomics that meet in one line of memory',
   dram: 'bound by memory bandwidth',
 };
 

@@ -9,6 +9,7 @@ const counters = (change: Partial<TimingCounters> = {}): TimingCounters => ({
   sharedWavefronts: 0,
   sectors: 1e5,
   storeSectors: 5e4,
+  updatesOfOneLine: 0,
   dramBytes: 1.6e6,
   chains: [{ overlap: 'serial', instructions: 100, arithmetic: 200, globalDepth: 1, sharedDepth: 0 }],
   ...change,
@@ -43,17 +44,18 @@ describe('time of a launch', () => {
     assert.equal(boundBy({}), 'launch');
     assert.equal(boundBy({ sharedWavefronts: 1e7 }), 'shared');
     assert.equal(boundBy({ instructions: 1e8 }), 'instructions');
+    assert.equal(boundBy({ updatesOfOneLine: 1e5 }), 'atomics');
     const far = { overlap: 'serial', instructions: 9, arithmetic: 9, globalDepth: 99, sharedDepth: 0 } as const;
     assert.equal(boundBy({ chains: [far] }), 'latency');
   });
 
   it('no counter makes a launch faster', () => {
-    const keys = ['instructions', 'sharedWavefronts', 'storeSectors'] as const;
+    const keys = ['instructions', 'sharedWavefronts', 'storeSectors', 'updatesOfOneLine'] as const;
     fc.assert(
       fc.property(
         fc.constantFrom(...keys),
-        fc.integer({ min: 0, max: 1e6 }),
-        fc.integer({ min: 0, max: 1e6 }),
+        fc.integer({ min: 0, max: 2e5 }),
+        fc.integer({ min: 0, max: 2e5 }),
         (key, a, b) => {
           const [less, more] = [Math.min(a, b), Math.max(a, b)];
           assert.ok(cycles({ [key]: less }) <= cycles({ [key]: more }));

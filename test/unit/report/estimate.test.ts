@@ -40,6 +40,42 @@ describe('time estimate', () => {
     assert.equal(launchesOf(gather)[0].estimate, null);
   });
 
+  describe('of atomics', () => {
+    const estimateOf = (body: string, type = 'float') =>
+      launchesOf(`
+__global__ void add(${type}* out, ${type} x) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  ${body}
+}
+int main() { ${type}* out; cudaMalloc(&out, sizeof(${type}) << 20); add<<<256, 256>>>(out, 1); }`)[0].estimate;
+
+    it('on one address is that of one lane after the other', () => {
+      for (const type of ['float', 'double']) {
+        const estimate = estimateOf('atomicAdd(out, x);', type);
+        // 65,536 lanes of 1.76 ns
+        assert.ok(estimate && estimate.microseconds > 110 && estimate.microseconds < 125, `${estimate?.microseconds}`);
+        assert.equal(estimate.boundBy, 'atomics');
+      }
+    });
+    it('that one lane does for its warp is that of a request', () => {
+      const estimate = estimateOf('atomicAdd(out, 1);', 'int');
+      assert.ok(estimate && estimate.microseconds < 8, `${estimate?.microseconds}`);
+    });
+    it('on one address of each block, and on different ones, is short', () => {
+      for (const index of ['i', 'blockIdx.x * 32 + (threadIdx.x & 31)'])
+        assert.ok((estimateOf(`atomicAdd(out + ${index}, x);`)?.microseconds ?? 99) < 5, index);
+    });
+    it('grows with the blocks that meet', () => {
+      const of = (index: string) => estimateOf(`atomicAdd(out + ${index}, x);`)?.microseconds ?? 0;
+      assert.ok(of('(blockIdx.x & 1) * 64') > 4 * of('(blockIdx.x & 15) * 64'));
+    });
+  });
+
+  it('is null where a warp prints', () => {
+    const printing = known.replace('out[i] = in[i]', 'out[i] = in[i], printf("%d", i)');
+    assert.equal(launchesOf(printing)[0].estimate, null);
+  });
+
   for (const program of ['saxpy', 'stencil1d', 'reduce_variants']) {
     it(`is within a factor of three of what was measured: ${program}`, () => {
       const root = path.resolve(__dirname, '..', '..', 'hardware');
