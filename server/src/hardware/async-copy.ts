@@ -83,11 +83,18 @@ const LANES = 32;
 
 const groupSource = new Float64Array(LANES);
 const groupTarget = new Float64Array(LANES);
-const groupShift = new Float64Array(LANES);
+/** 1 where the halves of the sector change places. */
+const groupSwap = new Uint8Array(LANES);
+/** Bit 0 for the first half, bit 1 for the second. */
 const groupHalves = new Uint8Array(LANES);
 /** Lines that the sectors are of. */
 const groupSourceLine = new Float64Array(LANES);
 const groupTargetLine = new Float64Array(LANES);
+/** The first sector of every wavefront, and what all of its sectors have in common: `SAME_…`. */
+const wavefrontFirst = new Uint8Array(LANES);
+const wavefrontMoves = new Uint8Array(LANES);
+const SAME_DISTANCE = 1;
+const SAME_BITS = 2;
 
 /** What a copy past L1 costs: `cp.async.cg`, LDGSTS.E.BYPASS. */
 export interface PastL1Cost {
@@ -99,15 +106,15 @@ export interface PastL1Cost {
 
 /**
  * Copies of 16 bytes a lane that go past L1, which is how `cp.async.cg`, `__pipeline_memcpy_async` and `cuda::memcpy_async` move 16 bytes.
- * Memory hands over sectors of 32 bytes: lanes share one if they copy its halves to the halves of one sector of shared memory in
- * the same order. A wavefront takes the sectors of one line of 128 bytes that go to one line of shared memory, moved by the same
- * distance, all of them whole, or all of them the same half. So rows that begin at another place of a line than they are put to cost twice
- * the wavefronts, and more where they are moved by an odd number of 16 bytes. Lanes that a predicate turns off count together like one more
- * lane, which copies from and to somewhere else.
+ * Memory hands over sectors of 32 bytes: lanes share one if they copy its halves to the halves of one sector of shared memory, both in
+ * order or both swapped. A wavefront takes the sectors of one line of 128 bytes that go to one line of shared memory, moved by the same
+ * distance or by the same bits of their place (as a swizzle by exclusive or does), all of them whole, or all of them the same half. So rows that
+ * begin at another place of a line than they are put to cost twice the wavefronts, and more where they are moved by an odd number of 16 bytes;
+ * swizzled rows cost nothing. Lanes that a predicate turns off count together like one more lane, which copies from and to somewhere else.
  *
  * Source: H200, 154 copies of rows of 2 to 32 lanes, pitches of 8 to 20 elements on both sides, 1 to 32 lanes on, all four counters exact;
- * async_copy_shapes.cu (24 of 28 copies of 14 kinds, those that are permutations at random within 3 of 30; its table has every other copy with no
- * figures at all, and no lane for those off), gemm_async.cu:16 (15 wavefronts, 24 sectors).
+ * async_copy_shapes.cu (26 of 28 copies of 14 kinds, two permutations at random within 2 of 28; its table has every other copy with no
+ * figures at all, and no lane for those off), gemm_async.cu:16 (15 wavefronts, 24 sectors), rows of 64 and 128 bytes swizzled by their number.
  * @param isPartly a predicate turns lanes of the warp off
  */
 export function pastL1Cost(
@@ -127,38 +134,59 @@ export function pastL1Cost(
     count++;
     const source = Math.floor(sources[lane] / SECTOR);
     const target = Math.floor(targets[lane] / SECTOR);
-    const shift = sources[lane] - targets[lane];
+    const half = Math.floor(sources[lane] / PIECE) % 2;
+    const swap = half ^ (Math.floor(targets[lane] / PIECE) % 2);
     // mostly the sector of the lane before
     let at = groups - 1;
-    while (at >= 0 && (groupSource[at] !== source || groupTarget[at] !== target || groupShift[at] !== shift)) at--;
+    while (at >= 0 && (groupSource[at] !== source || groupTarget[at] !== target || groupSwap[at] !== swap)) at--;
     if (at < 0) {
       at = groups++;
       groupSource[at] = source;
       groupTarget[at] = target;
-      groupShift[at] = shift;
+      groupSwap[at] = swap;
       groupHalves[at] = 0;
       groupSourceLine[at] = Math.floor(source / SECTORS_OF_LINE);
       groupTargetLine[at] = Math.floor(target / SECTORS_OF_LINE);
     }
-    groupHalves[at] |= 1 << (Math.floor(sources[lane] / PIECE) % 2);
+    groupHalves[at] |= 1 << half;
   }
   out.sectors = groups + more;
   out.idealSectors = Math.ceil((count * PIECE) / SECTOR);
   out.idealWavefronts = Math.ceil((count * PIECE) / LINE);
-  out.wavefronts = more;
-  for (let at = 0; at < groups; at++) if (isFirstOfItsKind(at)) out.wavefronts++;
+  out.wavefronts = wavefrontsOf(groups) + more;
 }
 
-/** No sector before it goes from the same line to the same line, by the same distance and with the same halves. */
-function isFirstOfItsKind(at: number): boolean {
-  for (let other = at - 1; other >= 0; other--) {
-    if (
-      groupSourceLine[other] === groupSourceLine[at] &&
-      groupTargetLine[other] === groupTargetLine[at] &&
-      groupShift[other] === groupShift[at] &&
-      groupHalves[other] === groupHalves[at]
-    )
-      return false;
+function wavefrontsOf(groups: number): number {
+  let wavefronts = 0;
+  for (let at = 0; at < groups; at++) {
+    if (joinsWavefront(at, wavefronts)) continue;
+    wavefrontFirst[wavefronts] = at;
+    wavefrontMoves[wavefronts] = SAME_DISTANCE | SAME_BITS;
+    wavefronts++;
   }
-  return true;
+  return wavefronts;
 }
+
+/** Whether a sector goes with one of the wavefronts there are; it then is part of it. */
+function joinsWavefront(at: number, wavefronts: number): boolean {
+  for (let wavefront = wavefronts - 1; wavefront >= 0; wavefront--) {
+    const first = wavefrontFirst[wavefront];
+    if (
+      groupSourceLine[first] !== groupSourceLine[at] ||
+      groupTargetLine[first] !== groupTargetLine[at] ||
+      groupSwap[first] !== groupSwap[at] ||
+      groupHalves[first] !== groupHalves[at]
+    )
+      continue;
+    const distance = groupSource[first] - groupTarget[first] === groupSource[at] - groupTarget[at] ? SAME_DISTANCE : 0;
+    const bits = placeBits(first) === placeBits(at) ? SAME_BITS : 0;
+    const moves = wavefrontMoves[wavefront] & (distance | bits);
+    if (moves === 0) continue;
+    wavefrontMoves[wavefront] = moves;
+    return true;
+  }
+  return false;
+}
+
+/** The bits by which the place of a sector in its line changes. */
+const placeBits = (at: number): number => (groupSource[at] % SECTORS_OF_LINE) ^ (groupTarget[at] % SECTORS_OF_LINE);

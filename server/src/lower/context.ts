@@ -127,7 +127,8 @@ export interface Context {
   readonly variables: Map<Entity, Map<string, Entity & { kind: 'global' }>>;
   /** Constants that the host sets, by the register of their address. */
   readonly symbols: Map<Register, ConstantSymbol>;
-  readonly sharedObjects: Map<object, number>;
+  /** By declaration and template arguments around it. */
+  readonly sharedObjects: Map<object, Map<string, number>>;
   /** Of the program of the host: what its launch instructions mean. */
   readonly launches: HostLaunch[];
   /** By launch: the kernel's instance, where it is one of the unit. */

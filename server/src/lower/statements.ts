@@ -1,6 +1,7 @@
 /** Statements: blocks, branches, switches, jumps; loops are in loops.ts. */
 
 import type * as ast from '../parse/ast';
+import { TokenFlag, type TokenStream } from '../preprocess/token';
 import { asmStatement } from './builtins/inline-ptx';
 import { returnValue } from './calls';
 import { constantOf } from './constants';
@@ -31,13 +32,20 @@ export function statement(ctx: Context, node: ast.Statement): void {
   }
   depth++;
   const { statement: outer } = ctx.builder;
-  if (node.first < LIBRARY_TOKENS) ctx.builder.statement = node.first;
+  if (node.first < LIBRARY_TOKENS) ctx.builder.statement = firstOfLine(ctx.unit.tokens, node.first);
   try {
     lowerStatement(ctx, node);
   } finally {
     depth--;
     ctx.builder.statement = outer;
   }
+}
+
+/** Line tables know lines, no statements: those of one line count as one. */
+function firstOfLine({ flags, file }: TokenStream, token: number): number {
+  let first = token;
+  while (first > 0 && (flags[first] & TokenFlag.lineStart) === 0 && file[first - 1] === file[token]) first--;
+  return first;
 }
 
 function lowerStatement(ctx: Context, node: ast.Statement): void {

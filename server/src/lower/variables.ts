@@ -10,7 +10,7 @@ import { expression } from './expressions';
 import { ownsMemory } from './host/copies';
 import { emitHost } from './host/memory';
 import { assign, countParts, rvalue, writeStorage } from './places';
-import { declaredAlignment, recordOf } from './records';
+import { argumentKey, declaredAlignment, recordOf } from './records';
 import { resolveType } from './resolve-type';
 import type { Scope } from './scope';
 import {
@@ -310,10 +310,11 @@ function completeArray(ctx: Context, type: Type, declaration: VariableDeclaratio
 
 function declareShared(ctx: Context, declaration: VariableDeclaration): void {
   const name = declaration.name ?? '(unnamed)';
-  const known = ctx.sharedObjects.get(sharedKey(ctx, declaration));
+  const objects = sharedObjects(ctx, declaration);
+  const instance = declaration.specifiers.isExtern ? '' : instanceKey(ctx);
   const type = resolveType(ctx, declaration.type);
-  const object = known ?? memoryObject(ctx, declaration, name, type, 'shared');
-  ctx.sharedObjects.set(sharedKey(ctx, declaration), object);
+  const object = objects.get(instance) ?? memoryObject(ctx, declaration, name, type, 'shared');
+  objects.set(instance, object);
   const place: MemoryPlace = {
     kind: 'memory',
     address: ctx.builder.objects[object].register,
@@ -327,11 +328,24 @@ function declareShared(ctx: Context, declaration: VariableDeclaration): void {
 
 const dynamicKey = {};
 
-/** One object a declaration (an instance of a function has its own); all dynamic arrays of a kernel are the same memory. */
-function sharedKey(ctx: Context, declaration: VariableDeclaration): object {
-  if (declaration.specifiers.isExtern) return dynamicKey;
-  void ctx;
-  return declaration;
+/**
+ * One object a declaration, and one for each instance of a template that it stands in (H200: 64 bytes of a reduction by maximum and one by
+ * sum); all dynamic arrays of a kernel are the same memory.
+ */
+function sharedObjects(ctx: Context, declaration: VariableDeclaration): Map<string, number> {
+  const key = declaration.specifiers.isExtern ? dynamicKey : declaration;
+  let objects = ctx.sharedObjects.get(key);
+  if (!objects) ctx.sharedObjects.set(key, (objects = new Map()));
+  return objects;
+}
+
+/** The template arguments that hold where a declaration stands. */
+function instanceKey(ctx: Context): string {
+  const found: string[] = [];
+  for (let scope: Scope | undefined = ctx.scope; scope && scope !== ctx.unit.scope; scope = scope.parent)
+    for (const [name, entity] of scope.entries())
+      if (entity.kind === 'template') found.push(`${name}=${argumentKey(entity.value)}`);
+  return found.join(';');
 }
 
 /** Makes the memory object of a declaration. */

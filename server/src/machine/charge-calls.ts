@@ -12,6 +12,9 @@
  * - a call begins anew after each instruction of its own statement: `s += f(p, k)` written out is shown at the call four times, `v.x = f(k)` once;
  * - loads are issued together, behind what their addresses are computed of. One behind another address has a row of its own again.
  *
+ * - a load that is the only one of an arm comes right behind what its address is computed of, so that it is shown at its call (11 of 13 arms; `s[ly][0] = at(x - 1, y)` of a
+ *   halo behind `if (threadIdx.x == 0)`, H200); addresses that only stores need are computed behind the loads;
+ * - rows are those of lines: statements of one line are one;
  * - in loops behind a call that stays one (`assert`, `printf`), and behind these, the descriptor of global memory is no longer in uniform registers: each
  *   load is preceded by two R2UR of its own line. Of several loads these come first, so that the loads have rows of their own (13 kernels; H200:
  *   llm.c's `load128cs` behind an `assert`).
@@ -66,6 +69,7 @@ interface LastStretches {
 
 interface Work {
   readonly program: Program;
+  readonly flow: ControlFlow;
   readonly accesses: AccessSite[];
   readonly frames: Frames;
   /** By frame and statement: its instructions so far. */
@@ -88,6 +92,7 @@ export function chargeCalls(program: Program): Program {
   const frames = new Frames();
   const work: Work = {
     program,
+    flow,
     accesses: [...program.accesses],
     frames,
     counts: new Map(),
@@ -116,8 +121,10 @@ function chargedIn(work: Work, block: number): readonly Instruction[] {
   const { instructions } = work.program.blocks[block];
   let out: Instruction[] | undefined;
   let before: Issued | undefined;
+  const isAlone = isArm(work, block) && instructions.filter(({ op }) => op === 'load').length === 1;
   for (const issued of issuedIn(work, block)) {
-    if (!before || !isTogether(instructions, before, issued)) work.statement = -1;
+    const isNext = before && (isTogether(instructions, before, issued) || (isAlone && isOfOneCall(before, issued)));
+    if (!isNext) work.statement = -1;
     before = issued;
     const charged = chargedBy(work, issued);
     const load = charged && loadAt(instructions, issued);
@@ -137,6 +144,25 @@ function loadAt(instructions: readonly Instruction[], { at }: Issued): LoadInstr
 function isTogether(instructions: readonly Instruction[], before: Issued, issued: Issued): boolean {
   if (before.phase !== issued.phase || before.level !== issued.level) return false;
   return loadAt(instructions, before)?.address === loadAt(instructions, issued)?.address;
+}
+
+/** A load behind what its address is computed of in the same call. */
+function isOfOneCall(before: Issued, issued: Issued): boolean {
+  const [call] = issued.stretches;
+  return issued.phase === Phase.load && call !== undefined && before.stretches[0]?.call === call.call;
+}
+
+/**
+ * A block that an `if` guards, before both sides meet again: little else is there that could come between the instructions of a call.
+ * Where they meet only to end, the guard is an early exit, and the block goes with those around it.
+ */
+function isArm({ program, flow }: Work, block: number): boolean {
+  const [guard, ...others] = flow.predecessors[block];
+  if (guard === undefined || others.length > 0 || flow.postDominator[guard] === block) return false;
+  const { terminator } = program.blocks[guard];
+  if (terminator.kind !== 'branch' || program.branches[terminator.branch].kind !== 'if') return false;
+  const join = program.blocks[flow.postDominator[guard]];
+  return join !== undefined && (join.terminator.kind !== 'exit' || join.instructions.length > 0);
 }
 
 /** The call that the profiler shows; undefined where it is the statement itself. */
@@ -373,7 +399,7 @@ function addressRegisters({ blocks, registers }: Program): Uint8Array {
   const reads: Register[] = [];
   for (const { instructions } of blocks.toReversed())
     for (const i of instructions.toReversed()) {
-      if (i.op === 'load' || i.op === 'store' || i.op === 'atomic') found[i.address] = 1;
+      if (i.op === 'load') found[i.address] = 1;
       else if (writesOf(i).some((r) => found[r] === 1)) {
         const count = readsInto(i, reads);
         for (let k = 0; k < count; k++) found[reads[k]] = 1;

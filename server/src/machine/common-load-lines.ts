@@ -81,6 +81,8 @@ export function placeOfGlobal(common: Common, ofFirst: AccessSite, ofSecond: Acc
     const before = index && isComputed(program, block) ? condition : index;
     return rest.first.length === 0 ? before : undefined;
   }
+  // the inner branch that had both loads first has lost their line already, and what the condition is computed of comes behind
+  if (index && arms.every((arm) => program.blocks[arm].terminator.kind === 'branch')) return index;
   if (index) return readsMore || value.includes('parameter') || isComputed(program, block) ? condition : index;
   const stores = program.blocks[first].instructions.some((i) => i.op === 'store');
   if (isFirstBlock || !stores) return condition;

@@ -22,25 +22,38 @@ import { FixedVariables } from './fixed-variables';
 import { isPure } from './pure';
 
 export function hoistCommonLoads(program: Program): Program {
-  return hoistLoads(program);
+  let after = hoistLoads(program);
+  // what both arms of an inner branch begin with an outer one may find in its own arms
+  for (let round = 0, before = program; after !== before && round < MOST_ROUNDS; round++) {
+    before = after;
+    after = hoistLoads(before, undefined, false);
+  }
+  return after;
 }
+
+const MOST_ROUNDS = 8;
 
 /**
  * Of two equal loads that both arms of a branch begin with the access that is made for both; undefined where each is made by itself.
  */
 export type AccessOfBoth = (first: number, second: number, rest: Rest) => number | undefined;
 
-/** @param accessOfBoth where the machine code is known: what it has once; else the rules above decide */
-export function hoistLoads(program: Program, accessOfBoth?: AccessOfBoth): Program {
+/**
+ * @param accessOfBoth where the machine code is known: what it has once; else the rules above decide
+ * @param withCases of switches too, which the assembler looks at once
+ */
+export function hoistLoads(program: Program, accessOfBoth?: AccessOfBoth, withCases = true): Program {
   const flow = controlFlow(program);
   const given = new FixedVariables(program, flow);
   const accesses: AccessSite[] = [...program.accesses];
   const blocks = program.blocks.map((b) => ({ ...b }));
+  let changes = false;
   for (const index of flow.order) {
     const { terminator } = blocks[index];
     if (terminator.kind !== 'branch' || terminator.ifTrue === terminator.ifFalse) continue;
     if (program.branches[terminator.branch].kind === 'loop') continue;
     const isCase = program.branches[terminator.branch].kind === 'switch';
+    if (isCase && !withCases) continue;
     const otherwise = isCase ? throughEmpty(program, flow, terminator.ifFalse) : terminator.ifFalse;
     const arms = [terminator.ifTrue, otherwise];
     if (!arms.every((arm) => flow.predecessors[arm].length === 1 && hasLoad(blocks[arm]))) continue;
@@ -52,9 +65,9 @@ export function hoistLoads(program: Program, accessOfBoth?: AccessOfBoth): Progr
     const chosen =
       accessOfBoth ??
       ((first, second, rest) => (isCase ? first : chargedTo(accesses, second, line(first, second, rest))));
-    hoist(program, blocks[index], blocks[arms[0]], blocks[arms[1]], isScheduled, chosen);
+    changes = hoist(program, blocks[index], blocks[arms[0]], blocks[arms[1]], isScheduled, chosen) || changes;
   }
-  return { ...program, blocks, accesses };
+  return changes ? { ...program, blocks, accesses } : program;
 }
 
 /** The access of the load, shown at another line. */
@@ -80,7 +93,10 @@ export interface Beginning {
 
 type Arm = { instructions: readonly Instruction[] };
 
-/** @param isScheduled the loads are compared in their order, whatever is computed between them */
+/**
+ * Whether something was hoisted.
+ * @param isScheduled the loads are compared in their order, whatever is computed between them
+ */
 function hoist(
   program: Program,
   before: Arm,
@@ -88,7 +104,7 @@ function hoist(
   second: Arm,
   isScheduled: boolean,
   accessOfBoth: AccessOfBoth,
-): void {
+): boolean {
   const numbers = new Map<string, number>();
   const a = beginningOf(program, first.instructions, numbers);
   const b = beginningOf(program, second.instructions, numbers);
@@ -111,7 +127,7 @@ function hoist(
     const access = accessOfBoth(load.access, other.access, rest);
     return access === undefined ? [] : [{ load, other, access }];
   });
-  if (common.length === 0) return;
+  if (common.length === 0) return false;
   const moved = new Set<Instruction>();
   for (const { load } of common) collect(a, load, moved);
   const inOrder = first.instructions.filter((i) => moved.has(i));
@@ -125,6 +141,7 @@ function hoist(
     if (!load || i.op !== 'load') return [i];
     return i.dst.map((dst, k) => ({ op: 'unary', fn: 'mov', type: i.type, dst, a: load.dst[k] }));
   });
+  return true;
 }
 
 const loadsBut = ({ instructions }: Arm, others: ReadonlySet<Instruction>): LoadInstruction[] =>

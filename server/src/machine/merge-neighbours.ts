@@ -34,6 +34,7 @@ import {
   type StoreInstruction,
 } from '../program/program';
 import { type Congruences, congruences } from './alignment';
+import { type StepOf, stepsOfChoosingLoops } from './choosing-loops';
 import { type PivotOf, pivots } from './induction-alignment';
 import { changesAtFence, isFence, mayTouch } from './memory-overlap';
 import { type Base, copyWindows, loadWindows, storeWindows, type Window } from './vector-windows';
@@ -54,6 +55,8 @@ export interface MergeWork {
   readonly known: Congruences;
   /** Where registers of loops point; only where widths are not read off machine code. */
   readonly pivotOf?: PivotOf;
+  /** Where addresses are computed anew in every pass; likewise. */
+  readonly stepOf?: StepOf;
 }
 
 export function mergeNeighbours(program: Program): Program {
@@ -63,6 +66,7 @@ export function mergeNeighbours(program: Program): Program {
     registers: [...program.registers],
     known: congruences(program),
     pivotOf: pivots(program),
+    stepOf: stepsOfChoosingLoops(program),
   };
   let changes = false;
   const blocks = program.blocks.map((block, index) => {
@@ -171,9 +175,12 @@ function promisedBase(proven: Base, group: readonly Candidate[]): Base {
 }
 
 /** What follows from the values an address is made of; in a loop what ptxas sees of it, or NVVM by the declaration of the array. */
-function provenBase({ program, known, pivotOf }: MergeWork, block: number, { address, access }: Access): Base {
+function provenBase(work: MergeWork, block: number, { address, access }: Access): Base {
+  const { program, known, pivotOf, stepOf } = work;
   const base = { modulus: known.modulus[address], remainder: known.remainder[address] };
   const { space, object } = program.accesses[access];
+  const step = space === 'shared' ? stepOf?.(block, address) : undefined;
+  if (step !== undefined && step < base.modulus) return { modulus: step, remainder: modulo(base.remainder, step) };
   const pivot = space === 'shared' ? pivotOf?.(block, address) : undefined;
   if (pivot === undefined) return base;
   const declared = object === undefined ? undefined : program.objects[object];

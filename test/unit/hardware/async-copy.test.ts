@@ -82,6 +82,24 @@ describe('asynchronous copies past L1, as an H200 counts them', () => {
     // gemm_async.cu:16
     checkPastL1(row(4, 64), row(4, 5), [15, 4, 24, 16]);
   });
+  it('cost nothing more where rows are swizzled by an exclusive or', () => {
+    // rows of 64 and of 128 bytes, 16 bytes of a row at (place ^ row)
+    checkPastL1(
+      row(4, 32),
+      (lane) => Math.floor(lane / 4) * 4 + ((lane % 4) ^ (Math.floor(lane / 4) % 4)),
+      [8, 4, 16, 16],
+    );
+    checkPastL1(
+      row(8, 32),
+      (lane) => Math.floor(lane / 8) * 8 + ((lane % 8) ^ (Math.floor(lane / 8) % 8)),
+      [4, 4, 16, 16],
+    );
+    checkPastL1(
+      row(8, 32),
+      (lane) => Math.floor(lane / 8) * 8 + ((lane % 8) ^ (Math.floor(lane / 8) + 4)),
+      [4, 4, 16, 16],
+    );
+  });
   it('go lane by lane where neighbours do not copy neighbours', () => {
     checkPastL1(same, (lane) => lane * 2, [32, 4, 32, 16]);
     checkPastL1((lane) => lane * 4, same, [32, 4, 32, 16]);

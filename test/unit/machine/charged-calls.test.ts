@@ -144,4 +144,33 @@ __device__ float both(const float *p) {
 }`,
     );
   });
+
+  it('at the call where they are the only one of an arm, and rows are those of lines', () => {
+    checkLines(
+      `k(const float *a, float *o, int n) {
+  __shared__ float s[33];
+  int i = threadIdx.x;
+  s[i + 1] = a[i]; //= global load 1 x 4 bytes, shared store 1 x 4 bytes
+  if (i == 0)
+    s[i] = wrapped(a, i - 1, n); //= global load 1 x 4 bytes, shared store 1 x 4 bytes
+  __syncthreads();
+  o[i] = s[i] + s[i + 1]; //= shared load 2 x 4 bytes, global store 1 x 4 bytes
+}`,
+      `__device__ float wrapped(const float *p, int i, int n) {
+  i = (i + n) % n; return p[i]; //= none
+}`,
+    );
+  });
+
+  it('in the function where the arm is all that the kernel does', () => {
+    checkLines(
+      `k(const float *a, float *o, int n) {
+  int i = threadIdx.x;
+  if (i < n)
+    o[i] = get(a, i); //= global store 1 x 4 bytes
+}`,
+      `${get}global load 1 x 4 bytes
+}`,
+    );
+  });
 });

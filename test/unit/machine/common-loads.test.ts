@@ -156,6 +156,18 @@ describe('loads common to both arms', () => {
 }`);
   });
 
+  it('are made once for the arms of an outer branch too', () => {
+    checkLines(`k(const float *a, float *o, int n) {
+  int i = threadIdx.x, h = i >> 1; //= global load 1 x 4 bytes
+  float v;
+  if (i & 1) //= none
+    v = n > h ? a[h] * a[h + n] : a[h]; //= global load 1 x 4 bytes
+  else
+    v = n > h ? a[h] + a[h + 2 * n] : a[h] + 1; //= global load 1 x 4 bytes
+  o[i] = v; //= global store 1 x 4 bytes
+}`);
+  });
+
   it('the last case of a switch and its default are arms', () => {
     checkLines(`k(const unsigned char *kind, const float *x, const float *y, float *out) {
   float r = 0;

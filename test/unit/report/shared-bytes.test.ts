@@ -22,6 +22,17 @@ describe('static shared memory', () => {
     });
   });
 
+  it('is counted for each instance of a template, and once for several calls of one', () => {
+    const sums = `
+template <class T> struct Sum {
+  __device__ static T over(T x) { __shared__ T all[32]; all[threadIdx.x % 32] = x; __syncthreads(); return all[0]; }
+};
+template <int N> __device__ int first(int x) { __shared__ int s[8]; s[threadIdx.x % 8] = x; __syncthreads(); return s[0] + N; }`;
+    const body =
+      'out[threadIdx.x] = first<1>(3) + first<2>(4) + first<1>(5) + Sum<int>::over(1) + (int)Sum<double>::over(2.0);';
+    assert.deepEqual(sharedBytes(sums + kernel('a', body)), { a: 2 * 32 + 128 + 256 });
+  });
+
   it('is rounded up beside dynamic arrays, in every kernel of the file', () => {
     const dynamic = kernel('b', 'extern __shared__ float p[]; p[threadIdx.x] = 1;');
     assert.deepEqual(sharedBytes(kernel('a', '__shared__ int e[17]; e[threadIdx.x % 17] = 1;') + dynamic), {
