@@ -136,6 +136,21 @@ int main() {
 }`);
   });
 
+  it('is counted by numbers that functions of the C library in namespace std read', () => {
+    check(`
+__global__ void k(const int* a, int n) {}
+int main() {
+  const char* w[] = {"3", "1.5"};
+  int n = std::atoi(w[0]);
+  int h[3];
+  for (int i = 0; i < n; ++i) h[i] = (int)(std::atof(w[1]) * 2) + (int)std::strlen(w[1]);
+  int* d;
+  cudaMalloc(&d, n * sizeof(int));
+  cudaMemcpy(d, h, n * sizeof(int), cudaMemcpyHostToDevice);
+  k<<<1, 32>>>(d, n); //= a: 6 6 6, n: 3
+}`);
+  });
+
   it('is not known of blocks that are too large to be kept, but of the others', () => {
     check(`
 __global__ void k(const int* a, int x) {}
