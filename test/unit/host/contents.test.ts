@@ -16,7 +16,7 @@ int main() {
 }`);
   });
 
-  it('is known in memory of the device where a copy has written it, and nowhere else', () => {
+  it('is what copies have written to memory of the device, and zero where nothing was', () => {
     check(`
 __global__ void k(const int* a, const int* b, const int* c, const int* z) {}
 int main() {
@@ -28,10 +28,34 @@ int main() {
   cudaMemcpy(a + 1, h, sizeof h, cudaMemcpyHostToDevice);
   cudaMemcpy(c, a, 4 * sizeof(int), cudaMemcpyDeviceToDevice);
   int* z = (int*)calloc(3, sizeof(int));
-  k<<<1, 32>>>(a, b, c, z); //= a: ? 1 2 ?, b: ? ?, c: ? 1 2 ?, z: 0 0 0
+  k<<<1, 32>>>(a, b, c, z); //= a: 0 1 2 0, b: 0 0, c: 0 1 2 0, z: 0 0 0
   int back[2] = {5, 6};
   cudaMemcpy(back, b, sizeof back, cudaMemcpyDeviceToHost);
-  k<<<1, 32>>>(back, b, c, z); //= a: ? ?, b: ? ?, c: ? 1 2 ?
+  k<<<1, 32>>>(back, b, c, z); //= a: 0 0, b: 0 0, c: 0 1 2 0
+}`);
+  });
+
+  it('is zero in memory that the device gave and nobody wrote to; what follows memory given back may be old', () => {
+    check(`
+__global__ void k(const int* a, const int* b) {}
+__global__ void copy(const int* a, int* b) { b[a[threadIdx.x]] = a[threadIdx.x] + 3; }
+int main(int argc, char** argv) {
+  int *a, *b, *large;
+  int one = 1;
+  cudaMalloc(&a, 4 * sizeof(int));
+  cudaMalloc(&b, 4 * sizeof(int));
+  cudaMalloc(&large, 1 << 25);
+  k<<<1, 32>>>(a, large); //= a: 0 0 0 0 ?, b: 0 0
+  copy<<<1, 1>>>(a, b);
+  k<<<1, 32>>>(b, a); //= a: 3 0 0 0, b: 0 0
+  cudaMemcpy(large + 1, &one, sizeof one, cudaMemcpyHostToDevice);
+  k<<<1, 32>>>(a, large); //= a: 0 0, b: ? 1 ?
+  read(argv, a);
+  k<<<1, 32>>>(a, b); //= a: ? ?, b: 3 0
+  cudaFree(large);
+  cudaMalloc(&large, 4 * sizeof(int));
+  k<<<1, 32>>>(a, large); //= b: ? ?
+  copy<<<1, 1>>>(b, b);
 }`);
   });
 
@@ -116,7 +140,7 @@ int main(int argc, char** argv) {
   int x = atoi(argv[1]), y = 7;
   cudaMemcpy(d + 1, &x, sizeof x, cudaMemcpyHostToDevice);
   cudaMemcpy(d + 3, &y, sizeof y, cudaMemcpyHostToDevice);
-  k<<<1, 32>>>(d); //= a: 0 ? ? 7
+  k<<<1, 32>>>(d); //= a: 0 ? 0 7
 }`);
   });
 

@@ -197,7 +197,7 @@ __global__ void read(int* a) { a[0] = total; }`,
   b[i + 8] = i < 4 ? a[1] : 1;
 }`,
         `in[0] = 0;
-  cudaMalloc(&in, 256);
+  cudaMemcpy(in, malloc(256), 256, cudaMemcpyHostToDevice);
   k<<<1, 8>>>(in, b);
   look<<<1, 32>>>(b, out); //= a: ? ? ? ? ? ? ? ? ? ? ? ? 1 1 1 1 16 17`,
       ),
@@ -210,6 +210,7 @@ __global__ void read(int* a) { a[0] = total; }`,
         '__global__ void k(const int* a, int* b, int* c) { b[a[0]] = 5; c[threadIdx.x] = 6; }',
         `int* nothing;
   cudaMalloc(&nothing, 256);
+  cudaMemcpy(nothing, malloc(256), 256, cudaMemcpyHostToDevice);
   k<<<1, 2>>>(nothing, b, in);
   look<<<1, 32>>>(b, out); //= a: ? ? ?
   look<<<1, 32>>>(in, out); //= a: 6 6 2`,
@@ -226,6 +227,7 @@ __global__ void read(int* a) { a[1] = symbol; }
 ${kernel}`,
           `int* nothing;
   cudaMalloc(&nothing, 256);
+  cudaMemcpy(nothing, malloc(256), 256, cudaMemcpyHostToDevice);
   k<<<2, 64>>>(nothing, b);
   look<<<1, 32>>>(b, out); //= a: ? ? ? ?
   read<<<1, 1>>>(in);
