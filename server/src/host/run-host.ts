@@ -238,6 +238,7 @@ class HostMachine {
     launch.values.forEach((value, i) => {
       const address = values[i];
       if (value.kind !== 'parameter' || !value.isPointer) return;
+      if (this.kernels?.writesThrough(index, value.parameter, value.path) === false) return;
       if (address === undefined) {
         // it may lead anywhere that kernels may write
         if (value.writes) for (const block of this.blocks.all) if (block.isDevice) written.add(block);
