@@ -44,6 +44,14 @@ describe('what grows by the same in every round', () => {
       pass('?c'),
     );
   });
+  it('is not claimed of what only rounds change that go another way', () => {
+    checkMain(
+      `int at = 0, found = 0, way = 0;
+       do { if (way == 6) { found++; way = 0; at++; } else way++; } while (at < 1000000);
+       k<<<1, 1>>>(found);`,
+      pass('?found'),
+    );
+  });
   it('is not claimed where it would wrap', () => {
     checkMain('unsigned char c = 0; for (int i = 0; i < 9999; i++) c += 2; k<<<1, 1>>>(c);', pass('?c'));
   });
