@@ -46,8 +46,8 @@ describe('what grows by the same in every round', () => {
   });
   it('is not claimed of what only rounds change that go another way', () => {
     checkMain(
-      `int at = 0, found = 0, way = 0;
-       do { if (way == 6) { found++; way = 0; at++; } else way++; } while (at < 1000000);
+      `int found = 0, level = 0;
+       do { level++; if (level == 100000) { found++; level = -1; } } while (level >= 0);
        k<<<1, 1>>>(found);`,
       pass('?found'),
     );
