@@ -380,6 +380,13 @@ function nameOf({ first, last, nameToken }: Node & { readonly nameToken?: number
   return nameToken === undefined ? { first, last } : { first: nameToken, last: nameToken };
 }
 
+/** What a constructor makes of an argument that is no object, for a reference to one. */
+function madeFor(ctx: Context, type: Type, argument: Value, node: Node): Value | undefined {
+  const made = convertValue(ctx, rvalue(ctx, argument, node), type, node);
+  if (made.kind === 'place') return made;
+  return made.kind === 'aggregate' ? materialise(ctx, made, node) : undefined;
+}
+
 /** Binds an argument to a parameter. */
 export function bindParameter(
   ctx: Context,
@@ -392,7 +399,8 @@ export function bindParameter(
 ): void {
   if (type.kind === 'reference') {
     const record = recordOf(type);
-    scope.define(name, { kind: 'value', value: (record && baseOf(argument, record)) ?? argument });
+    const converted = record && !recordOf(argument.type) ? madeFor(ctx, type.to, argument, node) : undefined;
+    scope.define(name, { kind: 'value', value: converted ?? (record && baseOf(argument, record)) ?? argument });
     return;
   }
   const value = rvalue(ctx, argument, node);

@@ -105,6 +105,27 @@ int main() {
 }`);
   });
 
+  it('is what strings are put together to', () => {
+    check(`
+__global__ void k(const char* a, int n, int m) {}
+int sizeOf(const std::string& s) { return (int)s.size(); }
+int main() {
+  std::string text;
+  for (int i = 9; i < 11; ++i) text += "n" + std::to_string(i) + ' ';
+  char* d;
+  cudaMalloc(&d, text.size());
+  cudaMemcpy(d, text.c_str(), text.size(), cudaMemcpyHostToDevice);
+  k<<<1, 32>>>(d, (int)text.size(), sizeOf("abc")); //= a: 110 57 32 110 49 48 32, n: 7, m: 3
+  std::map<std::string, int> count;
+  for (const char* word : {"b", "a", "b"}) count[word]++;
+  k<<<1, 32>>>(d, count["b"], (int)count.size()); //= n: 2, m: 2
+  std::vector<std::string> all = {"xy", "z"};
+  all.push_back(text.substr(3));
+  k<<<1, 32>>>(d, (int)(all[0] + all[2] + "!").length(), std::stoi(all[2].substr(1, 2))); //= n: 7, m: 10
+  k<<<1, 32>>>(d, all[1] == "z" ? 1 : 2, (int)std::to_string(-1.5f).find('.')); //= n: 1, m: 2
+}`);
+  });
+
   it('has the different ones of sorted pairs', () => {
     check(`
 __global__ void k(const int* edges, int n) {}
