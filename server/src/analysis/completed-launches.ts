@@ -32,9 +32,11 @@ export function completedLaunches(
 
 const isUnknown = (value: HostValue): boolean => value.kind === 'unknown';
 
-/** The value, or a member of the structure that it is. */
-const hasUnknown = (value: HostValue): boolean =>
-  value.kind === 'struct' ? [...value.fields.values()].some(hasUnknown) : isUnknown(value);
+/** The value, a member of the structure or an element of the array that it is. */
+function hasUnknown(value: HostValue): boolean {
+  if (value.kind === 'struct') return [...value.fields.values()].some(hasUnknown);
+  return value.kind === 'array' ? value.elements.some(hasUnknown) : isUnknown(value);
+}
 
 function isOpen({ grid, block, dynamicSharedBytes, arguments: passed, kernel }: Launch): boolean {
   const { parameters } = kernel.declaration;
@@ -67,10 +69,15 @@ function mapped(launch: Launch, change: (value: HostValue, part: string) => Host
     change(y, `${name}.1`),
     change(z, `${name}.2`),
   ];
-  const deep = (value: HostValue, part: string): HostValue =>
-    value.kind === 'struct'
-      ? { ...value, fields: new Map([...value.fields].map(([name, field]) => [name, deep(field, `${part}.${name}`)])) }
+  const deep = (value: HostValue, part: string): HostValue => {
+    if (value.kind === 'struct') {
+      const fields = [...value.fields].map(([name, field]) => [name, deep(field, `${part}.${name}`)] as const);
+      return { ...value, fields: new Map(fields) };
+    }
+    return value.kind === 'array'
+      ? { ...value, elements: value.elements.map((element, i) => deep(element, `${part}.${i}`)) }
       : change(value, part);
+  };
   return {
     ...launch,
     grid: triple(launch.grid, 'grid'),
@@ -97,13 +104,30 @@ function completed(launch: Launch, round: HostRound): Launch {
   const numbers = given(round);
   const added: string[] = [];
   const whole = mapped(launch, (value, part) => {
-    const number = numbers.get(part);
-    if (value.kind !== 'unknown' || number === undefined) return value;
-    added.push(`${part}=${number}`);
-    return { kind: 'number', value: number };
+    if (value.kind !== 'unknown') return value;
+    const known = givenTo(numbers, part);
+    if (known) added.push(`${part}=${JSON.stringify([...numbers].filter(([name]) => isWithin(name, part)))}`);
+    return known ?? value;
   });
   return { ...whole, key: `${launch.key};${added.join(',')}` };
 }
+
+const isWithin = (name: string, part: string): boolean => name === part || name.startsWith(`${part}.`);
+
+/** What a round gave a part: a number, or the members of a structure or elements of an array of which the text knows none. */
+function givenTo(numbers: ReadonlyMap<string, number>, part: string): HostValue | undefined {
+  const number = numbers.get(part);
+  if (number !== undefined) return { kind: 'number', value: number };
+  const within = [...numbers.keys()].filter((name) => isWithin(name, part));
+  if (within.length === 0) return undefined;
+  const names = new Set(within.map((name) => name.slice(part.length + 1).split('.')[0]));
+  const fields = new Map([...names].map((name) => [name, givenTo(numbers, `${part}.${name}`) ?? NOT_GIVEN] as const));
+  if (![...names].every((name) => /^\d+$/.test(name))) return { kind: 'struct', fields };
+  const length = Math.max(...[...names].map(Number)) + 1;
+  return { kind: 'array', elements: Array.from({ length }, (_, i) => fields.get(String(i)) ?? NOT_GIVEN) };
+}
+
+const NOT_GIVEN: HostValue = { kind: 'unknown', reason: 'the run of main does not tell' };
 
 /** Rounds that give different values. */
 function distinct(rounds: readonly HostRound[]): HostRound[] {

@@ -26,7 +26,7 @@ export interface Sample {
  * 'host': all is as main has put it there; 'kernels': kernels that were launched before have written some of it; 'blocks': blocks of the
  * launch itself have, one after the other.
  */
-export type DataOrigin = 'host' | 'kernels' | 'blocks';
+export type DataOrigin = 'host' | 'zeros' | 'kernels' | 'blocks';
 
 export interface Simulation {
   readonly program: Program;
@@ -298,7 +298,7 @@ function asksForData(program: Program, plan: PlannedLaunch): boolean {
 /** By access: whose data its address or its lanes rest on. */
 function followedAccesses(
   program: Program,
-  { givenLoads, resultLoads, orderedLoads }: Execution,
+  { givenLoads, resultLoads, orderedLoads, zeroLoads }: Execution,
 ): Simulation['followed'] {
   if (!givenLoads) return undefined;
   const depends = dependencies(program);
@@ -306,6 +306,7 @@ function followedAccesses(
     const loads = [...(depends.addressLoads[access] ?? []), ...(depends.executionLoads[access] ?? [])];
     if (loads.some((l) => orderedLoads?.has(l))) return 'blocks';
     if (loads.some((l) => resultLoads?.has(l))) return 'kernels';
+    if (loads.some((l) => zeroLoads?.has(l))) return 'zeros';
     return loads.some((l) => givenLoads.has(l)) ? 'host' : undefined;
   });
 }

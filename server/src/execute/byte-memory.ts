@@ -12,8 +12,8 @@ export interface DeviceMemory {
   readonly shadow: number;
   /** Address of place 0. */
   readonly base: number;
-  /** The block around a place; undefined where nothing was allocated. */
-  blockAt(place: number): Range | undefined;
+  /** The block around a place; undefined where nothing was allocated. @param isRead what it holds is asked for */
+  blockAt(place: number, isRead: boolean): Range | undefined;
   /** To be called before a block is written. */
   aboutToChange(place: number): void;
   /** To be called before memory behind the blocks is written. @param end of what may be */
@@ -129,7 +129,7 @@ export class ByteMemory {
   /** Whether all is known of the memory that there is around an address. */
   hasAll = (address: number): boolean => this.device.isComplete && address < this.base + this.shadow;
 
-  blockAt = (place: number): Range | undefined => this.device.blockAt(place);
+  blockAt = (place: number, isRead: boolean): Range | undefined => this.device.blockAt(place, isRead);
 
   /** Whether a place lies in memory that only the present block of threads has. */
   isOwn = (place: number): boolean => place >= this.free;

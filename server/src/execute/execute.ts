@@ -84,6 +84,7 @@ class GridRun {
   private givenLoads: ReadonlySet<number> | undefined;
   private resultLoads: ReadonlySet<number> | undefined;
   private orderedLoads: ReadonlySet<number> | undefined;
+  private zeroLoads: ReadonlySet<number> | undefined;
   /** By counter of an access: it differs from block to block, and not all blocks were executed. */
   private readonly differs: Uint8Array;
 
@@ -129,6 +130,7 @@ class GridRun {
     this.givenLoads = launched.givenLoads;
     this.resultLoads = launched.resultLoads;
     this.orderedLoads = launched.orderedLoads;
+    this.zeroLoads = launched.zeroLoads;
     return launched;
   }
 
@@ -406,6 +408,7 @@ class GridRun {
       givenLoads: this.givenLoads,
       resultLoads: this.resultLoads,
       orderedLoads: this.orderedLoads,
+      zeroLoads: this.zeroLoads,
       uniformBlocks: this.isUniform && incomplete === undefined,
       incomplete,
     };

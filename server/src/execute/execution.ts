@@ -35,6 +35,8 @@ export interface MemoryBlock {
   readonly shadows: Uint8Array | undefined;
   /** Kernels that were launched before have written to it. */
   readonly isResult?: boolean;
+  /** Nothing was written to it: zeros without bytes. */
+  readonly isZero?: boolean;
 }
 
 export interface ExecutionBudget {
@@ -120,6 +122,8 @@ export interface Execution {
   readonly resultLoads?: ReadonlySet<number>;
   /** Of these: loads of what blocks of the launch have stored; they were all executed, one after the other, on the same memory. */
   readonly orderedLoads?: ReadonlySet<number>;
+  /** Of these: loads of memory that nothing was written to before the launch. */
+  readonly zeroLoads?: ReadonlySet<number>;
   /** Some passes of long loops were counted like those around them. */
   readonly sampledLoops: boolean;
   /** Undefined when everything was executed within the budget. */

@@ -17,6 +17,7 @@ interface Segment {
   readonly view: DataView;
   readonly shadows: Uint8Array | undefined;
   readonly isResult: boolean;
+  readonly isZero: boolean;
 }
 
 const halfOf = bitcast('u16', 'f16').scalar;
@@ -65,6 +66,8 @@ export class GlobalContents {
   readonly results = new Set<number>();
   /** Of these: accesses to what the launch itself has stored, in one of the orders that its blocks may run in. */
   readonly ordered = new Set<number>();
+  /** Of these: accesses to memory that nothing was written to. */
+  readonly zeros = new Set<number>();
   private readonly stored = new Map<number, Stored>();
   private readonly sizes = new Set<number>();
   /** Something was stored at an address that is no multiple of its size. */
@@ -116,6 +119,11 @@ export class GlobalContents {
     }
     const segment = this.segmentAt(address, cell.bytes);
     if (!segment) return undefined;
+    if (segment.isZero) {
+      this.given.add(access);
+      this.zeros.add(access);
+      return cell.read(0);
+    }
     const at = address - segment.first;
     if (segment.shadows) for (let i = 0; i < cell.bytes; i++) if (segment.shadows[at + i] === 0) return undefined;
     const value = readers[cell.tag](segment.view, at);
@@ -228,19 +236,22 @@ export function globalContents(
     if (address !== undefined && (object.space === 'global' || object.space === 'constant') && !object.contents)
       add(address, data.symbols.get(object.name));
   });
-  for (const block of data.blocks) if (block.bytes) add(block.address, block.address);
+  for (const block of data.blocks) if (holdsAnything(block)) add(block.address, block.address);
   return segments.length === 0 ? undefined : new GlobalContents(program, segments, isShared);
 }
 
 const blockOf = (blocks: readonly MemoryBlock[], address: number): MemoryBlock | undefined =>
-  blocks.find((b) => b.bytes && address >= b.address && address < b.address + b.size);
+  blocks.find((b) => holdsAnything(b) && address >= b.address && address < b.address + b.size);
 
-function segment(first: number, { bytes = new Uint8Array(0), shadows, isResult }: MemoryBlock): Segment {
+const holdsAnything = ({ bytes, isZero }: MemoryBlock): boolean => bytes !== undefined || isZero === true;
+
+function segment(first: number, { size, bytes = new Uint8Array(0), shadows, isResult, isZero }: MemoryBlock): Segment {
   return {
     first,
-    end: first + bytes.length,
+    end: first + (isZero ? size : bytes.length),
     view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length),
     shadows,
     isResult: isResult === true,
+    isZero: isZero === true,
   };
 }

@@ -84,6 +84,11 @@ export class LaunchedBlocks {
     return this.memory.global?.ordered;
   }
 
+  /** Of these: loads of memory that nothing was written to before. */
+  get zeroLoads(): ReadonlySet<number> | undefined {
+    return this.memory.global?.zeros;
+  }
+
   /** Blocks in which it is the same begin their requests at the same places within segments, however many passes of a loop were skipped. */
   get alignment(): number {
     let sum = 0;

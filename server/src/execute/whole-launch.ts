@@ -142,12 +142,12 @@ class WholeRun {
       notKnown: this.reasons.number('depends on what is not known of memory'),
       claim: (place: number): Range | undefined => {
         device.aboutToChange(place);
-        return device.blockAt(place);
+        return device.blockAt(place, false);
       },
       blockOf: (object: number): Range | undefined => {
         const address = this.values[program.objects[object].register];
         return address.unknown === KNOWN && address.uniform && address.scalar >= device.base
-          ? device.blockAt(address.scalar - device.base)
+          ? device.blockAt(address.scalar - device.base, false)
           : undefined;
       },
     };

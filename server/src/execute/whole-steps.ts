@@ -109,7 +109,7 @@ class Place {
     }
     if (place < 0 || (place >= this.start && place + this.bytes <= this.end)) return this.aligned(place);
     if (this.memory.isOwn(place)) return this.aligned(place);
-    const block = this.memory.blockAt(place);
+    const block = this.memory.blockAt(place, this.site.operation !== 'store');
     if (!block || place + this.bytes > block.end) return -1;
     this.start = block.start;
     this.end = block.end;

@@ -14,6 +14,8 @@ export interface Block {
   pending?: Contents;
   /** Of the device's memory: nothing of it is known. */
   isBlank?: boolean;
+  /** Of the device's memory: nothing was written to it since the driver gave it, cleared (for other programs' sake). */
+  isFresh?: boolean;
   /** The program has given it back. */
   isFree?: boolean;
 }
@@ -24,6 +26,8 @@ export class Contents {
   bytes: Uint8Array | undefined;
   /** By byte: 0 where it is not known; undefined: all is known. */
   shadows: Uint8Array | undefined;
+  /** All is zero; there are no bytes. */
+  isZero?: boolean;
 
   /** @param isResult kernels that were launched before have written to it */
   constructor(
@@ -37,6 +41,8 @@ export class Contents {
 const MOST_BYTES = 2 ** 27;
 /** Bytes that a launch which is not the device's own memory is given may have: they are copied each time. */
 const MOST_EAGER = 2 ** 24;
+/** Bytes of a block whose zeros are written down where something comes to stand between them; of larger ones they are not known any more then. */
+const MOST_ZEROS = 2 ** 24;
 /** Bytes of a block of which nobody knows how many it needs; loops over it have an end that is not known, and are left. */
 const UNKNOWN_SIZE = 65536;
 /** Bytes behind such a block that no other has: a kernel may know how much it needs. */
@@ -59,6 +65,10 @@ export class HostBlocks {
   readonly all: Block[] = [];
   /** Of some block nobody knows how large it is. */
   hasOpen = false;
+  /** Memory of the device was given back: what is taken from now on may be old. */
+  private isUsed = false;
+  /** Something was read that nobody wrote. */
+  restsOnZeros = false;
   private nowhere = NOWHERE;
   private kept = 0;
   /** Bytes that copies, fills and what becomes unknown may still move. */
@@ -89,7 +99,14 @@ export class HostBlocks {
       return HOST_BASE + at;
     }
     this.top = start + size + (isOpen ? GAP : 0);
-    this.all.push({ start, end: start + size, isDevice: kind === 2, isBlank: kind === 2 });
+    const isDevice = kind === 2;
+    this.all.push({
+      start,
+      end: start + size,
+      isDevice,
+      isBlank: isDevice,
+      isFresh: isDevice && !isOpen && !this.isUsed,
+    });
     if (kind === 1) this.memory.fill(start, start + size, 0);
     else this.memory.forget(start, start + size);
     return HOST_BASE + start;
@@ -100,6 +117,7 @@ export class HostBlocks {
     const block = this.blockAt(placeOf(address));
     if (!block || block.start !== placeOf(address) || block.start < this.heap) return;
     block.isFree = true;
+    this.isUsed ||= block.isDevice;
     for (let last = this.all.at(-1); last?.isFree; last = this.all.at(-1)) {
       this.putAside(last);
       this.all.pop();
@@ -142,10 +160,14 @@ export class HostBlocks {
       return;
     }
     this.spend(bytes);
-    this.aboutToChange(to);
+    this.aboutToChange(to, bytes);
     const target = this.blockAt(to);
-    if (target && this.blockAt(from)?.isResult) target.isResult = true;
-    if (isKnown) this.memory.copy(to, from, bytes);
+    const source = this.blockAt(from);
+    if (target && source?.isResult) target.isResult = true;
+    if (source?.isFresh && from + bytes <= source.end) {
+      this.restsOnZeros = true;
+      this.memory.fill(to, to + bytes, 0);
+    } else if (isKnown) this.memory.copy(to, from, bytes);
     else this.memory.forget(to, to + bytes);
   }
 
@@ -157,7 +179,7 @@ export class HostBlocks {
       return;
     }
     this.spend(bytes);
-    this.aboutToChange(to);
+    this.aboutToChange(to, bytes);
     this.memory.fill(to, to + bytes, byte);
   }
 
@@ -173,9 +195,9 @@ export class HostBlocks {
   }
 
   forget(block: Block): void {
-    if (block.isBlank) return;
+    if (block.isBlank && !block.isFresh) return;
     this.spend(block.end - block.start);
-    this.aboutToChange(block.start);
+    this.aboutToChange(block.start, block.end - block.start);
     this.memory.forget(block.start, block.end);
     block.isBlank = block.isDevice;
   }
@@ -210,12 +232,35 @@ export class HostBlocks {
     });
   }
 
-  /** To be called before a block changes: what launches saw of it is put aside. */
-  aboutToChange(place: number): void {
+  /** To be called before a block changes: what launches saw of it is put aside. @param bytes that will change */
+  aboutToChange(place: number, bytes = 0): void {
     const block = this.blockAt(place);
     if (!block) return;
     this.putAside(block);
+    if (block.isFresh && bytes < block.end - block.start) this.writeZeros(block);
     block.isBlank = false;
+    block.isFresh = false;
+  }
+
+  /** The block around a place that a kernel which is executed comes to. */
+  found(place: number, isRead: boolean): Block | undefined {
+    const block = this.blockAt(place);
+    if (block?.isFresh) {
+      this.restsOnZeros ||= isRead;
+      this.writeZeros(block);
+    }
+    return block;
+  }
+
+  /** The zeros that a block holds come to stand in memory. */
+  private writeZeros(block: Block): void {
+    const { start, end } = block;
+    if (end - start > MOST_ZEROS) return;
+    this.spend(end - start);
+    this.putAside(block);
+    this.memory.fill(start, end, 0);
+    block.isBlank = false;
+    block.isFresh = false;
   }
 
   private putAside(block: Block): void {
@@ -224,7 +269,8 @@ export class HostBlocks {
     block.pending = undefined;
   }
 
-  private save({ start, end, isBlank }: Block, into: Contents): void {
+  private save({ start, end, isBlank, isFresh }: Block, into: Contents): void {
+    into.isZero = isFresh;
     if (isBlank) return;
     const last = this.memory.knownEnd(start, end);
     if (last === start || this.kept + last - start > MOST_BYTES) return;

@@ -116,7 +116,7 @@ class HostMachine {
       get isComplete() {
         return !blocks.hasOpen;
       },
-      blockAt: (place) => blocks.blockAt(place),
+      blockAt: (place, isRead) => blocks.found(place, isRead),
       aboutToUse: (end) => memory.raise(end),
       aboutToChange: (place) => {
         blocks.aboutToChange(place);
@@ -206,7 +206,8 @@ class HostMachine {
     const { symbols, device } = this;
     this.written = written;
     const { isDone, contradiction } = this.kernels.run({ index, launch, values, memory: device, symbols });
-    this.contradiction ??= contradiction;
+    // zeros that nobody wrote may be what is wrong
+    if (!this.blocks.restsOnZeros) this.contradiction ??= contradiction;
     return isDone;
   }
 
@@ -237,6 +238,7 @@ class HostMachine {
     launch.values.forEach((value, i) => {
       const address = values[i];
       if (value.kind !== 'parameter' || !value.isPointer) return;
+      if (this.kernels?.writesThrough(index, value.parameter, value.path) === false) return;
       if (address === undefined) {
         // it may lead anywhere that kernels may write
         if (value.writes) for (const block of this.blocks.all) if (block.isDevice) written.add(block);

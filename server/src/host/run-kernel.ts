@@ -13,6 +13,7 @@ import type { FunctionDeclaration } from '../parse/ast';
 import { controlFlow } from '../program/control-flow';
 import { dataLoads } from '../program/data-loads';
 import type { HostLaunch, Input, Program } from '../program/program';
+import { wantedResults } from './wanted-results';
 
 /** The code of the device, as the kernels of a unit are lowered. */
 export interface DeviceCode {
@@ -69,7 +70,10 @@ export class KernelRuns {
   private readonly worth: (boolean | undefined)[] = [];
   /** By launch: names of the objects of the device that it may write. */
   private readonly written: (readonly string[])[] = [];
+  /** By launch: the pointers that it is given and may write through, by their names; null: any. */
+  private readonly through: (ReadonlySet<string> | null | undefined)[] = [];
   private followers: readonly ReadonlySet<number>[] | undefined;
+  private wanted: readonly boolean[] | undefined;
 
   /** @param launched by index of the host's launches */
   constructor(
@@ -81,18 +85,23 @@ export class KernelRuns {
     this.left = fuel.total;
   }
 
-  /** Whether some launch that may come after this one rests on what memory holds. */
+  /** Whether some launch that may come after this one rests on what memory holds, and something on what this one writes. */
   isWorth(index: number): boolean {
-    let known = this.worth[index];
-    if (known === undefined) {
-      this.followers ??= followersOf(this.host);
-      const after = [...this.followers[index]];
-      this.worth[index] = known = after.some((launch) => {
-        const program = this.programOf(launch);
-        return program !== undefined && dataLoads(program).length > 0;
-      });
-    }
-    return known;
+    this.worth[index] ??= this.hasDataAfter(index) && this.isWanted(index);
+    return this.worth[index];
+  }
+
+  private hasDataAfter(index: number): boolean {
+    this.followers ??= followersOf(this.host);
+    return [...this.followers[index]].some((launch) => {
+      const program = this.programOf(launch);
+      return program !== undefined && dataLoads(program).length > 0;
+    });
+  }
+
+  private isWanted(index: number): boolean {
+    this.wanted ??= wantedResults(this.host, (launch) => this.programOf(launch), nameOf);
+    return this.wanted[index];
   }
 
   /** The program of a launch; undefined where the kernel is not known or not understood. */
@@ -130,13 +139,35 @@ export class KernelRuns {
   }
 
   private objectsWritten(index: number): readonly string[] {
-    const program = this.isWorth(index) ? this.programOf(index) : undefined;
+    const program = this.hasDataAfter(index) ? this.programOf(index) : undefined;
     if (!program) return (this.host.objects ?? []).flatMap((o) => (o.lifetime === 'device' ? [o.name] : []));
     const written = program.accesses.filter((site) => site.operation !== 'load');
     const isAny = written.some((site) => site.object === undefined);
     return program.objects.flatMap((object, i) =>
       object.space === 'global' && (isAny || written.some((site) => site.object === i)) ? [object.name] : [],
     );
+  }
+
+  /** Whether a launch may write through a pointer that it is given; what it points to need not be constant where it does not. */
+  writesThrough(index: number, parameter: number, path: readonly string[]): boolean {
+    let names = this.through[index];
+    if (names === undefined) this.through[index] = names = this.pointersWritten(index) ?? null;
+    return names === null || names.has(nameOf(parameter, path));
+  }
+
+  private pointersWritten(index: number): ReadonlySet<string> | undefined {
+    const program = this.hasDataAfter(index) ? this.programOf(index) : undefined;
+    if (!program || program.skipped.length > 0) return undefined;
+    const names = new Set<string>();
+    for (const { operation, space, object } of program.accesses) {
+      if (operation === 'load' || space === 'shared' || space === 'local') continue;
+      if (object === undefined) return undefined;
+      const { register } = program.objects[object];
+      const source = program.inputs.find((input) => input.register === register)?.source;
+      if (source?.kind === 'parameter') names.add(nameOf(source.parameter, source.path));
+      else if (source?.kind !== 'object') return undefined;
+    }
+    return names;
   }
 
   private lower(instance: KernelInstance): Program | undefined {

@@ -2,10 +2,11 @@
  * Host loops. They are run while their condition is known and the budget lasts; a loop that changes nothing a launch
  * could see is cut short, and what it wrote is unknown behind it.
  */
+import { anywhere } from '../parse/anywhere';
 import type { DoStatement, ForStatement, RangeForStatement, WhileStatement } from '../parse/ast';
 import { convert } from './conversion';
 import { evaluate } from './expression';
-import { forMany, runMany } from './growth';
+import { blurFurther, forMany, runMany } from './growth';
 import { autoType, type HostType, withoutReference } from './host-type';
 import { sizeOf } from './layout';
 import { blur, cellAt, makeCell, named, store, watch, write } from './memory';
@@ -95,8 +96,10 @@ function runRound(loop: Loop, round: number): Completion {
 /** The condition is not known: one round, whose changes may have happened any number of times. */
 function runDoubtfulRound(loop: Loop): Completion {
   const { state } = loop;
+  const reason = 'it changes in a loop of unknown length';
   const { result, before } = forMany(state, () => runRound(loop, 0));
-  blur(state, before, 'it changes in a loop of unknown length');
+  blur(state, before, reason);
+  if (hasWays(loop)) blurFurther(state, before, () => blindRound(loop, undefined), reason);
   return result === 'stop' ? 'stop' : 'next';
 }
 
@@ -112,17 +115,31 @@ function endDoubtfully(loop: Loop): Completion {
  */
 function cutShort(loop: Loop, trip: Trip | undefined): Completion {
   const { state } = loop;
-  const grown = runMany(state, trip?.count, () => blindRound(loop, trip), 'it changes in a long loop');
+  const reason = 'it changes in a long loop';
+  const grown = runMany(state, trip?.count, () => blindRound(loop, trip), reason, hasWays(loop));
   if (!trip) return 'next';
   if (loop.hasLaunch && trip.last !== undefined) {
     store(state, trip.variable, number(trip.last, trip.of));
     for (const { cell, from, by } of grown) write(state, cell, number(from.value + by * (trip.count - 1), from.of));
     const { before: atEnd } = watch(state, () => runRound(loop, trip.count - 1));
-    blur(state, atEnd, 'it changes in a long loop');
+    blur(state, atEnd, reason);
     for (const { cell, from, by } of grown) write(state, cell, number(from.value + by * trip.count, from.of));
   }
   trip.finish(state);
   return 'next';
+}
+
+const branching = new WeakMap<LoopStatement, boolean>();
+
+/** Whether rounds may go different ways. Those of loops that launch are run as far as they matter; within a blind round the loop around it has more. */
+function hasWays({ statement, hasLaunch, state }: Loop): boolean {
+  if (hasLaunch || state.blind > 0) return false;
+  let known = branching.get(statement);
+  if (known === undefined) {
+    known = anywhere(statement.body, ({ kind }) => kind === 'if' || kind === 'switch');
+    branching.set(statement, known);
+  }
+  return known;
 }
 
 function blindRound(loop: Loop, trip: Trip | undefined): Completion {

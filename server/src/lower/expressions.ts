@@ -77,6 +77,7 @@ function lowerExpression(ctx: Context, node: ast.Expression): Value {
         kind: 'aggregate',
         type: { kind: 'unknown', reason: 'initialiser list' },
         elements: node.elements.map((e) => rvalue(ctx, expression(ctx, e.value), e.value)),
+        list: { node, scope: ctx.scope },
       };
     case 'lambda':
       return { kind: 'lambda', type: { kind: 'lambda', lambda: node }, lambda: node, scope: ctx.scope };

@@ -27,7 +27,9 @@ export function lookupIn(ctx: Context, scope: Scope, name: string, seen: Set<Sco
   if (own) return own;
   const declared = scope.usingDeclarations?.get(name);
   if (declared && scope.parent) {
-    const target = lookupQualified(ctx, scope.parent, declared) ?? lookupQualified(ctx, scope, declared);
+    const target = isOfRoot(declared)
+      ? declaredAtRoot(ctx, name)
+      : (lookupQualified(ctx, scope.parent, declared) ?? lookupQualified(ctx, scope, declared));
     if (target) return target;
   }
   for (const used of scope.using) {
@@ -41,6 +43,13 @@ export function lookupIn(ctx: Context, scope: Scope, name: string, seen: Set<Sco
   }
   return lookupInBases(ctx, scope, name, seen);
 }
+
+/** `using ::name;` */
+const isOfRoot = ({ global, parts }: QualifiedName): boolean => global && parts.length === 1;
+
+/** Not what the root's directives bring in: a namespace may bring in the root's names, and the root use that namespace. */
+const declaredAtRoot = ({ unit }: Context, name: string): Entity | undefined =>
+  unit.scope.own(name) ?? unit.scope.parent?.own(name);
 
 function lookupInBases(ctx: Context, scope: Scope, name: string, seen: Set<Scope>): Entity | undefined {
   const type = scope.recordType;

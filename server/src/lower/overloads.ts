@@ -172,6 +172,7 @@ function conversionCost(from: Type, to: Type): number | undefined {
   if (typeKey(a) === typeKey(b)) return constPenalty;
   const sa = scalarOf(a);
   const sb = scalarOf(b);
+  if (b.kind === 'record' && (a.kind === 'pointer' || a.kind === 'array')) return madeOf(b).pointer ? 22 : undefined;
   if (a.kind === 'array' && b.kind === 'pointer')
     return typeKey(a.of) === typeKey(b.to) ? 0.5 : b.to.kind === 'void' ? 5 : undefined;
   if (a.kind === 'pointer' && b.kind === 'pointer') return pointerCost(a, b);
@@ -185,7 +186,10 @@ function conversionCost(from: Type, to: Type): number | undefined {
     const path = pathToBase(a.record, b.record);
     if (path) return 4 + path.length;
   }
-  if (b.kind === 'record' && (sa || a.kind === 'record')) return b.record.methods.size > 0 ? 20 : undefined;
+  if (b.kind === 'record' && (sa || a.kind === 'record')) {
+    const { pointer, other } = madeOf(b);
+    return b.record.methods.size > 0 && (other || !pointer || mayConvert(a)) ? 20 : undefined;
+  }
   if (a.kind === 'record' && sb) return mayConvert(a) ? 25 : undefined;
   return a.kind === b.kind ? 10 : undefined;
 }
@@ -196,6 +200,15 @@ function mayConvert(type: Type, depth = 0): boolean {
   const { fields, methods } = type.record;
   if ([...methods.keys()].some((name) => /^operator [\w(:]/.test(name))) return true;
   return depth < 16 && fields.some((field) => field.isBase && mayConvert(field.type, depth + 1));
+}
+
+/** What a class can be made of alone, as its constructors are written: a pointer (a text from characters), or something else. */
+function madeOf({ record: { declaration, methods } }: Type & { kind: 'record' }): { pointer: boolean; other: boolean } {
+  const constructors = methods.get(declaration?.name?.parts.at(-1)?.name ?? '') ?? [];
+  const alone = constructors.flatMap(({ parameters: [first, ...rest] }) =>
+    first && rest.every((parameter) => parameter.default !== undefined) ? [first.type.kind === 'pointer'] : [],
+  );
+  return { pointer: alone.includes(true), other: alone.includes(false) };
 }
 
 function pointerCost(a: Type & { kind: 'pointer' }, b: Type & { kind: 'pointer' }): number | undefined {

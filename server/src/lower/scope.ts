@@ -113,7 +113,7 @@ function declare(scope: Scope, declaration: Declaration): void {
       scope.usingNames = [...scope.usingNames, declaration.name];
       if (!declaration.isDirective) {
         const last = declaration.name.parts[declaration.name.parts.length - 1];
-        if (declaration.name.parts.length > 1 && !scope.own(last.name)) {
+        if ((declaration.name.parts.length > 1 || declaration.name.global) && !scope.own(last.name)) {
           scope.usingDeclarations ??= new Map();
           scope.usingDeclarations.set(last.name, declaration.name);
         }

@@ -1,5 +1,5 @@
 /** What an expression gives while it is lowered. */
-import type { FunctionDeclaration, LambdaExpression, Node } from '../parse/ast';
+import type { FunctionDeclaration, InitListExpression, LambdaExpression, Node } from '../parse/ast';
 import type { Alignment, Register } from '../program/program';
 import type { Scope } from './scope';
 import type { Bits, RecordInfo, TemplateValue, Type } from './types';
@@ -16,6 +16,8 @@ export type Value =
       readonly vector?: 'loaded' | 'handed on';
       /** What lies behind the members of a record that was read as a whole, in the order of `tailsOf`. */
       readonly padding?: readonly Register[];
+      /** Braces as an argument: what they make depends on the parameter. */
+      readonly list?: { readonly node: InitListExpression; readonly scope: Scope };
     }
   /** An lvalue. */
   | { readonly kind: 'place'; readonly type: Type; readonly place: Place }

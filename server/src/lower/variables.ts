@@ -11,7 +11,7 @@ import { ownsMemory } from './host/copies';
 import { emitHost } from './host/memory';
 import { assign, countParts, rvalue, writeStorage } from './places';
 import { argumentKey, declaredAlignment, recordOf } from './records';
-import { resolveType } from './resolve-type';
+import { inScope, resolveType } from './resolve-type';
 import type { Scope } from './scope';
 import {
   alignOf,
@@ -394,6 +394,20 @@ function nameOf({ first, last, nameToken }: Node & { readonly nameToken?: number
   return nameToken === undefined ? { first, last } : { first: nameToken, last: nameToken };
 }
 
+/** What a constructor makes of an argument that is no object, for a reference to one. */
+function madeFor(ctx: Context, type: Type, argument: Value, node: Node): Value | undefined {
+  if (argument.type.kind === 'unknown' && argument.kind !== 'aggregate') return undefined;
+  const made = ofList(ctx, type, argument) ?? convertValue(ctx, rvalue(ctx, argument, node), type, node);
+  if (made.kind === 'place') return made;
+  return made.kind === 'aggregate' ? materialise(ctx, made, node) : undefined;
+}
+
+/** What braces make of an object; undefined where the argument is none. */
+function ofList(ctx: Context, type: Type, argument: Value): Value | undefined {
+  const list = argument.kind === 'aggregate' && recordOf(type) ? argument.list : undefined;
+  return list && inScope(ctx, list.scope, () => initialiseFromList(ctx, type, list.node));
+}
+
 /** Binds an argument to a parameter. */
 export function bindParameter(
   ctx: Context,
@@ -406,11 +420,12 @@ export function bindParameter(
 ): void {
   if (type.kind === 'reference') {
     const record = recordOf(type);
-    scope.define(name, { kind: 'value', value: (record && baseOf(argument, record)) ?? argument });
+    const converted = record && !recordOf(argument.type) ? madeFor(ctx, type.to, argument, node) : undefined;
+    scope.define(name, { kind: 'value', value: converted ?? (record && baseOf(argument, record)) ?? argument });
     return;
   }
   const value = rvalue(ctx, argument, node);
-  const converted = convertValue(ctx, value, type, node);
+  const converted = (ctx.unit.isHost && ofList(ctx, type, argument)) || convertValue(ctx, value, type, node);
   const plainType: Type =
     type.kind === 'unknown' ? converted.type : type.kind === 'array' ? { kind: 'pointer', to: type.of } : type;
   if (converted.kind !== 'scalar' && converted.kind !== 'aggregate') {

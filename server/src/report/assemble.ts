@@ -125,6 +125,7 @@ export const WITH_DATA = 'with the data';
 /** How the reason begins where only some addresses are known. */
 export const PART_OF_ADDRESSES = 'part of the addresses is not known';
 const FOLLOWED = {
+  zeros: `${WITH_DATA} that the device’s memory holds where nothing was written to it before this launch (zeros)`,
   host: `${WITH_DATA} that main fills in before this launch`,
   kernels: `${WITH_DATA} that main and the kernels before this launch leave in memory`,
   blocks: `${WITH_DATA} in memory as the blocks leave them when they run one after the other, which may be another order than the hardware’s`,
@@ -146,7 +147,7 @@ function certaintyOf(
   if (counts.unknownRequests > 0) reasons.push(`${PART_OF_ADDRESSES}: ${counts.unknownReason ?? ''}`);
   if (counts.speculative) reasons.push(counts.speculative);
   const origins = m.sites.map((site) => simulation.followed?.[site]);
-  const origin = (['blocks', 'kernels', 'host'] as const).find((o) => origins.includes(o));
+  const origin = (['blocks', 'kernels', 'zeros', 'host'] as const).find((o) => origins.includes(o));
   if (origin) reasons.push(FOLLOWED[origin]);
   if (assumed.length > 0) reasons.push(`rests on assumed ${list(assumed, simulation)}`);
   const { incomplete, sampledLoops, simulatedBlocks } = simulation.reported.execution;

@@ -39,6 +39,27 @@ int main() {
     );
   });
 
+  it('arrays within a structure that a function fills, given braces', () => {
+    check(
+      `struct Shape { int sizes[4]; int dims; };
+__global__ void k(Shape s, float* p) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (s.dims == 2 && i < s.sizes[0] * s.sizes[1]) p[i] = 1; }
+Shape shapeOf(std::vector<int> sizes) {
+  Shape s{};
+  s.dims = (int)sizes.size();
+  for (int d = s.dims - 1; d >= 0; --d) s.sizes[d] = sizes[d];
+  return s;
+}
+int main() {
+  int rows = 6;
+  Shape s = shapeOf({rows, 10});
+  float* d;
+  cudaMalloc(&d, 4096);
+  k<<<8, 32>>>(s, d);
+}`,
+      ['8x1x1, 60 lanes'],
+    );
+  });
+
   it('a length within a structure', () => {
     check(
       `struct Span { float* p; int n; };

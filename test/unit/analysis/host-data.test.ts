@@ -60,6 +60,20 @@ ${fill('i')}`);
     );
   });
 
+  it('are zeros where nothing was written to memory of the device, and it is said', () => {
+    const report = analyse(`
+__global__ void k(const int* in, int* out) { out[in[threadIdx.x] * 8 + threadIdx.x] = 1; }
+int main() {
+  int *in, *out;
+  cudaMalloc(&in, 1 << 26);
+  cudaMalloc(&out, 1 << 26);
+  k<<<1, 32>>>(in, out);
+}`);
+    const [, store] = report.kernels[0].launches[0].accesses;
+    assert.deepEqual([store.sectors, store.idealSectors], [4, 4]);
+    assert.match(store.reason ?? '', /where nothing was written to it before this launch \(zeros\)/);
+  });
+
   it('are what the atomics of the blocks before have made of them', () => {
     check(`
 __global__ void k(int* in, int* out) {

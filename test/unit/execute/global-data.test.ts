@@ -35,6 +35,7 @@ function hostData(): GlobalContents {
     view: new DataView(bytes.buffer),
     shadows: undefined,
     isResult: false,
+    isZero: false,
   };
   return new GlobalContents({ accesses: [] } as unknown as Program, [segment], false);
 }

@@ -86,6 +86,7 @@ function elements(round: HostRound, address: number, type: string, count: number
   const block = round.contents.find((c) => address >= c.address && address < c.address + Math.max(1, c.size));
   return Array.from({ length: count }, (_, i) => {
     const at = address - (block?.address ?? 0) + i * bytes;
+    if (block?.isZero && at + bytes <= block.size) return '0';
     if (!block?.bytes || at + bytes > block.bytes.length) return '?';
     for (let k = 0; k < bytes; k++) if (block.shadows?.[at + k] === 0) return '?';
     const value = read(new DataView(block.bytes.buffer, block.bytes.byteOffset), at);

@@ -16,7 +16,7 @@ int main() {
 }`);
   });
 
-  it('is known in memory of the device where a copy has written it, and nowhere else', () => {
+  it('is what copies have written to memory of the device, and zero where nothing was', () => {
     check(`
 __global__ void k(const int* a, const int* b, const int* c, const int* z) {}
 int main() {
@@ -28,10 +28,34 @@ int main() {
   cudaMemcpy(a + 1, h, sizeof h, cudaMemcpyHostToDevice);
   cudaMemcpy(c, a, 4 * sizeof(int), cudaMemcpyDeviceToDevice);
   int* z = (int*)calloc(3, sizeof(int));
-  k<<<1, 32>>>(a, b, c, z); //= a: ? 1 2 ?, b: ? ?, c: ? 1 2 ?, z: 0 0 0
+  k<<<1, 32>>>(a, b, c, z); //= a: 0 1 2 0, b: 0 0, c: 0 1 2 0, z: 0 0 0
   int back[2] = {5, 6};
   cudaMemcpy(back, b, sizeof back, cudaMemcpyDeviceToHost);
-  k<<<1, 32>>>(back, b, c, z); //= a: ? ?, b: ? ?, c: ? 1 2 ?
+  k<<<1, 32>>>(back, b, c, z); //= a: 0 0, b: 0 0, c: 0 1 2 0
+}`);
+  });
+
+  it('is zero in memory that the device gave and nobody wrote to; what follows memory given back may be old', () => {
+    check(`
+__global__ void k(const int* a, const int* b) {}
+__global__ void copy(const int* a, int* b) { b[a[threadIdx.x]] = a[threadIdx.x] + 3; }
+int main(int argc, char** argv) {
+  int *a, *b, *large;
+  int one = 1;
+  cudaMalloc(&a, 4 * sizeof(int));
+  cudaMalloc(&b, 4 * sizeof(int));
+  cudaMalloc(&large, 1 << 25);
+  k<<<1, 32>>>(a, large); //= a: 0 0 0 0 ?, b: 0 0
+  copy<<<1, 1>>>(a, b);
+  k<<<1, 32>>>(b, a); //= a: 3 0 0 0, b: 0 0
+  cudaMemcpy(large + 1, &one, sizeof one, cudaMemcpyHostToDevice);
+  k<<<1, 32>>>(a, large); //= a: 0 0, b: ? 1 ?
+  read(argv, a);
+  k<<<1, 32>>>(a, b); //= a: ? ?, b: 3 0
+  cudaFree(large);
+  cudaMalloc(&large, 4 * sizeof(int));
+  k<<<1, 32>>>(a, large); //= b: ? ?
+  copy<<<1, 1>>>(b, b);
 }`);
   });
 
@@ -81,6 +105,27 @@ int main() {
 }`);
   });
 
+  it('is what strings are put together to', () => {
+    check(`
+__global__ void k(const char* a, int n, int m) {}
+int sizeOf(const std::string& s) { return (int)s.size(); }
+int main() {
+  std::string text;
+  for (int i = 9; i < 11; ++i) text += "n" + std::to_string(i) + ' ';
+  char* d;
+  cudaMalloc(&d, text.size());
+  cudaMemcpy(d, text.c_str(), text.size(), cudaMemcpyHostToDevice);
+  k<<<1, 32>>>(d, (int)text.size(), sizeOf("abc")); //= a: 110 57 32 110 49 48 32, n: 7, m: 3
+  std::map<std::string, int> count;
+  for (const char* word : {"b", "a", "b"}) count[word]++;
+  k<<<1, 32>>>(d, count["b"], (int)count.size()); //= n: 2, m: 2
+  std::vector<std::string> all = {"xy", "z"};
+  all.push_back(text.substr(3));
+  k<<<1, 32>>>(d, (int)(all[0] + all[2] + "!").length(), std::stoi(all[2].substr(1, 2))); //= n: 7, m: 10
+  k<<<1, 32>>>(d, all[1] == "z" ? 1 : 2, (int)std::to_string(-1.5f).find('.')); //= n: 1, m: 2
+}`);
+  });
+
   it('has the different ones of sorted pairs', () => {
     check(`
 __global__ void k(const int* edges, int n) {}
@@ -116,7 +161,7 @@ int main(int argc, char** argv) {
   int x = atoi(argv[1]), y = 7;
   cudaMemcpy(d + 1, &x, sizeof x, cudaMemcpyHostToDevice);
   cudaMemcpy(d + 3, &y, sizeof y, cudaMemcpyHostToDevice);
-  k<<<1, 32>>>(d); //= a: 0 ? ? 7
+  k<<<1, 32>>>(d); //= a: 0 ? 0 7
 }`);
   });
 
@@ -133,6 +178,21 @@ int main() {
   cudaMalloc(&d, n * sizeof(int));
   cudaMemcpy(d, a.data(), n * sizeof(int), cudaMemcpyHostToDevice);
   k<<<1, 32>>>(d, n, strtol(w[2], NULL, 0), stod(w[3]), strcmp(w[4], "-v")); //= a: 7 7 7, n: 3, m: -31, x: -250, same: 0
+}`);
+  });
+
+  it('is counted by numbers that functions of the C library in namespace std read', () => {
+    check(`
+__global__ void k(const int* a, int n) {}
+int main() {
+  const char* w[] = {"3", "1.5"};
+  int n = std::atoi(w[0]);
+  int h[3];
+  for (int i = 0; i < n; ++i) h[i] = (int)(std::atof(w[1]) * 2) + (int)std::strlen(w[1]);
+  int* d;
+  cudaMalloc(&d, n * sizeof(int));
+  cudaMemcpy(d, h, n * sizeof(int), cudaMemcpyHostToDevice);
+  k<<<1, 32>>>(d, n); //= a: 6 6 6, n: 3
 }`);
   });
 

@@ -197,7 +197,7 @@ __global__ void read(int* a) { a[0] = total; }`,
   b[i + 8] = i < 4 ? a[1] : 1;
 }`,
         `in[0] = 0;
-  cudaMalloc(&in, 256);
+  cudaMemcpy(in, malloc(256), 256, cudaMemcpyHostToDevice);
   k<<<1, 8>>>(in, b);
   look<<<1, 32>>>(b, out); //= a: ? ? ? ? ? ? ? ? ? ? ? ? 1 1 1 1 16 17`,
       ),
@@ -210,6 +210,7 @@ __global__ void read(int* a) { a[0] = total; }`,
         '__global__ void k(const int* a, int* b, int* c) { b[a[0]] = 5; c[threadIdx.x] = 6; }',
         `int* nothing;
   cudaMalloc(&nothing, 256);
+  cudaMemcpy(nothing, malloc(256), 256, cudaMemcpyHostToDevice);
   k<<<1, 2>>>(nothing, b, in);
   look<<<1, 32>>>(b, out); //= a: ? ? ?
   look<<<1, 32>>>(in, out); //= a: 6 6 2`,
@@ -226,6 +227,7 @@ __global__ void read(int* a) { a[1] = symbol; }
 ${kernel}`,
           `int* nothing;
   cudaMalloc(&nothing, 256);
+  cudaMemcpy(nothing, malloc(256), 256, cudaMemcpyHostToDevice);
   k<<<2, 64>>>(nothing, b);
   look<<<1, 32>>>(b, out); //= a: ? ? ? ?
   read<<<1, 1>>>(in);
@@ -242,6 +244,35 @@ ${kernel}`,
     fails('__global__ void k(const int* a, int* b) { while (b[threadIdx.x] >= 0) b[0] = symbol = 1; }');
     // what it calls is not known
     fails('__device__ void f(int*); __global__ void k(const int* a, int* b) { symbol = 1; f(b); }');
+  });
+
+  it('are executed only where something may rest on what they write: others take nothing of the budget', () => {
+    check(
+      around(
+        `__global__ void grow(int* b, int by) { b[threadIdx.x] += by; }
+__global__ void sum(int* from, int* to) { to[threadIdx.x] = from[0] + from[threadIdx.x]; }`,
+        `int *other, *sums;
+  cudaMalloc(&other, 256);
+  cudaMalloc(&sums, 256);
+  for (int i = 0; i < 2000; i++) grow<<<1, 64>>>(other, 1);
+  sum<<<1, 64>>>(other, other);
+  grow<<<1, 64>>>(in, 5);
+  cudaMemcpy(sums, in, 256, cudaMemcpyDeviceToDevice);
+  sum<<<1, 64>>>(sums, b);
+  look<<<1, 32>>>(b, out); //= a: 10 11 12`,
+      ),
+    );
+  });
+
+  it('leave as it was what they are given and never store to, also where they are not executed', () => {
+    check(
+      around(
+        '__global__ void k(int* a, int* b) { for (;;) b[0] += a[0]; }',
+        `k<<<1, 32>>>(in, b);
+  look<<<1, 32>>>(in, out); //= a: 0 1 2
+  look<<<1, 32>>>(b, out); //= a: ?`,
+      ),
+    );
   });
 
   it('leave the rest of memory as it was', () => {
@@ -275,7 +306,8 @@ __global__ void split(const int* a, int* b) {
       around(
         kernels,
         `split<<<1, 32>>>(in, b);
-  look<<<1, 32>>>(in, out); //= not reached`,
+  look<<<1, 32>>>(in, out); //= not reached
+  look<<<1, 32>>>(b, out);`,
       ),
     );
     check(

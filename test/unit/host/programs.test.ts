@@ -13,7 +13,7 @@ int main() {
     cudaMalloc(buffers[i], sizeof h);
     cudaMemcpy(*buffers[i], h, (i + 1) * sizeof(int), cudaMemcpyHostToDevice);
   }
-  k<<<1, 32>>>(a, b, 2); //= a: 3 ?, b: 3 4
+  k<<<1, 32>>>(a, b, 2); //= a: 3 0, b: 3 4
 }`);
   });
 

@@ -5,6 +5,7 @@ import { check } from './check-contents';
 const cases: readonly (readonly [name: string, type: string, before: string, make: string, numbers: string])[] = [
   ['rand', 'int', '', 'rand()', '1804289000 846930900 1681693000 1714637000 1957748000 424238300'],
   ['srand42', 'int', 'srand(42);', 'rand() % 1000', '166 740 881 241 12 758'],
+  ['std::srand42', 'int', 'std::srand(42);', 'std::rand() % 1000', '166 740 881 241 12 758'],
   ['mt', 'long', 'std::mt19937 g(7);', 'g()', '327741615 976413892 3349725721 1369975286 1882953283 4201435347'],
   ['minstd', 'long', 'std::minstd_rand g(3);', 'g()', '144813 547817382 1726701011 1449194617 1941039829 1222067049'],
   [

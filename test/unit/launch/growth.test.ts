@@ -44,6 +44,14 @@ describe('what grows by the same in every round', () => {
       pass('?c'),
     );
   });
+  it('is not claimed of what only rounds change that go another way', () => {
+    checkMain(
+      `int found = 0, level = 0;
+       do { level++; if (level == 100000) { found++; level = -1; } } while (level >= 0);
+       k<<<1, 1>>>(found);`,
+      pass('?found'),
+    );
+  });
   it('is not claimed where it would wrap', () => {
     checkMain('unsigned char c = 0; for (int i = 0; i < 9999; i++) c += 2; k<<<1, 1>>>(c);', pass('?c'));
   });

@@ -384,6 +384,7 @@ int main() {
   for (int i = 0; i < 3; i++) { cudaMalloc(&jobs.job[i].to, 4096); jobs.job[i].n = 32 * (i + 1); jobs.job[i].step = i + 1; }
   float* a;
   cudaMalloc(&a, 4096);
+  cudaMemcpy(a, malloc(4096), 4096, cudaMemcpyHostToDevice);
   k<<<3, 128>>>(jobs, a);
 }`;
   it('are copied to local memory where the index is not constant, with the values of the launch', () => {

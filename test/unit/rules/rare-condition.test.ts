@@ -50,6 +50,7 @@ describe('data that are known in part', () => {
     unsigned* high;
     cudaMalloc(&where, n * sizeof(int));
     cudaMalloc(&high, n * sizeof(int));
+    cudaMemcpy(high, malloc(n * sizeof(int)), n * sizeof(int), cudaMemcpyHostToDevice);
     cudaMalloc(&out, 8 * n * sizeof(int));
     cudaMemcpy(where, h.data(), n * sizeof(int), cudaMemcpyHostToDevice);
     k<<<n / 256, 256>>>(where, high, out);

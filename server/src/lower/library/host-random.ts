@@ -252,4 +252,5 @@ void srand48(long seed) { __drand_state = (((unsigned long)seed & 0xfffffffful) 
 unsigned long __drand_next() { __drand_state = (__drand_state * 0x5deece66dul + 11ul) & 0xfffffffffffful; return __drand_state; }
 double drand48() { return (double)__drand_next() / 281474976710656.0; }
 long lrand48() { return (long)(__drand_next() >> 17); }
+namespace std { using ::srand; using ::rand; }
 `;

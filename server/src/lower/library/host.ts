@@ -3,6 +3,7 @@ import { hostAlgorithms } from './host-algorithms';
 import { hostContainers } from './host-containers';
 import { hostOrdered } from './host-ordered';
 import { hostRand, hostRandom } from './host-random';
+import { hostStrings } from './host-strings';
 import { hostText } from './host-text';
 
 export const host = `
@@ -10,6 +11,7 @@ ${hostRand}
 ${hostText}
 namespace std {
 ${hostContainers}
+${hostStrings}
 ${hostRandom}
 ${hostAlgorithms}
 ${hostOrdered}

@@ -1,0 +1,136 @@
+/** `std::string` of the host: characters one after the other with a zero behind them; nothing is ever freed. */
+export const hostStrings = `
+struct string {
+  using value_type = char;
+  using size_type = size_t;
+  using iterator = char*;
+  using const_iterator = const char*;
+  static const size_t npos = 0xfffffffffffffffful;
+  char* first_;
+  size_t size_;
+  size_t room_;
+  string() : first_((char*)__warplens_allocate_zero(16)), size_(0), room_(15) {}
+  string(const char* s) : first_(nullptr), size_(0), room_(0) { __begin(strlen(s)); append(s, strlen(s)); }
+  string(const char* s, size_t n) : first_(nullptr), size_(0), room_(0) { __begin(n); append(s, n); }
+  string(size_t n, char c) : first_(nullptr), size_(0), room_(0) { __begin(n); resize(n, c); }
+  string(const char* a, const char* b) : first_(nullptr), size_(0), room_(0) { __begin(b - a); append(a, b - a); }
+  string __copied() const {
+    string s;
+    s.append(first_, size_);
+    return s;
+  }
+  void __begin(size_t n) {
+    first_ = (char*)__warplens_allocate(n + 1);
+    first_[0] = 0;
+    room_ = n;
+  }
+  void __room(size_t n) {
+    if (!__warplens_certainly(n > room_)) return;
+    size_t wanted = 2 * room_ < n ? n : 2 * room_;
+    char* p = (char*)__warplens_allocate(wanted + 1);
+    memcpy(p, first_, size_ + 1);
+    first_ = p;
+    room_ = wanted;
+  }
+  size_t size() const { return size_; }
+  size_t length() const { return size_; }
+  size_t capacity() const { return room_; }
+  bool empty() const { return size_ == 0; }
+  const char* c_str() const { return first_; }
+  char* data() { return first_; }
+  const char* data() const { return first_; }
+  char* begin() { return first_; }
+  char* end() { return first_ + size_; }
+  const char* begin() const { return first_; }
+  const char* end() const { return first_ + size_; }
+  char& operator[](size_t i) { return first_[i]; }
+  const char& operator[](size_t i) const { return first_[i]; }
+  char& at(size_t i) { return first_[i]; }
+  const char& at(size_t i) const { return first_[i]; }
+  char& front() { return first_[0]; }
+  char& back() { return first_[size_ - 1]; }
+  void reserve(size_t n) { __room(n); }
+  void clear() { size_ = 0; first_[0] = 0; }
+  void resize(size_t n, char c = 0) {
+    __room(n);
+    if (n > size_) memset(first_ + size_, c, n - size_);
+    size_ = n;
+    first_[n] = 0;
+  }
+  string& append(const char* s, size_t n) {
+    __room(size_ + n);
+    memcpy(first_ + size_, s, n);
+    size_ = size_ + n;
+    first_[size_] = 0;
+    return *this;
+  }
+  string& append(const string& s) { return append(s.first_, s.size_); }
+  string& append(const char* s) { return append(s, strlen(s)); }
+  string& append(size_t n, char c) { resize(size_ + n, c); return *this; }
+  void push_back(char c) { __room(size_ + 1); first_[size_] = c; size_ = size_ + 1; first_[size_] = 0; }
+  void pop_back() { size_ = size_ - 1; first_[size_] = 0; }
+  string& operator+=(const string& s) { return append(s.first_, s.size_); }
+  string& operator+=(const char* s) { return append(s, strlen(s)); }
+  string& operator+=(char c) { push_back(c); return *this; }
+  string substr(size_t k, size_t n = npos) const { return string(first_ + k, n < size_ - k ? n : size_ - k); }
+  int compare(const string& s) const {
+    size_t n = size_ < s.size_ ? size_ : s.size_;
+    for (size_t i = 0; i < n; ++i)
+      if (first_[i] != s.first_[i]) return (unsigned char)first_[i] < (unsigned char)s.first_[i] ? -1 : 1;
+    return size_ < s.size_ ? -1 : size_ > s.size_ ? 1 : 0;
+  }
+  size_t find(const string& s, size_t from = 0) const {
+    for (size_t i = from; i + s.size_ <= size_; ++i) {
+      size_t k = 0;
+      while (k < s.size_ && first_[i + k] == s.first_[k]) ++k;
+      if (k == s.size_) return i;
+    }
+    return npos;
+  }
+  size_t find(char c, size_t from = 0) const {
+    for (size_t i = from; i < size_; ++i) if (first_[i] == c) return i;
+    return npos;
+  }
+};
+string operator+(const string& a, const string& b) { string s = a.__copied(); s.append(b.first_, b.size_); return s; }
+string operator+(const string& a, const char* b) { string s = a.__copied(); s.append(b, strlen(b)); return s; }
+string operator+(const string& a, char b) { string s = a.__copied(); s.push_back(b); return s; }
+string operator+(const char* a, const string& b) { string s(a); s.append(b.first_, b.size_); return s; }
+string operator+(char a, const string& b) { string s(1, a); s.append(b.first_, b.size_); return s; }
+bool operator==(const string& a, const string& b) { return a.compare(b) == 0; }
+bool operator==(const string& a, const char* b) { return strcmp(a.first_, b) == 0; }
+bool operator!=(const string& a, const string& b) { return a.compare(b) != 0; }
+bool operator!=(const string& a, const char* b) { return strcmp(a.first_, b) != 0; }
+bool operator<(const string& a, const string& b) { return a.compare(b) < 0; }
+bool operator>(const string& a, const string& b) { return a.compare(b) > 0; }
+string __digits(unsigned long x, bool minus) {
+  char held[24];
+  int n = 24;
+  do { held[--n] = (char)('0' + x % 10); x = x / 10; } while (x != 0);
+  if (minus) held[--n] = '-';
+  return string(held + n, (size_t)(24 - n));
+}
+string to_string(unsigned long x) { return __digits(x, false); }
+string to_string(unsigned long long x) { return __digits(x, false); }
+string to_string(unsigned x) { return __digits(x, false); }
+string to_string(long x) { return __digits(x < 0 ? 0ul - (unsigned long)x : (unsigned long)x, x < 0); }
+string to_string(long long x) { return to_string((long)x); }
+string to_string(int x) { return to_string((long)x); }
+string to_string(double x) {
+  double wide = x < 0 ? -x : x;
+  unsigned long whole = (unsigned long)wide;
+  unsigned long part = (unsigned long)((wide - whole) * 1e6 + 0.5);
+  if (part == 1000000) { part = 0; whole = whole + 1; }
+  string s = __digits(whole, x < 0);
+  s.push_back('.');
+  for (unsigned long k = 100000; k > 0; k = k / 10) s.push_back((char)('0' + part / k % 10));
+  return s;
+}
+string to_string(float x) { return to_string((double)x); }
+int stoi(const string& s) { return atoi(s.first_); }
+long stol(const string& s) { return atol(s.first_); }
+long long stoll(const string& s) { return atol(s.first_); }
+unsigned long stoul(const string& s) { return strtoul(s.first_, 0, 10); }
+float stof(const string& s) { return strtof(s.first_, 0); }
+double stod(const string& s) { return strtod(s.first_, 0); }
+`;
