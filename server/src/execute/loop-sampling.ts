@@ -321,10 +321,9 @@ export class LoopSampling {
 /** The exits of a loop; undefined where some is not understood, or where passes do what cannot be left out. */
 function exitsOf(analysis: Analysis, loop: number): Map<number, Exit> | undefined {
   const { program, flow, slice } = analysis;
-  const { contains, exitBranches } = flow.loops[loop];
+  const { blocks, exitBranches } = flow.loops[loop];
   const tickets = ticketAccesses(program);
-  for (const block of flow.order) {
-    if (contains[block] === 0) continue;
+  for (const block of blocks) {
     for (const i of slice.kept[block]) {
       if ((i.op === 'store' || i.op === 'atomic') && slice.storesMatter[i.access] === 1) return undefined;
       if (i.op === 'atomic' && tickets.has(i.access)) return undefined;

@@ -164,7 +164,7 @@ class Chains {
 
 function loopOverlaps(program: Program, flow: ControlFlow): Overlap[] {
   return flow.loops.map((loop) => {
-    const all = program.blocks.flatMap(({ instructions }, block) => (loop.contains[block] === 1 ? instructions : []));
+    const all = [...loop.blocks].sort((a, b) => a - b).flatMap((block) => program.blocks[block].instructions);
     if (all.some(({ op }) => op === 'barrier') || followsPointers(all)) return 'serial';
     const sites = (ops: readonly Instruction['op'][]): AccessSite[] =>
       all.flatMap((i) => ('access' in i && ops.includes(i.op) ? program.accesses[i.access] : []));

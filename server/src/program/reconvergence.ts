@@ -21,7 +21,16 @@ const MOST_VISITS = 3_000_000;
 /** Candidates tried for one meeting point before the end of the region is taken. */
 const MOST_CANDIDATES = 64;
 
+const known = new WeakMap<Program['blocks'], Reconvergence>();
+
+/** Remembered for the blocks: what is counted of a program, and with which data, changes nothing about it. */
 export function reconvergence(program: Program, flow: ControlFlow): Reconvergence {
+  let found = known.get(program.blocks);
+  if (!found) known.set(program.blocks, (found = computeReconvergence(program, flow)));
+  return found;
+}
+
+function computeReconvergence(program: Program, flow: ControlFlow): Reconvergence {
   const position = new Int32Array(program.blocks.length).fill(-1);
   flow.order.forEach((block, index) => {
     position[block] = index;
@@ -29,7 +38,14 @@ export function reconvergence(program: Program, flow: ControlFlow): Reconvergenc
   // A block that does nothing but return needs no meeting: every lane may return on its own.
   const isBareExit = program.blocks.map((block) => block.terminator.kind === 'exit' && block.instructions.length === 0);
   const successors = flow.successors.map((targets) => targets.filter((to) => !isBareExit[to]));
-  const work = { left: MOST_VISITS };
+  const work: Work = {
+    left: MOST_VISITS,
+    stamp: 0,
+    marks: [],
+    ways: new Uint32Array(position.length),
+    position,
+    order: flow.order,
+  };
   const region = (loop: Loop | undefined): Region => ({
     work,
     end: loop ? loop.header : EXIT,
@@ -42,7 +58,7 @@ export function reconvergence(program: Program, flow: ControlFlow): Reconvergenc
     const targets = loop.exitBranches.flatMap((block) =>
       nextOf(outside, block).filter((to) => loop.contains[to] === 0),
     );
-    loopEnd[loop.index] = targets.length === 0 ? outside.end : meetingPoint(outside, targets, position, EXIT);
+    loopEnd[loop.index] = targets.length === 0 ? outside.end : meetingPoint(outside, targets, EXIT);
   }
   const point = new Int32Array(program.blocks.length).fill(EXIT);
   // By block: the meeting point of the innermost branch around it. Meetings nest: an inner one is not after it.
@@ -55,9 +71,9 @@ export function reconvergence(program: Program, flow: ControlFlow): Reconvergenc
     const within = region(loop);
     const next = nextOf(within, block);
     const isMeeting = isInside && !(loop && goesRound(within, next, proper));
-    point[block] = isMeeting ? proper : meetingPoint(within, next, position, around[block]);
+    point[block] = isMeeting ? proper : meetingPoint(within, next, around[block]);
     if (work.left <= 0) continue;
-    for (const inside of reach(within, next, point[block]).blocks) {
+    for (const inside of reach(within, next, point[block], Slot.passing).blocks) {
       if (inside !== within.end) around[inside] = point[block];
     }
   }
@@ -66,13 +82,34 @@ export function reconvergence(program: Program, flow: ControlFlow): Reconvergenc
 
 /** Whether a way leads from a branch to the next pass of its loop before it comes to where, in the end, all lanes must go. */
 function goesRound(region: Region, next: readonly number[], proper: number): boolean {
-  return proper !== region.end && reach(region, next, proper).marks[region.end] === 1;
+  return proper !== region.end && isReached(reach(region, next, proper, Slot.passing), region.end);
+}
+
+/** What all searches in one program share. */
+interface Work {
+  left: number;
+  /** Marks of the last search. */
+  stamp: number;
+  /** By slot: for each block the stamp of the last search there that came to it. A new list for every search would be quadratic. */
+  readonly marks: Int32Array[];
+  /** By block: how many of the starts lead to it; 0 between two questions. */
+  readonly ways: Uint32Array;
+  readonly position: Int32Array;
+  readonly order: readonly number[];
+}
+
+/** Searches whose marks are looked at together have slots of their own. */
+enum Slot {
+  passing,
+  candidates,
+  from,
+  others,
 }
 
 /** Part of the graph: edges that leave it are dropped, `end` is where it starts anew (or EXIT). */
 interface Region {
   readonly end: number;
-  readonly work: { left: number };
+  readonly work: Work;
   readonly successors: readonly (readonly number[])[];
   /** By block: 1 inside; undefined: everything is. */
   readonly contains: Uint8Array | undefined;
@@ -82,38 +119,51 @@ function nextOf({ successors, contains }: Region, block: number): readonly numbe
   return contains ? successors[block].filter((to) => contains[to] === 1) : successors[block];
 }
 
-/** Blocks in the order they were found, and the same as marks. */
+/** Blocks in the order they were found, and the same as marks, until the next search in the slot. */
 interface Reached {
   readonly blocks: readonly number[];
-  readonly marks: Uint8Array;
+  readonly marks: Int32Array;
+  readonly stamp: number;
 }
+
+const isReached = ({ marks, stamp }: Reached, block: number): boolean => marks[block] === stamp;
 
 /**
  * The first block through which all lanes that start at `starts` come, but for those that leave: no block can be reached
  * both around it and from it. Where several parts never meet: the one that leads on to `outer`, then one that several
  * starts lead to, then the largest.
  */
-function meetingPoint(region: Region, starts: readonly number[], position: Int32Array, outer: number): number {
-  if (region.work.left <= 0) return region.end;
-  const fromStarts = starts.map((start) => reach(region, [start], undefined));
-  const candidates = reach(region, starts, undefined).blocks.filter((block) => block !== region.end);
-  candidates.sort((a, b) => position[a] - position[b]);
-  const leadsOn = candidates.includes(outer);
-  const rank = (candidate: number, size: number) =>
-    size + (fromStarts.filter((each) => each.marks[candidate] === 1).length > 1 ? position.length : 0);
-  let best = region.end;
+function meetingPoint(region: Region, starts: readonly number[], outer: number): number {
+  const { work, end } = region;
+  if (work.left <= 0) return end;
+  const { ways } = work;
+  for (const start of starts) for (const block of reach(region, [start], undefined, Slot.from).blocks) ways[block]++;
+  const reached = reach(region, starts, undefined, Slot.candidates);
+  const leadsOn = outer !== end && isReached(reached, outer);
+  const rank = (candidate: number, size: number) => size + (ways[candidate] > 1 ? work.position.length : 0);
+  let best = end;
   let highest = -1;
-  for (const candidate of candidates.slice(0, MOST_CANDIDATES)) {
-    if (region.work.left <= 0) break;
-    const from = reach(region, [candidate], undefined);
+  for (const candidate of firstOf(region, reached.blocks)) {
+    if (work.left <= 0) break;
+    const from = reach(region, [candidate], undefined, Slot.from);
     const ranked = rank(candidate, from.blocks.length);
-    if (ranked <= highest || (leadsOn && from.marks[outer] !== 1)) continue;
-    const others = reach(region, starts, candidate);
-    if (from.blocks.some((block) => block !== candidate && others.marks[block] === 1)) continue;
+    if (ranked <= highest || (leadsOn && !isReached(from, outer))) continue;
+    const others = reach(region, starts, candidate, Slot.others);
+    if (from.blocks.some((block) => block !== candidate && isReached(others, block))) continue;
     best = candidate;
     highest = ranked;
   }
+  for (const block of reached.blocks) ways[block] = 0;
   return best;
+}
+
+/** Those that stand first in the order of the flow, as many as are tried. */
+function firstOf({ end, work: { position, order } }: Region, blocks: readonly number[]): number[] {
+  const places = Int32Array.from(blocks, (block) => position[block]).sort();
+  const first: number[] = [];
+  for (let k = 0; k < places.length && first.length < MOST_CANDIDATES; k++)
+    if (order[places[k]] !== end) first.push(order[places[k]]);
+  return first;
 }
 
 /** Blocks that can be reached from `starts` (these included) without entering `avoided` or passing the end. */
@@ -121,22 +171,25 @@ function reach(
   { end, work, successors, contains }: Region,
   starts: readonly number[],
   avoided: number | undefined,
+  slot: Slot,
 ): Reached {
-  const marks = new Uint8Array(successors.length);
+  work.marks[slot] ??= new Int32Array(successors.length);
+  const marks = work.marks[slot];
+  const stamp = ++work.stamp;
   const blocks: number[] = [];
   for (const start of starts) {
-    if (start === avoided || marks[start] === 1) continue;
-    marks[start] = 1;
+    if (start === avoided || marks[start] === stamp) continue;
+    marks[start] = stamp;
     blocks.push(start);
   }
   for (let at = 0; at < blocks.length; at++) {
     if (blocks[at] === end) continue;
     for (const next of successors[blocks[at]]) {
-      if (next === avoided || marks[next] === 1 || contains?.[next] === 0) continue;
-      marks[next] = 1;
+      if (next === avoided || marks[next] === stamp || contains?.[next] === 0) continue;
+      marks[next] = stamp;
       blocks.push(next);
     }
   }
   work.left -= blocks.length;
-  return { blocks, marks };
+  return { blocks, marks, stamp };
 }
