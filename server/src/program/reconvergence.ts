@@ -41,7 +41,7 @@ function computeReconvergence(program: Program, flow: ControlFlow): Reconvergenc
   const work: Work = {
     left: MOST_VISITS,
     stamp: 0,
-    marks: [],
+    found: [],
     ways: new Uint32Array(position.length),
     position,
     order: flow.order,
@@ -70,19 +70,22 @@ function computeReconvergence(program: Program, flow: ControlFlow): Reconvergenc
     const isInside = proper !== EXIT && !isBareExit[proper] && (loop === undefined || loop.contains[proper] === 1);
     const within = region(loop);
     const next = nextOf(within, block);
-    const isMeeting = isInside && !(loop && goesRound(within, next, proper));
+    const toProper = isInside && loop && proper !== within.end ? reach(within, next, proper, Slot.passing) : undefined;
+    // a way may lead to the next pass of the loop before it comes to where, in the end, all lanes must go
+    const isMeeting = isInside && !(toProper && isReached(toProper, within.end));
     point[block] = isMeeting ? proper : meetingPoint(within, next, around[block]);
     if (work.left <= 0) continue;
-    for (const inside of reach(within, next, point[block], Slot.passing).blocks) {
-      if (inside !== within.end) around[inside] = point[block];
-    }
+    const { blocks, count } =
+      isMeeting && toProper ? asAgain(work, toProper) : reach(within, next, point[block], Slot.passing);
+    for (let k = 0; k < count; k++) if (blocks[k] !== within.end) around[blocks[k]] = point[block];
   }
   return { point, loopEnd };
 }
 
-/** Whether a way leads from a branch to the next pass of its loop before it comes to where, in the end, all lanes must go. */
-function goesRound(region: Region, next: readonly number[], proper: number): boolean {
-  return proper !== region.end && isReached(reach(region, next, proper, Slot.passing), region.end);
+/** The result of a search that would be made a second time, and counts as if it were. */
+function asAgain(work: Work, reached: Reached): Reached {
+  work.left -= reached.count;
+  return reached;
 }
 
 /** What all searches in one program share. */
@@ -90,8 +93,8 @@ interface Work {
   left: number;
   /** Marks of the last search. */
   stamp: number;
-  /** By slot: for each block the stamp of the last search there that came to it. A new list for every search would be quadratic. */
-  readonly marks: Int32Array[];
+  /** By slot: what the last search there has found. New lists for every search would be quadratic. */
+  readonly found: Reached[];
   /** By block: how many of the starts lead to it; 0 between two questions. */
   readonly ways: Uint32Array;
   readonly position: Int32Array;
@@ -119,11 +122,14 @@ function nextOf({ successors, contains }: Region, block: number): readonly numbe
   return contains ? successors[block].filter((to) => contains[to] === 1) : successors[block];
 }
 
-/** Blocks in the order they were found, and the same as marks, until the next search in the slot. */
+/** What a search has come to, until the next in its slot. */
 interface Reached {
-  readonly blocks: readonly number[];
+  /** The first `count` are blocks, in the order they were found. */
+  readonly blocks: Int32Array;
+  count: number;
+  /** By block: the stamp of the last search that came to it. */
   readonly marks: Int32Array;
-  readonly stamp: number;
+  stamp: number;
 }
 
 const isReached = ({ marks, stamp }: Reached, block: number): boolean => marks[block] === stamp;
@@ -137,29 +143,40 @@ function meetingPoint(region: Region, starts: readonly number[], outer: number):
   const { work, end } = region;
   if (work.left <= 0) return end;
   const { ways } = work;
-  for (const start of starts) for (const block of reach(region, [start], undefined, Slot.from).blocks) ways[block]++;
+  for (const start of starts) {
+    const { blocks, count } = reach(region, [start], undefined, Slot.from);
+    for (let k = 0; k < count; k++) ways[blocks[k]]++;
+  }
   const reached = reach(region, starts, undefined, Slot.candidates);
   const leadsOn = outer !== end && isReached(reached, outer);
   const rank = (candidate: number, size: number) => size + (ways[candidate] > 1 ? work.position.length : 0);
   let best = end;
   let highest = -1;
-  for (const candidate of firstOf(region, reached.blocks)) {
+  for (const candidate of firstOf(region, reached)) {
     if (work.left <= 0) break;
     const from = reach(region, [candidate], undefined, Slot.from);
-    const ranked = rank(candidate, from.blocks.length);
+    const ranked = rank(candidate, from.count);
     if (ranked <= highest || (leadsOn && !isReached(from, outer))) continue;
     const others = reach(region, starts, candidate, Slot.others);
-    if (from.blocks.some((block) => block !== candidate && isReached(others, block))) continue;
+    if (shareOther(from, others, candidate)) continue;
     best = candidate;
     highest = ranked;
   }
-  for (const block of reached.blocks) ways[block] = 0;
+  for (let k = 0; k < reached.count; k++) ways[reached.blocks[k]] = 0;
   return best;
 }
 
+/** Whether two searches have come to a block other than the given one. */
+function shareOther({ blocks, count }: Reached, others: Reached, given: number): boolean {
+  for (let k = 0; k < count; k++) if (blocks[k] !== given && isReached(others, blocks[k])) return true;
+  return false;
+}
+
 /** Those that stand first in the order of the flow, as many as are tried. */
-function firstOf({ end, work: { position, order } }: Region, blocks: readonly number[]): number[] {
-  const places = Int32Array.from(blocks, (block) => position[block]).sort();
+function firstOf({ end, work: { position, order } }: Region, { blocks, count }: Reached): number[] {
+  const places = blocks.slice(0, count);
+  for (let k = 0; k < count; k++) places[k] = position[places[k]];
+  places.sort();
   const first: number[] = [];
   for (let k = 0; k < places.length && first.length < MOST_CANDIDATES; k++)
     if (order[places[k]] !== end) first.push(order[places[k]]);
@@ -173,23 +190,29 @@ function reach(
   avoided: number | undefined,
   slot: Slot,
 ): Reached {
-  work.marks[slot] ??= new Int32Array(successors.length);
-  const marks = work.marks[slot];
+  const { length } = successors;
+  work.found[slot] ??= { blocks: new Int32Array(length), count: 0, marks: new Int32Array(length), stamp: 0 };
+  const found = work.found[slot];
+  const { blocks, marks } = found;
   const stamp = ++work.stamp;
-  const blocks: number[] = [];
+  let count = 0;
   for (const start of starts) {
     if (start === avoided || marks[start] === stamp) continue;
     marks[start] = stamp;
-    blocks.push(start);
+    blocks[count++] = start;
   }
-  for (let at = 0; at < blocks.length; at++) {
+  for (let at = 0; at < count; at++) {
     if (blocks[at] === end) continue;
-    for (const next of successors[blocks[at]]) {
+    const targets = successors[blocks[at]];
+    for (let k = 0; k < targets.length; k++) {
+      const next = targets[k];
       if (next === avoided || marks[next] === stamp || contains?.[next] === 0) continue;
       marks[next] = stamp;
-      blocks.push(next);
+      blocks[count++] = next;
     }
   }
-  work.left -= blocks.length;
-  return { blocks, marks, stamp };
+  work.left -= count;
+  found.count = count;
+  found.stamp = stamp;
+  return found;
 }
