@@ -191,7 +191,8 @@ export class LoopSampling {
     tracker.carried = carriedThrough(analysis, tracker.loop).map((r) => rememberCarried(machine.decoder, r));
     tracker.executedAt = machine.executed;
     tracker.before ??= new Float64Array(machine.tally.counters.length);
-    tracker.before.set(machine.tally.counters);
+    // behind what is used all is zero, in both
+    tracker.before.set(machine.tally.counters.subarray(0, machine.tally.layout.used));
     for (const [block, exit] of tracker.exits) {
       exit.seen = 0;
       exit.now = undefined;
