@@ -8,6 +8,7 @@ import { writesOf } from '../program/operands';
 import type { Register } from '../program/program';
 import { LONGEST_PERIOD, Proof, ProofScratch } from './affine';
 import { type Carried, carriedThrough, difference, moveOn, rememberCarried, sameStep } from './carried';
+import { LoopCounters } from './loop-counters';
 import type { LoopState, Machine } from './machine';
 import type { Frame, Mask } from './mask';
 import { MemoryProof } from './proof-memory';
@@ -31,7 +32,7 @@ interface Tracker {
   mask: Mask | undefined;
   depth: number;
   carried: Carried[];
-  counters: Float64Array | undefined;
+  counters: LoopCounters | undefined;
   /** Arrival at the header of the next attempt. */
   nextAttempt: number;
   firstAttempt: number;
@@ -199,8 +200,8 @@ export class Acceleration {
     tracker.phase = 'proving';
     tracker.left = tracker.period;
     tracker.executedAt = machine.executed;
-    tracker.counters ??= new Float64Array(machine.tally.counters.length);
-    tracker.counters.set(machine.tally.counters);
+    tracker.counters ??= new LoopCounters(analysis, tracker.loop, machine.tally);
+    tracker.counters.remember();
   }
 
   /** The period under proof has been executed. */
@@ -248,9 +249,7 @@ export class Acceleration {
 
   private skip(tracker: Tracker, top: Entry, periods: number, cost: number): void {
     const { machine } = this;
-    const { counters, layout } = machine.tally;
-    const before = tracker.counters;
-    if (before) for (let i = 0; i < layout.used; i++) counters[i] += periods * (counters[i] - before[i]);
+    tracker.counters?.repeat(periods);
     this.skipped += periods * cost;
     moveOn(machine.decoder, tracker.carried, periods, top.mask, top.kept, top.mask.count === machine.stack.alive);
   }

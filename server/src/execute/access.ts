@@ -1,7 +1,7 @@
 /** Counts memory accesses through the memory model. */
 
 import { type CopyCost, copyCost, type PastL1Cost, pastL1Cost } from '../hardware/async-copy';
-import { emptyCounts, type MemoryModel, type WarpCounts } from '../hardware/memory-model';
+import { type AccessShape, emptyCounts, type MemoryModel, type WarpCounts } from '../hardware/memory-model';
 import { addressWindows, spaceOfAddress } from '../program/program';
 import type { AccessPlan } from './access-plan';
 import type { AtomicContention } from './atomic-contention';
@@ -9,7 +9,16 @@ import { ACCESS_FIELDS, type AccessNotes, type CounterLayout, field, spaceNumber
 import type { Witness } from './execution';
 import { type Frame, type Mask, WARP } from './mask';
 import { KNOWN, type Lanes64, type LaneValue, UNKNOWN, vectorOf } from './value';
-import { addressAt, fillWarp, firstActive, liesAlike, remainderOf, sameSpace, someMarked } from './warp-addresses';
+import {
+  addressAt,
+  fillWarp,
+  firstActive,
+  liesAlike,
+  liesAs,
+  remainderOf,
+  sameSpace,
+  someMarked,
+} from './warp-addresses';
 
 /** The state that counting changes, one for a whole execution. */
 export interface Tally {
@@ -23,6 +32,16 @@ export interface Tally {
   /** By access and space, a bit for each word of a segment at which a request of the block begins. */
   readonly starts: Uint8Array;
   readonly contention: AtomicContention;
+}
+
+/** Addresses of a full warp, told from the first, and what they count. */
+interface Pattern {
+  readonly space: number;
+  readonly remainder: number;
+  readonly bytes: number;
+  readonly operation: AccessShape['operation'];
+  readonly distances: Float64Array;
+  readonly counts: WarpCounts;
 }
 
 const counts = emptyCounts();
@@ -40,6 +59,8 @@ export class AccessCounter {
   private readonly examples = new Int32Array(WARP);
   private readonly times = new Int32Array(WARP);
   private readonly known = Array.from({ length: WARP }, emptyCounts);
+  /** By access: what a full warp of it counted last. */
+  private readonly patterns: (Pattern | undefined)[] = [];
 
   constructor(
     private readonly tally: Tally,
@@ -198,8 +219,11 @@ export class AccessCounter {
         examples[group] = first;
         continue;
       }
-      this.countWarp(plan, addresses, mask, first, active, 1, frame);
-      if (active < WARP) continue;
+      if (active < WARP) {
+        this.countWarp(plan, addresses, mask, first, active, 1, frame);
+        continue;
+      }
+      this.countFull(plan, addresses, mask, first, remainder, frame);
       remainders[groups] = remainder;
       examples[groups] = first;
       times[groups] = 0;
@@ -213,6 +237,37 @@ export class AccessCounter {
       const space = spaceNumber[spaceOfAddress(addresses[first])];
       this.add(plan, space, addresses, mask.lanes, first, WARP, times[group], frame);
     }
+  }
+
+  /** A full warp counts what the last one of its access did that lies alike: in loops, and in their copies, they come again. */
+  private countFull(
+    plan: AccessPlan,
+    addresses: Float64Array,
+    mask: Mask,
+    first: number,
+    remainder: number,
+    frame: Frame,
+  ): void {
+    const space = spaceNumber[spaceOfAddress(addresses[first])];
+    const shape = plan.shapes[space];
+    const last = this.patterns[plan.access];
+    const isAlike =
+      last !== undefined &&
+      last.space === space &&
+      last.remainder === remainder &&
+      last.bytes === shape.bytes &&
+      last.operation === shape.operation &&
+      liesAs(addresses, first, last.distances);
+    if (isAlike) {
+      copyCounts(last.counts, counts);
+      this.add(plan, space, addresses, mask.lanes, first, WARP, 1, frame);
+      return;
+    }
+    this.countWarp(plan, addresses, mask, first, WARP, 1, frame);
+    const distances = last?.distances ?? new Float64Array(WARP);
+    for (let lane = 0; lane < WARP; lane++) distances[lane] = addresses[first + lane] - addresses[first];
+    const { bytes, operation } = shape;
+    this.patterns[plan.access] = { space, remainder, bytes, operation, distances, counts: { ...counts } };
   }
 
   /**

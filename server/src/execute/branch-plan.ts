@@ -1,6 +1,8 @@
 /** What is known of each branch before execution. */
 
+import { forEachBit } from '../program/backward-flow';
 import { type ControlFlow, EXIT, reachableWithout } from '../program/control-flow';
+import { hasBit, setBit } from '../program/liveness';
 import { addressesOf } from '../program/operands';
 import type { Program, Register } from '../program/program';
 import type { Reconvergence } from '../program/reconvergence';
@@ -60,8 +62,7 @@ export function unknownBranchPlan(analysis: Analysis, block: number, plan: Branc
 export function variablesOfLoop(analysis: Analysis, loop: number): readonly Register[] {
   let known = analysis.loopVariables.get(loop);
   if (!known) {
-    const { contains } = analysis.flow.loops[loop];
-    const blocks = analysis.flow.order.filter((b) => contains[b] === 1);
+    const { blocks } = analysis.flow.loops[loop];
     analysis.loopVariables.set(loop, (known = assignedIn(analysis, blocks, [analysis.points.loopEnd[loop]])));
   }
   return known;
@@ -103,14 +104,11 @@ function assignedIn(analysis: Analysis, blocks: readonly number[], places: reado
     for (let word = 0; word < looked.length; word++) looked[word] |= live.liveIn[place][word];
   }
   // Plans of large kernels join thousands of blocks with thousands of variables, few of which are looked at.
+  const assigned = new Int32Array(live.words);
+  for (const block of blocks)
+    if (block !== EXIT) for (const bit of live.assignedBits[block]) if (hasBit(looked, bit)) setBit(assigned, bit);
   const registers: Register[] = [];
-  for (let word = 0; word < looked.length; word++) {
-    if (looked[word] === 0) continue;
-    let assigned = 0;
-    for (const block of blocks) if (block !== EXIT) assigned |= live.assigned[block][word];
-    for (let bits = assigned & looked[word]; bits !== 0; bits &= bits - 1)
-      registers.push(live.registers[word * 32 + (31 - Math.clz32(bits & -bits))]);
-  }
+  forEachBit(assigned, (bit) => registers.push(live.registers[bit]));
   return registers;
 }
 

@@ -1,6 +1,7 @@
 /** Variables that go from one pass of a loop to the next: by how much they move, and how to move them on. */
 
-import { hasBit } from '../program/liveness';
+import { forEachBit } from '../program/backward-flow';
+import { hasBit, setBit } from '../program/liveness';
 import type { Register, ScalarType } from '../program/program';
 import type { Delta } from './affine';
 import { numberOf } from './conversion';
@@ -30,13 +31,14 @@ export interface Carried {
 
 /** Variables assigned in a loop whose values go from one pass to the next. */
 export function carriedThrough({ flow, live }: Analysis, loop: number): readonly Register[] {
-  const { contains, header } = flow.loops[loop];
+  const { blocks, header } = flow.loops[loop];
   // what goes round: assigned somewhere in the loop, and looked at from its header on
+  const looked = live.liveIn[header];
   const round = new Int32Array(live.words);
-  for (const block of flow.order)
-    if (contains[block] === 1) for (let w = 0; w < live.words; w++) round[w] |= live.assigned[block][w];
-  for (let w = 0; w < live.words; w++) round[w] &= live.liveIn[header][w];
-  return live.registers.filter((_, bit) => hasBit(round, bit));
+  for (const block of blocks) for (const bit of live.assignedBits[block]) if (hasBit(looked, bit)) setBit(round, bit);
+  const registers: Register[] = [];
+  forEachBit(round, (bit) => registers.push(live.registers[bit]));
+  return registers;
 }
 
 export function rememberCarried({ values, analysis }: Decoder, register: Register): Carried {

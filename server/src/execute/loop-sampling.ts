@@ -191,7 +191,8 @@ export class LoopSampling {
     tracker.carried = carriedThrough(analysis, tracker.loop).map((r) => rememberCarried(machine.decoder, r));
     tracker.executedAt = machine.executed;
     tracker.before ??= new Float64Array(machine.tally.counters.length);
-    tracker.before.set(machine.tally.counters);
+    // behind what is used all is zero, in both
+    tracker.before.set(machine.tally.counters.subarray(0, machine.tally.layout.used));
     for (const [block, exit] of tracker.exits) {
       exit.seen = 0;
       exit.now = undefined;
@@ -321,10 +322,9 @@ export class LoopSampling {
 /** The exits of a loop; undefined where some is not understood, or where passes do what cannot be left out. */
 function exitsOf(analysis: Analysis, loop: number): Map<number, Exit> | undefined {
   const { program, flow, slice } = analysis;
-  const { contains, exitBranches } = flow.loops[loop];
+  const { blocks, exitBranches } = flow.loops[loop];
   const tickets = ticketAccesses(program);
-  for (const block of flow.order) {
-    if (contains[block] === 0) continue;
+  for (const block of blocks) {
     for (const i of slice.kept[block]) {
       if ((i.op === 'store' || i.op === 'atomic') && slice.storesMatter[i.access] === 1) return undefined;
       if (i.op === 'atomic' && tickets.has(i.access)) return undefined;

@@ -1,8 +1,14 @@
 export const WARP = 32;
 
+/** Lanes in a word of a mask, and words of a warp. */
+const LANES = 4;
+const WORDS = WARP / LANES;
+
 /** Active lanes of a block. Lanes are linear thread numbers, padded to whole warps. */
 export class Mask {
   readonly lanes: Uint8Array;
+  /** The same four at a time. */
+  private readonly words: Uint32Array;
   /** Active lanes of each warp. */
   readonly perWarp: Uint8Array;
   /** Active lanes. */
@@ -15,19 +21,22 @@ export class Mask {
 
   constructor(warps: number) {
     this.lanes = new Uint8Array(warps * WARP);
+    this.words = new Uint32Array(this.lanes.buffer);
     this.perWarp = new Uint8Array(warps);
   }
 
   /** Brings the counts in line with the lanes after these were changed. */
   recount(): void {
-    const { lanes, perWarp } = this;
+    const { words, perWarp } = this;
     this.count = 0;
     this.warps = 0;
     let first = -1;
     let last = 0;
     for (let warp = 0; warp < perWarp.length; warp++) {
-      let active = 0;
-      for (let lane = warp * WARP; lane < warp * WARP + WARP; lane++) active += lanes[lane];
+      // four sums side by side, none of which exceeds the words of a warp
+      let sums = 0;
+      for (let word = warp * WORDS; word < warp * WORDS + WORDS; word++) sums += words[word];
+      const active = Math.imul(sums, 0x01010101) >>> 24;
       perWarp[warp] = active;
       if (active === 0) continue;
       this.count += active;
@@ -57,7 +66,29 @@ export class Mask {
   /** Removes lanes. */
   subtract(other: Mask): void {
     if (other.count === 0 || this.count === 0) return;
-    for (let lane = other.lo; lane < other.hi; lane++) if (other.lanes[lane] !== 0) this.lanes[lane] = 0;
+    for (let word = other.lo / LANES; word < other.hi / LANES; word++) this.words[word] &= ~other.words[word];
+    this.recount();
+  }
+
+  /** Adds lanes. */
+  unite(other: Mask): void {
+    if (other.count === 0) return;
+    if (this.count === 0) {
+      this.copyFrom(other);
+      return;
+    }
+    for (let word = other.lo / LANES; word < other.hi / LANES; word++) this.words[word] |= other.words[word];
+    this.recount();
+  }
+
+  /** Keeps the lanes that another mask has. */
+  intersect(other: Mask): void {
+    if (this.count === 0) return;
+    if (other.count === 0) {
+      this.clear();
+      return;
+    }
+    for (let word = this.lo / LANES; word < this.hi / LANES; word++) this.words[word] &= other.words[word];
     this.recount();
   }
 

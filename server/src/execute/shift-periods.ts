@@ -17,12 +17,23 @@ const patterns: readonly ((lane: number) => number)[] = [
 ];
 const shifts: readonly number[] = [1, 3, 7, 11, 31];
 
-const known = new WeakMap<MemoryModel, Map<string, number>>();
+interface Known {
+  readonly byShape: WeakMap<AccessShape, number>;
+  readonly byKey: Map<string, number>;
+}
+
+const known = new WeakMap<MemoryModel, Known>();
 
 /** The least shift (a power of two times the access width, at most 256 bytes) that leaves all counts as they are. */
 export function shiftPeriod(model: MemoryModel, shape: AccessShape): number {
   let periods = known.get(model);
-  if (!periods) known.set(model, (periods = new Map()));
+  if (!periods) known.set(model, (periods = { byShape: new WeakMap(), byKey: new Map() }));
+  let period = periods.byShape.get(shape);
+  if (period === undefined) periods.byShape.set(shape, (period = periodOf(model, shape, periods.byKey)));
+  return period;
+}
+
+function periodOf(model: MemoryModel, shape: AccessShape, periods: Map<string, number>): number {
   const key = `${shape.space} ${shape.operation} ${shape.bytes} ${shape.atomic} ${shape.resultUsed}`;
   let period = periods.get(key);
   if (period === undefined) {

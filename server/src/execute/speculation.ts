@@ -101,7 +101,7 @@ export class UnknownBranches {
     }
     const reason = reasons.number(`condition ${why}`);
     if (details.returns !== undefined) {
-      union(details.returns === 'true' ? ifFalse : ifTrue, unknown);
+      (details.returns === 'true' ? ifFalse : ifTrue).unite(unknown);
       const side = details.returns === 'true' ? 'false' : 'true';
       top.speculative = this.reasonOf(side, top.speculative, details, reason);
       this.takeKnown(top, block, targets, plan, ifTrue, ifFalse);
@@ -125,8 +125,8 @@ export class UnknownBranches {
     const loop = this.machine.decoder.analysis.flow.loopOf[block];
     if (loop >= 0) this.machine.guardLoops(loop, block);
     const lanes = stack.masks.copyOf(unknown);
-    union(ifTrue, unknown);
-    union(ifFalse, unknown);
+    ifTrue.unite(unknown);
+    ifFalse.unite(unknown);
     const { top } = stack;
     const before = this.save(details.assigned);
     let afterTrue: Saved = nothing;
@@ -185,7 +185,7 @@ export class UnknownBranches {
     const state = machine.loops[innermost];
     const leaving = isTrueLeaving ? ifTrue : ifFalse;
     const staying = isTrueLeaving ? ifFalse : ifTrue;
-    if (state.unknownExits) union(state.unknownExits, unknown);
+    if (state.unknownExits) state.unknownExits.unite(unknown);
     else this.observe(loop, innermost, unknown, reason);
     const { entries, top } = machine.stack;
     const { guard } = machine.loops[loop];
@@ -203,11 +203,11 @@ export class UnknownBranches {
     const tried = details.leavingHasAccesses && (state.triedExits ??= new Set()).has(block);
     if (details.leavingHasAccesses && !tried && !mustLeave) {
       state.triedExits?.add(block);
-      union(staying, unknown);
+      staying.unite(unknown);
       this.tryLeaving(loop, block, targets, isTrueLeaving, details, leaving, unknown, reason);
       return;
     }
-    union(mustLeave ? leaving : staying, unknown);
+    (mustLeave ? leaving : staying).unite(unknown);
     top.from = block;
     top.pc = stay;
     if (leaving.count === 0) return;
@@ -242,7 +242,7 @@ export class UnknownBranches {
     const gone = stack.masks.copyOf(leaving);
     if (guard) stack.removeAbove(stack.indexOf(guard), gone, guard);
     stack.masks.give(gone);
-    union(leaving, unknown);
+    leaving.unite(unknown);
     const before = this.save(details.assigned);
     const target = isTrueLeaving ? targets.ifTrue : targets.ifFalse;
     const lanes = stack.masks.copyOf(unknown);
@@ -313,7 +313,7 @@ export class UnknownBranches {
     for (const { left } of sides) {
       if (!left) continue;
       const leavers = stack.masks.copyOf(gone);
-      intersect(leavers, left.lanes);
+      leavers.intersect(left.lanes);
       gone.subtract(leavers);
       stack.removeAbove(stack.indexOf(left.to), leavers, left.to);
       stack.masks.give(leavers);
@@ -336,8 +336,8 @@ export class UnknownBranches {
     const onlyTrue = stack.masks.copyOf(lanes);
     onlyTrue.subtract(arrivedFalse);
     const didBoth = stack.masks.copyOf(lanes);
-    intersect(didBoth, arrivedTrue);
-    intersect(didBoth, arrivedFalse);
+    didBoth.intersect(arrivedTrue);
+    didBoth.intersect(arrivedFalse);
     afterTrue.registers.forEach((register, i) => {
       const [current, value] = [decoder.values[register], afterTrue.values[i]];
       if (isAsTaken(current, value)) return;
@@ -379,14 +379,4 @@ function partitionUnknown(mask: Mask, condition: LaneValue<Lanes32>, ifTrue: Mas
     ifFalse.lanes[lane] = isActive ^ isOpen ^ isSet;
   }
   for (const part of [ifTrue, ifFalse, unknown]) part.recount();
-}
-
-function union(mask: Mask, other: Mask): void {
-  for (let lane = other.lo; lane < other.hi; lane++) mask.lanes[lane] |= other.lanes[lane];
-  mask.recount();
-}
-
-function intersect(mask: Mask, other: Mask): void {
-  for (let lane = mask.lo; lane < mask.hi; lane++) mask.lanes[lane] &= other.lanes[lane];
-  mask.recount();
 }

@@ -17,6 +17,13 @@ export function liesAlike(addresses: Float64Array, one: number, other: number): 
   return true;
 }
 
+/** Whether the lanes of a warp lie at given distances from its first. */
+export function liesAs(addresses: Float64Array, first: number, distances: Float64Array): boolean {
+  const start = addresses[first];
+  for (let lane = 1; lane < WARP; lane++) if (addresses[first + lane] - start !== distances[lane]) return false;
+  return true;
+}
+
 /** The value in a lane, of a uniform or linear value. */
 export function addressAt(value: LaneValue<Lanes64>, lane: number): number {
   const { width, height } = value.geometry;

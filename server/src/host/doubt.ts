@@ -144,10 +144,9 @@ class Doubts {
       this.loops.set(header, { outermost: undefined, skip: undefined });
       return;
     }
-    const { header: top, contains } = this.flow.loops[outermost];
+    const { header: top, contains, blocks: region } = this.flow.loops[outermost];
     let join = this.proper.postDominator[top];
     while (join !== EXIT && contains[join] === 1) join = this.proper.postDominator[join];
-    const region = this.flow.order.filter((b) => contains[b] === 1);
     const skip = this.skipTo(top, join, region);
     this.loops.set(header, { outermost: top, skip });
     for (const register of skip.registers) this.maybe[register] = 1;

@@ -75,7 +75,9 @@ export function layoutOf(state: HostState, type: RecordType): RecordLayout {
 function computeLayout(state: HostState, type: RecordType): RecordLayout {
   const bases = type.declaration.bases
     .map((base) => resolveType(state, base.type, type.scope))
-    .filter((base) => base.kind === 'record');
+    .filter((base) => base.kind === 'record')
+    // a name that leads back to the record itself, where an argument is not known, is no base
+    .filter((base) => !state.layouts.has(base));
   const fields: RecordField[] = bases.flatMap((base) => [...layoutOf(state, base).fields]);
   const declared: RecordField[] = [];
   for (const member of fieldsOf(type.declaration)) collectField(state, type, member, declared);

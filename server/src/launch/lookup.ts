@@ -61,6 +61,19 @@ function fieldOf(value: Value, name: string): Cell | undefined {
   return value.kind === 'struct' ? value.fields.get(name) : undefined;
 }
 
+/** `using part::part;`: what stands before the `::` is no name that the declaration itself gives. */
+function ofUsing(state: HostState, using: HostSymbol & { readonly kind: 'using' }): Found | undefined {
+  const { name, scope } = using;
+  const isItself = lastName(name) && name.parts.length === 1;
+  if (isItself || state.openUsings.has(using)) return undefined;
+  state.openUsings.add(using);
+  try {
+    return lookupQualified(state, name, scope);
+  } finally {
+    state.openUsings.delete(using);
+  }
+}
+
 function fromSymbols(state: HostState, symbols: readonly HostSymbol[], self: Cell | undefined): Found | undefined {
   // A variable or function hides a type of the same name: `struct Par { … } Par;`
   const first = symbols.find(({ kind }) => kind === 'variable' || kind === 'function') ?? symbols[0];
@@ -79,10 +92,8 @@ function fromSymbols(state: HostState, symbols: readonly HostSymbol[], self: Cel
       return { kind: 'functions', overloads: symbols.filter((symbol) => symbol.kind === 'function'), self };
     case 'namespace':
       return { kind: 'namespace', scope: first.scope };
-    case 'using': {
-      const isItself = lastName(first.name) && first.name.parts.length === 1;
-      return isItself ? undefined : lookupQualified(state, first.name, first.scope);
-    }
+    case 'using':
+      return ofUsing(state, first);
     default: {
       const type = resolveSymbolType(state, symbols, undefined);
       return type ? { kind: 'type', type } : { kind: 'symbols', symbols };

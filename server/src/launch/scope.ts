@@ -267,11 +267,15 @@ export function addSymbol(scope: Scope, declaration: Declaration, index?: HostIn
       break;
     case 'using':
       if (declaration.isDirective) scope.usings?.push(declaration.name);
-      else append(symbols, lastName(declaration.name), { kind: 'using', name: declaration.name, scope });
+      else if (!scope.record || !namesConstructors(declaration.name))
+        append(symbols, lastName(declaration.name), { kind: 'using', name: declaration.name, scope });
       break;
     default:
   }
 }
+
+/** `using Base<T>::Base;` in a record: its constructors are taken over, and the name goes on to mean the base. */
+const namesConstructors = ({ parts }: QualifiedName): boolean => parts.at(-1)?.name === parts.at(-2)?.name;
 
 function addVariable(scope: Scope, declaration: VariableDeclaration, index: HostIndex | undefined): void {
   const scoped = declaration.scope;

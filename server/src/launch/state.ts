@@ -62,6 +62,8 @@ export interface HostState {
   readonly active: Map<FunctionDeclaration, number>;
   /** Records and aliases that are being resolved, against those that contain themselves. */
   readonly layouts: Set<unknown>;
+  /** Using declarations whose names are being looked up: within these they declare nothing yet. */
+  readonly openUsings: Set<object>;
   readonly records: Map<object, Map<string, { readonly from: Scope; readonly type: RecordType }>>;
   readonly enums: Map<object, HostType>;
   /** Static variables of functions, which are initialised once. */
@@ -132,6 +134,7 @@ export function createState(index: HostIndex, options: StateOptions = {}): HostS
     symbols: new Map(),
     active: new Map(),
     layouts: new Set(),
+    openUsings: new Set(),
     records: new Map(),
     enums: new Map(),
     statics: new Map(),

@@ -96,7 +96,7 @@ function carryIn(work: Work, loop: Loop): void {
   const [latch, ...latches] = flow.predecessors[loop.header].filter((p) => loop.contains[p]);
   if (before === undefined || latch === undefined || others.length + latches.length > 0) return;
   if (blocks[before].terminator.kind !== 'jump' || blocks[latch].terminator.kind !== 'jump') return;
-  const inside = flow.order.filter((block) => loop.contains[block]);
+  const inside = loop.blocks;
   const own = inside.filter((b) => flow.loopOf[b] === loop.index && dominates(flow.dominator, b, latch));
   const loads = own.flatMap((block) =>
     blocks[block].instructions.flatMap((i) =>

@@ -9,15 +9,19 @@ import type { Block, Instruction, Program, Register } from '../program/program';
 
 export function dropDeadCode(program: Program): Program {
   const needed = neededRegisters(program);
-  const overwritten = new Int32Array(program.registers.length);
+  const facts: Facts = { needed, overwritten: new Int32Array(program.registers.length), block: 0, dropsNeeded: false };
   let changes = false;
   const blocks = program.blocks.map((block, index): Block => {
-    const instructions = keptOf(program, block.instructions, { needed, overwritten, block: index + 1 });
+    facts.block = index + 1;
+    const instructions = keptOf(program, block.instructions, facts);
     if (instructions === block.instructions) return block;
     changes = true;
     return { instructions, terminator: block.terminator };
   });
-  return changes ? { ...program, blocks } : program;
+  if (!changes) return program;
+  // without what nothing needs, the same is needed
+  if (!facts.dropsNeeded) known.set(blocks, needed);
+  return { ...program, blocks };
 }
 
 interface Facts {
@@ -25,15 +29,14 @@ interface Facts {
   /** By register: the number of the block in which what it holds is not read any more. */
   readonly overwritten: Int32Array;
   /** From 1 on. */
-  readonly block: number;
+  block: number;
+  /** A move was dropped though something needs the variable. */
+  dropsNeeded: boolean;
 }
 
 /** What stays of a block, the list itself where all does: no moves either to a variable that it assigns again before anything reads it. */
-function keptOf(
-  program: Program,
-  instructions: readonly Instruction[],
-  { needed, overwritten, block }: Facts,
-): readonly Instruction[] {
+function keptOf(program: Program, instructions: readonly Instruction[], facts: Facts): readonly Instruction[] {
+  const { needed, overwritten, block } = facts;
   const reads: Register[] = [];
   // from the end on; made with the first that does not stay as it is
   let kept: Instruction[] | undefined;
@@ -42,6 +45,7 @@ function keptOf(
     const i = isNeeded(program, original, needed) ? unusedResult(original, needed) : undefined;
     const isOverwritten = i !== undefined && isMoveToVariable(program, i) && overwritten[i.dst] === block;
     if (i !== original || isOverwritten) kept ??= instructions.slice(k + 1).reverse();
+    facts.dropsNeeded ||= isOverwritten;
     if (i === undefined || isOverwritten) continue;
     if (isMoveToVariable(program, i)) overwritten[i.dst] = block;
     const count = readsInto(i, reads);
@@ -78,8 +82,18 @@ function isNeeded(program: Program, i: Instruction, needed: Uint8Array): boolean
   }
 }
 
-/** By register: 1 when some store, atomic, branch or other root depends on it. */
+const known = new WeakMap<Program['blocks'], Uint8Array>();
+
+/** By register: 1 when some store, atomic, branch or other root depends on it. Remembered for the blocks. */
 export function neededRegisters(program: Program): Uint8Array {
+  const remembered = known.get(program.blocks);
+  if (remembered && remembered.length >= program.registers.length) return remembered;
+  const needed = computeNeeded(program);
+  known.set(program.blocks, needed);
+  return needed;
+}
+
+function computeNeeded(program: Program): Uint8Array {
   const needed = new Uint8Array(program.registers.length);
   const definitions = new Definitions(program);
   const queue: Register[] = [];

@@ -22,12 +22,15 @@ interface Place {
 
 export function fetchAhead(program: Program): Program {
   const flow = controlFlow(program);
+  const isShared = addressesOfSeveralBlocks(program, flow);
   let known: Congruences | undefined;
   let blocks: Instruction[][] | undefined;
+  let changes = false;
   for (const block of flow.order) {
     if (flow.predecessors[block].length !== 1) continue;
     for (const instruction of program.blocks[block].instructions) {
-      if (instruction.op !== 'load' || !isMovable(program, instruction)) continue;
+      if (instruction.op !== 'load' || isShared[instruction.address] === 0) continue;
+      if (!isMovable(program, instruction)) continue;
       known ??= congruences(program);
       const window = windowOf(known, instruction);
       if (window === undefined) continue;
@@ -35,13 +38,27 @@ export function fetchAhead(program: Program): Program {
       const first = firstOfWindow(program, flow, blocks, block, instruction, window);
       if (!first) continue;
       const own = blocks[block];
+      changes = true;
       own.splice(own.indexOf(instruction), 1);
       blocks[first.block].splice(blocks[first.block].indexOf(first.load) + 1, 0, instruction);
     }
   }
-  if (!blocks) return program;
+  if (!blocks || !changes) return program;
   const moved = blocks;
   return { ...program, blocks: program.blocks.map((b, i) => ({ ...b, instructions: moved[i] })) };
+}
+
+/** By register: 1 where loads of several blocks have it as their address. No other load finds one to be made with. */
+function addressesOfSeveralBlocks(program: Program, flow: ControlFlow): Uint8Array {
+  const isSeveral = new Uint8Array(program.registers.length);
+  const firstBlock = new Int32Array(program.registers.length).fill(-1);
+  for (const block of flow.order)
+    for (const i of program.blocks[block].instructions) {
+      if (i.op !== 'load') continue;
+      if (firstBlock[i.address] < 0) firstBlock[i.address] = block;
+      else if (firstBlock[i.address] !== block) isSeveral[i.address] = 1;
+    }
+  return isSeveral;
 }
 
 /** A word of shared memory at a known offset behind a register that does not change. */

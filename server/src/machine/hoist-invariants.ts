@@ -33,46 +33,45 @@ export function hoistInvariants(program: Program): Program {
   const blocks = program.blocks.map((b) => ({ ...b, instructions: [...b.instructions] }));
   const work: Work = { ...program, blocks, accesses: [...program.accesses], guarded: new Set() };
   // inner loops first: what leaves an inner loop may leave the outer one too
-  const size = flow.loops.map(sizeOf);
-  const order = [...flow.loops].sort((a, b) => size[a.index] - size[b.index]);
+  const order = [...flow.loops].sort((a, b) => a.blocks.length - b.blocks.length);
   const only = onlyAccesses(program);
   let changes = false;
-  for (const loop of order) if (hoistFrom(work, flow, loop, only)) changes = true;
+  const writtenIn = new Int32Array(program.registers.length).fill(-1);
+  for (const loop of order) if (hoistFrom(work, flow, loop, only, writtenIn)) changes = true;
   if (!changes) return program;
   const { guarded: _, ...changed } = work;
   return changed;
 }
 
-const sizeOf = (loop: Loop): number => loop.contains.reduce((n, c) => n + c, 0);
-
 /** What an instruction reads or writes, for as long as it is looked at. */
 const registers: Register[] = [];
 
 interface LoopFacts {
-  readonly written: Uint8Array;
+  readonly loop: number;
+  /** By register: the index of the loop, where the loop writes it. */
+  readonly writtenIn: Int32Array;
   readonly stores: readonly AccessSite[];
   readonly hasFence: boolean;
 }
 
-function factsOf(program: Program, loop: Loop): LoopFacts {
-  const written = new Uint8Array(program.registers.length);
+/** @param writtenIn by register; what other loops have left there counts for nothing */
+function factsOf(program: Program, { blocks, index }: Loop, writtenIn: Int32Array): LoopFacts {
   const stores: AccessSite[] = [];
   let hasFence = false;
-  program.blocks.forEach((block, index) => {
-    if (!loop.contains[index]) return;
-    for (const i of block.instructions) {
+  for (const block of blocks) {
+    for (const i of program.blocks[block].instructions) {
       const count = writesInto(i, registers);
-      for (let k = 0; k < count; k++) written[registers[k]] = 1;
+      for (let k = 0; k < count; k++) writtenIn[registers[k]] = index;
       if (i.op === 'store' || i.op === 'atomic') stores.push(program.accesses[i.access]);
       if (i.op === 'asyncCopy') stores.push(program.accesses[i.storeAccess]);
       if (isFence(i)) hasFence = true;
     }
-  });
-  return { written, stores, hasFence };
+  }
+  return { loop: index, writtenIn, stores, hasFence };
 }
 
 /** Whether something moved. */
-function hoistFrom(program: Work, flow: ControlFlow, loop: Loop, only: Set<number>): boolean {
+function hoistFrom(program: Work, flow: ControlFlow, loop: Loop, only: Set<number>, writtenIn: Int32Array): boolean {
   const { blocks } = program;
   const moved = new Map<number, number>();
   const loads = new Map<number, LoadInstruction[]>();
@@ -81,11 +80,10 @@ function hoistFrom(program: Work, flow: ControlFlow, loop: Loop, only: Set<numbe
   const before = outside[0];
   if (program.blocks[before].terminator.kind !== 'jump') return false;
   const own = blocks[before].instructions.length;
-  const facts = factsOf(program, loop);
+  const facts = factsOf(program, loop, writtenIn);
   let changes = false;
   const latches = flow.predecessors[loop.header].filter((p) => loop.contains[p]);
-  for (const index of flow.order) {
-    if (!loop.contains[index]) continue;
+  for (const index of loop.blocks) {
     const always = latches.every((latch) => dominates(flow.dominator, index, latch));
     const { instructions } = blocks[index];
     // what stays closes up
@@ -99,7 +97,7 @@ function hoistFrom(program: Work, flow: ControlFlow, loop: Loop, only: Set<numbe
       // what the loop's condition reads stands at the head already, and is read in front of the question whether there is a pass
       if (i.op === 'load' && index !== loop.header) loads.set(i.access, [...(loads.get(i.access) ?? []), i]);
       const count = writesInto(i, registers);
-      for (let k = 0; k < count; k++) facts.written[registers[k]] = 0;
+      for (let k = 0; k < count; k++) writtenIn[registers[k]] = -1;
     }
     if (kept < instructions.length) changes = true;
     instructions.length = kept;
@@ -145,7 +143,7 @@ function movedTo(program: Work, access: number, line: SourcePlace | undefined, m
 
 function isInvariant(program: Program, i: Instruction, facts: LoopFacts, always: boolean): boolean {
   const reads = readsInto(i, registers);
-  for (let k = 0; k < reads; k++) if (facts.written[registers[k]]) return false;
+  for (let k = 0; k < reads; k++) if (facts.writtenIn[registers[k]] === facts.loop) return false;
   const writes = writesInto(i, registers);
   for (let k = 0; k < writes; k++) if (program.registers[registers[k]].role !== 'temporary') return false;
   switch (i.op) {

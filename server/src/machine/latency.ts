@@ -3,7 +3,7 @@
  * as a scheduler that may start everything early would leave it, and how many memory accesses wait for each other in it.
  */
 import { type ControlFlow, controlFlow } from '../program/control-flow';
-import { readsInto, readsOf, writesInto, writesOf } from '../program/operands';
+import { readsInto, writesInto } from '../program/operands';
 import type { AccessSite, Instruction, MemorySpace, Program, Register } from '../program/program';
 
 /**
@@ -163,25 +163,38 @@ class Chains {
 }
 
 function loopOverlaps(program: Program, flow: ControlFlow): Overlap[] {
+  const loadedIn = new Int32Array(program.registers.length).fill(-1);
   return flow.loops.map((loop) => {
-    const all = program.blocks.flatMap(({ instructions }, block) => (loop.contains[block] === 1 ? instructions : []));
-    if (all.some(({ op }) => op === 'barrier') || followsPointers(all)) return 'serial';
-    const sites = (ops: readonly Instruction['op'][]): AccessSite[] =>
-      all.flatMap((i) => ('access' in i && ops.includes(i.op) ? program.accesses[i.access] : []));
-    const stores = sites(['store', 'atomic']);
-    const isHeld = sites(['load']).some((load) => !load.readOnly && stores.some(({ space }) => space === load.space));
+    const all = [...loop.blocks].sort((a, b) => a - b).flatMap((block) => program.blocks[block].instructions);
+    if (all.some(({ op }) => op === 'barrier') || followsPointers(all, loadedIn, loop.index)) return 'serial';
+    const stored = new Set<AccessSite['space']>();
+    for (const i of all) if (i.op === 'store' || i.op === 'atomic') stored.add(program.accesses[i.access].space);
+    const isHeld = all.some(
+      (i) => i.op === 'load' && !program.accesses[i.access].readOnly && stored.has(program.accesses[i.access].space),
+    );
     return isHeld ? 'stores' : 'free';
   });
 }
 
-/** An address in the loop comes from a load in it: the next pass has to wait. */
-function followsPointers(instructions: readonly Instruction[]): boolean {
-  const loaded = new Set<Register>();
+/**
+ * An address in the loop comes from a load in it: the next pass has to wait.
+ * @param loadedIn by register; what other loops have left there counts for nothing
+ */
+function followsPointers(instructions: readonly Instruction[], loadedIn: Int32Array, loop: number): boolean {
+  const operands: Register[] = [];
+  const isMade = (i: Instruction): boolean => {
+    if (i.op === 'load') return true;
+    const reads = readsInto(i, operands);
+    for (let k = 0; k < reads; k++) if (loadedIn[operands[k]] === loop) return true;
+    return false;
+  };
   // twice: what one pass makes the next one reads
   for (let pass = 0; pass < 2; pass++) {
     for (const i of instructions) {
-      if (i.op === 'load' || readsOf(i).some((r) => loaded.has(r))) for (const r of writesOf(i)) loaded.add(r);
+      if (!isMade(i)) continue;
+      const writes = writesInto(i, operands);
+      for (let k = 0; k < writes; k++) loadedIn[operands[k]] = loop;
     }
   }
-  return instructions.some((i) => i.op === 'load' && loaded.has(i.address));
+  return instructions.some((i) => i.op === 'load' && loadedIn[i.address] === loop);
 }

@@ -112,13 +112,17 @@ function mergeBlock(work: MergeWork, block: number, instructions: readonly Instr
   const { program } = work;
   if (!hasNeighbours(instructions)) return instructions;
   const groups = new Map<number, Candidate[]>();
+  /** Offsets in each of them, and how many of them are of shared memory, by operation. */
+  const offsets = new Map<number, Set<number>>();
+  const open = { load: 0, store: 0 };
   const done: Candidate[][] = [];
+  const end = (key: number, group: Candidate[]): void => {
+    done.push(group);
+    groups.delete(key);
+    if (spaceOf(program, group[0]) === 'shared') open[group[0].instruction.op]--;
+  };
   const close = (isEnded: (group: readonly Candidate[]) => boolean): void => {
-    for (const [key, group] of groups) {
-      if (!isEnded(group)) continue;
-      done.push(group);
-      groups.delete(key);
-    }
+    for (const [key, group] of groups) if (isEnded(group)) end(key, group);
   };
   instructions.forEach((instruction, index) => {
     if (instruction.op === 'barrier') close(() => true);
@@ -129,7 +133,7 @@ function mergeBlock(work: MergeWork, block: number, instructions: readonly Instr
     if (instruction.op !== 'load' && instruction.op !== 'store') return;
     const site = program.accesses[instruction.access];
     // an access of the other direction to shared memory ends what is open there
-    if (site.space === 'shared')
+    if (site.space === 'shared' && open[instruction.op === 'load' ? 'store' : 'load'] > 0)
       close(
         ([first]) =>
           first.instruction.op !== instruction.op &&
@@ -148,10 +152,16 @@ function mergeBlock(work: MergeWork, block: number, instructions: readonly Instr
     const key = instruction.address * 4 + (instruction.op === 'load' ? 2 : 0) + (site.readOnly ? 1 : 0);
     const candidate = { index, instruction, bytes: accessBytes(instruction) };
     // the same place again: memory may have changed meanwhile
-    if (groups.get(key)?.some((c) => c.instruction.offset === instruction.offset)) close((g) => g === groups.get(key));
     const list = groups.get(key);
-    if (list) list.push(candidate);
-    else groups.set(key, [candidate]);
+    if (list && offsets.get(key)?.has(instruction.offset) !== true) {
+      list.push(candidate);
+      offsets.get(key)?.add(instruction.offset);
+      return;
+    }
+    if (list) end(key, list);
+    groups.set(key, [candidate]);
+    offsets.set(key, new Set([instruction.offset]));
+    if (site.space === 'shared') open[instruction.op]++;
   });
   done.push(...groups.values());
   const replaced = new Map<number, readonly Instruction[]>();

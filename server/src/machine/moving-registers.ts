@@ -9,7 +9,7 @@ import type { Instruction, Program, Register } from '../program/program';
 interface Definitions {
   /** Block of the last assignment; -1 where there is none. */
   readonly block: Int32Array;
-  readonly by: ReadonlyMap<Register, Instruction>;
+  readonly by: readonly (Instruction | undefined)[];
 }
 
 /** By register: 1 for temporaries that change by equal steps in a loop with copies. */
@@ -18,7 +18,7 @@ export function movingRegisters(program: Program, flow: ControlFlow): Uint8Array
   const loops = flow.loops.filter(({ header }) => isWrittenOut(program, header));
   if (loops.length === 0) return moving;
   const definitions = definitionsOf(program);
-  for (const loop of loops) markIn(program, flow, loop, definitions, moving);
+  for (const loop of loops) markIn(program, loop, definitions, moving);
   return moving;
 }
 
@@ -29,31 +29,30 @@ function isWrittenOut({ blocks, branches }: Program, header: number): boolean {
 
 function definitionsOf({ blocks, registers }: Program): Definitions {
   const block = new Int32Array(registers.length).fill(-1);
-  const by = new Map<Register, Instruction>();
+  const by: (Instruction | undefined)[] = registers.map(() => undefined);
   blocks.forEach(({ instructions }, index) => {
     for (const i of instructions)
       for (const r of writesOf(i)) {
         block[r] = index;
-        by.set(r, i);
+        by[r] = i;
       }
   });
   return { block, by };
 }
 
-function markIn(program: Program, flow: ControlFlow, loop: Loop, definitions: Definitions, moving: Uint8Array): void {
+function markIn(program: Program, loop: Loop, definitions: Definitions, moving: Uint8Array): void {
   const { blocks, registers } = program;
-  const inLoop = flow.order.filter((index) => loop.contains[index] === 1);
   const isInvariant = (r: Register): boolean => definitions.block[r] < 0 || loop.contains[definitions.block[r]] === 0;
   /** What a register is a copy of. */
   const sourceOf = (r: Register): Register => {
-    const i = registers[r].role === 'temporary' ? definitions.by.get(r) : undefined;
+    const i = registers[r].role === 'temporary' ? definitions.by[r] : undefined;
     return i?.op === 'unary' && i.fn === 'mov' ? i.a : r;
   };
   const counters = new Map<Register, boolean>();
-  for (const index of inLoop)
+  for (const index of loop.blocks)
     for (const i of blocks[index].instructions) {
       if (i.op !== 'unary' || i.fn !== 'mov' || registers[i.dst].role !== 'variable') continue;
-      const step = definitions.by.get(i.a);
+      const step = definitions.by[i.a];
       const isStep = step?.op === 'binary' && step.fn === 'add' && sourceOf(step.a) === i.dst && isInvariant(step.b);
       counters.set(i.dst, isStep && counters.get(i.dst) !== false);
     }
@@ -65,7 +64,7 @@ function markIn(program: Program, flow: ControlFlow, loop: Loop, definitions: De
     if (i.fn === 'mul' || i.fn === 'shl') return isMoving(i.a) && isInvariant(i.b);
     return (i.fn === 'add' || i.fn === 'sub') && isEven(i.a) && isEven(i.b) && (isMoving(i.a) || isMoving(i.b));
   };
-  for (const index of inLoop)
+  for (const index of loop.blocks)
     for (const i of blocks[index].instructions)
       if ((i.op === 'convert' || i.op === 'binary') && registers[i.dst].role === 'temporary' && moves(i))
         moving[i.dst] = 1;

@@ -75,7 +75,7 @@ function promoteIn(work: Work, loop: Loop): boolean {
   const { flow, program, blocks } = work;
   const outside = flow.predecessors[loop.header].filter((p) => !loop.contains[p]);
   if (outside.length !== 1 || program.blocks[outside[0]].terminator.kind !== 'jump') return false;
-  const inside = flow.order.filter((block) => loop.contains[block]);
+  const inside = loop.blocks;
   if (!inside.some((block) => blocks[block].some((i) => i.op === 'store'))) return false;
   let changes = false;
   const written = new Uint8Array(work.registers.length);

@@ -1,4 +1,5 @@
 /** The most registers that live at once: as the source orders the work, and with the loads as early as they may be. */
+import { flowBackwards } from '../program/backward-flow';
 import { type ControlFlow, controlFlow } from '../program/control-flow';
 import { setBit } from '../program/liveness';
 import { readsInto, writesInto, writesOf } from '../program/operands';
@@ -91,6 +92,7 @@ function liveOut(flow: ControlFlow, block: number, { registers, liveIn }: LiveSe
 }
 
 const ROUNDS = 12;
+const nothing = new Int32Array(0);
 
 function liveness(program: Program, flow: ControlFlow, values: RegisterValues): LiveSets {
   const used = flow.order.map((block) => usedFirst(program.blocks[block].instructions, values));
@@ -100,31 +102,18 @@ function liveness(program: Program, flow: ControlFlow, values: RegisterValues): 
   const words = (registers.length + 31) >> 5;
   const liveIn = program.blocks.map(() => new Int32Array(words));
   const writes: Register[] = [];
-  const killed = flow.order.map((block, k) => {
+  const killed = program.blocks.map(() => nothing);
+  flow.order.forEach((block, k) => {
     for (const r of used[k]) setBit(liveIn[block], bitOf[r]);
-    const set = new Int32Array(words);
+    killed[block] = new Int32Array(words);
+    const set = killed[block];
     for (const i of program.blocks[block].instructions) {
       if (isFolded(i, values)) continue;
       const writing = writesInto(i, writes);
       for (let n = 0; n < writing; n++) if (bitOf[writes[n]] >= 0) setBit(set, bitOf[writes[n]]);
     }
-    return set;
   });
-  for (let changed = true, rounds = 0; changed && rounds < ROUNDS; rounds++) {
-    changed = false;
-    for (let k = flow.order.length - 1; k >= 0; k--) {
-      const block = flow.order[k];
-      const set = liveIn[block];
-      for (let word = 0; word < words; word++) {
-        let out = 0;
-        for (const next of flow.successors[block]) out |= liveIn[next][word];
-        const now = set[word] | (out & ~killed[k][word]);
-        if (now === set[word]) continue;
-        set[word] = now;
-        changed = true;
-      }
-    }
-  }
+  flowBackwards(flow, liveIn, killed, ROUNDS);
   return { registers, liveIn };
 }
 
@@ -295,9 +284,11 @@ const isAssigned = ({ registers }: Program, r: Register): boolean =>
 /** By block: registers more when its loop is unrolled and the loads of the copies are under way together. */
 function inFlight(program: Program, flow: ControlFlow, { weight }: RegisterValues): Float64Array {
   const extra = new Float64Array(program.blocks.length);
+  const isOuter = new Uint8Array(flow.loops.length);
+  for (const { parent } of flow.loops) if (parent >= 0) isOuter[parent] = 1;
   for (const loop of flow.loops) {
-    if (flow.loops.some((inner) => inner.parent === loop.index)) continue;
-    const body = flow.order.filter((block) => loop.contains[block] !== 0);
+    if (isOuter[loop.index] === 1) continue;
+    const body = loop.blocks;
     const size = body.reduce((sum, block) => sum + program.blocks[block].instructions.length, 0);
     if (size > UNROLLED_BODY || loop.exitBranches.length > 1) continue;
     const instructions = body.flatMap((block) => program.blocks[block].instructions);

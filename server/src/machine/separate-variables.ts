@@ -3,6 +3,7 @@
  * keeps values in SSA form, so that a counter declared at the head of a kernel and used in loop after loop (`int i; for (i = t; …) … for (i = 0; …) …`) tells
  * as much of addresses as one declared in each (nvcc 13.0: `s[i]` from 0 in fours is read 16 bytes at a time either way, 5 of 5 kernels).
  */
+import { flowBackwards, forEachBit } from '../program/backward-flow';
 import { type ControlFlow, controlFlow } from '../program/control-flow';
 import { hasBit, setBit } from '../program/liveness';
 import { readsInto, writesInto } from '../program/operands';
@@ -69,7 +70,9 @@ function websOf(program: Program, flow: ControlFlow, { numberOf, registers }: Va
   };
   const atStart = new Int32Array(count * program.blocks.length);
   live.forEach((set, block) => {
-    for (let v = 0; v < count; v++) if (hasBit(set, v)) atStart[block * count + v] = make();
+    forEachBit(set, (v) => {
+      atStart[block * count + v] = make();
+    });
   });
   const ofMove: number[] = [];
   const present = new Int32Array(count);
@@ -80,10 +83,9 @@ function websOf(program: Program, flow: ControlFlow, { numberOf, registers }: Va
       ofMove.push((present[numberOf[i.dst]] = make()));
     }
     for (const next of flow.successors[block])
-      for (let v = 0; v < count; v++) {
-        const there = atStart[next * count + v];
-        if (there > 0 && present[v] > 0) parent[find(present[v])] = find(there);
-      }
+      forEachBit(live[next], (v) => {
+        if (present[v] > 0) parent[find(present[v])] = find(atStart[next * count + v]);
+      });
   });
   return { ofMove, atStart, find };
 }
@@ -106,19 +108,7 @@ function liveAtStart(program: Program, flow: ControlFlow, numberOf: Int32Array, 
     }
     if (terminator.kind === 'branch') read(terminator.condition);
   });
-  for (let changed = true; changed; ) {
-    changed = false;
-    for (let at = flow.order.length - 1; at >= 0; at--) {
-      const block = flow.order[at];
-      for (let w = 0; w < words; w++) {
-        let out = 0;
-        for (const next of flow.successors[block]) out |= live[next][w];
-        const now = live[block][w] | (out & ~assigned[block][w]);
-        changed ||= now !== live[block][w];
-        live[block][w] = now;
-      }
-    }
-  }
+  flowBackwards(flow, live, assigned);
   return live;
 }
 

@@ -4,15 +4,20 @@
  * before what it guards, and `if (i > 0 && s[i] != s[i - 1]) t[s[i]] = i` reads s[i] once. Evidence: clang emits conditions
  * this way and NVVM threads jumps (PTX of nvcc 13.0: findRadixOffsets of a radix sort, `if (n > 0 && k[i] > 0) y[i] = k[i]`).
  */
-import { readsOf, writesOf } from '../program/operands';
+import { readsInto, writesOf } from '../program/operands';
 import type { Instruction, Program, Register, Terminator } from '../program/program';
 
 interface Graph {
   readonly program: Program;
   readonly blocks: { instructions: Instruction[]; terminator: Terminator }[];
+  /** By block: those that lead to it, reached or not, in any order. */
   readonly predecessors: number[][];
+  /** By block: 1 where the entry leads to it. */
+  readonly isReached: Uint8Array;
   /** By register: how often it is read. */
   readonly reads: Int32Array;
+  /** By block: 1 where it begins with a move to what it branches on. */
+  readonly mayTest: Uint8Array;
 }
 
 /** What a block does when it only tests a variable that others assigned. */
@@ -26,12 +31,20 @@ interface Test {
 export function threadJumps(program: Program): Program {
   if (!program.branches.some((site) => site.kind === 'logical')) return program;
   const blocks = program.blocks.map((b) => ({ instructions: [...b.instructions], terminator: b.terminator }));
-  const graph: Graph = { program, blocks, predecessors: [], reads: new Int32Array(program.registers.length) };
+  const graph: Graph = {
+    program,
+    blocks,
+    predecessors: blocks.map(() => []),
+    isReached: new Uint8Array(blocks.length),
+    reads: new Int32Array(program.registers.length),
+    mayTest: new Uint8Array(blocks.length),
+  };
+  for (let block = 0; block < blocks.length; block++) enter(graph, block);
   for (let changed = true, rounds = 0; changed && rounds < 50; rounds++) {
     changed = false;
-    countReads(graph);
-    graph.predecessors.splice(0, graph.predecessors.length, ...predecessorsOf(blocks));
+    markReached(graph);
     for (let block = blocks.length - 1; block > 0; block--) {
+      if (graph.mayTest[block] === 0) continue;
       const test = testOf(graph, block);
       if (!test || !thread(graph, block, test)) continue;
       changed = true;
@@ -41,27 +54,52 @@ export function threadJumps(program: Program): Program {
   return { ...program, blocks };
 }
 
-function countReads({ blocks, reads }: Graph): void {
-  reads.fill(0);
-  for (const { instructions, terminator } of blocks) {
-    for (const i of instructions) for (const r of readsOf(i)) reads[r]++;
-    if (terminator.kind === 'branch') reads[terminator.condition]++;
+/** Another block in place of one: what is known of the graph is kept, since a kernel has many blocks and few that change. */
+function replace(graph: Graph, block: number, by: Graph['blocks'][number]): void {
+  const { blocks, predecessors } = graph;
+  countReads(graph, block, -1);
+  for (const target of targetsOf(blocks[block].terminator)) {
+    const from = predecessors[target];
+    from.splice(from.indexOf(block), 1);
   }
+  blocks[block] = by;
+  enter(graph, block);
+}
+
+function enter(graph: Graph, block: number): void {
+  countReads(graph, block, 1);
+  const { instructions, terminator } = graph.blocks[block];
+  for (const target of targetsOf(terminator)) graph.predecessors[target].push(block);
+  const [first] = instructions;
+  const isTest = terminator.kind === 'branch' && first && isMove(first) && first.dst === terminator.condition;
+  graph.mayTest[block] = isTest ? 1 : 0;
+}
+
+const operands: Register[] = [];
+
+function countReads({ blocks, reads }: Graph, block: number, by: number): void {
+  const { instructions, terminator } = blocks[block];
+  for (const i of instructions) {
+    const count = readsInto(i, operands);
+    for (let k = 0; k < count; k++) reads[operands[k]] += by;
+  }
+  if (terminator.kind === 'branch') reads[terminator.condition] += by;
 }
 
 const targetsOf = (t: Terminator): number[] =>
   t.kind === 'jump' ? [t.target] : t.kind === 'branch' ? [t.ifTrue, t.ifFalse] : [];
 
-function predecessorsOf(blocks: Graph['blocks']): number[][] {
-  const found: number[][] = blocks.map(() => []);
-  const seen = new Set([0]);
-  for (const block of seen) {
+function markReached({ blocks, isReached }: Graph): void {
+  isReached.fill(0);
+  isReached[0] = 1;
+  const open = [0];
+  for (let block = open.pop(); block !== undefined; block = open.pop()) {
     for (const target of targetsOf(blocks[block].terminator)) {
-      found[target].push(block);
-      seen.add(target);
+      if (isReached[target] === 1) continue;
+      isReached[target] = 1;
+      open.push(target);
     }
   }
-  return found;
 }
 
 /** A block that reads a variable, which nothing else does, and branches on it. */
@@ -86,7 +124,7 @@ const isMove = (i: Instruction): i is Instruction & { op: 'unary' } =>
 
 /** Sends every way into the test on; false when the value that one brings is not in sight. */
 function thread(graph: Graph, block: number, test: Test): boolean {
-  const ways = graph.predecessors[block];
+  const ways = graph.predecessors[block].filter((way) => graph.isReached[way] === 1);
   if (ways.length < 2 || ways.some((way) => way === block)) return false;
   const changes = ways.map((way) => changeOf(graph, way, block, test));
   if (changes.some((change) => change === undefined)) return false;
@@ -97,9 +135,9 @@ function thread(graph: Graph, block: number, test: Test): boolean {
     const copies = test.copies.map(
       (dst): Instruction => ({ op: 'unary', fn: 'mov', type: 'pred', dst, a: change.value }),
     );
-    graph.blocks[way] = { instructions: [...kept, ...copies], terminator: change.terminator };
+    replace(graph, way, { instructions: [...kept, ...copies], terminator: change.terminator });
   }
-  graph.blocks[block] = { instructions: [], terminator: { kind: 'exit' } };
+  replace(graph, block, { instructions: [], terminator: { kind: 'exit' } });
   return true;
 }
 

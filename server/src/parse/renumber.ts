@@ -4,13 +4,17 @@
 export function renumber(value: object, by: number): void {
   const seen = new Set<object>();
   const stack: object[] = [value];
+  // the nodes of a header are a hundred thousand: no list of their values is made, and lists are walked without their keys
   for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
+    if (Array.isArray(node)) {
+      for (const inner of node) if (typeof inner === 'object' && inner !== null) stack.push(inner);
+      continue;
+    }
     if (seen.has(node)) continue;
     seen.add(node);
     const range = node as { first?: unknown; last?: unknown };
     if (typeof range.first === 'number') range.first += by;
     if (typeof range.last === 'number') range.last += by;
-    // no list of the values is made: the nodes of a header are a hundred thousand
     const inside = node as Record<string, unknown>;
     for (const key in inside) {
       const inner = inside[key];

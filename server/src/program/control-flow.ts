@@ -9,6 +9,8 @@ export interface Loop {
   readonly header: number;
   /** By block: 1 when it belongs to the loop (inner loops included). */
   readonly contains: Uint8Array;
+  /** Its blocks in the order of the flow, the header first. */
+  readonly blocks: readonly number[];
   /** Blocks of the loop whose branch leaves it on one side. */
   readonly exitBranches: readonly number[];
   /** Index of the loop around this one, -1 for none. */
@@ -67,16 +69,20 @@ function computeFlow(program: Program): ControlFlow {
   return { successors, predecessors, order, dominator, postDominator, loops, loopOf, loopAtHeader };
 }
 
+/** By block: the last search that came to it. Large kernels ask thousands of times, mostly for a few blocks. */
+let seen = new Int32Array(0);
+let searches = 0;
+
 /** Blocks reachable from `start` without entering `stop`; `start` itself is included unless it is `stop`. */
 export function reachableWithout(successors: readonly (readonly number[])[], start: number, stop: number): number[] {
   if (start === stop || start === EXIT) return [];
-  const seen = new Uint8Array(successors.length);
+  if (seen.length < successors.length) seen = new Int32Array(successors.length);
   const found = [start];
-  seen[start] = 1;
+  seen[start] = ++searches;
   for (let at = 0; at < found.length; at++) {
     for (const next of successors[found[at]]) {
-      if (next === stop || seen[next] !== 0) continue;
-      seen[next] = 1;
+      if (next === stop || seen[next] === searches) continue;
+      seen[next] = searches;
       found.push(next);
     }
   }
@@ -217,20 +223,20 @@ function naturalLoops(
     if (latches.length === 0) continue;
     const contains = new Uint8Array(count);
     contains[header] = 1;
-    const work = latches.filter((latch) => latch !== header);
-    for (const latch of work) contains[latch] = 1;
-    for (let block = work.pop(); block !== undefined; block = work.pop()) {
-      for (const from of predecessors[block]) {
-        if (contains[from] === 0 && (dominator[from] >= 0 || from === order[0])) {
-          contains[from] = 1;
-          work.push(from);
-        }
-      }
-    }
-    const blocks = order.filter((block) => contains[block] === 1);
+    const blocks = [header];
+    const add = (block: number) => {
+      if (contains[block] === 1) return;
+      contains[block] = 1;
+      blocks.push(block);
+    };
+    latches.forEach(add);
+    // all that leads to a latch without passing the header
+    for (let at = 1; at < blocks.length; at++)
+      for (const from of predecessors[blocks[at]]) if (dominator[from] >= 0 || from === order[0]) add(from);
+    blocks.sort((a, b) => position[a] - position[b]);
     const index = loops.length;
     const exitBranches = blocks.filter((block) => successors[block].some((to) => contains[to] === 0));
-    loops.push({ index, header, contains, exitBranches, parent: loopOf[header] });
+    loops.push({ index, header, contains, blocks, exitBranches, parent: loopOf[header] });
     loopAtHeader[header] = index;
     for (const block of blocks) loopOf[block] = index;
   }

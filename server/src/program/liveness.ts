@@ -1,3 +1,4 @@
+import { flowBackwards } from './backward-flow';
 import type { ControlFlow } from './control-flow';
 import { readsInto, writesInto } from './operands';
 import type { Instruction, Program } from './program';
@@ -17,6 +18,8 @@ export interface Liveness {
   readonly liveIn: readonly Int32Array[];
   /** By block: variables it assigns. */
   readonly assigned: readonly Int32Array[];
+  /** The same as lists of bit numbers, which are short: of thousands of variables a block assigns a few. */
+  readonly assignedBits: readonly (readonly number[])[];
 }
 
 /**
@@ -37,40 +40,30 @@ export function liveness(
       bitOf[register] = registers.push(register) - 1;
   });
   const words = Math.max(1, (registers.length + 31) >> 5);
-  const used = program.blocks.map(() => new Int32Array(words));
+  const liveIn = program.blocks.map(() => new Int32Array(words));
   const assigned = program.blocks.map(() => new Int32Array(words));
+  const assignedBits = program.blocks.map((): number[] => []);
   const list: number[] = [];
   program.blocks.forEach((block, index) => {
     const read = (register: number) => {
       const bit = bitOf[register];
-      if (bit >= 0 && !hasBit(assigned[index], bit)) setBit(used[index], bit);
+      if (bit >= 0 && !hasBit(assigned[index], bit)) setBit(liveIn[index], bit);
     };
     for (const instruction of instructions[index]) {
       const reading = readsInto(instruction, list);
       for (let k = 0; k < reading; k++) read(list[k]);
       const writing = writesInto(instruction, list);
-      for (let k = 0; k < writing; k++) if (bitOf[list[k]] >= 0) setBit(assigned[index], bitOf[list[k]]);
+      for (let k = 0; k < writing; k++) {
+        const bit = bitOf[list[k]];
+        if (bit < 0 || hasBit(assigned[index], bit)) continue;
+        setBit(assigned[index], bit);
+        assignedBits[index].push(bit);
+      }
     }
     if (block.terminator.kind === 'branch') read(block.terminator.condition);
   });
-  const liveIn = used.map((set) => set.slice());
-  for (let changed = true; changed; ) {
-    changed = false;
-    for (let i = flow.order.length - 1; i >= 0; i--) {
-      const block = flow.order[i];
-      const set = liveIn[block];
-      for (let w = 0; w < words; w++) {
-        let out = 0;
-        for (const next of flow.successors[block]) out |= liveIn[next][w];
-        const now = set[w] | (out & ~assigned[block][w]);
-        if (now !== set[w]) {
-          set[w] = now;
-          changed = true;
-        }
-      }
-    }
-  }
-  return { bitOf, registers, words, liveIn, assigned };
+  flowBackwards(flow, liveIn, assigned);
+  return { bitOf, registers, words, liveIn, assigned, assignedBits };
 }
 
 /** By register: 1 when the instructions read or write it, or a branch does. */

@@ -8,7 +8,7 @@ import { occupancyCurves } from '../hardware/occupancy-curves';
 import { describeStep, occupancySteps } from '../hardware/occupancy-steps';
 import { type CompilerBound, compilerBound } from '../hardware/register-bounds';
 import { estimateRegisters } from '../machine/registers';
-import { readsOf } from '../program/operands';
+import { readsInto } from '../program/operands';
 import type { Program, Register } from '../program/program';
 import type { OccupancyReport, StepReport } from './report';
 import { launchWaves } from './waves';
@@ -30,24 +30,40 @@ export interface OccupancyInputs {
   readonly templateArguments: readonly string[];
 }
 
+/** Launches of one kernel share its program. */
+const knownBytes = new WeakMap<Program, number>();
+
 /**
  * Static shared memory of a kernel in bytes, its arrays laid out one after the other. What nothing reads or writes takes none (nvcc 13.0: the storage of
  * collectives that shuffle).
  */
 export function staticSharedBytes(program: Program): number {
+  let bytes = knownBytes.get(program);
+  if (bytes === undefined) knownBytes.set(program, (bytes = computeSharedBytes(program)));
+  return bytes;
+}
+
+function computeSharedBytes(program: Program): number {
   let end = 0;
+  if (!program.objects.some(({ space, isDynamic }) => space === 'shared' && !isDynamic)) return 0;
   const used = program.skipped.length > 0 ? undefined : registersRead(program);
   for (const o of program.objects) {
-    if (o.space !== 'shared' || o.isDynamic || (used && !used.has(o.register))) continue;
+    if (o.space !== 'shared' || o.isDynamic || (used && used[o.register] === 0)) continue;
     end = Math.ceil(end / o.alignment) * o.alignment + (o.bytes ?? 0);
   }
   const granule = program.sharedGranule ?? 1;
   return Math.ceil(end / granule) * granule;
 }
 
-function registersRead(program: Program): ReadonlySet<Register> {
-  const used = new Set<Register>();
-  for (const { instructions } of program.blocks) for (const i of instructions) for (const r of readsOf(i)) used.add(r);
+/** By register: 1 where an instruction reads it. */
+function registersRead(program: Program): Uint8Array {
+  const used = new Uint8Array(program.registers.length);
+  const reads: Register[] = [];
+  for (const { instructions } of program.blocks)
+    for (const i of instructions) {
+      const count = readsInto(i, reads);
+      for (let k = 0; k < count; k++) used[reads[k]] = 1;
+    }
   return used;
 }
 

@@ -14,12 +14,15 @@ export const localArray: Rule = {
   id: 'local-array',
   check(context) {
     const found = new Map<string, Finding>();
+    const indexed = new Map<Program, Indexed>();
     for (const launch of context.launches) {
       if (hasNoStack(launch.report)) continue;
-      const { places, chosen } = runTimeIndexed(context, launch.program);
-      for (const name of new Set(
-        launch.report.accesses.flatMap((a) => (a.space === 'local' && a.object?.name) || []),
-      )) {
+      const names = new Set(launch.report.accesses.flatMap((a) => (a.space === 'local' && a.object?.name) || []));
+      if (names.size === 0) continue;
+      const known = indexed.get(launch.program) ?? runTimeIndexed(context, launch.program);
+      indexed.set(launch.program, known);
+      const { places, chosen } = known;
+      for (const name of names) {
         const own = launch.report.accesses.filter((a) => a.space === 'local' && a.object?.name === name);
         const access =
           own.find((a) => places.get(placeKey(a)) === 'certain') ?? own.find((a) => places.has(placeKey(a)));

@@ -266,6 +266,24 @@ describe('templates', () => {
       'k <<<(1,1,1),(64,1,1),0>>>()',
     );
   });
+  it('meet using declarations that are named as what they come from', () => {
+    check(
+      'template <typename T> struct Base { static const int B = 64; Base() {} }; struct Own : Base<float> { using Base<float>::Base; int size() { return Base<float>::B; } }; int main() { Own own; own.size(); k<<<1, 64>>>(); }',
+      'k <<<(1,1,1),(64,1,1),0>>>()',
+    );
+    check(
+      'namespace part { const int part = 96; } namespace whole { using part::part; int size() { return part; } } int main() { k<<<1, whole::size()>>>(); }',
+      'k <<<(1,1,1),(96,1,1),0>>>()',
+    );
+  });
+  it('derive from other instances of themselves', () => {
+    // which instance is not known
+    check(
+      'template <typename T, int N> struct Sum : public Sum<T, 1> { enum { size = N }; }; int main() { k<<<1, Sum<Missing, OPEN>::other>>>(); k<<<1, 32>>>(); }',
+      'k <<<(1,1,1),(?Sum::other,1,1),0>>>()',
+      'k <<<(1,1,1),(32,1,1),0>>>()',
+    );
+  });
   it('pass user types', () => {
     check(
       'namespace g { template <typename T> struct V { T x; }; } template <typename T> __global__ void t(T v) {}\nint main() { g::V<float> v{2.0f}; t<<<1, 32>>>(v); }',
