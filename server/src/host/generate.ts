@@ -209,12 +209,21 @@ class Generator {
     return index >= 0 && this.doubt.loops.get(this.flow.loops[index].header)?.outermost !== undefined;
   }
 
-  /** Instructions of one pass, those of inner loops left out. */
+  /** Instructions of one pass on its longest way, those of inner loops left out: of two sides that exclude each other one is gone. */
   private costOf(header: number): number {
     const index = this.flow.loopAtHeader[header];
-    let cost = 1;
-    for (const block of this.flow.order)
-      if (this.flow.loopOf[block] === index) cost += 1 + this.program.blocks[block].instructions.length;
-    return cost;
+    const { contains } = this.flow.loops[index];
+    const costs = new Map<number, number>([[header, 0]]);
+    let longest = 0;
+    for (const block of this.flow.order) {
+      const before = costs.get(block);
+      if (before === undefined) continue;
+      const isOwn = this.flow.loopOf[block] === index;
+      const cost = before + (isOwn ? 1 + this.program.blocks[block].instructions.length : 0);
+      longest = Math.max(longest, cost);
+      for (const next of this.flow.successors[block])
+        if (next !== header && contains[next] === 1) costs.set(next, Math.max(costs.get(next) ?? 0, cost));
+    }
+    return 1 + longest;
   }
 }

@@ -52,6 +52,12 @@ function always(value: Value): Builtin {
   return () => value;
 }
 
+/** Where the program holds a command line of its own, the run of its main reads it (host/run-main.ts). */
+const option: Builtin = ({ values: [count] }) =>
+  count?.kind === 'number' && count.value > 1
+    ? unknown('an option that the program holds', { type: { kind: 'arithmetic', name: 'int' } })
+    : number(-1);
+
 const length: Builtin = ({ values }) => {
   const [text] = values;
   return text?.kind === 'string'
@@ -76,7 +82,7 @@ export const libraryBuiltins: readonly (readonly [string, Builtin])[] = [
   ...named(['scanf', 'fscanf', 'sscanf', 'fread', 'fgets', 'read', 'gettimeofday', 'clock_gettime', 'time'], reads),
   ...named(['printf', 'fprintf', 'puts', 'fputs', 'perror', 'fflush', 'fclose', 'fwrite', 'assert'], prints),
   // The plainest run: no options on the command line, nothing in the environment.
-  ...named(['getopt', 'getopt_long', 'getopt_long_only'], always(number(-1))),
+  ...named(['getopt', 'getopt_long', 'getopt_long_only'], option),
   ...named(
     ['checkCmdLineFlag', 'getCmdLineArgumentString', 'getCmdLineArgumentInt', 'getCmdLineArgumentFloat'],
     always(number(0)),

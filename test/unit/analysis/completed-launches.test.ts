@@ -60,6 +60,30 @@ int main() {
     );
   });
 
+  it('options of a command line that the program holds', () => {
+    const source = (call: string) => `${kernel}
+struct option longs[] = {{"size", required_argument, NULL, 's'}, {0, 0, 0, 0}};
+int main() {
+  int argc = 6;
+  char* words[] = {(char*)"prog", (char*)"-v", (char*)"-n60", (char*)"extra", (char*)"-b", (char*)"16"};
+  char** argv = words;
+  int n = 1000, block = 32, c;
+  while ((c = ${call}) != -1) {
+    switch (c) {
+      case 'n': n = atoi(optarg); break;
+      case 'b': block = atoi(optarg); break;
+      case 'v': break;
+      default: exit(1);
+    }
+  }
+  float* d;
+  cudaMalloc(&d, n * 4);
+  k<<<(n + block - 1) / block, block>>>(d, n);
+}`;
+    check(source('getopt(argc, argv, "vn:b:")'), ['4x1x1, 60 lanes']);
+    check(source('getopt_long(argc, argv, "vn:b:", longs, NULL)'), ['4x1x1, 60 lanes']);
+  });
+
   it('a length within a structure', () => {
     check(
       `struct Span { float* p; int n; };
