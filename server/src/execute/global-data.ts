@@ -4,6 +4,7 @@
  * change too: that is never known.
  */
 import { mayAlias } from '../program/aliasing';
+import { dependencies } from '../program/dependence';
 import type { Program } from '../program/program';
 import { bitcast } from './conversion';
 import type { GlobalData, MemoryBlock } from './execution';
@@ -78,6 +79,11 @@ export class GlobalContents {
   private last: Segment | undefined;
   /** By access: 1 when atomics of the kernel may change what it reads. */
   private readonly contested: Uint8Array;
+  /**
+   * By access: 1 when it decides whether something is executed. Who writes a kernel first and what fills its memory later wants to know of all of it:
+   * memory that is still blank decides nothing.
+   */
+  private readonly decides: Uint8Array;
 
   /** @param isShared all blocks are executed, in order: each finds what those before it have stored */
   constructor(
@@ -89,6 +95,11 @@ export class GlobalContents {
     this.contested = Uint8Array.from(program.accesses, (site) =>
       atomics.some((atomic) => mayAlias(site, atomic)) ? 1 : 0,
     );
+    this.decides = new Uint8Array(program.accesses.length);
+    if (!segments.some(({ isZero }) => isZero)) return;
+    const { executionLoads, branches } = dependencies(program);
+    for (const loads of [...executionLoads, ...branches.map((branch) => branch.loads)])
+      for (const access of loads) this.decides[access] = 1;
   }
 
   /** Another block begins. */
@@ -120,6 +131,7 @@ export class GlobalContents {
     const segment = this.segmentAt(address, cell.bytes);
     if (!segment) return undefined;
     if (segment.isZero) {
+      if (this.decides[access] === 1) return undefined;
       this.given.add(access);
       this.zeros.add(access);
       return cell.read(0);
