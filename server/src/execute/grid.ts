@@ -62,7 +62,8 @@ export function blockClasses(grid: BlockIndex, singled: readonly (readonly numbe
     for (const y of spansOf(grid[1], singled[1])) {
       for (const x of spansOf(grid[0], singled[0])) {
         const size = x.count * y.count * z.count;
-        const isInner = x.isInner && y.isInner && z.isInner;
+        // of a grid two blocks wide none are inner along that axis: the first class stands for most of them all the same
+        const isInner = classes.length === 0 || (x.isInner && y.isInner && z.isInner);
         const innerAxes = [x, y, z].filter(({ count }) => count > 1).length;
         const at = (n: number): BlockIndex => {
           const inPlane = n % (x.count * y.count);

@@ -37,8 +37,10 @@ export class Contents {
   ) {}
 }
 
-/** Bytes of all contents that are kept. */
+/** Bytes of all contents that are kept, and how many of them only small blocks may take: indices and lengths beside large fields. */
 const MOST_BYTES = 2 ** 27;
+const FOR_SMALL = 2 ** 24;
+const SMALL = 2 ** 20;
 /** Bytes that a launch which is not the device's own memory is given may have: they are copied each time. */
 const MOST_EAGER = 2 ** 24;
 /** Bytes of a block whose zeros are written down where something comes to stand between them; of larger ones they are not known any more then. */
@@ -273,8 +275,9 @@ export class HostBlocks {
     into.isZero = isFresh;
     if (isBlank) return;
     const last = this.memory.knownEnd(start, end);
-    if (last === start || this.kept + last - start > MOST_BYTES) return;
-    this.kept += last - start;
+    const size = last - start;
+    if (size === 0 || this.kept + size > (size > SMALL ? MOST_BYTES - FOR_SMALL : MOST_BYTES)) return;
+    this.kept += size;
     Object.assign(into, this.memory.save(start, last));
   }
 

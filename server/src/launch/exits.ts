@@ -10,7 +10,15 @@ export const exitFunctions: readonly string[] = ['exit', '_exit', 'abort', 'term
  * Numbers of the tokens that spell a way out, ascending, by the tokens of the first unit: for all searches in the same units they are found once
  * (each search has an index of its own).
  */
-const knownTokens = new WeakMap<TokenStream, { readonly tokens: HostTokens; readonly exits: readonly number[] }>();
+const knownTokens = new WeakMap<TokenStream, readonly ExitTokens[]>();
+/** The unit alone, and with those that it is linked with: one is searched after the other, for each sample. */
+const MOST_KNOWN = 3;
+
+interface ExitTokens {
+  readonly tokens: HostTokens;
+  readonly exits: readonly number[];
+}
+
 /** Those that a search has found, or looked up. */
 const knownOf = new WeakMap<HostTokens, readonly number[]>();
 
@@ -31,9 +39,10 @@ function exitTokens(index: HostIndex, tokens: HostTokens): readonly number[] {
   let exits = knownOf.get(tokens);
   if (!exits) {
     const first = tokens[0].tokens;
-    const known = knownTokens.get(first);
-    exits = known && areSame(known.tokens, tokens) ? known.exits : findExits(index, tokens);
-    knownTokens.set(first, { tokens, exits });
+    const known = knownTokens.get(first) ?? [];
+    const same = known.find((each) => areSame(each.tokens, tokens));
+    exits = same?.exits ?? findExits(index, tokens);
+    if (!same) knownTokens.set(first, [{ tokens, exits }, ...known].slice(0, MOST_KNOWN));
     knownOf.set(tokens, exits);
   }
   return exits;

@@ -75,8 +75,14 @@ function siteTokens(units: HostTokens, unwanted: ReadonlySet<string>): number[] 
 
 /** Tokens of a unit never change, and launches in it are looked for once a sample and once for each unit that is linked with it. */
 const knownLaunchTokens = new WeakMap<TokenStream, readonly number[]>();
-/** The last names that were looked for. */
-const knownCallTokens = new WeakMap<TokenStream, { readonly names: string; readonly found: readonly number[] }>();
+/** The names that were looked for last: those of the unit alone, and of all that are linked, in turns. */
+const knownCallTokens = new WeakMap<TokenStream, readonly CallTokens[]>();
+const MOST_NAMES = 3;
+
+interface CallTokens {
+  readonly names: string;
+  readonly found: readonly number[];
+}
 
 function launchTokens(tokens: TokenStream): readonly number[] {
   let found = knownLaunchTokens.get(tokens);
@@ -134,9 +140,10 @@ function callTokens(units: HostTokens, sitesOf: ReadonlyMap<string, unknown>): C
   if (sitesOf.size === 0) return result;
   const names = [...sitesOf.keys()].join();
   for (const { base, tokens } of units) {
-    const known = knownCallTokens.get(tokens);
-    const found = known?.names === names ? known.found : tokensThat(tokens, (text) => sitesOf.has(text));
-    if (found !== known?.found) knownCallTokens.set(tokens, { names, found });
+    const known = knownCallTokens.get(tokens) ?? [];
+    const same = known.find((each) => each.names === names);
+    const found = same?.found ?? tokensThat(tokens, (text) => sitesOf.has(text));
+    if (!same) knownCallTokens.set(tokens, [{ names, found }, ...known].slice(0, MOST_NAMES));
     for (const at of found) {
       result.tokens.push(base + at);
       result.names.push(tokens.text[at]);

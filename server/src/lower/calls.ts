@@ -4,6 +4,7 @@ import { anywhere } from '../parse/anywhere';
 import type * as ast from '../parse/ast';
 import { assertion } from './assertion';
 import { callBuiltin } from './builtins/functions';
+import { takesNumbers } from './builtins/math';
 import { constexprValue } from './constexpr';
 import { construct, initialiseMembers } from './construct';
 import { type Context, type Frame, forgetSince, LIBRARY_TOKENS, placeOf, skip } from './context';
@@ -20,7 +21,7 @@ import { resolveNamedType, resolveType } from './resolve-type';
 import { Scope } from './scope';
 import { statement } from './statements';
 import { bindTemplateParameters, deduceArguments } from './templates';
-import { parameterType, type Type, types, unqualified, withoutReference } from './types';
+import { parameterType, scalarOf, type Type, types, unqualified, withoutReference } from './types';
 import { unknownCall } from './unknown-calls';
 import { unknownValue, type Value } from './values';
 import { allocateStorage, bindParameter, materialise } from './variables';
@@ -30,8 +31,20 @@ export function callExpression(ctx: Context, node: ast.CallExpression, callee?: 
   const target = callee ?? calleeValue(ctx, node);
   if (target.kind === 'builtin' && target.name === 'assert' && !target.self && !args && !ctx.unit.isHost)
     return assertion(ctx, node);
-  const values = args ?? callArguments(ctx, node.arguments);
+  const values = args ?? (takesNumbersOnly(ctx, target) ? numbers(ctx, node) : callArguments(ctx, node.arguments));
   return callValue(ctx, target, values, node);
+}
+
+const takesNumbersOnly = ({ unit }: Context, target: Value): boolean =>
+  target.kind === 'builtin' && !target.self && !unit.isHost && takesNumbers(target.name);
+
+/** Arguments that are read as they are evaluated, from the left: `min(s[i], s[j] + 1)` reads `s[i]` first (PTX of nvcc 13.0). */
+function numbers(ctx: Context, node: ast.CallExpression): Value[] {
+  return node.arguments.flatMap((argument) =>
+    callArguments(ctx, [argument]).map((value) =>
+      value.kind === 'place' && scalarOf(withoutReference(value.type)) ? rvalue(ctx, value, argument) : value,
+    ),
+  );
 }
 
 /** Arguments; packs are spread. */

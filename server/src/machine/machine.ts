@@ -17,6 +17,7 @@ import { hoistCommonLoads } from './hoist-common';
 import { hoistInvariants } from './hoist-invariants';
 import { convertBranches, convertCheapBranches } from './if-conversion';
 import { inferObjects } from './infer-objects';
+import { placeLoadsOfPasses } from './lines-of-passes';
 import { loadForAlternatives } from './load-for-alternatives';
 import { mergeNeighbours } from './merge-neighbours';
 import { narrowIntegers } from './narrow-integers';
@@ -72,6 +73,7 @@ const passes: readonly Pass[] = [
   aggregateAtomics,
   guardPreheaders,
   unrollFurther,
+  placeLoadsOfPasses,
   chargeCalls,
 ];
 

@@ -22,6 +22,7 @@
  * - A merged load bears the line of the first of its parts (H200: scan_blocks.cu:57, fft_stages.cu:26), a merged store that of
  *   the last (scan_blocks.cu:34).
  */
+import { controlFlow } from '../program/control-flow';
 import {
   bytesOf,
   type Instruction,
@@ -36,6 +37,7 @@ import {
 import { type Congruences, congruences } from './alignment';
 import { type StepOf, stepsOfChoosingLoops } from './choosing-loops';
 import { type PivotOf, pivots } from './induction-alignment';
+import { writtenFirst } from './issue-order';
 import { changesAtFence, isFence, mayTouch } from './memory-overlap';
 import { type Base, copyWindows, loadWindows, storeWindows, type Window } from './vector-windows';
 
@@ -167,7 +169,7 @@ function mergeBlock(work: MergeWork, block: number, instructions: readonly Instr
   const replaced = new Map<number, readonly Instruction[]>();
   for (const group of done) {
     if (group.length < 2) continue;
-    mergeGroup(work, instructions, group, provenBase(work, block, group[0].instruction), replaced);
+    mergeGroup(work, block, instructions, group, provenBase(work, block, group[0].instruction), replaced);
   }
   if (replaced.size === 0) return instructions;
   return instructions.flatMap((instruction, index) => replaced.get(index) ?? [instruction]);
@@ -207,6 +209,7 @@ const modulo = (a: number, n: number): number => ((a % n) + n) % n;
 /** Greedy from each aligned start: 16 bytes, then 8, then less for small elements. */
 function mergeGroup(
   work: MergeWork,
+  block: number,
   instructions: readonly Instruction[],
   group: readonly Candidate[],
   proven: Base,
@@ -226,9 +229,24 @@ function mergeGroup(
     for (const start of [...starts].sort((a, b) => a - b)) {
       const run = within(byOffset, start, width).filter((c) => !replaced.has(c.index));
       if (!isMergeable(run, width, small) || !mayMove(work, instructions, run, width)) continue;
-      replaceByOne(work, run, start, width, replaced);
+      replaceByOne(work, run, start, width, replaced, bearerOf(work, block, instructions, run, width));
     }
   }
+}
+
+/** The site that a load bears which ptxas makes of several, unless the first of them. */
+function bearerOf(
+  { program }: MergeWork,
+  block: number,
+  instructions: readonly Instruction[],
+  run: readonly Candidate[],
+  width: number,
+): number | undefined {
+  if (block === controlFlow(program).order[0]) return undefined;
+  const [first, second] = run.toSorted((a, b) => a.index - b.index).map(({ instruction }) => instruction);
+  if (first.op !== 'load' || second?.op !== 'load' || first.access === second.access) return undefined;
+  if (run.some(({ instruction }) => promisedAlignment(program, instruction) >= width)) return undefined;
+  return writtenFirst(instructions, first, second).access;
 }
 
 /**

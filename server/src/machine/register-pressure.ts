@@ -10,8 +10,8 @@ import { scratchRegisters } from './scratch-registers';
 export interface Pressure {
   /** In the order of the program: what cannot be done without. */
   readonly least: number;
-  /** With loads hoisted within their block, and loops of unknown length unrolled. */
-  readonly eager: number;
+  /** With loads hoisted within their block, and loops of unknown length unrolled; undefined where that was not asked. */
+  readonly eager: number | undefined;
 }
 
 /** Copies the compiler makes of the body of a loop whose length is not known. */
@@ -23,21 +23,21 @@ const MOST_IN_FLIGHT = 18;
 /** Instructions of a body that is unrolled. */
 const UNROLLED_BODY = 120;
 
-export function registerPressure(program: Program): Pressure {
+/** @param isEnough whether the least decides all: what loads would take besides costs more to find */
+export function registerPressure(program: Program, isEnough: (least: number) => boolean = () => false): Pressure {
   const values = registerValues(program);
   const flow = controlFlow(program);
   const sets = liveness(program, flow, values);
   const live = new Int32Array(program.registers.length);
   let set = 0;
+  const plain = flow.order.map((block) =>
+    pressureOf(program.blocks[block].instructions, liveOut(flow, block, sets), values, live, ++set),
+  );
+  const least = plain.reduce((most, each) => Math.max(most, each), 0);
+  if (isEnough(least)) return { least, eager: undefined };
   const extra = inFlight(program, flow, values);
-  let least = 0;
   let eager = 0;
-  for (const block of flow.order) {
-    const out = liveOut(flow, block, sets);
-    const plain = pressureOf(program.blocks[block].instructions, out, values, live, ++set);
-    least = Math.max(least, plain);
-    eager = Math.max(eager, plain, plain + extra[block]);
-  }
+  for (const [k, block] of flow.order.entries()) eager = Math.max(eager, plain[k], plain[k] + extra[block]);
   for (const region of regions(program, flow)) {
     const last = region[region.length - 1];
     const [only, ...more] = region.map((block) => program.blocks[block].instructions);

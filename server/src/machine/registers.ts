@@ -22,9 +22,12 @@ export interface RegisterEstimate {
 /** Positions move with every edit, the blocks stay: what was found of them is kept. */
 const known = new WeakMap<Program['blocks'], Pressure>();
 
-function pressureOf(program: Program): Pressure {
+/** @param full registers that loads under way fill at most */
+function pressureOf(program: Program, full: number): Pressure {
   let pressure = known.get(program.blocks);
-  if (pressure === undefined) known.set(program.blocks, (pressure = registerPressure(program)));
+  const isEnough = (least: number): boolean => least + OVERHEAD >= full;
+  if (pressure === undefined || (pressure.eager === undefined && !isEnough(pressure.least)))
+    known.set(program.blocks, (pressure = registerPressure(program, isEnough)));
   return pressure;
 }
 
@@ -44,8 +47,9 @@ export function estimateRegisters(
   limits: Limits,
   bound = limits.registersPerThread,
 ): RegisterEstimate {
-  const { least, eager } = pressureOf(program);
-  const wanted = Math.min(eager + OVERHEAD, registersAtFullOccupancy(limits));
+  const full = registersAtFullOccupancy(limits);
+  const { least, eager = least } = pressureOf(program, full);
+  const wanted = Math.min(eager + OVERHEAD, full);
   const found = PAIR * Math.ceil(Math.max(least + OVERHEAD, wanted) / PAIR);
   const clamp = (n: number) => Math.max(8, Math.min(bound, limits.registersPerThread, Math.round(n)));
   return { registers: clamp(found), range: [clamp(found * BELOW), clamp(found * ABOVE)] };

@@ -1,6 +1,9 @@
 /** Syntax nodes under other token numbers, so that nodes of several texts can be told apart by them. */
 
-/** Adds `by` to the token numbers of every node under a value, in place. */
+/**
+ * Adds `by` to the token numbers of every node under a value, in place.
+ * @param by more than any of them: a node that has a larger number was met before
+ */
 export function renumber(value: object, by: number): void {
   const seen = new Set<object>();
   const stack: object[] = [value];
@@ -10,9 +13,13 @@ export function renumber(value: object, by: number): void {
       for (const inner of node) if (typeof inner === 'object' && inner !== null) stack.push(inner);
       continue;
     }
-    if (seen.has(node)) continue;
-    seen.add(node);
     const range = node as { first?: unknown; last?: unknown };
+    if (typeof range.first === 'number' && range.first >= 0) {
+      if (range.first >= by) continue;
+    } else {
+      if (seen.has(node)) continue;
+      seen.add(node);
+    }
     if (typeof range.first === 'number') range.first += by;
     if (typeof range.last === 'number') range.last += by;
     const inside = node as Record<string, unknown>;

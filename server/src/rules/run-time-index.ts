@@ -31,8 +31,8 @@ function countedRegisters(program: Program, isOpen: Uint8Array): Uint8Array {
   for (const { instructions } of program.blocks) for (const i of instructions) definitions.add(i);
   const loops = new CountedLoops(program);
   program.registers.forEach((_, register) => {
-    const made = isOpen[register] === 0 ? definitions.of(register) : [];
-    if (made.length > 1 && !loops.isUnrollable(register, made)) isCounted[register] = 1;
+    if (isOpen[register] === 1 || !definitions.areSeveral(register)) return;
+    if (!loops.isUnrollable(register, definitions.of(register))) isCounted[register] = 1;
   });
   return spread(program, isCounted, () => false);
 }

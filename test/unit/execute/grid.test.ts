@@ -130,6 +130,20 @@ describe('grids', () => {
     assert.equal(sampled.accesses[0].sectors, whole.accesses[0].sectors);
   });
 
+  it('rows that are aligned differently from layer to layer, in a grid two blocks wide', () => {
+    const text = sound(
+      copy('l = convert.i32.u32 bz\n  r = rem.i32 l 8\n  s = mul.i32 r 27\n  i = add.i32 s tx')
+        .replace('in n i32', 'in bz u32 blockIdx.z\n  in n i32')
+        .replace('x = add.i32 first tx', 'x = add.i32 tx 0'),
+    );
+    const launch = launchOf(text, { grid: [2, 4, 16], block: [32, 1, 1], values: { n: 27 } });
+    const whole = execute(text, launch, plainModel, { warpInstructions: 1e7, blocks: 1e6, everyPass: true });
+    const sampled = execute(text, launch, plainModel, { warpInstructions: 1e4, blocks: 40 });
+    assert.equal(whole.accesses[0].sectors, 34 * 16);
+    assert.ok(sampled.simulatedBlocks < 128);
+    assert.ok(sampled.accesses[0].sectors === whole.accesses[0].sectors || !sampled.uniformBlocks);
+  });
+
   it('says that blocks differ, and averages', () => {
     // Every second block starts at an odd multiple of 16 bytes.
     const launch: Launch = { grid: [100_000, 1, 1], block: [32, 1, 1], values: { n: 2 ** 30 } };

@@ -105,6 +105,23 @@ int main() {
 }`);
   });
 
+  it('is kept of small blocks also where large ones take all that they may', () => {
+    check(`
+__global__ void k(const int* a, const int* b, const int* at) {}
+int main() {
+  int *a, *b, *at;
+  cudaMalloc(&a, 1 << 26);
+  cudaMalloc(&b, 1 << 26);
+  cudaMalloc(&at, 2 * sizeof(int));
+  for (int i = 1; i < 3; i++) {
+    cudaMemset(a, i, 1 << 26);
+    cudaMemset(b, i, 1 << 26);
+    cudaMemcpy(at, &i, sizeof i, cudaMemcpyHostToDevice);
+    k<<<1, 32>>>(a, b, at); //= at: 1 0; at: 2 0
+  }
+}`);
+  });
+
   it('is what strings are put together to', () => {
     check(`
 __global__ void k(const char* a, int n, int m) {}

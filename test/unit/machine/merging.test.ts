@@ -16,6 +16,24 @@ describe('merging of neighbours', () => {
     float b = s[4 * i]; //= none
     float c = s[4 * i + 3] + s[4 * i + 1];
     out[i] = a + b + c;`));
+  it('bear the line of the second where one operation takes the first two, but in the first block', () => {
+    const last = (body: string) =>
+      checkLines(`k(const float *in, float *out)
+{
+    __shared__ float s[4];
+    float v = in[threadIdx.x];
+    if (threadIdx.x % 8 == 0) s[threadIdx.x / 8] = v;
+    __syncthreads();
+    ${body}
+}`);
+    last(`v = s[0]; //= none
+    for (int i = 1; i < 4; ++i)
+      v = fmaxf(v, s[i]); //= shared load 1 x 16 bytes
+    out[threadIdx.x] = v;`);
+    last(`float a = s[0] * 3; //= shared load 1 x 8 bytes
+    float b = s[1]; //= none
+    out[threadIdx.x] = a + b;`);
+  });
   it('three of four are enough for a load', () =>
     shared(
       'out[i] = s[4 * i + 1] + s[4 * i + 2] + s[4 * i + 3]; //= shared load 1 x 16 bytes, global store 1 x 4 bytes',

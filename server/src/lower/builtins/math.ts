@@ -140,6 +140,13 @@ function branchesOf(name: string, key: string, scalar: string): LibraryBranches 
   return name.startsWith('__') ? undefined : branching[scalar]?.[key];
 }
 
+/** Functions of several numbers, which read each as it is evaluated. */
+export function takesNumbers(name: string): boolean {
+  if (name in specials) return name !== 'swap';
+  const base = name.replace(/^__/, '');
+  return base in binary || (base.endsWith('f') && base.slice(0, -1) in binary);
+}
+
 export function mathFunction(call: BuiltinCall): Value | undefined {
   return special(call) ?? table(call);
 }
