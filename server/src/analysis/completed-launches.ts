@@ -4,6 +4,7 @@
  */
 import type { HostRound } from '../host/run-host';
 import type { HostTriple, HostValue } from '../launch/host-value';
+import { reportedRounds } from '../launch/reported-rounds';
 import type { TypeNode } from '../parse/ast';
 import type { HostData } from './host-data';
 import type { FoundKernel } from './kernels';
@@ -26,7 +27,8 @@ export function completedLaunches(
     const rounds = distinct(data.roundsAt(launch.place.first).filter((round) => agrees(launch, round)));
     // which of the instances of a template a round was of is not known
     if (rounds.length === 0 || (instances.size > 1 && rounds.length > 1)) return [launch];
-    return spread(rounds, most).map((round) => completed(launch, round));
+    const picked = reportedRounds(rounds.length, most, (at) => shapeOf(rounds[at]));
+    return picked.map((at) => completed(launch, rounds[at]));
   });
 }
 
@@ -132,19 +134,6 @@ const NOT_GIVEN: HostValue = { kind: 'unknown', reason: 'the run of main does no
 /** Rounds that give different values. */
 function distinct(rounds: readonly HostRound[]): HostRound[] {
   return [...new Map(rounds.map((round) => [JSON.stringify([...given(round)]), round])).values()];
-}
-
-/** All where they are few; else the first, one in the middle and the last, then one of each shape as far as there is room. */
-function spread(rounds: readonly HostRound[], most: number): HostRound[] {
-  if (rounds.length <= most) return [...rounds];
-  const picked = new Set([rounds[0], rounds[rounds.length >> 1], rounds[rounds.length - 1]]);
-  const shapes = new Set([...picked].map(shapeOf));
-  for (const round of rounds) {
-    if (picked.size >= most || shapes.has(shapeOf(round))) continue;
-    shapes.add(shapeOf(round));
-    picked.add(round);
-  }
-  return rounds.filter((round) => picked.has(round));
 }
 
 const shapeOf = (round: HostRound): string =>

@@ -33,7 +33,7 @@ export interface LaunchQuestion {
 }
 
 /** An editor shows the worst of them, the command line each. */
-export const roundsOf = (patience = 1): number => (patience > 1 ? 8 : 3);
+export const roundsOf = (patience = 1): number => (patience > 1 ? 24 : 3);
 
 const SIZE = 16;
 

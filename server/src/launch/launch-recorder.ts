@@ -2,6 +2,7 @@
 import type { FunctionDeclaration } from '../parse/ast';
 import { launchKey } from './export';
 import type { FoundLaunch } from './found-launch';
+import { reportedRounds } from './reported-rounds';
 import { anyWithin, lowerBound } from './sorted-tokens';
 
 interface Recorded {
@@ -23,7 +24,7 @@ export interface CallSites {
 const launchesPerKernel = 24;
 /** Different launches kept of one site while the loops run, to pick first, typical and last from. */
 const keptPerSite = 2048;
-/** Different launches reported of a loop: first, middle and last. */
+/** Different launches reported of a loop at least: first, middle and last. */
 export const FEWEST_ROUNDS = 3;
 
 export class LaunchRecorder {
@@ -149,22 +150,12 @@ function chosen(recorded: readonly Recorded[], rounds: number): FoundLaunch[] {
     });
 }
 
-/** All different launches of one loop where they are few; else first, middle and last, and then one of each shape as far as there is room. */
 function thinned(group: readonly Recorded[], rounds: number): FoundLaunch[] {
   if (group.length === 1) return [finished(group[0], undefined)];
   const last = group.length - 1;
-  const isSmall = group.length <= rounds;
-  const picked = new Set(isSmall ? group.keys() : [0, Math.floor(last / 2), last]);
-  if (!isSmall) {
-    const shapes = new Set([...picked].map((at) => shapeOf(group[at])));
-    group.forEach((entry, at) => {
-      if (picked.size >= rounds || shapes.has(shapeOf(entry))) return;
-      shapes.add(shapeOf(entry));
-      picked.add(at);
-    });
-  }
   const which = (at: number) => (at === 0 ? 'first' : at === last ? 'last' : 'typical');
-  return [...picked].sort((a, b) => a - b).map((at) => finished(group[at], which(at)));
+  const picked = reportedRounds(group.length, rounds, (at) => shapeOf(group[at]));
+  return picked.map((at) => finished(group[at], which(at)));
 }
 
 const shapeOf = ({ launch: { grid, block } }: Recorded): string => launchKey([...grid, ...block]);

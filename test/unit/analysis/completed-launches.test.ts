@@ -115,7 +115,7 @@ int main() {
   cudaMalloc(&d, 4096);
   for (int l : lengths) k<<<4, 32>>>(d, l);
 }`,
-      ['4x1x1, 40 lanes', '4x1x1, 80 lanes', '4x1x1, 83 lanes'],
+      ['4x1x1, 40 lanes', '4x1x1, 54 lanes', '4x1x1, 83 lanes'],
     );
   });
 

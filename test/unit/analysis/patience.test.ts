@@ -53,8 +53,11 @@ int main() { float *p; cudaMalloc(&p, 4096); for (int n = 1; n <= ${bound}; n++)
   it('are first, middle and last for an editor', () => assert.deepEqual(rounds('5', 1), ['32:1', '32:3', '32:5']));
   it('are all where they are few on the command line', () =>
     assert.deepEqual(rounds('5', PATIENCE), ['32:1', '32:2', '32:3', '32:4', '32:5']));
-  it('are one of each shape beside, where they are many', () =>
-    assert.deepEqual(rounds('20', PATIENCE), ['32:1', '32:10', '64:20']));
+  it('are spread evenly where they are many', () => {
+    const many = rounds('100', PATIENCE);
+    assert.equal(many.length, 24);
+    assert.deepEqual([many[0], many[1], many.at(-1)], ['32:1', '32:5', '64:100']);
+  });
 
   const launchesOf = (source: string) => {
     const report = analyzeFile({
