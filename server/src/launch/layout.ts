@@ -62,10 +62,14 @@ export function alignOf(state: HostState, type: HostType): number {
 
 const empty: RecordLayout = { fields: [], alignment: 1, bases: [] };
 
+/** Records in records and bases of bases: a template that derives from another instance of itself, which one is not known, has no end. */
+const DEEPEST = 64;
+
 /** Fields, size and alignment of a record; computed once. */
 export function layoutOf(state: HostState, type: RecordType): RecordLayout {
   if (type.layout) return type.layout;
   if (state.layouts.has(type)) return empty;
+  if (state.layouts.size >= DEEPEST) return (type.layout = empty);
   state.layouts.add(type);
   type.layout = computeLayout(state, type);
   state.layouts.delete(type);

@@ -7,7 +7,7 @@ import { RARE_CONDITION } from '../execute/rare-side';
 import type { Capability } from '../hardware/capabilities';
 import { lineAndColumn } from '../preprocess/positions';
 import { TokenFlag, type TokenStream } from '../preprocess/token';
-import type { Program } from '../program/program';
+import type { AccessSite, Program } from '../program/program';
 import { PART_OF_ADDRESSES, WITH_DATA } from '../report/assemble';
 import type { AccessReport, FileReport, Finding, Fix, KernelReport, LaunchReport, Location } from '../report/report';
 
@@ -318,15 +318,32 @@ function relatedOf(context: RuleContext, { access, launch, launchIndex }: WorstA
 const instanceName = (kernel: string, { templateArguments }: LaunchReport): string =>
   templateArguments.length > 0 ? `${kernel}<${templateArguments.join(', ')}>` : kernel;
 
+/** By context and launch: the first access at each position. Findings ask for one of them each. */
+const knownSites = new WeakMap<RuleContext, Map<number, ReadonlyMap<string, AccessSite>>>();
+
+function firstSites(context: RuleContext, launchIndex: number): ReadonlyMap<string, AccessSite> {
+  const ofLaunches = knownSites.get(context) ?? new Map<number, ReadonlyMap<string, AccessSite>>();
+  knownSites.set(context, ofLaunches);
+  const known = ofLaunches.get(launchIndex);
+  if (known) return known;
+  const sites = new Map<string, AccessSite>();
+  for (const site of context.launches[launchIndex].simulation.program.accesses) {
+    if (site.place.first < 0) continue;
+    const place = placeOf(context.locate(site.place.first, site.place.last));
+    if (!sites.has(place)) sites.set(place, site);
+  }
+  ofLaunches.set(launchIndex, sites);
+  return sites;
+}
+
 /** Where the macro is defined whose use an access is. */
 function macroDefinition(
-  { launches, locate, tokens }: RuleContext,
+  context: RuleContext,
   access: AccessReport,
   launchIndex: number,
 ): (Location & { message: string }) | undefined {
-  const wanted = placeOf(access);
-  const sites = launches[launchIndex].simulation.program.accesses;
-  const site = sites.find(({ place }) => place.first >= 0 && placeOf(locate(place.first, place.last)) === wanted);
+  const { tokens } = context;
+  const site = firstSites(context, launchIndex).get(placeOf(access));
   if (!site) return undefined;
   for (let t = site.place.first; t <= site.place.last && t < tokens.count; t++) {
     const expansion = tokens.flags[t] & TokenFlag.fromMacro ? tokens.expansions[tokens.expansion[t]] : undefined;

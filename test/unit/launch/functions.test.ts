@@ -283,6 +283,11 @@ describe('templates', () => {
       'k <<<(1,1,1),(?Sum::other,1,1),0>>>()',
       'k <<<(1,1,1),(32,1,1),0>>>()',
     );
+    check(
+      'template <int N, int W> struct Sum : public Sum<1, W> { enum { size = N }; }; int main() { int open = read(); k<<<1, Sum<4, open>::other>>>(); k<<<1, 32>>>(); }',
+      'k <<<(1,1,1),(?Sum::other,1,1),0>>>()',
+      'k <<<(1,1,1),(32,1,1),0>>>()',
+    );
   });
   it('pass user types', () => {
     check(
