@@ -90,21 +90,13 @@ export function passCost(ctx: Context, { body }: ast.ForStatement, counter: stri
   return Number.isNaN(cost) ? undefined : cost;
 }
 
-/** What is not of the kind that is told makes all of it so: what stands behind it is not looked at. */
-function sumOf<T>(items: readonly T[], costOf: (item: T) => number): number {
-  let sum = 0;
-  for (const item of items) {
-    sum += costOf(item);
-    if (Number.isNaN(sum)) return OPEN;
-  }
-  return sum;
-}
+const sum = (costs: readonly number[]): number => costs.reduce((a, b) => a + b, 0);
 
 function ofStatement(pass: Pass, node: ast.Statement): number {
   if (--pass.work.left < 0) return OPEN;
   switch (node.kind) {
     case 'compound':
-      return sumOf(node.body, (s) => ofStatement(pass, s));
+      return sum(node.body.map((s) => ofStatement(pass, s)));
     case 'expression':
       return ofExpression(pass, node.expression);
     case 'if': {
@@ -124,7 +116,7 @@ function ofStatement(pass: Pass, node: ast.Statement): number {
     case 'return':
       return pass.depth > 0 && node.value ? ofExpression(pass, node.value) : OPEN;
     case 'declaration':
-      return sumOf(node.declarations, (d) => ofDeclaration(pass, d));
+      return sum(node.declarations.map((d) => ofDeclaration(pass, d)));
     default:
       return OPEN;
   }
@@ -214,8 +206,7 @@ function ofBinary(pass: Pass, node: ast.Expression & { kind: 'binary' }): number
   const b = knownValue(pass, node.right);
   const isNeutral = operator === '*' ? a === 1 || b === 1 : operator === '+' ? a === 0 || b === 0 : b === 0;
   const operation = operator === '/' || operator === '%' ? DIVISION : isNeutral ? 0 : 1;
-  const left = ofExpression(pass, node.left);
-  return Number.isNaN(left) ? OPEN : operation + left + ofExpression(pass, node.right);
+  return operation + ofExpression(pass, node.left) + ofExpression(pass, node.right);
 }
 
 /** What the counters of loops in the body make of an expression. */
@@ -272,8 +263,7 @@ function ofCall(pass: Pass, node: ast.CallExpression): number {
   const few = CALLS[name] as number | undefined;
   const library = LIBRARY[name] as number | undefined;
   const cost = name === '__ldg' ? 0 : (few ?? (library === undefined ? ofInlined(pass, name) : library + LIBRARY_MORE));
-  if (Number.isNaN(cost)) return OPEN;
-  return cost + sumOf(node.arguments, (a) => (name === '__ldg' ? ofLoaded(pass, a) : ofExpression(pass, a)));
+  return cost + sum(node.arguments.map((a) => (name === '__ldg' ? ofLoaded(pass, a) : ofExpression(pass, a))));
 }
 
 /** `__ldg(&p[i])`, `__ldg(p + i)` */
@@ -297,10 +287,10 @@ function ofPlace(pass: Pass, node: ast.IndexExpression): number {
   if (base.kind !== 'name') return OPEN;
   const isOwn = pass.pointers.has(base.name.parts.at(-1)?.name ?? '');
   // no load
-  if (isRegister(pass, node)) return sumOf(indices, (index) => ofExpression(pass, index)) - 1;
+  if (isRegister(pass, node)) return sum(indices.map((index) => ofExpression(pass, index))) - 1;
   if (!isOwn && !isInMemory(pass.ctx, base)) return OPEN;
   if (!isOwn && indices.every((index) => isSame(pass, index))) return 0;
-  return (isOwn ? 2 : 1) + sumOf(indices, (index) => ofIndex(pass, index));
+  return (isOwn ? 2 : 1) + sum(indices.map((index) => ofIndex(pass, index)));
 }
 
 /** A counter is kept wide, and so is what does not change; what a mask leaves needs no sign. */
