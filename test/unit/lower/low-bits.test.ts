@@ -1,7 +1,7 @@
 /** Bits of loop variables that are the same in every pass: `stage & 1` in the copies of a body is a constant. */
 import { check } from '../analysis/check-accesses';
 
-/** Pairs of neighbours: one access of 8 bytes where they start at an even element. */
+/** Pairs of neighbours: one access of 8 bytes, at the second, where they start at an even element. */
 const pairs = (head: string, index: string, expected: string, foot = '') =>
   check(`
 __global__ void pairs(const float *in, float *out, int n) {
@@ -25,17 +25,25 @@ int main() { float *p; pairs<<<1, 128>>>(p, p, 12); }
 
 describe('low bits of a loop variable', () => {
   it('are those of its start where the step is even', () =>
-    pairs('for (int p = 0; p < n; p += 2)', 'p & 1', '    //        ^^^^ shared load 8 bytes'));
+    pairs('for (int p = 0; p < n; p += 2)', 'p & 1', '    //                  ^^^^^^^^ shared load 8 bytes'));
   it('also by a remainder', () =>
-    pairs('for (int p = 4; p < n; p += 2)', 'p % 2', '    //        ^^^^ shared load 8 bytes'));
+    pairs('for (int p = 4; p < n; p += 2)', 'p % 2', '    //                  ^^^^^^^^ shared load 8 bytes'));
   it('are another constant in an odd start', () =>
-    pairs('for (unsigned p = 1; p < n; p += 4)', '(p + 1) & 3', '    //        ^^^^ shared load 8 bytes'));
+    pairs(
+      'for (unsigned p = 1; p < n; p += 4)',
+      '(p + 1) & 3',
+      '    //                  ^^^^^^^^ shared load 8 bytes',
+    ));
   it('change from pass to pass where the step is odd', () =>
     pairs('for (int p = 0; p < n; p += 3)', 'p & 1', '    //        ^^^^ shared load 4 bytes'));
   it('do not come from an open start', () =>
     pairs('for (int p = n & 7; p < n; p += 2)', 'p & 1', '    //        ^^^^ shared load 4 bytes'));
   it('under a shift of the thread index are nought', () =>
-    pairs('for (int p = 0; p < n; p += 3)', '(2 * t + 4 * p) & 1', '    //        ^^^^ shared load 8 bytes'));
+    pairs(
+      'for (int p = 0; p < n; p += 3)',
+      '(2 * t + 4 * p) & 1',
+      '    //                  ^^^^^^^^ shared load 8 bytes',
+    ));
 });
 
 describe('a buffer that is changed over in every pass', () => {
@@ -43,7 +51,7 @@ describe('a buffer that is changed over in every pass', () => {
     pairs(`int c = 0;\n#pragma unroll ${copies}\n  for (int p = 0; p < 252; ++p)`, 'c', expected, how);
   it('is the same in every other copy', () => {
     for (const how of ['c ^= 1;', 'c = 1 - c;', 'c = c ^ 1;', 'c = !c;'])
-      turned(2, how, '    //        ^^^^ shared load 8 bytes');
+      turned(2, how, '    //                  ^^^^^^^^ shared load 8 bytes');
   });
   it('is not where the copies are odd', () => turned(3, 'c ^= 1;', '    //        ^^^^ shared load 4 bytes'));
   it('is not where the head of the loop changes it too', () =>
@@ -89,6 +97,7 @@ ${expected}
 }
 int main() { float *p; k<<<1, 32>>>(p, 12); }
 `);
-  it('that low bits decide keeps nothing apart', () => between('5', '    //               ^^^^^^^^^^^^ no access'));
+  it('that low bits decide keeps nothing apart', () =>
+    between('5', '    //               ^^^^^^^^^^^^ shared load 8 bytes'));
   it('any other does', () => between('6', '    //               ^^^^^^^^^^^^ shared load 4 bytes'));
 });
