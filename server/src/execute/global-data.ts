@@ -5,7 +5,7 @@
  */
 import { mayAlias } from '../program/aliasing';
 import { dependencies } from '../program/dependence';
-import type { Program } from '../program/program';
+import type { AccessSite, Program } from '../program/program';
 import { bitcast } from './conversion';
 import type { GlobalData, MemoryBlock } from './execution';
 import type { Layout } from './layout';
@@ -77,7 +77,7 @@ export class GlobalContents {
   private readonly pages = new Uint8Array(PAGES);
   private poisoned = 0;
   private last: Segment | undefined;
-  /** By access: 1 when atomics of the kernel may change what it reads. */
+  /** By access: 1 when atomics of the kernel may change what it reads, or its stores what is read as volatile: a flag that another block sets. */
   private readonly contested: Uint8Array;
   /**
    * By access: 1 when it decides whether something is executed. Who writes a kernel first and what fills its memory later wants to know of all of it:
@@ -91,10 +91,10 @@ export class GlobalContents {
     private readonly segments: readonly Segment[],
     readonly isShared: boolean,
   ) {
-    const atomics = isShared ? [] : program.accesses.filter((site) => site.operation === 'atomic');
-    this.contested = Uint8Array.from(program.accesses, (site) =>
-      atomics.some((atomic) => mayAlias(site, atomic)) ? 1 : 0,
-    );
+    const changes = isShared ? [] : program.accesses.filter((site) => site.operation !== 'load');
+    const isContested = (site: AccessSite) =>
+      changes.some((by) => (by.operation === 'atomic' || site.isVolatile) && mayAlias(site, by));
+    this.contested = Uint8Array.from(program.accesses, (site) => (isContested(site) ? 1 : 0));
     this.decides = new Uint8Array(program.accesses.length);
     if (!segments.some(({ isZero }) => isZero)) return;
     const { executionLoads, branches } = dependencies(program);
