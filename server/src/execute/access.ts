@@ -2,11 +2,10 @@
 
 import { type CopyCost, copyCost, type PastL1Cost, pastL1Cost } from '../hardware/async-copy';
 import { type AccessShape, emptyCounts, type MemoryModel, type WarpCounts } from '../hardware/memory-model';
-import { addressWindows, spaceOfAddress } from '../program/program';
+import { spaceOfAddress } from '../program/program';
 import type { AccessPlan } from './access-plan';
 import type { AtomicContention } from './atomic-contention';
 import { ACCESS_FIELDS, type AccessNotes, type CounterLayout, field, spaceNumber, spaces } from './counters';
-import type { Witness } from './execution';
 import { type Frame, type Mask, WARP } from './mask';
 import { KNOWN, type Lanes64, type LaneValue, UNKNOWN, vectorOf } from './value';
 import {
@@ -19,6 +18,7 @@ import {
   sameSpace,
   someMarked,
 } from './warp-addresses';
+import { witness } from './witness';
 
 /** The state that counting changes, one for a whole execution. */
 export interface Tally {
@@ -309,7 +309,7 @@ export class AccessCounter {
         const worst = this.addCounts(plan, space, start, WARP, times[group], frame);
         if (!worst) continue;
         fillWarp(value, start, first, scratch);
-        worst.witness = witness(this.tally.block, plan, space, scratch, mask.lanes, first);
+        worst.witness = witness(this.tally.block, counts, plan, space, scratch, mask.lanes, first);
         continue;
       }
       fillWarp(value, start, first, scratch);
@@ -379,7 +379,7 @@ export class AccessCounter {
   ): void {
     const start = addresses[active === WARP ? first : firstActive(lanes, first)];
     const worst = this.addCounts(plan, space, start, active, times, frame);
-    if (worst) worst.witness = witness(this.tally.block, plan, space, addresses, lanes, first, sources);
+    if (worst) worst.witness = witness(this.tally.block, counts, plan, space, addresses, lanes, first, sources);
   }
 
   /**
@@ -445,31 +445,4 @@ function copyCounts(from: WarpCounts, to: WarpCounts): void {
   to.idealSectors = from.idealSectors;
   to.transactions = from.transactions;
   to.lanes = from.lanes;
-}
-
-/** Where addresses of a space are told from: shared, local and constant memory from the start of their windows. */
-const origins: readonly number[] = spaces.map((space) => (space === 'global' ? 0 : addressWindows[space]));
-
-function witness(
-  block: readonly [number, number, number],
-  plan: AccessPlan,
-  space: number,
-  addresses: Float64Array,
-  lanes: Uint8Array,
-  first: number,
-  sources?: Float64Array,
-): Witness {
-  const inLanes = (from: Float64Array, origin: number) =>
-    Array.from({ length: WARP }, (_, i) => (lanes[first + i] !== 0 ? from[first + i] - origin : Number.NaN));
-  return {
-    block,
-    firstThread: first,
-    addresses: inLanes(addresses, origins[space]),
-    sources: sources && inLanes(sources, 0),
-    bytes: plan.bytes,
-    wavefronts: counts.wavefronts,
-    idealWavefronts: counts.idealWavefronts,
-    sectors: counts.sectors,
-    idealSectors: counts.idealSectors,
-  };
 }

@@ -3,17 +3,9 @@
 import type { MemoryModel } from '../hardware/memory-model';
 import type { Program } from '../program/program';
 import { AtomicContention } from './atomic-contention';
-import {
-  ACCESS_FIELDS,
-  type AccessNotes,
-  BRANCH_FIELDS,
-  type CounterLayout,
-  counterLayout,
-  field,
-  spaces,
-} from './counters';
+import { type AccessNotes, type CounterLayout, counterLayout } from './counters';
 import { type Analysis, analyse } from './decode';
-import type { AccessCounts, BranchCounts, Execution, ExecutionBudget, LaunchShape } from './execution';
+import type { AccessCounts, Execution, ExecutionBudget, LaunchShape } from './execution';
 import { allBlocks, type BlockClass, type BlockIndex, blockClasses, SMALL_GRID } from './grid';
 import { withoutIdleAxes } from './idle-axes';
 import { LaunchedBlocks } from './launched-blocks';
@@ -22,6 +14,7 @@ import { areEqual, sumOfRuns } from './piecewise';
 import { Reasons } from './reasons';
 import { restsOnAtomics } from './rests-on-atomics';
 import { type SingledBlocks, singledBlocks } from './singled-blocks';
+import { accessCounts, branchCounts } from './totals';
 
 /** Threads of a block on every capability from 2.0 on. */
 const MOST_THREADS = 1024;
@@ -395,11 +388,11 @@ class GridRun {
 
   result(incomplete: string | undefined): Execution {
     const { layout, totals } = this;
-    const accesses = this.accessCounts();
+    const accesses = accessCounts(totals, this.notes, this.differs, this.reasons);
     return {
       accesses,
       updatesOfOneLine: this.updatesOfOneLine(accesses),
-      branches: this.branchCounts(),
+      branches: branchCounts(totals, layout, this.program.branches.length),
       blockExecutions: totals.slice(0, layout.blocks),
       laneExecutions: totals.slice(layout.lanes, layout.lanes + layout.blocks),
       simulatedWarpInstructions: this.simulated,
@@ -420,45 +413,6 @@ class GridRun {
     const requests = accesses.reduce((sum, counts) => sum + (isGlobalAtomic(counts) ? counts.requests : 0), 0);
     const [width, height, depth] = this.launch.grid;
     return this.contention.mostUpdates(requests, width * height * depth);
-  }
-
-  private accessCounts(): AccessCounts[] {
-    const { totals, reasons } = this;
-    const result: AccessCounts[] = [];
-    this.notes.forEach((notes, index) => {
-      if (!notes) return;
-      const { at } = notes;
-      result.push({
-        access: Math.floor(index / spaces.length),
-        space: spaces[index % spaces.length],
-        bytesPerLane: notes.bytesPerLane,
-        requests: totals[at + field.requests],
-        activeLanes: totals[at + field.activeLanes],
-        wavefronts: totals[at + field.wavefronts],
-        idealWavefronts: totals[at + field.idealWavefronts],
-        sectors: totals[at + field.sectors],
-        idealSectors: totals[at + field.idealSectors],
-        transactions: totals[at + field.transactions],
-        unknownRequests: totals[at + field.unknownRequests],
-        unknownReason: notes.unknownReason === 0 ? undefined : reasons.text(notes.unknownReason),
-        speculative: notes.speculative === 0 ? undefined : reasons.text(notes.speculative),
-        isSampled: this.differs.subarray(at, at + ACCESS_FIELDS).includes(1),
-        witness: notes.witness,
-      });
-    });
-    return result;
-  }
-
-  private branchCounts(): BranchCounts[] {
-    return this.program.branches.map((_, branch) => {
-      const at = this.layout.branches + BRANCH_FIELDS * branch;
-      return {
-        branch,
-        executed: this.totals[at],
-        divergent: this.totals[at + 1],
-        unknown: this.totals[at + 2],
-      };
-    });
   }
 }
 

@@ -27,12 +27,9 @@ import {
   bytesOf,
   type Instruction,
   type LibraryBranches,
-  type LoadInstruction,
   type Program,
   type Register,
   type RegisterInfo,
-  type ScalarType,
-  type StoreInstruction,
 } from '../program/program';
 import { type Congruences, congruences } from './alignment';
 import { type StepOf, stepsOfChoosingLoops } from './choosing-loops';
@@ -40,16 +37,9 @@ import { type PivotOf, pivots } from './induction-alignment';
 import { writtenFirst } from './issue-order';
 import { changesAtFence, isFence, mayTouch } from './memory-overlap';
 import { type Base, copyWindows, loadWindows, storeWindows, type Window } from './vector-windows';
-
-export type Access = LoadInstruction | StoreInstruction;
+import { type Access, type Candidate, replaceByOne } from './wide-access';
 
 const WIDEST = 16;
-
-export interface Candidate {
-  readonly index: number;
-  readonly instruction: Access;
-  readonly bytes: number;
-}
 
 export interface MergeWork {
   readonly program: Program;
@@ -229,7 +219,7 @@ function mergeGroup(
     for (const start of [...starts].sort((a, b) => a - b)) {
       const run = within(byOffset, start, width).filter((c) => !replaced.has(c.index));
       if (!isMergeable(run, width, small) || !mayMove(work, instructions, run, width)) continue;
-      replaceByOne(work, run, start, width, replaced, bearerOf(work, block, instructions, run, width));
+      replaceByOne(work.registers, run, start, width, replaced, bearerOf(work, block, instructions, run, width));
     }
   }
 }
@@ -274,7 +264,8 @@ function mergeVectors(
       for (const { start, width } of windowsOf(set, size, base, set === copied)) {
         const run = set.filter((c) => c.instruction.offset >= start && c.instruction.offset + size <= start + width);
         const isWider = run.length > 1 || (set === copied && width > size);
-        if (isWider && mayMove(work, instructions, run, width)) replaceByOne(work, run, start, width, replaced);
+        if (isWider && mayMove(work, instructions, run, width))
+          replaceByOne(work.registers, run, start, width, replaced);
       }
     }
   }
@@ -386,98 +377,4 @@ function disjoint(other: Access, run: readonly Candidate[]): boolean {
   return run.every(
     (c) => other.offset + size <= c.instruction.offset || other.offset >= c.instruction.offset + c.bytes,
   );
-}
-
-/**
- * Puts one access in place of several.
- * @param access the site that it bears, unless the first of loads or the last of stores
- */
-export function replaceByOne(
-  work: MergeWork,
-  run: readonly Candidate[],
-  start: number,
-  width: number,
-  replaced: Map<number, readonly Instruction[]>,
-  access?: number,
-): void {
-  const first = run.reduce((a, b) => (b.index < a.index ? b : a));
-  const last = run.reduce((a, b) => (b.index > a.index ? b : a));
-  for (const c of run) replaced.set(c.index, []);
-  const bearing = (own: Access): Access => (access === undefined ? own : { ...own, access });
-  if (first.instruction.op === 'load')
-    replaced.set(first.index, wideLoad(work, run, bearing(first.instruction), start, width));
-  else replaced.set(last.index, wideStore(work, run, bearing(last.instruction), start));
-}
-
-/** One element type for all: their own, or unsigned integers of their size. */
-function commonType(run: readonly Candidate[]): ScalarType {
-  const types = run.map((c) => c.instruction.type);
-  if (types.every((t) => t === types[0])) return types[0];
-  const size = Math.min(...types.map((t) => bytesOf[t]));
-  return size === 8 ? 'u64' : size === 4 ? 'u32' : size === 2 ? 'u16' : 'u8';
-}
-
-function temporary(work: MergeWork, type: ScalarType): Register {
-  work.registers.push({ type, role: 'temporary' });
-  return work.registers.length - 1;
-}
-
-function wideLoad(
-  work: MergeWork,
-  run: readonly Candidate[],
-  first: Access,
-  start: number,
-  width: number,
-): readonly Instruction[] {
-  const type = commonType(run);
-  const size = bytesOf[type];
-  const dst: Register[] = Array.from({ length: width / size }, () => -1);
-  const behind: Instruction[] = [];
-  for (const { instruction } of run) {
-    if (instruction.op !== 'load') continue;
-    instruction.dst.forEach((d, k) => {
-      const at = (instruction.offset - start + k * bytesOf[instruction.type]) / size;
-      if (instruction.type === type) dst[at] = d;
-      else if (bytesOf[instruction.type] === size) {
-        dst[at] = temporary(work, type);
-        behind.push({ op: 'unary', fn: 'bitcast', type: instruction.type, from: type, dst: d, a: dst[at] });
-      } else behind.push({ op: 'unknown', dst: d, reason: 'part of an access of several types' });
-    });
-  }
-  const filled = dst.map((d) => (d < 0 ? temporary(work, type) : d));
-  const load: LoadInstruction = {
-    op: 'load',
-    type,
-    dst: filled,
-    address: first.address,
-    offset: start,
-    access: first.access,
-  };
-  return [load, ...behind];
-}
-
-function wideStore(work: MergeWork, run: readonly Candidate[], last: Access, start: number): readonly Instruction[] {
-  const type = commonType(run);
-  const size = bytesOf[type];
-  const before: Instruction[] = [];
-  const values = run.flatMap(({ instruction }) => {
-    if (instruction.op !== 'store') return [];
-    if (instruction.type === type) return [...instruction.values];
-    return instruction.values.flatMap((value) => {
-      const parts = Array.from({ length: bytesOf[instruction.type] / size }, () => temporary(work, type));
-      if (parts.length === 1)
-        before.push({ op: 'unary', fn: 'bitcast', type, from: instruction.type, dst: parts[0], a: value });
-      else for (const dst of parts) before.push({ op: 'unknown', dst, reason: 'part of an access of several types' });
-      return parts;
-    });
-  });
-  const store: StoreInstruction = {
-    op: 'store',
-    type,
-    values,
-    address: last.address,
-    offset: start,
-    access: last.access,
-  };
-  return [...before, store];
 }

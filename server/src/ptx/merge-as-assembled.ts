@@ -5,14 +5,8 @@
  * all but 14 have the width of the machine code then).
  */
 import { congruences } from '../machine/alignment';
-import {
-  type Access,
-  accessBytes,
-  type Candidate,
-  type MergeWork,
-  replaceByOne,
-  within,
-} from '../machine/merge-neighbours';
+import { accessBytes, type MergeWork, within } from '../machine/merge-neighbours';
+import { type Access, type Candidate, replaceByOne } from '../machine/wide-access';
 import type { Instruction, Program } from '../program/program';
 
 export function mergeAsAssembled(program: Program): Program {
@@ -59,7 +53,7 @@ function mergeGroup(work: MergeWork, group: readonly Candidate[], replaced: Map<
     const bearers = group.filter((each) => widestOf(work, each.instruction) === width && width > each.bytes);
     if (bearers.length === 0) continue;
     for (const { bearer, run, start } of bestRuns(work, group, bearers, width, replaced))
-      replaceByOne(work, run, start, width, replaced, bearer.instruction.access);
+      replaceByOne(work.registers, run, start, width, replaced, bearer.instruction.access);
   }
 }
 
