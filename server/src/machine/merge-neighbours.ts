@@ -19,8 +19,8 @@
  * - A function of the library that branches keeps apart what stands around it; one whose branches are short no shared loads (math.ts), and so does a branch of
  *   the program that becomes a selection only in the assembler (if-conversion.ts; 110 kernels);
  *   a division or root of full precision only what the assembler would merge, in shared memory (SASS of nine loops, H200: tsne_forces.cu:165).
- * - A merged load bears the line of the first of its parts (H200: scan_blocks.cu:57, fft_stages.cu:26), a merged store that of
- *   the last (scan_blocks.cu:34).
+ * - A merged load bears the line of the first of its parts (H200: scan_blocks.cu:57, fft_stages.cu:26), or of the one that NVVM writes first
+ *   (issue-order.ts); a merged store that of the last (scan_blocks.cu:34).
  */
 import { controlFlow } from '../program/control-flow';
 import {
