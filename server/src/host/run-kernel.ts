@@ -11,7 +11,7 @@ import { argumentKey } from '../lower/records';
 import { dropDeadCode } from '../machine/dead-code';
 import type { FunctionDeclaration } from '../parse/ast';
 import { controlFlow } from '../program/control-flow';
-import { dataLoads } from '../program/data-loads';
+import { decidingLoads } from '../program/data-loads';
 import type { HostLaunch, Input, Program } from '../program/program';
 import { wantedResults } from './wanted-results';
 
@@ -95,7 +95,7 @@ export class KernelRuns {
     this.followers ??= followersOf(this.host);
     return [...this.followers[index]].some((launch) => {
       const program = this.programOf(launch);
-      return program !== undefined && dataLoads(program).length > 0;
+      return program !== undefined && decidingLoads(program).length > 0;
     });
   }
 

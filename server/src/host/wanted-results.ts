@@ -5,7 +5,7 @@
  * Told by classes of memory (points-to.ts), whatever comes first: what a kernel's addresses and branches rest on is wanted, and so is what
  * the host reads; then what kernels compute of that which is wanted, and copies of it.
  */
-import { dataLoads } from '../program/data-loads';
+import { decidingLoads } from '../program/data-loads';
 import type { AccessSite, HostInstruction, Program, Register } from '../program/program';
 import { ANY, PointsTo } from './points-to';
 
@@ -65,7 +65,7 @@ class Wants {
   find(): readonly boolean[] {
     for (const { kernel, leaves } of this.launched)
       if (kernel)
-        for (const access of dataLoads(kernel)) this.want(this.classesOf(kernel, leaves, kernel.accesses[access]));
+        for (const access of decidingLoads(kernel)) this.want(this.classesOf(kernel, leaves, kernel.accesses[access]));
     const isWanted = this.launched.map(() => false);
     for (let before = -1; before < this.wanted.size; ) {
       before = this.wanted.size;

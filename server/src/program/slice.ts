@@ -1,7 +1,7 @@
 import { aliasClasses, keepsContents } from './aliasing';
 import { Definitions } from './definitions';
 import { accessesOf, addressesOf, readsInto, writesOf } from './operands';
-import type { Instruction, Program } from './program';
+import type { Instruction, Program, Register } from './program';
 
 /** What of a program decides addresses and branches; the rest computes data nobody's counters depend on. */
 export interface Slice {
@@ -33,8 +33,18 @@ export function sliceForAccesses(program: Program, counted: ReadonlySet<number>,
   return computeSlice(program, withData, (instruction) => accessesOf(instruction).some((a) => counted.has(a)));
 }
 
+/** The same with more that is needed. @param more a register that an instruction makes needed */
+export function sliceWith(program: Program, more: (instruction: Instruction) => Register | undefined): Slice {
+  return computeSlice(program, false, () => true, more);
+}
+
 /** @param isCounted whether what an instruction does in memory is to be counted */
-function computeSlice(program: Program, withData: boolean, isCounted: (instruction: Instruction) => boolean): Slice {
+function computeSlice(
+  program: Program,
+  withData: boolean,
+  isCounted: (instruction: Instruction) => boolean,
+  more?: (instruction: Instruction) => Register | undefined,
+): Slice {
   const needed = new Uint8Array(program.registers.length);
   const storesMatter = new Uint8Array(program.accesses.length);
   const definitions = new Definitions(program);
@@ -54,6 +64,8 @@ function computeSlice(program: Program, withData: boolean, isCounted: (instructi
       definitions.add(instruction);
       if (isCounted(instruction)) addressesOf(instruction).forEach(need);
       if (stores(instruction)) storing.push(instruction);
+      const another = more?.(instruction);
+      if (another !== undefined) need(another);
     }
     if (block.terminator.kind === 'branch') need(block.terminator.condition);
   }
