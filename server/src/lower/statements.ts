@@ -41,11 +41,23 @@ export function statement(ctx: Context, node: ast.Statement): void {
   }
 }
 
+/** By token: the first of its line. A macro may put all statements of a kernel on one. */
+const knownFirsts = new WeakMap<TokenStream, Int32Array>();
+
 /** Line tables know lines, no statements: those of one line count as one. */
-function firstOfLine({ flags, file }: TokenStream, token: number): number {
-  let first = token;
-  while (first > 0 && (flags[first] & TokenFlag.lineStart) === 0 && file[first - 1] === file[token]) first--;
-  return first;
+function firstOfLine(tokens: TokenStream, token: number): number {
+  let firsts = knownFirsts.get(tokens);
+  if (!firsts) knownFirsts.set(tokens, (firsts = firstsOfLines(tokens)));
+  return token < firsts.length ? firsts[token] : token;
+}
+
+function firstsOfLines({ flags, file, count }: TokenStream): Int32Array {
+  const firsts = new Int32Array(count);
+  for (let token = 1; token < count; token++) {
+    const isFirst = (flags[token] & TokenFlag.lineStart) !== 0 || file[token - 1] !== file[token];
+    firsts[token] = isFirst ? token : firsts[token - 1];
+  }
+  return firsts;
 }
 
 function lowerStatement(ctx: Context, node: ast.Statement): void {
