@@ -4,6 +4,7 @@ import type { Instruction, Program, Register } from './program';
 import { type Slice, sliceForCounters, sliceWith } from './slice';
 
 const wanting = new WeakMap<Program, readonly number[]>();
+const deciding = new WeakMap<Program, readonly number[]>();
 
 /**
  * Accesses that load from global (or constant) memory what addresses, conditions or what follows from them rest on; tables whose contents
@@ -20,6 +21,12 @@ export function dataLoads(program: Program): readonly number[] {
  * a.value + b.value`) goes to that side there, and what selects decides whether it is executed.
  */
 export function decidingLoads(program: Program): readonly number[] {
+  let loads = deciding.get(program);
+  if (!loads) deciding.set(program, (loads = findDeciding(program)));
+  return loads;
+}
+
+function findDeciding(program: Program): readonly number[] {
   const choosing = new Set(program.blocks.flatMap(({ instructions }) => choicesOfLoads(instructions)));
   if (choosing.size === 0) return dataLoads(program);
   return loadsIn(
