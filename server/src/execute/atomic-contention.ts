@@ -4,29 +4,10 @@
  * as long as the busiest of these (docs/timing.md). What is executed of a launch tells which line that is; how often it
  * is updated in the whole grid follows from the number of requests.
  */
+import { UPDATED_LINE_BYTES, type UpdateCost, updateCosts } from '../hardware/atomic-updates';
 import { type AccessSite, spaceOfAddress } from '../program/program';
 import { type Frame, WARP } from './mask';
 import { KNOWN, type Lanes64, type LaneValue, vectorOf } from './value';
-
-const LINE_BYTES = 128;
-/**
- * What a request costs a line, in updates of 1.76 ns (measured on an H200): that of a floating-point atomic one, and one
- * more for each lane that shares an address with another; that of an integer atomic 1.4 ns, and 5.8 ns for 32 lanes that
- * share one, because these are added up on the way.
- */
-const INTEGER: Cost = { request: 0.8, sharing: 0.08 };
-const costs: Readonly<Record<NonNullable<AccessSite['atomic']>, Cost>> = {
-  float: { request: 1, sharing: 1 },
-  integer: INTEGER,
-  'add-constant': INTEGER,
-  // one lane adds for all
-  aggregated: { ...INTEGER, sharing: 0 },
-};
-
-interface Cost {
-  readonly request: number;
-  readonly sharing: number;
-}
 
 /** Requests looked at, of a block and in all: the rest behaves like them. */
 const MOST_OF_BLOCK = 256;
@@ -63,7 +44,7 @@ export class AtomicContention {
   /** Notes the requests that the warps of a block make to global memory. */
   note(kind: AccessSite['atomic'], value: LaneValue<Lanes64>, offset: number, { mask, lo, hi }: Frame): void {
     if (value.unknown !== KNOWN || this.ofBlock >= MOST_OF_BLOCK || this.requests >= MOST_REQUESTS) return;
-    const cost = costs[kind ?? 'integer'];
+    const cost = updateCosts[kind ?? 'integer'];
     const addresses = vectorOf(value);
     for (let first = lo; first < hi; first += WARP) {
       if (mask.perWarp[first / WARP] === 0) continue;
@@ -73,7 +54,7 @@ export class AtomicContention {
     }
   }
 
-  private noteWarp(addresses: Float64Array, offset: number, cost: Cost, lanes: Uint8Array, first: number): void {
+  private noteWarp(addresses: Float64Array, offset: number, cost: UpdateCost, lanes: Uint8Array, first: number): void {
     const { seen } = this;
     let distinct = 0;
     for (let lane = first; lane < first + WARP; lane++) {
@@ -117,4 +98,4 @@ export class AtomicContention {
   }
 }
 
-const lineNumber = (address: number): number => Math.floor(address / LINE_BYTES);
+const lineNumber = (address: number): number => Math.floor(address / UPDATED_LINE_BYTES);
