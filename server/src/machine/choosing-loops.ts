@@ -40,6 +40,8 @@ interface Choice {
   readonly counter: Register;
   /** By register: the only instruction of the loop that writes it. */
   readonly writers: ReadonlyMap<Register, Instruction>;
+  /** By register: what was found of it. */
+  readonly steps: Map<Register, number | undefined>;
 }
 
 /** Only loops written out in copies: others read what their pass reads. */
@@ -61,19 +63,17 @@ function choiceOf(program: Program, loop: Loop): Choice | undefined {
     const values = results.map((result) => writers.get(result)).flatMap((i) => (i?.op === 'select' ? [i] : []));
     const rootOf = (register: Register) => copied(program, writers, register);
     const compared = [rootOf(test.a), rootOf(test.b)];
-    const least = values
-      .flatMap(({ a, b }) => [rootOf(a), rootOf(b)])
-      .find((root) => program.registers[root].role === 'variable' && compared.includes(root));
-    const counter = values
-      .flatMap(({ a, b }) => [rootOf(a), rootOf(b)])
-      .find((root) => isStepped(program, writers, root));
-    if (least !== undefined && counter !== undefined && counter !== least) return { least, counter, writers };
+    const roots = values.flatMap(({ a, b }) => [rootOf(a), rootOf(b)]);
+    const least = roots.find((root) => program.registers[root].role === 'variable' && compared.includes(root));
+    const counter = roots.find((root) => isStepped(program, writers, root));
+    if (least !== undefined && counter !== undefined && counter !== least)
+      return { least, counter, writers, steps: new Map() };
   }
   return undefined;
 }
 
 const instructionsIn = (program: Program, loop: Loop): Instruction[] =>
-  program.blocks.flatMap(({ instructions }, block) => (loop.contains[block] === 1 ? instructions : []));
+  loop.blocks.flatMap((block) => [...program.blocks[block].instructions]);
 
 /** What a register is a copy of. */
 function copied(program: Program, writers: ReadonlyMap<Register, Instruction>, register: Register): Register {
@@ -124,6 +124,13 @@ const DEEPEST = 20;
 
 /** The power of two in what the counter is multiplied by; undefined where the counter is no part of the address. */
 function stepOf(choice: Choice, address: Register, program: Program, depth = 0): number | undefined {
+  if (choice.steps.has(address)) return choice.steps.get(address);
+  const step = findStep(choice, address, program, depth);
+  choice.steps.set(address, step);
+  return step;
+}
+
+function findStep(choice: Choice, address: Register, program: Program, depth: number): number | undefined {
   if (copied(program, choice.writers, address) === choice.counter) return 1;
   const by = choice.writers.get(address);
   if (by === undefined || depth > DEEPEST || program.registers[address].role === 'variable') return undefined;
