@@ -1,6 +1,7 @@
 /** What the programs of the host use of the standard library, beside what kernels do. */
 import { hostAlgorithms } from './host-algorithms';
 import { hostContainers } from './host-containers';
+import { hostOptions } from './host-options';
 import { hostOrdered } from './host-ordered';
 import { hostRand, hostRandom } from './host-random';
 import { hostStrings } from './host-strings';
@@ -9,6 +10,7 @@ import { hostText } from './host-text';
 export const host = `
 ${hostRand}
 ${hostText}
+${hostOptions}
 namespace std {
 ${hostContainers}
 ${hostStrings}
