@@ -23,7 +23,7 @@ export interface Sample {
 }
 
 /**
- * 'host': all is as main has put it there; 'kernels': kernels that were launched before have written some of it; 'blocks': blocks of the
+ * 'host': all is as main has put it there; 'zeros': nothing was written to some of it; 'kernels': kernels that were launched before have written some of it; 'blocks': blocks of the
  * launch itself have, one after the other.
  */
 export type DataOrigin = 'host' | 'zeros' | 'kernels' | 'blocks';

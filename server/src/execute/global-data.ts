@@ -80,8 +80,8 @@ export class GlobalContents {
   /** By access: 1 when atomics of the kernel may change what it reads, or its stores what is read as volatile: a flag that another block sets. */
   private readonly contested: Uint8Array;
   /**
-   * By access: 1 when it decides whether something is executed. Who writes a kernel first and what fills its memory later wants to know of all of it:
-   * memory that is still blank decides nothing.
+   * By access: 1 when it decides whether something is executed. Memory that is still blank decides nothing: what fills it may not be written
+   * yet, and both sides of the condition have figures until then.
    */
   private readonly decides: Uint8Array;
 
