@@ -96,7 +96,8 @@ class HostMachine {
       const start = places[index];
       const isDevice = object.lifetime === 'device' || object.lifetime === 'constant';
       this.blocks.all.push({ start, end: start + (object.bytes ?? 0), isDevice });
-      if (object.contents) memory.bytes.set(object.contents.values, start);
+      // texts; the program fills in its tables of numbers itself
+      if (object.contents?.type === 'i8') memory.bytes.set(object.contents.values, start);
       if (object.lifetime !== undefined) memory.know(start, start + (object.bytes ?? 0));
       if (isDevice) this.symbols.set(object.name, this.symbols.has(object.name) ? undefined : HOST_BASE + start);
     });

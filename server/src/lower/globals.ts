@@ -135,11 +135,13 @@ function deviceObject(
 ): Value {
   // a counter of the device starts at what it is initialised with, and some kernel changes it; a table stays what it is
   const isCounter = space === 'global' && type.kind !== 'array' && !type.isConst;
-  const contents = isCounter || ctx.unit.isHost ? undefined : contentsOf(ctx, declaration, type, node);
-  const object = memoryObject(ctx, declaration, name, type, space);
   const element = elementOf(type);
   const isConst = type.isConst || element.isConst || declaration.specifiers.isConstexpr;
   const isFixed = isConst && !type.isVolatile && !element.isVolatile;
+  // what the host may change it stores itself before main begins
+  const isUnknown = isCounter || (ctx.unit.isHost && !isFixed);
+  const contents = isUnknown ? undefined : contentsOf(ctx, declaration, type, node);
+  const object = memoryObject(ctx, declaration, name, type, space);
   if (contents) ctx.builder.objects[object] = { ...ctx.builder.objects[object], contents, isFixed };
   const address = ctx.builder.objects[object].register;
   if (space === 'constant' && type.kind !== 'array' && !contents) declareSymbol(ctx, address, name, type, declaration);

@@ -44,7 +44,7 @@ function standFor(ctx: Context, element: Storage, open: Storage): void {
 }
 
 /** Elements, and scalars in all, that are chosen among. */
-const MOST_ELEMENTS = 256;
+const MOST_ELEMENTS = 512;
 const MOST_SCALARS = 512;
 
 /**

@@ -56,7 +56,7 @@ export interface Origin {
 }
 
 /** Elements of one array that are inputs of their own. */
-const MAX_ELEMENTS = 256;
+const MAX_ELEMENTS = 1024;
 
 /** The value of an object that the launch presets: every scalar leaf an input, every pointer with an object behind it. */
 export function inputValue(ctx: Context, origin: Origin, type: Type, path: readonly string[]): Value {

@@ -25,7 +25,7 @@ import { type MemoryPlace, type Place, type RegisterTarget, type Storage, unknow
 import { readView, writeView } from './views';
 
 /** Parts of a record that one copy may consist of; larger ones are not followed. */
-const MAX_PARTS = 512;
+const MAX_PARTS = 1024;
 
 /** Turns an lvalue into its value (loads, decays arrays); other values are returned as they are. */
 export function rvalue(ctx: Context, value: Value, node: Node): Value {

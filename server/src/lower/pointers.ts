@@ -65,10 +65,19 @@ export function indexExpression(ctx: Context, node: ast.IndexExpression): Value 
   const indexValue = numberOf(ctx, rvalue(ctx, expression(ctx, index), index), index);
   if (baseType.kind === 'array' && base.kind === 'place')
     return arrayElement(ctx, base.place, baseType, indexValue, node);
+  const fixed = baseType.kind === 'array' ? elementOfTable(ctx, base, indexValue) : undefined;
+  if (fixed) return fixed;
   const pointer = rvalue(ctx, base, node.base);
   if (pointer.type.kind !== 'pointer' && indexValue.type.kind === 'pointer')
     return elementAt(ctx, indexValue, pointer, node); // 3[p]
   return elementAt(ctx, pointer, indexValue, node);
+}
+
+/** A constexpr table of the host is no memory of the device: only its numbers are, where the index is constant. */
+function elementOfTable(ctx: Context, table: Value, index: Value): Value | undefined {
+  if (table.kind !== 'aggregate' || index.kind !== 'scalar') return undefined;
+  const at = ctx.builder.constantValue(index.register);
+  return at === undefined ? undefined : table.elements[at];
 }
 
 /** `buffer[i]` where the class has no subscript but converts to a pointer. */

@@ -421,6 +421,34 @@ int main() {
   });
 });
 
+describe('tables of constants', () => {
+  const most = 'constexpr int most[3] = {2, 4, 8};';
+  it('of the host give their numbers where the index is constant', () => {
+    equals('', 'most[1]', 4, most);
+    equals('', 'sizeof(Row<2>) / 4', 4, `${most} template <int n> struct Row { int of[most[n - 1]]; };`);
+  });
+  it('say how many elements a parameter has, which may be hundreds', () => {
+    check(`
+constexpr int lists[2] = {4, 8}, blocks[2] = {320, 400};
+template <int n> struct Chunks {
+  float* data[n][lists[n - 1]];
+  unsigned char list[blocks[n - 1]];
+  int chunk[blocks[n - 1]];
+};
+template <class T> __global__ void k(T t) {
+  float* data = t.data[1][t.list[blockIdx.x]] + t.chunk[blockIdx.x] * 1024;
+  data[threadIdx.x * 2] = 1;
+//^^^^^^^^^^^^^^^^^^^^^ global store x400 8/4 sectors exact
+}
+int main() {
+  Chunks<2> t;
+  for (int i = 0; i < 8; i++) cudaMalloc(&t.data[1][i], 1 << 20);
+  for (int i = 0; i < blocks[1]; i++) { t.list[i] = i / 50; t.chunk[i] = i % 50; }
+  k<<<blocks[1], 32>>>(t);
+}`);
+  });
+});
+
 describe('votes', () => {
   it('__match_all_sync', () => {
     equals('int same; unsigned all = __match_all_sync(~0u, 7, &same);', '(all == ~0u) + same', 2);
