@@ -32,6 +32,8 @@ export interface Tally {
   /** By access and space, a bit for each word of a segment at which a request of the block begins. */
   readonly starts: Uint8Array;
   readonly contention: AtomicContention;
+  /** Why a loop of compare and swap is not counted that stores only what is smaller or larger, a number of the reasons. */
+  readonly comparedReason: number;
 }
 
 /** Addresses of a full warp, told from the first, and what they count. */
@@ -73,8 +75,10 @@ export class AccessCounter {
   /** Counts one execution of an access by the active lanes. */
   count(plan: AccessPlan, value: LaneValue<Lanes64>, offset: number, frame: Frame): void {
     const { mask } = frame;
-    if (value.unknown === UNKNOWN) {
-      this.countUnknown(plan, mask.warps, mask.count, value.reason, frame);
+    const isOpen = plan.site.atomic === 'compared' && plan.site.space === 'shared';
+    if (value.unknown === UNKNOWN || isOpen) {
+      const reason = isOpen ? this.tally.comparedReason : value.reason;
+      this.countUnknown(plan, mask.warps, mask.count, reason, frame);
       return;
     }
     if (value.unknown === KNOWN && value.geometry.warpsAlike && !value.filled && plan.site.space !== 'generic') {

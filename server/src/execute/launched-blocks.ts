@@ -61,7 +61,9 @@ export class LaunchedBlocks {
     this.memory = { ...memoryState(program, launch, analysis, objects, lanes, tickets, reasons), global: contents };
     this.counters = new Float64Array(layout.size);
     const starts = new Uint8Array(program.accesses.length * spaces.length);
-    this.tally = { model, counters: this.counters, layout, notes, block: [0, 0, 0], starts, contention };
+    const comparedReason = reasons.number('how often its loop of compare and swap runs depends on the values');
+    const fixed = { model, layout, notes, contention, comparedReason };
+    this.tally = { ...fixed, counters: this.counters, block: [0, 0, 0], starts };
     const counter = new AccessCounter(this.tally, lanes);
     const decoder = { analysis, values: this.values, reasons, counter, memory: this.memory, geometry };
     this.machine = new Machine(decoder, layout, this.tally, warps);

@@ -135,6 +135,7 @@ class WholeRun {
       block: [0, 0, 0] as const,
       starts: new Uint8Array(program.accesses.length * spaces.length),
       contention: new AtomicContention(),
+      comparedReason: 0,
     };
     this.launch = {
       number: 0,

@@ -1,5 +1,6 @@
 /** One warp access and what it costs: the data that the memory models take and give. */
 
+import type { AtomicClass } from './atomic-class';
 import type { AccessBytes } from './capabilities';
 
 /** One machine access, as far as its cost depends on it. */
@@ -8,11 +9,8 @@ export interface AccessShape {
   operation: 'load' | 'store' | 'atomic';
   /** Bytes a lane moves: 1, 2, 4, 8 or 16. Addresses are multiples of it (others fault on the hardware). */
   bytes: AccessBytes;
-  /**
-   * 'add-constant': the same constant added by every lane and the result unused, which compiles to a population-count
-   * increment; 'integer' (the default): any other native form; 'float': a compare-and-swap loop in shared memory.
-   */
-  atomic?: 'add-constant' | 'integer' | 'float' | 'aggregated';
+  /** Where there is none: 'integer' for an atomic. */
+  atomic?: AtomicClass;
   /**
    * Count what the profiler charges to a source line: of global atomics the distinct sectors (request_shapes.cu:135-141, 162
    * accesses on an H200), of a shared compare-and-swap loop its swaps or, for a load, its loads. Otherwise the whole traffic.

@@ -21,6 +21,8 @@ const INTEGER: UpdateCost = { request: 0.8, sharing: 0.08 };
 export const updateCosts: Readonly<Record<NonNullable<AccessShape['atomic']>, UpdateCost>> = {
   float: { request: 1, sharing: 1 },
   integer: INTEGER,
+  wide: INTEGER,
+  compared: INTEGER,
   'add-constant': INTEGER,
   // one lane adds for all
   aggregated: { ...INTEGER, sharing: 0 },

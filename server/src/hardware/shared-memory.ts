@@ -1,6 +1,7 @@
 /** Wavefronts of shared memory and passes of constant memory. */
 
 import type { AccessShape, Counter } from './access';
+import { isSwapLoop } from './atomic-class';
 import type { AccessBytes, Capability, SharedRules } from './capabilities';
 import { DistinctSet } from './distinct-set';
 import { constantStride, countActive } from './lanes';
@@ -277,9 +278,9 @@ export function sharedCounter(capability: Capability): Counter {
   const swaps: Service = { rule: (...request) => SWAP * serial(...request), unit: SWAP };
 
   function serviceOf(shape: AccessShape): Service {
-    if (shape.atomic === 'float' && shape.perLine) return shape.operation === 'atomic' ? swaps : swapLoads;
+    if (isSwapLoop(shape.atomic) && shape.perLine) return shape.operation === 'atomic' ? swaps : swapLoads;
     if (shape.operation !== 'atomic' || shape.atomic === 'aggregated') return plain;
-    if (shape.atomic === 'float') return swapLoop;
+    if (isSwapLoop(shape.atomic)) return swapLoop;
     // The population-count increment counts the lanes of each word first, so only words are serialised.
     return shape.atomic === 'add-constant' && !shape.resultUsed ? increment : oneByOne;
   }
@@ -314,7 +315,7 @@ export function sharedCounter(capability: Capability): Counter {
         wavefronts += step > g.lanesPerRequest && together > 1 ? apart(g, addresses, active, from, to, rule) : together;
       }
     }
-    if (shape.atomic === 'float' && shape.perLine) {
+    if (isSwapLoop(shape.atomic) && shape.perLine) {
       // every round is a request of its own, with an ideal of its own (atomics_mix.cu:34-36 on an H200)
       const rounds = serial(g, addresses, active, first, end, 0);
       out.wavefronts = wavefronts;

@@ -3,6 +3,7 @@
  * start from the same object. The compiler knows the space by that (NVVM's address space inference), and what cannot overlap; a
  * parameter that is `__restrict__` and only read from is read-only data (ld.global.nc in PTX of nvcc 13.0, also without `const`).
  */
+import { isSwapLoop } from '../hardware/atomic-class';
 import { accessesOf, addressesOf, writesInto, writesOf } from '../program/operands';
 import { type AccessSite, bytesOf, type Instruction, type Program, type Register } from '../program/program';
 import { settle } from './fixed-point';
@@ -36,12 +37,12 @@ export function inferObjects(program: Program): Program {
   return withReadOnly(withoutLoops({ ...program, accesses }));
 }
 
-/** Only shared memory needs a loop for an atomic on floating point: loads of loops elsewhere are none. */
+/** Only shared memory needs a loop for an atomic: loads of loops elsewhere are none. */
 function withoutLoops(program: Program): Program {
   const isNone = (i: Instruction): boolean => {
     if (i.op !== 'load') return false;
     const { atomic, space } = program.accesses[i.access];
-    return atomic === 'float' && space !== 'shared';
+    return isSwapLoop(atomic) && space !== 'shared';
   };
   if (!program.blocks.some(({ instructions }) => instructions.some(isNone))) return program;
   const blocks = program.blocks.map((block) => ({

@@ -6,6 +6,8 @@
  * runs it for the lanes of real blocks; the passes in `machine` change it as the compiler would.
  */
 
+import type { AtomicClass } from '../hardware/atomic-class';
+
 /** 'pred' is a truth value. Pointers are 'u64'. f16 and bf16 are held as the number they stand for. */
 export type ScalarType =
   | 'pred'
@@ -406,11 +408,8 @@ export interface AccessSite {
   readonly isAssembly?: boolean;
   /** Half of an asynchronous copy that does not go through L1. */
   readonly isPastL1?: boolean;
-  /**
-   * How an atomic is counted; 'aggregated': one lane of the warp does it for all. A load that is 'float' reads for the
-   * compare-and-swap loop of one.
-   */
-  readonly atomic?: 'add-constant' | 'integer' | 'float' | 'aggregated';
+  /** How an atomic is counted. A load that has one reads for its loop of compare and swap. */
+  readonly atomic?: AtomicClass;
   readonly resultUsed?: boolean;
   /** Where a profiler shows it, if that is another line. */
   readonly charged?: SourcePlace;

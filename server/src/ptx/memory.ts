@@ -1,5 +1,6 @@
 /** Loads, stores, atomics and copies. PTX ISA 9.0, 9.7.9, 9.7.13 and 9.7.14. */
 
+import { type AtomicClass, atomicClassOf, isSwapLoop } from '../hardware/atomic-class';
 import { narrowed } from '../machine/narrow-vectors';
 import {
   type AccessSite,
@@ -273,8 +274,8 @@ function atomic(ctx: Context, memory: Memory, instruction: FlatInstruction, hasR
   const type: ScalarType = isPacked ? 'i32' : (irType(name) ?? 'i32');
   const resultUsed = isUsed(ctx, dst);
   const value = isPacked ? builder.unknown(type, 'packed value') : ctx.read(first, type);
-  const isConstant = fn === 'add' && builder.constantValue(value) !== undefined;
-  const kind = isFloat(type) || isPacked ? 'float' : isConstant ? 'add-constant' : 'integer';
+  const isConstant = builder.constantValue(value) !== undefined;
+  const kind = isPacked ? 'float' : atomicOf(fn, type, isConstant, space === 'shared');
   const details: SiteDetails = { atomic: kind, resultUsed };
   const access = newSite(ctx, memory, instruction, 'atomic', space, address, bytesOf[type], details);
   const { register, offset } = addressOf(ctx, address, space);
@@ -291,21 +292,25 @@ function atomic(ctx: Context, memory: Memory, instruction: FlatInstruction, hasR
     compare: isSwap ? value : undefined,
     access,
   });
-  if (kind === 'float' && space === 'shared' && !isSwap) loadOfLoop(ctx, memory, instruction, address, type);
+  if (isSwapLoop(kind) && space === 'shared') loadOfLoop(ctx, memory, instruction, address, type, kind);
   if (old === undefined) return;
   if (isPacked) ctx.writeUnknown(dst, `result of ${opcode.text}`);
   else ctx.write(dst, old);
 }
 
-/** Shared memory has no float atomics: a loop loads and swaps, and its loads count as well (H200: atomics_mix.cu:34). */
+const atomicOf = (fn: AtomicInstruction['fn'], type: ScalarType, isConstant: boolean, mayBeShared: boolean) =>
+  atomicClassOf({ fn, bytes: bytesOf[type], isFloat: isFloat(type), isConstant, mayBeShared });
+
+/** The loop that loads and swaps: its loads count as well (H200: atomics_mix.cu:34). */
 function loadOfLoop(
   ctx: Context,
   memory: Memory,
   instruction: FlatInstruction,
   address: Operand | undefined,
   type: ScalarType,
+  atomic: AtomicClass,
 ): void {
-  const details: SiteDetails = { atomic: 'float', isVolatile: true };
+  const details: SiteDetails = { atomic, isVolatile: true };
   const access = newSite(ctx, memory, instruction, 'load', 'shared', address, bytesOf[type], details);
   const { register, offset } = addressOf(ctx, address, 'shared');
   const dst = [ctx.builder.register(type, 'temporary')];

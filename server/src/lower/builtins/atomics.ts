@@ -1,6 +1,7 @@
 /** Atomic functions. How the machine carries them out decides how they are counted. */
-import type { AtomicInstruction, Register } from '../../program/program';
-import { accessSite } from '../access-sites';
+import { type Atomic, type AtomicClass, atomicClassOf, isSwapLoop } from '../../hardware/atomic-class';
+import { type AtomicInstruction, bytesOf, type Register } from '../../program/program';
+import { accessSite, objectOfAddress } from '../access-sites';
 import type { Context } from '../context';
 import { convertValue } from '../conversions';
 import { isFloat, scalarOf, sizeOf, types, unqualified } from '../types';
@@ -44,13 +45,18 @@ const atomic =
     const split = ctx.builder.splitAddress(address);
     const place: MemoryPlace = { kind: 'memory', address, offset: 0, node };
     const resultUsed = !call.discarded;
-    const access = accessSite(ctx, place, 'atomic', split.register, {
-      atomic: atomicClass(ctx, fn, scalar, value, resultUsed),
+    const object = objectOfAddress(ctx, split.register);
+    const space = object === undefined ? 'generic' : ctx.builder.objects[object].space;
+    const mayBeShared = space === 'shared' || space === 'generic';
+    const kind = atomicClass(
+      ctx,
+      { fn, bytes: bytesOf[scalar], isFloat: isFloat(scalar), mayBeShared },
+      value,
       resultUsed,
-    });
+    );
+    const access = accessSite(ctx, place, 'atomic', split.register, { atomic: kind, resultUsed });
+    if (isSwapLoop(kind) && mayBeShared) loadOfLoop(call, place, split, scalar, kind);
     const dst = resultUsed ? ctx.builder.register(scalar, 'temporary') : undefined;
-    const { space } = ctx.builder.accesses[access];
-    if (isFloat(scalar) && (space === 'shared' || space === 'generic')) loadOfLoop(call, place, split, scalar);
     ctx.builder.emit({
       op: 'atomic',
       fn,
@@ -66,7 +72,7 @@ const atomic =
   };
 
 /**
- * Shared memory has no float atomics: a loop loads and swaps, and its loads stand on the same line (H200: atomics_mix.cu:34). Where only the
+ * A loop loads and swaps, and its loads stand on the same line (H200: atomics_mix.cu:34). Where only the
  * machine passes find out that it is another space, they drop it (infer-objects.ts).
  */
 function loadOfLoop(
@@ -74,9 +80,10 @@ function loadOfLoop(
   place: MemoryPlace,
   at: { readonly register: number; readonly offset: number },
   type: AtomicInstruction['type'],
+  atomic: AtomicClass,
 ): void {
   const { builder } = call.ctx;
-  const access = accessSite(call.ctx, { ...place, isVolatile: true }, 'load', at.register, { atomic: 'float' });
+  const access = accessSite(call.ctx, { ...place, isVolatile: true }, 'load', at.register, { atomic });
   const dst = [builder.register(type, 'temporary')];
   builder.emit({ op: 'load', type, dst, address: at.register, offset: at.offset, access });
 }
@@ -91,14 +98,11 @@ function operand(call: BuiltinCall, index: number, type: Value['type']): number 
 /** `atomicAdd(&s[i], 1)` with the same constant in every lane becomes a population count (measured on 9.0). */
 export function atomicClass(
   { builder }: Context,
-  fn: AtomicInstruction['fn'],
-  type: AtomicInstruction['type'],
+  atomic: Omit<Atomic, 'isConstant'>,
   value: Register,
   resultUsed: boolean,
-): 'add-constant' | 'integer' | 'float' {
-  if (isFloat(type)) return 'float';
-  const isCounted = fn === 'add' || fn === 'sub' || fn === 'inc';
-  return isCounted && builder.constantValue(value) !== undefined && !resultUsed ? 'add-constant' : 'integer';
+): AtomicClass {
+  return atomicClassOf({ ...atomic, isConstant: builder.constantValue(value) !== undefined && !resultUsed });
 }
 
 export const atomicFunctions: Record<string, BuiltinFunction> = Object.fromEntries(

@@ -2,8 +2,9 @@
  * Inline assembly: the few instructions that touch memory and are common, and those that only compute (`inline-computation.ts`);
  * operands of others become unknown.
  */
+import { isSwapLoop } from '../../hardware/atomic-class';
 import type { AsmStatement } from '../../parse/ast';
-import type { Register, ScalarType } from '../../program/program';
+import { bytesOf, type Register, type ScalarType } from '../../program/program';
 import { accessSite } from '../access-sites';
 import { type Context, skip } from '../context';
 import { expression } from '../expressions';
@@ -197,12 +198,12 @@ function atomicAccess(ctx: Context, node: AsmStatement, text: string, inputs: re
   const given = written.operands.slice(resultUsed ? 1 : 0);
   if (given.length !== (fn === 'cas' ? 2 : 1) || suffixes.some((suffix) => /^v\d$|x2$/.test(suffix))) return false;
   const values = given.map((o) => operandOf(ctx, type, inputs[o - node.outputs.length]));
-  // of floats in shared memory the machine makes a loop that loads and swaps
-  if (isFloat(type) && suffixes.some((suffix) => suffix.startsWith('shared'))) return false;
   const place = placeIn(ctx, node, written);
   const { address, offset } = place;
   const value = values[values.length - 1];
-  const atomic = atomicClass(ctx, fn, type, value, resultUsed);
+  const mayBeShared = suffixes.some((suffix) => suffix.startsWith('shared'));
+  const atomic = atomicClass(ctx, { fn, bytes: bytesOf[type], isFloat: isFloat(type), mayBeShared }, value, resultUsed);
+  if (mayBeShared && isSwapLoop(atomic)) return false;
   const access = accessSite(ctx, place, 'atomic', address, { atomic, resultUsed });
   const dst = resultUsed ? ctx.builder.register(type, 'temporary') : undefined;
   const compare = fn === 'cas' ? values[0] : undefined;
