@@ -1,12 +1,17 @@
 /** What the texts of `lower/library` use for all that they do not say: values that are not known, and writes of such values. */
 
+import { groupOf } from '../builtin-types';
 import { textOf } from '../context';
-import { withoutReference } from '../types';
+import { number } from '../expressions';
+import { types, withoutReference } from '../types';
 import { useValues } from '../unknown-calls';
 import { unknownValue, type Value } from '../values';
 import { emitAsyncCopy } from './async-copy';
 import type { BuiltinCall, BuiltinFunction } from './functions';
 import { unknownOf } from './opaque';
+
+/** Lanes of a warp: larger tiles go through shared memory. */
+const WARP = 32;
 
 /** `result of BlockReduce(storage).Sum` */
 function reasonOf({ ctx, name }: BuiltinCall): string {
@@ -61,9 +66,17 @@ const openCopy: BuiltinFunction = (call) => {
   return { kind: 'void', type: { kind: 'void' } };
 };
 
+/** __warplens_tile_size(group): lanes of a tile that lies in a warp, 0 of all other groups */
+const tileSize: BuiltinFunction = ({ ctx, args }) => {
+  const group = args[0] && groupOf(args[0].type);
+  const size = group?.group === 'tile' ? (group.tileSize ?? WARP) : 0;
+  return number(ctx, types.int, size > WARP ? 0 : size);
+};
+
 export const libraryFunctions: Record<string, BuiltinFunction> = {
   __warplens_unknown: unknown,
   __warplens_change: change,
   __warplens_use: use,
   __warplens_open_copy: openCopy,
+  __warplens_tile_size: tileSize,
 };

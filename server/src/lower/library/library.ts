@@ -13,6 +13,7 @@ import { declareAll, Scope } from '../scope';
 import { aten } from './aten';
 import { atomicBuiltins } from './atomic-builtins';
 import { bytes } from './bytes';
+import { collectives } from './collectives';
 import { complex } from './complex';
 import { cub } from './cub';
 import { cuda } from './cuda';
@@ -41,6 +42,7 @@ const parts: readonly Part[] = [
   { text: complex, wanted: /^(?:make_)?(?:cu(?:Float|Double)?Complex|cuC|cufft)/ },
   { text: cub, wanted: /^cub$/ },
   { text: cuda, wanted: /^(?:cuda|memcpy_async|block_tile_memory)$/ },
+  { text: collectives, wanted: /^cooperative_groups$/ },
   { text: fp8, wanted: /^__nv_(?:fp8|cvt_|saturation_t)/ },
   { text: matrices, wanted: /^wmma$/ },
   { text: pitched, wanted: /^(?:make_)?cuda(?:PitchedPtr|Extent|Pos)$/ },
