@@ -377,6 +377,42 @@ int main() {
 }`);
   });
 
+  it('keeps what a pointer cannot lead to that moves on where it is not known', () => {
+    check(`
+__global__ void k(const int* a, const int* b) {}
+int unknown();
+int main() {
+  int a[2] = {1, 1};
+  int* b = new int[900];
+  int *da, *db;
+  cudaMalloc(&da, sizeof a);
+  cudaMalloc(&db, 3600);
+  int* last = b;
+  for (int* p = b; p != b + 900; p++)
+    if (unknown()) *last++ = *p;
+  cudaMemcpy(da, a, sizeof a, cudaMemcpyHostToDevice);
+  cudaMemcpy(db, b, 3600, cudaMemcpyHostToDevice);
+  k<<<1, 32>>>(da, db); //= a: 1 1, b: ?
+}`);
+  });
+
+  it('behind a recursion that gives a pointer keeps nothing that it may lead to', () => {
+    check(`
+__global__ void k(const int* a, const int* b) {}
+\${upload}
+int* last(int* from, int* to) { return to - from < 2 ? from : last(from + 1, to); }
+int main() {
+  int a[2] = {1, 1}, b[900];
+  int *da, *db;
+  cudaMalloc(&da, sizeof a);
+  cudaMalloc(&db, sizeof b);
+  *last(b, b + 900) = 5;
+  cudaMemcpy(da, a, sizeof a, cudaMemcpyHostToDevice);
+  cudaMemcpy(db, b, sizeof b, cudaMemcpyHostToDevice);
+  k<<<1, 32>>>(da, db); //= a: ?, b: ?
+}`);
+  });
+
   it('follows calls of a function in itself as far as they leave room for the rest', () => {
     const body = Array.from({ length: 60 }, (_, i) => `if (v[(i + ${i}) % n] < v[j]) v[j] += v[(i + ${i}) % n];`).join(
       '\n',
