@@ -74,6 +74,7 @@ class GridRun {
   private alignment = 0;
   private isUniform = true;
   private sampledLoops = false;
+  private isEstimated = false;
   private givenLoads: ReadonlySet<number> | undefined;
   private resultLoads: ReadonlySet<number> | undefined;
   private orderedLoads: ReadonlySet<number> | undefined;
@@ -107,6 +108,7 @@ class GridRun {
       this.blocks++;
       this.alignment = launched.alignment;
       this.sampledLoops ||= launched.machine.sampling.hasSkipped;
+      this.isEstimated ||= launched.machine.unfinished.hasEstimated;
       this.note(launched.machine.stop ?? (launched.machine.abandoned ? 'budget' : undefined));
       return launched.counters;
     };
@@ -383,7 +385,8 @@ class GridRun {
     const figure = this.budget.warpInstructions.toLocaleString('en');
     if (stop === 'cancelled') this.incomplete = 'stopped before the end: only what was executed until then is counted';
     else if (stop === 'endless') this.incomplete = 'a loop does not end with these values: one pass is counted';
-    else this.incomplete = `too long to execute within ${figure} warp instructions: only the part executed is counted`;
+    else
+      this.incomplete = `too long to execute within ${figure} warp instructions: ${this.isEstimated ? 'passes of loops that were not executed are counted like those that were' : 'only the part executed is counted'}`;
   }
 
   result(incomplete: string | undefined): Execution {

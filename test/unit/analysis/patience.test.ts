@@ -106,3 +106,45 @@ int main() {
       [40, 54, 80, 83],
     ));
 });
+
+describe('loops that would take too long', () => {
+  /** Requests of the loads of a line, and how the incomplete launch is told. */
+  const check = (source: string, line: number, expected: number) => {
+    const report = analyzeFile({
+      path: 'test.cu',
+      text: source,
+      options: { computeCapability: '9.0', defines: new Map(), assume: new Map(), patience: 1 },
+      include: () => undefined,
+    });
+    const [launch] = report.kernels[0].launches;
+    const requests = launch.accesses.filter((a) => a.line === line).reduce((sum, a) => sum + a.requests, 0);
+    assert.ok(Math.abs(requests / expected - 1) < 0.02, `${requests} instead of ${expected}`);
+    assert.match(launch.incomplete ?? '', /passes of loops that were not executed are counted like those that were/);
+  };
+
+  it('count the passes that are left like those that were executed', () =>
+    check(
+      `
+__global__ void walk(const int *xs, int *out, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) {
+    int sum = 0;
+    for (int j = 0; j < n; j++) {
+      sum += xs[j];
+      if (sum % 5 == 0) out[i] = j;
+    }
+  }
+}
+int main() {
+  int h[2048], *xs, *out;
+  unsigned s = 7;
+  for (int i = 0; i < 2048; i++) { s = s * 1664525u + 1013904223u; h[i] = s >> 20; }
+  cudaMalloc(&xs, sizeof h);
+  cudaMalloc(&out, sizeof h);
+  cudaMemcpy(xs, h, sizeof h, cudaMemcpyHostToDevice);
+  walk<<<3, 512>>>(xs, out, 2048);
+}`,
+      6,
+      // every warp of a block makes four rounds, and reads all in each
+      3 * 16 * 4 * 2048,
+    ));
+});
