@@ -280,4 +280,25 @@ int main() {
   k<<<1, 32>>>(line.size(), 256 >> 2); //= n: ?, m: 64
 }`);
   });
+
+  it('which of several methods a pointer to a base calls is not known', () => {
+    check(`
+__global__ void k(int n) {}
+struct Size {
+  virtual int of() const { return 1; }
+  virtual int twice() const { return 2 * of(); }
+  virtual int fixed() const { return 3; }
+};
+struct Large : Size { int of() const override { return 100; } };
+int main() {
+  Large large;
+  Size* size = new Large();
+  int n = size->of();
+  k<<<1, 32>>>(n); //= n: ?
+  k<<<1, 32>>>(size->fixed()); //= n: 3
+  k<<<1, 32>>>(large.of()); //= n: 100
+  n = large.twice();
+  k<<<1, 32>>>(n); //= n: ?
+}`);
+  });
 });
