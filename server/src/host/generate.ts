@@ -28,7 +28,7 @@ export interface GeneratedHost {
 }
 
 /** Of what is left of a run's instructions, one nest of loops that launches nothing has this part; it is left then, so that the run goes on. */
-const PART_OF_NEST = 3n;
+const PART_OF_NEST = 2n;
 
 /**
  * Generates the module; undefined where the control flow is not one that WebAssembly can say.

@@ -62,6 +62,8 @@ export class Stop extends Error {}
 const MOST_MOVED = 2 ** 32;
 /** Bytes that are moved in the time of an instruction. */
 const MOVED_AT_ONCE = 16;
+/** Looking at a block takes as long as moving so many bytes. */
+const LOOK_COST = 64;
 /** Looking for pointers in a byte takes so much longer than moving it. */
 const SCAN_COST = 16;
 
@@ -215,6 +217,7 @@ export class HostBlocks {
    */
   forgetAll(alsoDevice: boolean, reached: number): void {
     const classes = this.reached[reached];
+    this.spend(this.all.length * LOOK_COST);
     for (const block of this.all) {
       const isReached = !classes || block.memoryClass === ANY || classes.has(block.memoryClass);
       if (isReached && (alsoDevice || !block.isDevice)) this.forget(block);

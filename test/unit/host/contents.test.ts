@@ -377,6 +377,21 @@ int main() {
 }`);
   });
 
+  it('follows one nest of loops for half of what there is: what is made of random numbers behind it is known', () => {
+    check(`
+__global__ void k(const float* a, int n) {}
+int main() {
+  srand(7);
+  std::vector<float> a(160000);
+  for (int i = 0; i < a.size(); i++) a[i] = (float)rand() / RAND_MAX;
+  float* d;
+  cudaMalloc(&d, 4 * a.size());
+  cudaMemcpy(d, a.data(), 4 * a.size(), cudaMemcpyHostToDevice);
+  int n = rand() % 1000;
+  k<<<1, 32>>>(d, n); //= n: 552
+}`);
+  });
+
   it('keeps what a pointer cannot lead to that moves on where it is not known', () => {
     check(`
 __global__ void k(const int* a, const int* b) {}
