@@ -100,4 +100,28 @@ int main() {
       ['1: 0 1 2: 0', '1: 0: 4', '3: 0: 36', '9: 0: 288'],
     );
   });
+
+  it('are not followed where the order of the blocks decides what they find', () => {
+    check(
+      `
+__global__ void relax(const int *from, const int *to, int *least) {
+  int e = blockIdx.x * 32 + threadIdx.x;
+  int next = least[from[e]] + 1;
+  if (next < least[to[e]]) atomicMin(&least[to[e]], next);
+}
+int main() {
+  int f[128], t[128], d[129], *from, *to, *least;
+  for (int i = 0; i < 128; i++) { f[i] = i; t[i] = i + 1; }
+  for (int i = 0; i < 129; i++) d[i] = i ? 1000 : 0;
+  cudaMalloc(&from, 512);
+  cudaMalloc(&to, 512);
+  cudaMalloc(&least, 516);
+  cudaMemcpy(from, f, 512, cudaMemcpyHostToDevice);
+  cudaMemcpy(to, t, 512, cudaMemcpyHostToDevice);
+  cudaMemcpy(least, d, 516, cudaMemcpyHostToDevice);
+  for (int pass = 0; pass < 5; pass++) relax<<<4, 32>>>(from, to, least);
+}`,
+      ['4: 0 1 2 3 4: 0'],
+    );
+  });
 });
