@@ -93,7 +93,7 @@ function roundsOf(recorded: readonly RecordedLaunch[], of: RecordedLaunch): read
 /**
  * The reported launch that a recorded one is compared with: of its shape; where several are, in the order of both. A host loop is
  * reported for its first, a typical and its last round: each recorded round is compared with the nearest of these, and rounds
- * that alternate (two reported, more recorded) in turn.
+ * that alternate (two reported, more recorded) in turn. What was found by running the program tells which rounds it stands for.
  */
 function matchLaunch(
   report: FileReport,
@@ -108,8 +108,15 @@ function matchLaunch(
   if (alike.length === 0) return candidates.find((l) => same(l.block, recorded.block)) ?? candidates[0];
   const rounds = roundsOf(all, recorded);
   const round = rounds.indexOf(recorded);
+  if (alike.every((l) => l.rounds)) return nearestRound(alike, round);
   if (alike.length <= 2 || rounds.length <= alike.length) return alike[round % alike.length];
   return alike[Math.round((round * (alike.length - 1)) / (rounds.length - 1))];
+}
+
+/** Of launches that tell which rounds they stand for. */
+function nearestRound(launches: readonly LaunchReport[], round: number): LaunchReport {
+  const distance = ({ rounds = [] }: LaunchReport) => Math.min(...rounds.map((r) => Math.abs(r - round)));
+  return launches.reduce((best, each) => (distance(each) < distance(best) ? each : best));
 }
 
 function compare(

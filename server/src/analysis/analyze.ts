@@ -136,7 +136,8 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
       findings.push(
         ...findingsOf({
           report,
-          launches: result.launches.map((l, i) => ({ ...l, report: report.launches[i] })),
+          // what only some data make of a launch is told, and no finding
+          launches: result.launches.flatMap((l, i) => (l.change ? [] : [{ ...l, report: report.launches[i] }])),
           capability: row,
           request,
           tokens: source.tokens,

@@ -23,10 +23,12 @@ export function completedLaunches(
 ): Launch[] {
   return launches.flatMap((launch) => {
     if (!data || !isOpen(launch) || isAnnotated(launch.kernel)) return [launch];
-    const instances = new Set(launches.filter((l) => l.place.first === launch.place.first).map((l) => l.instance));
-    const rounds = distinct(data.roundsAt(launch.place.first).filter((round) => agrees(launch, round)));
-    // which of the instances of a template a round was of is not known
-    if (rounds.length === 0 || (instances.size > 1 && rounds.length > 1)) return [launch];
+    const { place, instance } = launch;
+    const instances = new Set(launches.filter((l) => l.place.first === place.first).map((l) => l.instance));
+    const rounds = distinct(data.roundsAt(place.first, instance).filter((round) => agrees(launch, round)));
+    const isOfInstance = rounds.every((round) => round.launch.instance === instance);
+    // which of the instances of a template a round was of may not be known
+    if (rounds.length === 0 || (instances.size > 1 && rounds.length > 1 && !isOfInstance)) return [launch];
     const picked = reportedRounds(rounds.length, most, (at) => shapeOf(rounds[at]));
     return picked.map((at) => completed(launch, rounds[at]));
   });
@@ -50,8 +52,8 @@ function isOpen({ grid, block, dynamicSharedBytes, arguments: passed, kernel }: 
 
 const isNumber = (type: TypeNode): boolean => type.kind === 'builtin' || type.kind === 'named';
 
-/** What a round gave the part of a launch, by its name. */
-function given({ launch, values }: HostRound): Map<string, number> {
+/** What a round gave the parts of a launch, by their names. */
+export function partsOf({ launch, values }: HostRound): Map<string, number> {
   const found = new Map<string, number>();
   launch.values.forEach((value, i) => {
     const number = values[i];
@@ -65,7 +67,7 @@ function given({ launch, values }: HostRound): Map<string, number> {
 const partOf = (parameter: number, path: readonly string[]): string => [parameter, ...path].join('.');
 
 /** Applies a function to every part of a launch that a round may give. */
-function mapped(launch: Launch, change: (value: HostValue, part: string) => HostValue): Launch {
+export function mapped(launch: Launch, change: (value: HostValue, part: string) => HostValue): Launch {
   const triple = ([x, y, z]: HostTriple, name: string): HostTriple => [
     change(x, `${name}.0`),
     change(y, `${name}.1`),
@@ -91,7 +93,7 @@ function mapped(launch: Launch, change: (value: HostValue, part: string) => Host
 
 /** Whether what is known of a launch is what the round gave it. */
 function agrees(launch: Launch, round: HostRound): boolean {
-  const numbers = given(round);
+  const numbers = partsOf(round);
   let isSame = true;
   mapped(launch, (value, part) => {
     const number = numbers.get(part);
@@ -103,7 +105,7 @@ function agrees(launch: Launch, round: HostRound): boolean {
 }
 
 function completed(launch: Launch, round: HostRound): Launch {
-  const numbers = given(round);
+  const numbers = partsOf(round);
   const added: string[] = [];
   const whole = mapped(launch, (value, part) => {
     if (value.kind !== 'unknown') return value;
@@ -133,8 +135,8 @@ const NOT_GIVEN: HostValue = { kind: 'unknown', reason: 'the run of main does no
 
 /** Rounds that give different values. */
 function distinct(rounds: readonly HostRound[]): HostRound[] {
-  return [...new Map(rounds.map((round) => [JSON.stringify([...given(round)]), round])).values()];
+  return [...new Map(rounds.map((round) => [JSON.stringify([...partsOf(round)]), round])).values()];
 }
 
 const shapeOf = (round: HostRound): string =>
-  JSON.stringify([...given(round)].filter(([part]) => /^(grid|block)\b/.test(part)));
+  JSON.stringify([...partsOf(round)].filter(([part]) => /^(grid|block)\b/.test(part)));

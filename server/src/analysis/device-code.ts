@@ -1,7 +1,7 @@
 /** The kernels of a unit, as the run of its host's program executes them. */
 import type { DeviceCode } from '../host/run-kernel';
 import type { UnitContext } from '../lower/context';
-import { argumentKey } from '../lower/records';
+import { instanceKey } from '../lower/records';
 import type { FoundKernel } from './kernels';
 import type { Launch } from './launches';
 
@@ -16,7 +16,7 @@ export function deviceCode(
     instanceOf: ({ declaration, templateArguments }) => {
       const kernel = kernels.find((k) => k.declaration === declaration);
       if (!kernel) return undefined;
-      const key = templateArguments.map(argumentKey).join(',');
+      const key = instanceKey(templateArguments);
       const found = launches.find((l) => l.kernel === kernel && l.instance === key);
       return { declaration, scope: kernel.scope, templateArguments: found?.templateArguments ?? templateArguments };
     },

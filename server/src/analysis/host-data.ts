@@ -125,27 +125,58 @@ export class HostData {
     });
   }
 
-  /** Times that the run came to the launch at a place of the text; none that rest on what has to be run first. */
-  roundsAt(first: number): readonly HostRound[] {
+  /**
+   * Times that the run came to the launch at a place of the text; none that rest on what has to be run first.
+   * @param instance of the kernel, as its launch has it; that of a round may be written another way
+   */
+  roundsAt(first: number, instance: string | undefined): readonly HostRound[] {
     const entry = this.load();
     if (!entry?.run) return [];
     const move = shift(entry.fingerprint, this.now);
-    return entry.run.rounds.filter((round) => {
+    const rounds = entry.run.rounds.filter((round) => {
       let at: HostRound['launch']['place'] | undefined = round.launch.place;
       while (at && move(at.first) !== first) at = at.call;
       return at !== undefined && !this.keysOf(round).includes('pending');
     });
+    const instances = new Set(rounds.map(({ launch }) => launch.instance));
+    if (instance === undefined || (instances.size <= 1 && !instances.has(instance))) return rounds;
+    return rounds.filter(({ launch }) => launch.instance === instance);
+  }
+
+  /** Whether a time that the run came to a launch is one of those that are planned. @param numbers by input */
+  isPlanned(round: HostRound, plan: PlannedLaunch, program: Program, numbers: ReadonlyMap<number, number>): boolean {
+    return isPlanned(round, plan, program, numbers);
+  }
+
+  /** How often the run launched the same kernel in the same shape before. */
+  ordinalOf(round: HostRound): number {
+    const rounds = this.entry?.run?.rounds ?? [];
+    const shape = shapeOf(round);
+    let ordinal = 0;
+    for (const other of rounds) {
+      if (other === round) break;
+      if (shapeOf(other) === shape) ordinal++;
+    }
+    return ordinal;
   }
 
   /** What memory holds at a launch; undefined where the run did not come to it as it is planned. */
   at(plan: PlannedLaunch, program: Program, numbers: ReadonlyMap<number, number>): GlobalData | undefined {
     const { place } = plan;
     if (!place || !plan.grid) return undefined;
-    const round = this.roundsAt(place.first).find((r) => isPlanned(r, plan, program, numbers));
+    const rounds = this.roundsAt(place.first, plan.launch?.instance);
+    const round =
+      plan.round === undefined ? rounds.find((r) => isPlanned(r, plan, program, numbers)) : rounds[plan.round];
     const run = this.entry?.run;
     if (!round || !run) return undefined;
     return { blocks: round.contents, pointers: pointersOf(round, program), symbols: run.symbols };
   }
+}
+
+/** Kernel, instance, grid and block. */
+function shapeOf({ launch, values }: HostRound): string {
+  const shape = values.filter((_, i) => launch.values[i].kind === 'grid' || launch.values[i].kind === 'block');
+  return `${launch.kernel}<${launch.instance}>${shape.join()}`;
 }
 
 /** Whether a round launches what is planned: the same grid and block, and the same numbers as far as both are known. */

@@ -2,6 +2,7 @@
 import type { Program } from '../program/program';
 import type { TriedPadding } from '../rules/rule';
 import type { Fingerprint } from './fingerprint';
+import type { RoundChange } from './further-rounds';
 import type { PlannedLaunch } from './launch-plan';
 import { resting, type Simulation } from './simulate';
 
@@ -22,6 +23,10 @@ export interface KernelResult {
     /** Of the plan it was made from. */
     readonly index: number;
     readonly plan: PlannedLaunch;
+    /** Of another time that the program comes to the launch: what it changes of the plan. Behind all that are as planned. */
+    readonly change?: RoundChange;
+    /** Times that it stands for, among the launches of the kernel in this shape; undefined where the program was not run. */
+    readonly rounds?: readonly number[];
     readonly simulation: Simulation;
     /** What was simulated. */
     readonly program: Program;
@@ -55,7 +60,7 @@ export function shifted(result: KernelResult, now: Fingerprint, plans: readonly 
     return {
       ...result,
       fingerprint: now,
-      launches: result.launches.map((l) => ({ ...l, plan: plans[l.index] ?? l.plan })),
+      launches: result.launches.map((l) => ({ ...l, plan: planOf(l, plans) })),
     };
   const programs = new Map<Program, Program>();
   const moved = (program: Program): Program => {
@@ -68,7 +73,9 @@ export function shifted(result: KernelResult, now: Fingerprint, plans: readonly 
     fingerprint: now,
     launches: result.launches.map((l) => ({
       index: l.index,
-      plan: plans[l.index] ?? l.plan,
+      plan: planOf(l, plans),
+      change: l.change,
+      rounds: l.rounds,
       program: moved(l.program),
       source: moved(l.source),
       reason: l.reason,
@@ -76,6 +83,9 @@ export function shifted(result: KernelResult, now: Fingerprint, plans: readonly 
     })),
   };
 }
+
+const planOf = ({ index, plan, change }: KernelResult['launches'][number], plans: readonly PlannedLaunch[]) =>
+  plans[index] ? { ...plans[index], ...change } : plan;
 
 function moveProgram(program: Program, move: (token: number) => number): Program {
   type Place = Program['accesses'][number]['place'];

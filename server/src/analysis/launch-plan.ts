@@ -20,6 +20,8 @@ export interface PlannedLaunch {
   readonly named: ReadonlyMap<string, number>;
   readonly symbols: ReadonlyMap<string, HostValue>;
   readonly launch?: Launch;
+  /** Which of the times that the run of the program came to its place it is; the first that it agrees with where it is missing. */
+  readonly round?: number;
   /** The launch as it would be under a sample of what is not known. */
   readonly under?: (sample: number) => Launch | undefined;
   readonly assumptions: readonly Assumption[];

@@ -16,7 +16,7 @@ import { instanceArguments, type Unit } from './unit';
 export function launchReport(
   unit: Unit,
   kernel: FoundKernel,
-  { plan, simulation, source }: KernelResult['launches'][number],
+  { plan, simulation, source, rounds }: KernelResult['launches'][number],
   resources: readonly CompiledKernel[] | undefined,
 ): LaunchReport {
   const location = plan.place && unit.locate(plan.place.first, plan.place.last);
@@ -43,6 +43,7 @@ export function launchReport(
     grid: sample.shape.grid,
     block: sample.shape.block,
     dynamicSharedBytes: plan.dynamicSharedBytes,
+    rounds,
     assumptions: sample.assumptions,
     occupancy,
     launchBounds: bounds && { ...bounds, location: boundsPlace && unit.locate(boundsPlace.first, boundsPlace.last) },

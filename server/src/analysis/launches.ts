@@ -3,7 +3,7 @@
 import type { HostTemplateArgument, HostTriple, HostValue } from '../launch/host-value';
 import { createContext, type UnitContext } from '../lower/context';
 import { lookupName } from '../lower/lookup';
-import { argumentKey } from '../lower/records';
+import { argumentKey, instanceKey } from '../lower/records';
 import { functionInstance, inScope, resolveNamedType, resolveType } from '../lower/resolve-type';
 import type { Scope } from '../lower/scope';
 import { deduceArguments } from '../lower/templates';
@@ -52,7 +52,7 @@ export function matchLaunches(
     if (!named) continue;
     const templateArguments = templateArgumentsOf(unit, named, launch);
     const kernel = specialisationFor(unit, candidates, templateArguments) ?? named;
-    const instance = templateArguments.map(argumentKey).join(',');
+    const instance = instanceKey(templateArguments);
     launches.push({
       kernel,
       templateArguments,

@@ -29,6 +29,8 @@ const IN_ORDER_GRID = 800_000;
 const IN_ORDER_PART = 2;
 /** Warp instructions that every block takes. */
 const LEAST_BLOCK = 8;
+/** Further blocks that are executed in part where one is too long. */
+const MOST_ESTIMATES = 7;
 /** By how much a block may cost more than those before it. */
 const MARGIN = 1.25;
 
@@ -74,6 +76,9 @@ class GridRun {
   private alignment = 0;
   private isUniform = true;
   private sampledLoops = false;
+  private isEstimated = false;
+  /** What a block may take, where that is settled. */
+  private stepsEach: number | undefined;
   private givenLoads: ReadonlySet<number> | undefined;
   private resultLoads: ReadonlySet<number> | undefined;
   private orderedLoads: ReadonlySet<number> | undefined;
@@ -101,12 +106,13 @@ class GridRun {
     const launched = this.launchedBlocks(false);
     const runBlock = (block: BlockIndex, isOnly: boolean) => {
       const remaining = Math.max(0, this.budget.warpInstructions - this.simulated);
-      const steps = isOnly ? remaining : this.stepsOfNext(remaining);
+      const steps = this.stepsEach ?? (isOnly ? remaining : this.stepsOfNext(remaining));
       launched.run(block, steps, this.budget);
       this.simulated += launched.machine.executed;
       this.blocks++;
       this.alignment = launched.alignment;
       this.sampledLoops ||= launched.machine.sampling.hasSkipped;
+      this.isEstimated ||= launched.machine.unfinished.hasEstimated;
       this.note(launched.machine.stop ?? (launched.machine.abandoned ? 'budget' : undefined));
       return launched.counters;
     };
@@ -185,7 +191,7 @@ class GridRun {
     const probe = runBlock(classes[0].sample(0)).slice();
     const cost = this.simulated;
     if (this.incomplete !== undefined) {
-      this.addScaled(probe, size);
+      this.addEstimates(probe, grid, size, runBlock);
       return;
     }
     // The probe is executed again.
@@ -232,6 +238,24 @@ class GridRun {
       for (let i = 0; i < this.layout.used; i++) this.totals[i] *= size / covered;
       this.isUniform = false;
     }
+  }
+
+  /** A block is too long, and some of its passes were estimated: so are others in what is left, since they may have fewer or more of them. */
+  private addEstimates(
+    probe: Float64Array,
+    grid: BlockIndex,
+    size: number,
+    runBlock: (block: BlockIndex) => Float64Array,
+  ): void {
+    const others = this.isEstimated ? Math.min(MOST_ESTIMATES, size - 1) : 0;
+    const sum = probe.slice();
+    const blocks = allBlocks(grid);
+    for (let k = 0; k < others; k++) {
+      this.stepsEach = Math.max(0, this.budget.warpInstructions - this.simulated) / (others - k);
+      this.add(sum, runBlock(blocks.at(Math.floor(((k + 0.5) * size) / others))), 1);
+    }
+    this.addScaled(sum, size / (others + 1));
+    this.isUniform = false;
   }
 
   private withoutIdleAxes(
@@ -383,7 +407,8 @@ class GridRun {
     const figure = this.budget.warpInstructions.toLocaleString('en');
     if (stop === 'cancelled') this.incomplete = 'stopped before the end: only what was executed until then is counted';
     else if (stop === 'endless') this.incomplete = 'a loop does not end with these values: one pass is counted';
-    else this.incomplete = `too long to execute within ${figure} warp instructions: only the part executed is counted`;
+    else
+      this.incomplete = `too long to execute within ${figure} warp instructions: ${this.isEstimated ? 'passes of loops that were not executed are counted like those that were' : 'only the part executed is counted'}`;
   }
 
   result(incomplete: string | undefined): Execution {

@@ -15,7 +15,7 @@ import type { LoopState, Machine } from './machine';
 import type { Mask } from './mask';
 import type { Entry } from './stack';
 import { ticketAccesses } from './tickets';
-import { KNOWN, laneOf } from './value';
+import { KNOWN, type LaneValue, laneOf } from './value';
 
 /** The first passes often differ from the others. */
 const FIRST_PASS = 3;
@@ -135,7 +135,7 @@ export class LoopSampling {
     const exit = this.watched.get(block);
     if (!exit) return;
     exit.seen++;
-    exit.now = this.differenceOf(exit, mask);
+    exit.now = differenceOf(this.machine.decoder.values, exit, mask);
   }
 
   /**
@@ -149,6 +149,11 @@ export class LoopSampling {
     const isSampled = phase === 'first' || phase === 'second';
     const most = steps * (isSampled ? MOST_SAMPLED : MOST);
     return arrivals > FIRST_PASS && executed > most && executed - enteredAt > steps / 4;
+  }
+
+  /** No passes of the loop are or will be sampled. */
+  isGivenUp(loop: number): boolean {
+    return this.trackers[loop].phase === 'never';
   }
 
   private enter(tracker: Tracker): void {
@@ -295,18 +300,6 @@ export class LoopSampling {
     return left;
   }
 
-  private differenceOf({ a, b, type }: Exit, mask: Mask): Delta | undefined {
-    const { values } = this.machine.decoder;
-    const [x, y] = [values[a], values[b]];
-    if ((x.unknown | y.unknown) !== KNOWN) return undefined;
-    const number = numberOf(type);
-    if (x.uniform && y.uniform) return number(x.scalar) - number(y.scalar);
-    const differences = new Float64Array(mask.lanes.length).fill(Number.NaN);
-    for (let lane = mask.lo; lane < mask.hi; lane++)
-      if (mask.lanes[lane] !== 0) differences[lane] = number(laneOf(x, lane)) - number(laneOf(y, lane));
-    return differences;
-  }
-
   private fail(tracker: Tracker): void {
     this.unwatch(tracker);
     this.settle(tracker);
@@ -317,6 +310,22 @@ export class LoopSampling {
   private unwatch(tracker: Tracker): void {
     for (const block of tracker.exits?.keys() ?? []) this.watched.delete(block);
   }
+}
+
+/** What is left of one number beside the other, by lane where lanes differ; undefined where one is not known. */
+export function differenceOf(
+  values: readonly LaneValue[],
+  { a, b, type }: Pick<Exit, 'a' | 'b' | 'type'>,
+  mask: Mask,
+): Delta | undefined {
+  const [x, y] = [values[a], values[b]];
+  if ((x.unknown | y.unknown) !== KNOWN) return undefined;
+  const number = numberOf(type);
+  if (x.uniform && y.uniform) return number(x.scalar) - number(y.scalar);
+  const differences = new Float64Array(mask.lanes.length).fill(Number.NaN);
+  for (let lane = mask.lo; lane < mask.hi; lane++)
+    if (mask.lanes[lane] !== 0) differences[lane] = number(laneOf(x, lane)) - number(laneOf(y, lane));
+  return differences;
 }
 
 /** The exits of a loop; undefined where some is not understood, or where passes do what cannot be left out. */
@@ -340,7 +349,7 @@ function exitsOf(analysis: Analysis, loop: number): Map<number, Exit> | undefine
 }
 
 /** A comparison in the block of the branch, of registers that do not change between the two. */
-function exitAt(program: Program, block: number): Exit | undefined {
+export function exitAt(program: Program, block: number): Exit | undefined {
   const { instructions, terminator } = program.blocks[block];
   if (terminator.kind !== 'branch') return undefined;
   for (let k = instructions.length - 1; k >= 0; k--) {

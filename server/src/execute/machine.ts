@@ -11,6 +11,7 @@ import type { Frame, Mask } from './mask';
 import { UnknownBranches } from './speculation';
 import { type Entry, Stack } from './stack';
 import type { Step } from './steps';
+import { UnfinishedLoops } from './unfinished-loops';
 import { KNOWN, type Lanes32, type LaneValue, markLanes, UNKNOWN, vectorOf } from './value';
 
 /** What is known of the pass through a loop that is being executed. */
@@ -65,6 +66,7 @@ export class Machine {
   abandoned = false;
   readonly acceleration: Acceleration;
   readonly sampling: LoopSampling;
+  readonly unfinished: UnfinishedLoops;
   private readonly unknown: UnknownBranches;
   private untilPoll = POLL_INTERVAL;
 
@@ -88,6 +90,7 @@ export class Machine {
     this.unknown = new UnknownBranches(this);
     this.acceleration = new Acceleration(this);
     this.sampling = new LoopSampling(this);
+    this.unfinished = new UnfinishedLoops(this);
   }
 
   /** Executes one block of threads; counters go to the tally. */
@@ -99,6 +102,7 @@ export class Machine {
     stack.start(threads);
     this.acceleration.reset();
     this.sampling.reset();
+    this.unfinished.reset();
     while (stack.entries.length > 0 && this.stop === undefined) this.advance(limits);
     this.sampling.finish();
   }
@@ -137,7 +141,10 @@ export class Machine {
     if (this.acceleration.proof) this.acceleration.execute(block, steps, frame);
     else for (let i = 0; i < steps.length; i++) steps[i](frame);
     this.executed += plan.instructions * mask.warps;
-    if (this.executed > limits.steps) this.stop = 'budget';
+    if (this.executed > limits.steps) {
+      this.stop = 'budget';
+      if (limits.sampleLoopsAfter !== undefined) this.unfinished.estimateAround(block, mask);
+    }
     if (--this.untilPoll <= 0) {
       this.untilPoll = POLL_INTERVAL;
       if (limits.cancelled?.()) this.stop = 'cancelled';
@@ -166,7 +173,9 @@ export class Machine {
     if (limits.accelerate === false) return true;
     if (limits.sampleLoopsAfter !== undefined) {
       this.sampling.arrive(loop, top, state, limits.sampleLoopsAfter);
-      if (this.sampling.isTooLong(loop, state.arrivals, limits.steps)) {
+      const isHopeless = this.unfinished.isHopeless(loop, top.mask, state, limits.steps);
+      if (isHopeless || this.sampling.isTooLong(loop, state.arrivals, limits.steps)) {
+        this.unfinished.estimate(loop, top.mask);
         this.abandon(loop, top);
         return false;
       }

@@ -9,6 +9,7 @@ import { isEnd, joinBlocks } from './graph';
 import { imports } from './imports';
 import { InstructionEmitter } from './instructions';
 import { PAGES } from './memory-layout';
+import { ANYWHERE, Reach } from './reach';
 import { type DepthCounter, structure } from './structure';
 import { HostValues } from './values';
 import { Code, Kind, moduleOf, op } from './wasm';
@@ -22,10 +23,12 @@ export interface GeneratedHost {
   readonly places: readonly number[];
   /** The first place in memory that no object has. */
   readonly end: number;
+  /** What addresses that are not known may lead to. */
+  readonly reach: Reach;
 }
 
 /** Of what is left of a run's instructions, one nest of loops that launches nothing has this part; it is left then, so that the run goes on. */
-const PART_OF_NEST = 3n;
+const PART_OF_NEST = 2n;
 
 /**
  * Generates the module; undefined where the control flow is not one that WebAssembly can say.
@@ -43,6 +46,7 @@ class Generator {
   private readonly doubt: Doubt;
   private readonly values: HostValues;
   private readonly emitter: InstructionEmitter;
+  private readonly reach: Reach;
   /** Instructions that are left, and how many are left when the present nest of loops is given up. */
   private readonly left: number;
   private readonly mark: number;
@@ -57,7 +61,8 @@ class Generator {
     this.doubt = doubtOf(program);
     this.values = new HostValues(program, this.doubt, this.code);
     this.left = this.values.local(Kind.i64);
-    this.emitter = new InstructionEmitter(program, this.values, this.code, this.left);
+    this.reach = new Reach(program);
+    this.emitter = new InstructionEmitter(program, this.values, this.code, this.left, this.reach);
     this.mark = this.values.local(Kind.i64);
   }
 
@@ -80,7 +85,7 @@ class Generator {
     );
     if (!isStructured) return undefined;
     const { locals, places, end } = this.values;
-    return { bytes: moduleOf(imports, locals, code, PAGES), places, end };
+    return { bytes: moduleOf(imports, locals, code, PAGES), places, end, reach: this.reach };
   }
 
   /** Where a block may go on to beside its successors: past what is not followed. */
@@ -161,6 +166,7 @@ class Generator {
       this.values.get(register);
       this.values.shadow(register);
       code.i32(isFurther ? 1 : 0);
+      code.i32(this.values.mayBeUnknown(register) ? this.reach.of(register, isFurther) : ANYWHERE);
       this.emitter.call('wild');
     }
     // only now: the pointers may be among them

@@ -1,6 +1,7 @@
 /** The blocks of memory of the host's program, and what it does with whole ones: copies, fills, what becomes unknown, what launches see. */
 import type { HostMemory } from './host-memory';
 import { HOST_BASE, SHADOW } from './memory-layout';
+import { ANY } from './points-to';
 
 /** A block of memory, or an object of the program: bytes `start` to `end`. */
 export interface Block {
@@ -8,6 +9,8 @@ export interface Block {
   readonly end: number;
   /** Only copies and kernels write to it. */
   readonly isDevice: boolean;
+  /** Of what its address may be handed to (points-to.ts); ANY where it is not known. */
+  readonly memoryClass: number;
   /** A kernel that was executed has written to it. */
   isResult?: boolean;
   /** What launches saw of it and is still there. */
@@ -59,6 +62,8 @@ export class Stop extends Error {}
 const MOST_MOVED = 2 ** 32;
 /** Bytes that are moved in the time of an instruction. */
 const MOVED_AT_ONCE = 16;
+/** Looking at a block takes as long as moving so many bytes. */
+const LOOK_COST = 64;
 /** Looking for pointers in a byte takes so much longer than moving it. */
 const SCAN_COST = 16;
 
@@ -84,12 +89,13 @@ export class HostBlocks {
   constructor(
     readonly memory: HostMemory,
     public top: number,
+    private readonly reached: readonly (ReadonlySet<number> | undefined)[],
   ) {
     this.heap = top;
   }
 
   /** @param bytes -1: not known */
-  allocate(bytes: number, kind: number): number {
+  allocate(bytes: number, kind: number, memoryClass: number): number {
     const isOpen = bytes < 0;
     const size = isOpen ? UNKNOWN_SIZE : bytes;
     this.hasOpen ||= isOpen;
@@ -106,6 +112,7 @@ export class HostBlocks {
       start,
       end: start + size,
       isDevice,
+      memoryClass,
       isBlank: isDevice,
       isFresh: isDevice && !isOpen && !this.isUsed,
     });
@@ -204,9 +211,17 @@ export class HostBlocks {
     block.isBlank = block.isDevice;
   }
 
-  /** Something is stored, nobody knows where: a store of the host goes to no memory of the device's own. */
-  forgetAll(alsoDevice: boolean): void {
-    for (const block of this.all) if (alsoDevice || !block.isDevice) this.forget(block);
+  /**
+   * Something is stored, nobody knows where: a store of the host goes to no memory of the device's own.
+   * @param reached index of the set of classes that the address may lead to
+   */
+  forgetAll(alsoDevice: boolean, reached: number): void {
+    const classes = this.reached[reached];
+    this.spend(this.all.length * LOOK_COST);
+    for (const block of this.all) {
+      const isReached = !classes || block.memoryClass === ANY || classes.has(block.memoryClass);
+      if (isReached && (alsoDevice || !block.isDevice)) this.forget(block);
+    }
   }
 
   /** Blocks that pointers in a block lead to. */

@@ -6,11 +6,11 @@ const numbers = (count: number, kind: Kind) => Array.from({ length: count }, () 
 
 /** Those with a result but `allocate` give the number of instructions that they are worth. */
 const hostImports: readonly Import[] = [
-  { name: 'allocate', parameters: [i64, i32], results: [i64] },
+  { name: 'allocate', parameters: [i64, i32, i32], results: [i64] },
   { name: 'release', parameters: [i64, i32], results: [] },
-  { name: 'copy', parameters: [...numbers(6, i64), i32, i32], results: [i64] },
-  { name: 'fill', parameters: [i64, i64, i64, i32, i32], results: [i64] },
-  { name: 'wild', parameters: [i64, i32, i32], results: [i64] },
+  { name: 'copy', parameters: [...numbers(6, i64), i32, i32, i32], results: [i64] },
+  { name: 'fill', parameters: [i64, i64, i64, i32, i32, i32], results: [i64] },
+  { name: 'wild', parameters: [i64, i32, i32, i32], results: [i64] },
   { name: 'launch', parameters: [i32], results: [] },
   { name: 'stop', parameters: [], results: [] },
 ];

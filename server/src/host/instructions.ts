@@ -22,6 +22,8 @@ import {
   unaryFloat,
   unaryInteger,
 } from './operations';
+import { ANY } from './points-to';
+import { ANYWHERE, type Reach } from './reach';
 import type { HostValues } from './values';
 import { type Code, Kind, op } from './wasm';
 
@@ -39,13 +41,14 @@ export class InstructionEmitter {
     private readonly code: Code,
     /** The local with the number of instructions that are left. */
     private readonly left: number,
+    private readonly reach: Reach,
   ) {
     this.spent = values.local(i64);
     this.scratch = {
       zero: values.local(i32),
       minus: values.local(i32),
     };
-    this.memory = new MemoryEmitter(program, values, code, (name) => this.call(name));
+    this.memory = new MemoryEmitter(program, values, code, (name) => this.call(name), reach);
   }
 
   /** Calls a function of the host. */
@@ -131,6 +134,11 @@ export class InstructionEmitter {
       default:
         this.unknown(writesOf(instruction));
     }
+  }
+
+  /** What an address may lead to where it is not known. */
+  private reachOf(address: Register): number {
+    return this.values.mayBeUnknown(address) ? this.reach.of(address, false) : ANYWHERE;
   }
 
   private unknown(registers: readonly Register[]): void {
@@ -309,6 +317,7 @@ export class InstructionEmitter {
           code.op(op.select);
         }
         code.i32(fn === 'allocate' ? 0 : fn === 'allocateZero' ? 1 : 2);
+        code.i32(dst === undefined ? ANY : this.reach.classOf(dst));
         this.call('allocate');
         if (dst === undefined) code.op(0x1a);
         else {
@@ -330,12 +339,14 @@ export class InstructionEmitter {
         for (let i = 0; i < 6; i++) argument(i);
         this.values.shadow(args[0]);
         this.values.shadow(...args.slice(1));
+        code.i32(this.reachOf(args[0]));
         this.call('copy');
         break;
       case 'fill':
         for (let i = 0; i < 3; i++) argument(i);
         this.values.shadow(args[0]);
         this.values.shadow(...args.slice(1));
+        code.i32(this.reachOf(args[0]));
         this.call('fill');
         break;
       case 'wild':

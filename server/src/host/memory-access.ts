@@ -6,6 +6,7 @@ import { bytesOf, type Program, type Register, type ScalarType } from '../progra
 import { pointersOf } from './doubt';
 import { SHADOW } from './memory-layout';
 import { kindOf } from './operations';
+import { ANYWHERE, type Reach } from './reach';
 import type { HostValues } from './values';
 import { type Code, Kind, op } from './wasm';
 
@@ -22,6 +23,7 @@ export class MemoryEmitter {
     private readonly values: HostValues,
     private readonly code: Code,
     private readonly call: (name: string) => void,
+    private readonly reach: Reach,
   ) {
     this.aside = values.local(i64);
     this.target = values.local(i32);
@@ -132,13 +134,14 @@ export class MemoryEmitter {
     code.op(op.end);
   }
 
-  /** What an address points into may have been written anywhere; where not even the block is known, the run ends. */
+  /** What an address points into may have been written anywhere; where not even the block is known, all that it may be in. */
   wild(address: Register, isFurther: boolean): void {
     const { code } = this;
     const root = this.rootOf(address);
     this.values.get(root);
     this.values.shadow(root);
     code.i32(isFurther ? 1 : 0);
+    code.i32(this.values.mayBeUnknown(root) ? this.reach.of(root, isFurther) : ANYWHERE);
     this.call('wild');
   }
 

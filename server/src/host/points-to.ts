@@ -16,6 +16,8 @@ export class PointsTo {
   private readonly leads: number[];
   /** A node stands for memory that the program has. */
   private readonly isMemory: boolean[];
+  /** A node stands for what may also be memory that nobody knows: a function that is not followed gave a pointer to it. */
+  private readonly isForeign: boolean[];
   /** By node: the number of its class. */
   private readonly classes = new Map<number, number>();
 
@@ -23,6 +25,7 @@ export class PointsTo {
     this.parent = program.registers.map((_, r) => r);
     this.leads = program.registers.map(() => -1);
     this.isMemory = program.registers.map(() => false);
+    this.isForeign = program.registers.map(() => false);
     for (const { register } of program.objects) this.isMemory[this.leadsTo(register)] = true;
     for (const block of controlFlow(program).order)
       for (const instruction of program.blocks[block].instructions) this.follow(instruction);
@@ -53,6 +56,19 @@ export class PointsTo {
     return found.length > 0 ? found : [ANY];
   }
 
+  /** Whether an address, or a pointer behind it, may lead to other memory than that of its classes. */
+  isOpen(address: Register, isFurther: boolean): boolean {
+    const seen = new Set<number>();
+    for (let node = this.leads[this.find(address)]; node >= 0; node = this.leads[this.find(node)]) {
+      const root = this.find(node);
+      if (seen.has(root)) return false;
+      if (this.isForeign[root]) return true;
+      if (!isFurther) return false;
+      seen.add(root);
+    }
+    return false;
+  }
+
   private numberOf(node: number): number {
     return node < 0 ? ANY : (this.classes.get(this.find(node)) ?? ANY);
   }
@@ -71,6 +87,10 @@ export class PointsTo {
         return;
       case 'host':
         this.followHost(instruction);
+        return;
+      case 'unknown':
+        if (bytesOf[this.program.registers[instruction.dst].type] === 8)
+          this.isForeign[this.leadsTo(instruction.dst)] = true;
         return;
       case 'unary':
       case 'convert':
@@ -109,6 +129,7 @@ export class PointsTo {
     this.parent.push(made);
     this.leads.push(-1);
     this.isMemory.push(false);
+    this.isForeign.push(false);
     this.leads[root] = made;
     return made;
   }
@@ -118,6 +139,7 @@ export class PointsTo {
     while (a !== b) {
       this.parent[b] = a;
       this.isMemory[a] ||= this.isMemory[b];
+      this.isForeign[a] ||= this.isForeign[b];
       const [toA, toB] = [this.leads[a], this.leads[b]];
       if (toA < 0) this.leads[a] = toB;
       if (toA < 0 || toB < 0) return;

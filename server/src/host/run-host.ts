@@ -3,7 +3,7 @@
 import type { DeviceMemory } from '../execute/byte-memory';
 import type { FunctionDeclaration } from '../parse/ast';
 import type { HostLaunch, Program } from '../program/program';
-import { generateHost } from './generate';
+import { type GeneratedHost, generateHost } from './generate';
 import { type Block, type Contents, HostBlocks, placeOf, Stop } from './host-blocks';
 import { HostMemory } from './host-memory';
 import { hostMath } from './math';
@@ -52,7 +52,7 @@ declare const WebAssembly: {
 export function runHost(program: Program, fuel: number, kernels?: KernelRuns): HostRun | undefined {
   const generated = generateHost(program, fuel);
   if (!generated) return undefined;
-  const machine = new HostMachine(program, generated.places, generated.end, kernels);
+  const machine = new HostMachine(program, generated, kernels);
   const module = new WebAssembly.Module(generated.bytes);
   const instance = new WebAssembly.Instance(module, { env: { ...hostMath, ...machine.imports() } });
   let stopped: string | undefined;
@@ -83,19 +83,19 @@ class HostMachine {
 
   constructor(
     private readonly program: Program,
-    places: readonly number[],
-    end: number,
+    { places, end, reach }: GeneratedHost,
     private readonly kernels: KernelRuns | undefined,
   ) {
     const memory = new HostMemory();
-    this.blocks = new HostBlocks(memory, end);
+    this.blocks = new HostBlocks(memory, end, reach.sets);
     this.device = this.deviceMemory();
     // variables lie there, whose stores are not watched
     memory.raise(end);
     program.objects.forEach((object, index) => {
       const start = places[index];
       const isDevice = object.lifetime === 'device' || object.lifetime === 'constant';
-      this.blocks.all.push({ start, end: start + (object.bytes ?? 0), isDevice });
+      const memoryClass = reach.classOf(object.register);
+      this.blocks.all.push({ start, end: start + (object.bytes ?? 0), isDevice, memoryClass });
       // texts; the program fills in its tables of numbers itself
       if (object.contents?.type === 'i8') memory.bytes.set(object.contents.values, start);
       if (object.lifetime !== undefined) memory.know(start, start + (object.bytes ?? 0));
@@ -135,7 +135,8 @@ class HostMachine {
     return {
       memory: blocks.memory.memory,
       high: blocks.memory.high,
-      allocate: (bytes: bigint, kind: number) => BigInt(blocks.allocate(Number(bytes), kind)),
+      allocate: (bytes: bigint, kind: number, memoryClass: number) =>
+        BigInt(blocks.allocate(Number(bytes), kind, memoryClass)),
       release: (address: bigint, isUnknown: number) => {
         if (!isUnknown) blocks.release(address);
       },
@@ -148,22 +149,23 @@ class HostMachine {
         fromPitch: bigint,
         isLost: number,
         isUnknown: number,
+        reached: number,
       ) => {
-        if (isLost) blocks.forgetAll(true);
+        if (isLost) blocks.forgetAll(true, reached);
         else if (isUnknown) blocks.wild(to, false);
         else
           for (let row = 0; row < Number(rows); row++)
             blocks.copy(placeOf(to) + row * Number(toPitch), placeOf(from) + row * Number(fromPitch), Number(bytes));
         return blocks.spent();
       },
-      fill: (to: bigint, byte: bigint, bytes: bigint, isLost: number, isUnknown: number) => {
-        if (isLost) blocks.forgetAll(true);
+      fill: (to: bigint, byte: bigint, bytes: bigint, isLost: number, isUnknown: number, reached: number) => {
+        if (isLost) blocks.forgetAll(true, reached);
         else if (isUnknown) blocks.wild(to, false);
         else blocks.fill(placeOf(to), Number(byte & 255n), Number(bytes));
         return blocks.spent();
       },
-      wild: (address: bigint, isUnknown: number, isFurther: number) => {
-        if (isUnknown) blocks.forgetAll(false);
+      wild: (address: bigint, isUnknown: number, isFurther: number, reached: number) => {
+        if (isUnknown) blocks.forgetAll(false, reached);
         else blocks.wild(address, isFurther !== 0);
         return blocks.spent();
       },

@@ -11,6 +11,7 @@ import { type Context, type Frame, forgetSince, LIBRARY_TOKENS, placeOf, skip } 
 import { convertValue } from './conversions';
 import { expression } from './expressions';
 import { changeByCall } from './host/memory';
+import { mayBeReplaced } from './host/virtual-calls';
 import { KnownValues } from './known-values';
 import { isLibraryScope } from './library/library';
 import { lookupIn, lookupName } from './lookup';
@@ -178,6 +179,12 @@ function callFunctions(
     );
   }
   const self = chosen.declaration.specifiers.isStatic ? undefined : callee.self;
+  if (ctx.unit.isHost && mayBeReplaced(ctx.unit, chosen.declaration, node.callee)) {
+    const reason = `which ${name} is called is not known`;
+    skip(ctx, node, reason);
+    changeByCall(ctx, chosen.declaration, args, self, node);
+    return unknownValue(returnTypeOf(ctx, chosen), reason);
+  }
   return callFunction(ctx, chosen, args, self && inPlace(ctx, self, node), node);
 }
 

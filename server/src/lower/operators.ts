@@ -237,9 +237,18 @@ export function binaryExpression(ctx: Context, node: ast.BinaryExpression): Valu
     if (overloaded) return overloaded;
   }
   const a = read ?? numberOf(ctx, rvalue(ctx, left, node.left), node.left);
+  if (ctx.unit.isHost && node.operator === '>>' && right.kind === 'place' && !isNumber(a)) {
+    assign(ctx, right.place, right.type, unknownValue(right.type, INPUT), node);
+    return unknownValue({ kind: 'unknown', reason: INPUT }, INPUT);
+  }
   const b = numberOf(ctx, rvalue(ctx, right, node.right), node.right);
   return binaryOnValues(ctx, node.operator, a, b, node);
 }
+
+const isNumber = ({ kind, type }: Value): boolean => kind === 'scalar' && type.kind !== 'pointer';
+
+/** From a stream that is not followed: a file, the standard input. */
+const INPUT = 'read from a stream';
 
 /** A binary operator on rvalues of builtin types. */
 export function binaryOnValues(ctx: Context, operator: string, a: Value, b: Value, node: ast.Node): Value {

@@ -93,12 +93,15 @@ export function readRegister(ctx: Context, register: Register): Register {
   const copy = ctx.builder.register(type, 'temporary', ctx.builder.registers[register].name);
   ctx.builder.emit({ op: 'unary', fn: 'mov', type, dst: copy, a: register });
   ctx.known.set(register, copy);
+  if (ctx.builder.intoShared.get(register)) ctx.builder.intoShared.set(copy, true);
   return copy;
 }
 
 /** Assigns a variable in the active lanes and remembers the value. */
 export function writeRegister(ctx: Context, variable: Register, value: Register): void {
   ctx.builder.move(variable, value);
+  if (ctx.builder.typeOf(variable) === 'i64' && ctx.builder.intoShared.get(variable) !== false)
+    ctx.builder.intoShared.set(variable, ctx.builder.isIntoShared(value));
   if (ctx.builder.registers[value].role === 'variable') ctx.known.delete(variable);
   else ctx.known.set(variable, value);
 }

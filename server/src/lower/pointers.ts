@@ -1,7 +1,6 @@
 /** Dereference, subscripts and arrays, in memory and in registers. */
 import type * as ast from '../parse/ast';
 import type { Alignment, Register } from '../program/program';
-import { objectOfAddress } from './access-sites';
 import { callExpression } from './calls';
 import type { Context } from './context';
 import { numberOf } from './conversions';
@@ -245,15 +244,10 @@ function scaledIndex(ctx: Context, index: Value, element: Type, base: Register):
       : undefined;
   }
   const type = ctx.builder.typeOf(index.register);
-  const isWord = type === 'u32' && isShared(ctx, base);
+  const isWord = type === 'u32' && ctx.builder.isIntoShared(base);
   const word = isWord ? ctx.builder.convert('u32', 'i32', index.register) : index.register;
   const wide = ctx.builder.convert(isWord ? 'i32' : type, 'i64', word);
   return ctx.builder.binary('mul', 'i64', wide, ctx.builder.constant('i64', size));
-}
-
-function isShared(ctx: Context, address: Register): boolean {
-  const object = objectOfAddress(ctx, address);
-  return object !== undefined && ctx.builder.objects[object].space === 'shared';
 }
 
 /** What a pointer into registers points to, seen as its (possibly cast) type. */

@@ -48,6 +48,9 @@ export function argumentKey(value: TemplateValue): string {
   }
 }
 
+/** Equal for launches of the same instance of a kernel. */
+export const instanceKey = (values: readonly TemplateValue[]): string => values.map(argumentKey).join(',');
+
 /** The type of a record declaration, its template instantiated for `args` (written or deduced; undefined: none given). */
 export function instantiateRecord(
   ctx: Context,

@@ -403,6 +403,7 @@ export interface Specifiers {
   readonly alignment?: Expression | TypeNode;
   /** __attribute__((packed)) */
   readonly isPacked: boolean;
+  readonly isVirtual: boolean;
   /** __launch_bounds__(maxThreads, minBlocks, maxClusterBlocks) */
   readonly launchBounds?: readonly Expression[];
   /** From the word to its closing bracket. */

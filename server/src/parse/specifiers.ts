@@ -24,6 +24,7 @@ export const noSpecifiers: Specifiers = Object.freeze({
   isNoinline: false,
   isRestrict: false,
   isPacked: false,
+  isVirtual: false,
 });
 
 /** Specifiers that only set a flag. */
@@ -46,6 +47,7 @@ const flags: ReadonlyMap<string, keyof Specifiers> = new Map<string, keyof Speci
   ['__forceinline__', 'isInline'],
   ['__forceinline', 'isInline'],
   ['__noinline__', 'isNoinline'],
+  ['virtual', 'isVirtual'],
 ]);
 
 /** What a run of specifiers says. Shared constant `noSpecifiers` until the first one is seen. */

@@ -49,6 +49,8 @@ export class ProgramBuilder {
   private readonly constants: Partial<Record<ScalarType, Map<number, Register>>> = {};
   private readonly negativeZeros: Partial<Record<ScalarType, Map<number, Register>>> = {};
   private readonly inputRegisters = new Map<string, Register>();
+  /** Variables, and copies of what they hold, by whether all that was assigned to them so far points into shared memory. */
+  readonly intoShared = new Map<Register, boolean>();
   private readonly objectsAt = new Map<Register, number>();
   private readonly linear = new LinearForms(this.registers);
   private readonly lowBits = new LowBits(this.registers);
@@ -414,6 +416,27 @@ export class ProgramBuilder {
     return { register, offset: form.constant };
   }
 
+  /** A term of an address of shared memory, which has 32 bits: an unsigned number beyond the half of them is one below zero. */
+  private widened(register: Register): Register {
+    const type = this.typeOf(register);
+    if (type !== 'u32' || this.registers[register].role === 'input') return this.convert(type, 'i64', register);
+    return this.convert('i32', 'i64', this.convert('u32', 'i32', register));
+  }
+
+  /** Whether an address is one of shared memory: of an array there, or of what a variable holds that was only given such. */
+  isIntoShared(address: Register): boolean {
+    const form = this.linear.of(address);
+    return form ? this.pointsIntoShared(form) : this.intoShared.get(address) === true;
+  }
+
+  private pointsIntoShared({ registers, factors }: Linear): boolean {
+    return registers.some((register, k) => {
+      if (factors[k] !== 1) return false;
+      const object = this.objectAt(register);
+      return object >= 0 ? this.objects[object].space === 'shared' : this.intoShared.get(register) === true;
+    });
+  }
+
   private isShared({ registers }: Linear): boolean {
     return registers.some((r) => this.objectAt(r) >= 0 && this.objects[this.objectAt(r)].space === 'shared');
   }
@@ -433,10 +456,11 @@ export class ProgramBuilder {
   private materialise(form: Linear): Register {
     let sum: Register | undefined;
     const grains = form.grains && this.isShared(form) ? form.grains : undefined;
+    const isPointer = this.pointsIntoShared(form);
     for (let k = 0; k < form.registers.length; k++) {
       const register = form.registers[k];
       const factor = form.factors[k];
-      const wide = this.convert(this.typeOf(register), 'i64', register);
+      const wide = isPointer ? this.widened(register) : this.convert(this.typeOf(register), 'i64', register);
       const grain = grains?.[k] ?? lowestBit(factor);
       // two terms tell as much of the address as the compiler knows
       for (const part of grain < lowestBit(factor) ? [factor - grain, grain] : [factor]) {

@@ -472,6 +472,8 @@ export interface Input {
 export interface HostLaunch {
   readonly place: SourcePlace;
   readonly kernel: string;
+  /** Which instance of a template it launches; empty for one of none, undefined where the kernel is not known. */
+  readonly instance?: string;
   readonly values: readonly HostLaunchValue[];
 }
 

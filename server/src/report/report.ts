@@ -165,6 +165,11 @@ export interface LaunchReport {
   readonly grid: readonly [number, number, number];
   readonly block: readonly [number, number, number];
   readonly dynamicSharedBytes: number;
+  /**
+   * Of a launch that the program comes to several times, with other data: which times it stands for, from 0, among the launches of the kernel in this
+   * shape. Missing where the program was not run.
+   */
+  readonly rounds?: readonly number[];
   readonly assumptions: readonly Assumption[];
   readonly occupancy: OccupancyReport | null;
   readonly launchBounds?: {

@@ -23,9 +23,21 @@ const origins: Readonly<Record<LaunchOrigin, string>> = {
 };
 
 /** `launched in line 118` */
-export function originText({ origin, line }: LaunchReport): string {
-  return line > 0 ? `${origins[origin]} in line ${line}` : origins[origin];
+export function originText({ origin, line, rounds }: LaunchReport): string {
+  return `${line > 0 ? `${origins[origin]} in line ${line}` : origins[origin]}${timesText(rounds)}`;
 }
+
+/** `, times 2, 5 and 6`: of a launch that the program comes to with other data; '' for the first time alone. */
+function timesText(rounds: readonly number[] = []): string {
+  if (rounds.every((round) => round === 0)) return '';
+  const times = rounds.slice(0, MOST_TIMES).map((round) => `${round + 1}`);
+  if (rounds.length > MOST_TIMES) times.push(`${rounds.length - MOST_TIMES} more`);
+  const last = times.pop() ?? '';
+  return times.length > 0 ? `, times ${times.join(', ')} and ${last}` : `, time ${last}`;
+}
+
+/** Times that are named. */
+const MOST_TIMES = 8;
 
 /** Which front end the figures of a kernel come from, as a sentence. */
 export function tierText({ origin, originReason }: KernelReport): string {

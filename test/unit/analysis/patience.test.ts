@@ -106,3 +106,69 @@ int main() {
       [40, 54, 80, 83],
     ));
 });
+
+describe('loops that would take too long', () => {
+  /** Requests of the loads of a line, and how the incomplete launch is told. */
+  const check = (source: string, line: number, expected: number, tolerance = 0.02) => {
+    const report = analyzeFile({
+      path: 'test.cu',
+      text: source,
+      options: { computeCapability: '9.0', defines: new Map(), assume: new Map(), patience: 1 },
+      include: () => undefined,
+    });
+    const [launch] = report.kernels[0].launches;
+    const requests = launch.accesses.filter((a) => a.line === line).reduce((sum, a) => sum + a.requests, 0);
+    assert.ok(Math.abs(requests / expected - 1) < tolerance, `${requests} instead of ${expected}`);
+    assert.match(launch.incomplete ?? '', /passes of loops that were not executed are counted like those that were/);
+  };
+
+  it('count the passes that are left like those that were executed', () =>
+    check(
+      `
+__global__ void walk(const int *xs, int *out, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) {
+    int sum = 0;
+    for (int j = 0; j < n; j++) {
+      sum += xs[j];
+      if (sum % 5 == 0) out[i] = j;
+    }
+  }
+}
+int main() {
+  int h[2048], *xs, *out;
+  unsigned s = 7;
+  for (int i = 0; i < 2048; i++) { s = s * 1664525u + 1013904223u; h[i] = s >> 20; }
+  cudaMalloc(&xs, sizeof h);
+  cudaMalloc(&out, sizeof h);
+  cudaMemcpy(xs, h, sizeof h, cudaMemcpyHostToDevice);
+  walk<<<3, 512>>>(xs, out, 2048);
+}`,
+      6,
+      // every warp of a block makes four rounds, and reads all in each
+      3 * 16 * 4 * 2048,
+    ));
+
+  it('are counted in several blocks, which may have more or fewer passes', () =>
+    check(
+      `
+__global__ void walk(const int *xs, int *out, int n) {
+  int sum = 0;
+  for (int j = 0; j < n + 64 * blockIdx.x; j++) {
+    sum += xs[j % 2048];
+    if (sum % 5 == 0) out[threadIdx.x] = j;
+  }
+}
+int main() {
+  int h[2048], *xs, *out;
+  unsigned s = 7;
+  for (int i = 0; i < 2048; i++) { s = s * 1664525u + 1013904223u; h[i] = s >> 20; }
+  cudaMalloc(&xs, sizeof h);
+  cudaMalloc(&out, sizeof h);
+  cudaMemcpy(xs, h, sizeof h, cudaMemcpyHostToDevice);
+  walk<<<400, 32>>>(xs, out, 4096);
+}`,
+      5,
+      400 * (4096 + 32 * 399),
+      0.12,
+    ));
+});

@@ -377,6 +377,57 @@ int main() {
 }`);
   });
 
+  it('follows one nest of loops for half of what there is: what is made of random numbers behind it is known', () => {
+    check(`
+__global__ void k(const float* a, int n) {}
+int main() {
+  srand(7);
+  std::vector<float> a(160000);
+  for (int i = 0; i < a.size(); i++) a[i] = (float)rand() / RAND_MAX;
+  float* d;
+  cudaMalloc(&d, 4 * a.size());
+  cudaMemcpy(d, a.data(), 4 * a.size(), cudaMemcpyHostToDevice);
+  int n = rand() % 1000;
+  k<<<1, 32>>>(d, n); //= n: 552
+}`);
+  });
+
+  it('keeps what a pointer cannot lead to that moves on where it is not known', () => {
+    check(`
+__global__ void k(const int* a, const int* b) {}
+int unknown();
+int main() {
+  int a[2] = {1, 1};
+  int* b = new int[900];
+  int *da, *db;
+  cudaMalloc(&da, sizeof a);
+  cudaMalloc(&db, 3600);
+  int* last = b;
+  for (int* p = b; p != b + 900; p++)
+    if (unknown()) *last++ = *p;
+  cudaMemcpy(da, a, sizeof a, cudaMemcpyHostToDevice);
+  cudaMemcpy(db, b, 3600, cudaMemcpyHostToDevice);
+  k<<<1, 32>>>(da, db); //= a: 1 1, b: ?
+}`);
+  });
+
+  it('behind a recursion that gives a pointer keeps nothing that it may lead to', () => {
+    check(`
+__global__ void k(const int* a, const int* b) {}
+\${upload}
+int* last(int* from, int* to) { return to - from < 2 ? from : last(from + 1, to); }
+int main() {
+  int a[2] = {1, 1}, b[900];
+  int *da, *db;
+  cudaMalloc(&da, sizeof a);
+  cudaMalloc(&db, sizeof b);
+  *last(b, b + 900) = 5;
+  cudaMemcpy(da, a, sizeof a, cudaMemcpyHostToDevice);
+  cudaMemcpy(db, b, sizeof b, cudaMemcpyHostToDevice);
+  k<<<1, 32>>>(da, db); //= a: ?, b: ?
+}`);
+  });
+
   it('follows calls of a function in itself as far as they leave room for the rest', () => {
     const body = Array.from({ length: 60 }, (_, i) => `if (v[(i + ${i}) % n] < v[j]) v[j] += v[(i + ${i}) % n];`).join(
       '\n',

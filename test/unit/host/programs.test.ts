@@ -219,4 +219,86 @@ int main() {
   k<<<1, 32>>>(up(order), up(counts), (int)seen.size()); //= a: 1 3 4 0, b: 2 1 1 1, n: 3
 }`);
   });
+
+  it('texts of C: copied, searched, compared, read by a pattern', () => {
+    check(`
+__global__ void k(int n) {}
+int main() {
+  char a[32], b[32];
+  strcpy(a, "rows");
+  strcat(a, "=12x7");
+  k<<<1, 32>>>(strlen(a)); //= n: 9
+  strncpy(b, a, 4);
+  b[4] = 0;
+  k<<<1, 32>>>(strcmp(b, "rows") == 0); //= n: 1
+  int n = 0, m = 0;
+  int got = sscanf(strchr(a, '='), "=%dx%d", &n, &m);
+  k<<<1, 32>>>(100 * got + n + m); //= n: 219
+  float f = 0;
+  sscanf("2.5 rest", "%f", &f);
+  k<<<1, 32>>>(f * 2); //= n: 5
+  int x[2] = {1, 2}, y[2] = {1, 3};
+  k<<<1, 32>>>(memcmp(x, y, 4) == 0 && memcmp(x, y, 8) < 0); //= n: 1
+  k<<<1, 32>>>(toupper(b[0]) + isdigit(a[5])); //= n: 83
+}`);
+  });
+
+  it('sequences that are asked about and rewritten, and containers that few use', () => {
+    check(`
+__global__ void k(int n) {}
+int main() {
+  std::vector<int> v = {4, 7, 7, 1};
+  auto ends = std::minmax_element(v.begin(), v.end());
+  k<<<1, 32>>>(10 * *ends.first + *ends.second); //= n: 17
+  k<<<1, 32>>>(std::adjacent_find(v.begin(), v.end()) - v.begin()); //= n: 1
+  k<<<1, 32>>>(std::any_of(v.begin(), v.end(), [](int x) { return x > 6; })); //= n: 1
+  v.erase(std::remove(v.begin(), v.end(), 7), v.end());
+  k<<<1, 32>>>(10 * v[0] + v[1]); //= n: 41
+  std::deque<int> d;
+  d.push_back(2);
+  d.push_front(5);
+  k<<<1, 32>>>(10 * d[0] + d.size()); //= n: 52
+  std::bitset<70> bits;
+  bits.set(3).set(69);
+  k<<<1, 32>>>(bits.count() + bits[69]); //= n: 3
+  k<<<1, 32>>>(std::gcd(12, 18)); //= n: 6
+}`);
+  });
+
+  it('what streams that nobody follows put into variables', () => {
+    check(`
+__global__ void k(int n, int m) {}
+int main() {
+  int n = 1, m = 2;
+  std::ifstream file("sizes.txt");
+  file >> n;
+  k<<<1, 32>>>(n, m); //= n: ?, m: 2
+  std::cin >> m >> n;
+  k<<<1, 32>>>(n >> 1, m); //= n: ?, m: ?
+  std::string line = "ab";
+  std::getline(file, line);
+  k<<<1, 32>>>(line.size(), 256 >> 2); //= n: ?, m: 64
+}`);
+  });
+
+  it('which of several methods a pointer to a base calls is not known', () => {
+    check(`
+__global__ void k(int n) {}
+struct Size {
+  virtual int of() const { return 1; }
+  virtual int twice() const { return 2 * of(); }
+  virtual int fixed() const { return 3; }
+};
+struct Large : Size { int of() const override { return 100; } };
+int main() {
+  Large large;
+  Size* size = new Large();
+  int n = size->of();
+  k<<<1, 32>>>(n); //= n: ?
+  k<<<1, 32>>>(size->fixed()); //= n: 3
+  k<<<1, 32>>>(large.of()); //= n: 100
+  n = large.twice();
+  k<<<1, 32>>>(n); //= n: ?
+}`);
+  });
 });

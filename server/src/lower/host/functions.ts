@@ -178,6 +178,16 @@ const swap: BuiltinFunction = (call) => {
 
 const noEffect: BuiltinFunction = (call) => success(call);
 
+/** (stream, text): the text is another one afterwards. */
+const readLine: BuiltinFunction = (call) => {
+  const text = call.args[1];
+  if (text) {
+    changeBehind(call.ctx, [text], call.node);
+    call.assign(text, unknownValue(text.type, 'a line that was read'));
+  }
+  return unknownOf(call, types.bool, 'whether there was a line');
+};
+
 function release(call: BuiltinCall): Value {
   const block = pointer(call, 0);
   if (block) emitHost(call.ctx, 'release', [block.address]);
@@ -232,6 +242,7 @@ const functions: ReadonlyMap<string, BuiltinFunction> = new Map<string, BuiltinF
   ],
   ...named(['exit', '_Exit', '_exit', 'abort', 'quick_exit', 'terminate', '__assert_fail'], end),
   ['swap', swap],
+  ['getline', readLine],
   ...named(
     [
       'cudaDeviceSynchronize',

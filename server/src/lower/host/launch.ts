@@ -9,6 +9,7 @@ import type { KernelInstance } from '../lower-kernel';
 import { chooseOverload } from '../overloads';
 import { expandTypes } from '../packs';
 import { rvalue } from '../places';
+import { instanceKey } from '../records';
 import { resolveType } from '../resolve-type';
 import { Scope } from '../scope';
 import { bindTemplateParameters } from '../templates';
@@ -43,7 +44,12 @@ export function hostLaunch(ctx: Context, node: ast.LaunchExpression): Value {
     collect(ctx, leaves, value, index, [parameter?.name ?? `argument ${index + 1}`]);
   });
   ctx.builder.emit({ op: 'host', fn: 'launch', args: leaves.map((l) => l.register), launch: ctx.launches.length });
-  ctx.launches.push({ place: placeOf(ctx, node), kernel: name, values: leaves.map((l) => l.value) });
+  ctx.launches.push({
+    place: placeOf(ctx, node),
+    kernel: name,
+    instance: instance && instanceKey(instance.templateArguments),
+    values: leaves.map((l) => l.value),
+  });
   ctx.launched.push(instance);
   return { kind: 'void', type: types.void };
 }

@@ -1,15 +1,18 @@
 /** What the programs of the host use of the standard library, beside what kernels do. */
 import { hostAlgorithms } from './host-algorithms';
+import { hostBytes } from './host-bytes';
 import { hostContainers } from './host-containers';
 import { hostOptions } from './host-options';
 import { hostOrdered } from './host-ordered';
 import { hostRand, hostRandom } from './host-random';
+import { hostSequences } from './host-sequences';
 import { hostStrings } from './host-strings';
 import { hostText } from './host-text';
 
 export const host = `
 ${hostRand}
 ${hostText}
+${hostBytes}
 ${hostOptions}
 namespace std {
 ${hostContainers}
@@ -17,6 +20,7 @@ ${hostStrings}
 ${hostRandom}
 ${hostAlgorithms}
 ${hostOrdered}
+${hostSequences}
 }
 namespace thrust {
 template <class T> using host_vector = std::vector<T>;

@@ -1,0 +1,148 @@
+/**
+ * A launch that the program comes to again and again, with the same arguments but other data: the levels of a search, the passes of a sort. What
+ * its first time counts is not what the others do, so more of them are executed, each with what memory holds then. Launches that only the
+ * run of the program has found, since the text does not tell how its loop ends, are counted among them.
+ */
+import type { AccessCounts, Execution } from '../execute/execution';
+import type { HostRound } from '../host/run-host';
+import type { HostValue } from '../launch/host-value';
+import { reportedRounds } from '../launch/reported-rounds';
+import { mapped, partsOf } from './completed-launches';
+import type { HostData } from './host-data';
+import type { KernelResult } from './kernel-result';
+import type { PlannedLaunch, Triple } from './launch-plan';
+
+type Simulated = KernelResult['launches'][number];
+
+/** What another time of a launch changes of how it is planned. */
+export type RoundChange = Pick<PlannedLaunch, 'round'> &
+  Partial<Pick<PlannedLaunch, 'grid' | 'block' | 'dynamicSharedBytes' | 'arguments'>>;
+
+export interface FurtherRounds {
+  /** By index of the launches that are simulated already: the times that they may stand for, by their numbers. */
+  readonly own: readonly (readonly number[])[];
+  /** Times to be executed as well, in the order of the program. */
+  readonly others: readonly { readonly of: number; readonly change: RoundChange; readonly ordinal: number }[];
+}
+
+/** @param most launches of a kernel that are reported */
+export function furtherRounds(launches: readonly Simulated[], data: HostData, most: number): FurtherRounds {
+  const own: number[][] = launches.map(() => []);
+  const others: { of: number; change: RoundChange; ordinal: number }[] = [];
+  const sites = new Map<string, number[]>();
+  launches.forEach(({ plan }, index) => {
+    if (plan.place && plan.launch) push(sites, `${plan.place.first}#${plan.launch.instance}`, index);
+  });
+  for (const members of sites.values()) {
+    const { place, launch } = launches[members[0]].plan;
+    if (!place || !launch) continue;
+    const rounds = data.roundsAt(place.first, launch.instance);
+    const plannedAs = rounds.map((round) => members.find((index) => isRoundOf(data, launches[index], round)));
+    if (plannedAs.every((index) => index === undefined)) continue;
+    const again = new Map<number, number[]>();
+    const unforeseen = new Map<string, number>();
+    rounds.forEach((round, nth) => {
+      const index = plannedAs[nth];
+      if (index === undefined) {
+        const key = JSON.stringify([...partsOf(round)]);
+        if (!unforeseen.has(key)) unforeseen.set(key, nth);
+        return;
+      }
+      own[index].push(data.ordinalOf(round));
+      if (isOfData(launches[index])) push(again, index, nth);
+    });
+    for (const [index, times] of again) {
+      const distinct = times.filter(
+        (nth, i) => i === 0 || !times.slice(0, i).some((m) => isSame(rounds[m], rounds[nth])),
+      );
+      for (const at of reportedRounds(distinct.length, most, () => '').slice(1))
+        others.push({ of: index, change: { round: distinct[at] }, ordinal: data.ordinalOf(rounds[distinct[at]]) });
+    }
+    const found = [...unforeseen.values()];
+    for (const at of reportedRounds(found.length, most, (i) => shapeOf(rounds[found[i]]))) {
+      const change = changeOf(launches[members[0]].plan, rounds[found[at]], found[at]);
+      if (change) others.push({ of: members[0], change, ordinal: data.ordinalOf(rounds[found[at]]) });
+    }
+  }
+  return { own, others: others.slice(0, Math.max(0, most - launches.length)) };
+}
+
+/**
+ * It rests on data, and not on the order in which its blocks change them: what another order makes of them grows from time to time (a relaxation of
+ * distances converges in 8 passes where the blocks run one after the other, on an H200 in 12: graph_pagerank.cu:80).
+ */
+function isOfData({ simulation: { followed = [] } }: Simulated): boolean {
+  return followed.some((origin) => origin !== undefined) && !followed.includes('blocks');
+}
+
+function push<K>(lists: Map<K, number[]>, key: K, value: number): void {
+  const list = lists.get(key);
+  if (list) list.push(value);
+  else lists.set(key, [value]);
+}
+
+function isRoundOf(data: HostData, { plan, program, simulation }: Simulated, round: HostRound): boolean {
+  const numbers = new Map<number, number>();
+  for (const [input, value] of simulation.reported.shape.inputs)
+    if (value.kind === 'number') numbers.set(input, value.value);
+  return data.isPlanned(round, plan, program, numbers);
+}
+
+/** A plan with the numbers of a round; undefined where the run does not know its shape. */
+function changeOf(plan: PlannedLaunch, round: HostRound, nth: number): RoundChange | undefined {
+  const { launch } = plan;
+  if (!launch) return undefined;
+  const parts = partsOf(round);
+  const known = (value: HostValue, part: string): HostValue => {
+    const number = parts.get(part);
+    return number === undefined || value.kind === 'pointer' ? value : { kind: 'number', value: number };
+  };
+  const triple = (name: string): Triple | undefined => {
+    const [x, y, z] = [0, 1, 2].map((axis) => parts.get(`${name}.${axis}`));
+    return x === undefined || y === undefined || z === undefined ? undefined : [x, y, z];
+  };
+  const [grid, block] = [triple('grid'), triple('block')];
+  const dynamicSharedBytes = parts.get('dynamicSharedBytes');
+  if (!grid || !block || dynamicSharedBytes === undefined || grid.some((size) => size < 1)) return undefined;
+  return { round: nth, grid, block, dynamicSharedBytes, arguments: mapped(launch, known).arguments };
+}
+
+const shapeOf = (round: HostRound): string =>
+  JSON.stringify([...partsOf(round)].filter(([part]) => /^(grid|block)\b/.test(part)));
+
+/** Both find the same in memory. */
+function isSame(a: HostRound, b: HostRound): boolean {
+  return (
+    a.contents.length === b.contents.length &&
+    a.contents.every((one, i) => {
+      const other = b.contents[i];
+      if (one === other) return true;
+      return (
+        one.address === other.address &&
+        one.isZero === other.isZero &&
+        isEqual(one.bytes, other.bytes) &&
+        isEqual(one.shadows, other.shadows)
+      );
+    })
+  );
+}
+
+function isEqual(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
+  if (!a || !b || a.length !== b.length) return a === b;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
+/** Whether two executions of a program give an access the same figures everywhere. */
+export function countAlike(a: Execution, b: Execution): boolean {
+  return a.accesses.length === b.accesses.length && a.accesses.every((counts, i) => isAlike(counts, b.accesses[i]));
+}
+
+const isAlike = (a: AccessCounts, b: AccessCounts): boolean =>
+  a.access === b.access &&
+  a.requests === b.requests &&
+  a.wavefronts === b.wavefronts &&
+  a.sectors === b.sectors &&
+  a.idealWavefronts === b.idealWavefronts &&
+  a.idealSectors === b.idealSectors &&
+  a.unknownRequests === b.unknownRequests;

@@ -1,0 +1,127 @@
+/** A launch that the program comes to again finds other data, and counts other things. */
+import assert from 'node:assert/strict';
+import { analyzeFile } from '../../../server/src/analysis/analyze';
+import { PATIENCE } from '../../../server/src/cli/options';
+import { originText } from '../../../server/src/report/wording';
+
+const reportOf = (source: string, patience: number) =>
+  analyzeFile({
+    path: 'test.cu',
+    text: source,
+    options: { computeCapability: '9.0', defines: new Map(), assume: new Map(), patience },
+    include: () => undefined,
+  });
+
+/** Grid, times that it stands for and sectors stored, of each launch that is reported. */
+function check(source: string, expected: readonly string[], patience = PATIENCE): void {
+  const report = reportOf(source, patience);
+  const shown = report.kernels.flatMap(({ launches }) =>
+    launches.map(({ grid, rounds, accesses, templateArguments }) => {
+      const stores = accesses.filter((a) => a.space === 'global' && a.operation === 'store');
+      const sectors = stores.reduce((sum, a) => sum + a.sectors, 0);
+      return `${templateArguments.join()}${grid[0]}: ${rounds?.join(' ')}: ${sectors}`;
+    }),
+  );
+  assert.deepEqual(shown, expected);
+}
+
+const scatter = `
+template <class T> __global__ void scatter(const int *at, T *out) { out[at[threadIdx.x]] = 1; }`;
+
+describe('times that a program comes to a launch', () => {
+  const passes = `${scatter}
+int main() {
+  int h[32], *at;
+  float *out;
+  cudaMalloc(&at, 128);
+  cudaMalloc(&out, 1 << 20);
+  for (int pass = 0; pass < 6; pass++) {
+    int stride = pass < 4 ? 1 << pass : 1;
+    for (int i = 0; i < 32; i++) h[i] = i * stride;
+    cudaMemcpy(at, h, 128, cudaMemcpyHostToDevice);
+    scatter<<<1, 32>>>(at, out);
+  }
+}`;
+
+  it('are told apart by what they count', () => {
+    check(passes, ['float1: 0 4 5: 4', 'float1: 1: 8', 'float1: 2: 16', 'float1: 3: 32']);
+  });
+
+  it('are named', () => {
+    const [{ launches }] = reportOf(passes, PATIENCE).kernels;
+    assert.deepEqual(launches.map(originText), [
+      'launched in line 12, times 1, 5 and 6',
+      'launched in line 12, time 2',
+      'launched in line 12, time 3',
+      'launched in line 12, time 4',
+    ]);
+  });
+
+  it('are the first for an editor', () => {
+    check(passes, ['float1: undefined: 4'], 1);
+  });
+
+  it('are those of the instance of a template', () => {
+    check(
+      `${scatter}
+template <class T> void run(int stride) {
+  int h[32], *at;
+  T *out;
+  cudaMalloc(&at, 128);
+  cudaMalloc(&out, 1 << 20);
+  for (int i = 0; i < 32; i++) h[i] = i * stride;
+  cudaMemcpy(at, h, 128, cudaMemcpyHostToDevice);
+  scatter<T><<<1, 32>>>(at, out);
+}
+int main() { run<float>(1); run<double>(8); run<float>(2); }`,
+      ['float1: 0: 4', 'double1: 0: 32', 'float1: 1: 8'],
+    );
+  });
+
+  it('may have a size that only the data before them tell', () => {
+    check(
+      `
+__global__ void grow(const int *from, int *count) { if (threadIdx.x < from[0]) atomicAdd(count, 3); }
+__global__ void use(const int *size, float *out) { out[(blockIdx.x * 32 + threadIdx.x) * size[0]] = 1; }
+int main() {
+  int n = 1, *size, *next;
+  float *out;
+  cudaMalloc(&size, 4);
+  cudaMalloc(&next, 4);
+  cudaMalloc(&out, 1 << 20);
+  while (n < 20) {
+    cudaMemcpy(size, &n, 4, cudaMemcpyHostToDevice);
+    use<<<n, 32>>>(size, out);
+    cudaMemset(next, 0, 4);
+    grow<<<1, 32>>>(size, next);
+    cudaMemcpy(&n, next, 4, cudaMemcpyDeviceToHost);
+  }
+}`,
+      ['1: 0 1 2: 0', '1: 0: 4', '3: 0: 36', '9: 0: 288'],
+    );
+  });
+
+  it('are not followed where the order of the blocks decides what they find', () => {
+    check(
+      `
+__global__ void relax(const int *from, const int *to, int *least) {
+  int e = blockIdx.x * 32 + threadIdx.x;
+  int next = least[from[e]] + 1;
+  if (next < least[to[e]]) atomicMin(&least[to[e]], next);
+}
+int main() {
+  int f[128], t[128], d[129], *from, *to, *least;
+  for (int i = 0; i < 128; i++) { f[i] = i; t[i] = i + 1; }
+  for (int i = 0; i < 129; i++) d[i] = i ? 1000 : 0;
+  cudaMalloc(&from, 512);
+  cudaMalloc(&to, 512);
+  cudaMalloc(&least, 516);
+  cudaMemcpy(from, f, 512, cudaMemcpyHostToDevice);
+  cudaMemcpy(to, t, 512, cudaMemcpyHostToDevice);
+  cudaMemcpy(least, d, 516, cudaMemcpyHostToDevice);
+  for (int pass = 0; pass < 5; pass++) relax<<<4, 32>>>(from, to, least);
+}`,
+      ['4: 0 1 2 3 4: 0'],
+    );
+  });
+});
