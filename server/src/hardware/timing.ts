@@ -14,6 +14,8 @@ export interface TimingCounters {
   /** Warp instructions; a division counts as several. */
   readonly instructions: number;
   readonly sharedWavefronts: number;
+  /** Addresses that requests of constant memory ask for, one after the other. */
+  readonly constantPasses: number;
   /** 32-byte sectors of global loads, stores and atomics. */
   readonly sectors: number;
   /** Of these: stores and atomics, which go to L2 whatever L1 holds. */
@@ -22,6 +24,8 @@ export interface TimingCounters {
   readonly updatesOfOneLine: number;
   /** Bytes that have to come from memory at least once; what is written may stay in L2. */
   readonly dramBytes: number;
+  /** Rounds of loops of compare and swap in shared memory that a warp goes through, one after the other. */
+  readonly swapRounds: number;
   /** One warp's way through the kernel, cut up by what overlaps with what. */
   readonly chains: readonly WarpChain[];
 }
@@ -36,7 +40,16 @@ export interface WarpChain {
   readonly sharedDepth: number;
 }
 
-export type TimeBound = 'launch' | 'latency' | 'instructions' | 'shared' | 'l1' | 'l2' | 'atomics' | 'dram';
+export type TimeBound =
+  | 'launch'
+  | 'latency'
+  | 'instructions'
+  | 'shared'
+  | 'constant'
+  | 'l1'
+  | 'l2'
+  | 'atomics'
+  | 'dram';
 
 export interface TimeEstimate {
   readonly microseconds: number;
@@ -50,9 +63,10 @@ interface TimingConstants {
   readonly clockGHz: number;
   /** Cycles from the start of a launch to its end without any work. */
   readonly launch: number;
-  /** Cycles of one multiprocessor for a warp instruction, a shared wavefront, a sector through L1. */
+  /** Cycles of one multiprocessor for a warp instruction, a shared wavefront, an address of constant memory, a sector through L1. */
   readonly instruction: number;
   readonly wavefront: number;
+  readonly constantPass: number;
   readonly sector: number;
   /** Cycles of the whole device for a sector through L2 and a byte of memory. */
   readonly l2Sector: number;
@@ -63,6 +77,8 @@ interface TimingConstants {
   readonly globalMiss: number;
   readonly globalHit: number;
   readonly shared: number;
+  /** A round of a loop of compare and swap: a load, the sum, the swap. */
+  readonly swapRound: number;
   /** A chain of arithmetic takes so much of its latencies' sum, at least so many cycles an instruction. */
   readonly arithmetic: number;
   readonly leastPerInstruction: number;
@@ -77,6 +93,7 @@ const H200: TimingConstants = {
   launch: 4100,
   instruction: 0.25,
   wavefront: 1.5,
+  constantPass: 2,
   sector: 1,
   l2Sector: 0.011,
   // 4,800 GB/s
@@ -86,6 +103,7 @@ const H200: TimingConstants = {
   globalMiss: 640,
   globalHit: 480,
   shared: 25,
+  swapRound: 200,
   arithmetic: 1.5,
   leastPerInstruction: 1.5,
   // below 1: a loop that stores where it may load from waits for more than its longest chain
@@ -125,12 +143,14 @@ function partsOf(counters: TimingCounters, constants: TimingConstants): Readonly
   const share = busiest / blocks;
   const missRate = Math.min(1, dramBytes / Math.max(1, sectors * 32));
   const globalLatency = constants.globalMiss * missRate + constants.globalHit * (1 - missRate);
-  const latency = counters.chains.reduce((sum, chain) => sum + chainCycles(chain, globalLatency, constants), 0);
+  const chains = counters.chains.reduce((sum, chain) => sum + chainCycles(chain, globalLatency, constants), 0);
+  const latency = chains + constants.swapRound * counters.swapRounds;
   return {
     launch: constants.launch,
     latency: waves * latency,
     instructions: constants.instruction * counters.instructions * share,
     shared: constants.wavefront * counters.sharedWavefronts * share,
+    constant: constants.constantPass * counters.constantPasses * share,
     l1: constants.sector * sectors * share,
     l2: constants.l2Sector * (counters.storeSectors + dramBytes / 32),
     atomics: constants.update * counters.updatesOfOneLine,

@@ -2,7 +2,9 @@
 import type { PlannedLaunch } from '../analysis/launch-plan';
 import type { Sample, Simulation } from '../analysis/simulate';
 import type { Execution } from '../execute/execution';
+import { isSwapLoop } from '../hardware/atomic-class';
 import { device, devices } from '../hardware/devices';
+import { SWAP } from '../hardware/shared-memory';
 import { estimateTime, type TimeEstimate, type TimingCounters, timedDevices, type WarpChain } from '../hardware/timing';
 import { type BlockLatency, blockLatencies, isDivision } from '../machine/latency';
 import type { Instruction, Program } from '../program/program';
@@ -70,6 +72,7 @@ function countersOf({ plan, simulation }: EstimateInputs, execution: Execution):
       blocks,
       updatesOfOneLine,
       ...memoryCounters(program, plan, execution),
+      swapRounds: swapRounds(program, execution) / warps,
       ...work(program, execution, warps),
     };
     known.set(execution, counters);
@@ -127,13 +130,15 @@ function memoryCounters(
   program: Program,
   plan: PlannedLaunch,
   execution: Execution,
-): Pick<Counters, 'sharedWavefronts' | 'sectors' | 'storeSectors' | 'dramBytes'> {
+): Pick<Counters, 'sharedWavefronts' | 'constantPasses' | 'sectors' | 'storeSectors' | 'dramBytes'> {
   let sharedWavefronts = 0;
+  let constantPasses = 0;
   let sectors = 0;
   let storeSectors = 0;
   const read = new Map<string, { bytes: number; size: number }>();
   for (const counts of execution.accesses) {
     if (counts.space === 'shared') sharedWavefronts += counts.wavefronts;
+    if (counts.space === 'constant') constantPasses += counts.wavefronts;
     if (counts.space !== 'global') continue;
     sectors += counts.sectors;
     const { operation, object } = program.accesses[counts.access];
@@ -148,7 +153,17 @@ function memoryCounters(
   }
   // every byte of a buffer comes from memory once at most, caches that hold it granted
   const dramBytes = [...read.values()].reduce((sum, { bytes, size }) => sum + Math.min(bytes, size), 0);
-  return { sharedWavefronts, sectors, storeSectors, dramBytes };
+  return { sharedWavefronts, constantPasses, sectors, storeSectors, dramBytes };
+}
+
+/** Of all warps. */
+function swapRounds(program: Program, { accesses }: Execution): number {
+  let wavefronts = 0;
+  for (const { access, space, wavefronts: own } of accesses) {
+    const { atomic, operation } = program.accesses[access];
+    if (space === 'shared' && operation === 'atomic' && isSwapLoop(atomic)) wavefronts += own;
+  }
+  return wavefronts / SWAP;
 }
 
 /** The buffer that a pointer parameter was given, with its size where the host code shows it. */

@@ -85,6 +85,7 @@ const bounds: Readonly<Record<TimeBound, string>> = {
   shared: 'bound by shared memory',
   l1: 'bound by L1',
   l2: 'bound by L2',
+  constant: 'bound by constant memory, which gives one address at a time',
   atomics: 'bound by atomics that meet in one line of memory',
   dram: 'bound by memory bandwidth',
 };

@@ -7,9 +7,11 @@ const counters = (change: Partial<TimingCounters> = {}): TimingCounters => ({
   blocksPerSm: 8,
   instructions: 1e5,
   sharedWavefronts: 0,
+  constantPasses: 0,
   sectors: 1e5,
   storeSectors: 5e4,
   updatesOfOneLine: 0,
+  swapRounds: 0,
   dramBytes: 1.6e6,
   chains: [{ overlap: 'serial', instructions: 100, arithmetic: 200, globalDepth: 1, sharedDepth: 0 }],
   ...change,
@@ -44,13 +46,15 @@ describe('time of a launch', () => {
     assert.equal(boundBy({}), 'launch');
     assert.equal(boundBy({ sharedWavefronts: 1e7 }), 'shared');
     assert.equal(boundBy({ instructions: 1e8 }), 'instructions');
+    assert.equal(boundBy({ constantPasses: 1e7 }), 'constant');
     assert.equal(boundBy({ updatesOfOneLine: 1e5 }), 'atomics');
     const far = { overlap: 'serial', instructions: 9, arithmetic: 9, globalDepth: 99, sharedDepth: 0 } as const;
     assert.equal(boundBy({ chains: [far] }), 'latency');
+    assert.equal(boundBy({ swapRounds: 200 }), 'latency');
   });
 
   it('no counter makes a launch faster', () => {
-    const keys = ['instructions', 'sharedWavefronts', 'storeSectors', 'updatesOfOneLine'] as const;
+    const keys = ['instructions', 'sharedWavefronts', 'constantPasses', 'storeSectors', 'updatesOfOneLine'] as const;
     fc.assert(
       fc.property(
         fc.constantFrom(...keys),

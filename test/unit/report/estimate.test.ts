@@ -57,6 +57,15 @@ int main() { ${type}* out; cudaMalloc(&out, sizeof(${type}) << 20); add<<<256, 2
         assert.equal(estimate.boundBy, 'atomics');
       }
     });
+    it('in shared memory is that of one round after the other', () => {
+      const of = (index: string) =>
+        estimateOf(`__shared__ float s[256]; s[threadIdx.x] = 0; __syncthreads();
+  for (int k = 0; k < 20; k++) atomicAdd(&s[${index}], x + k);
+  __syncthreads(); out[i] = s[threadIdx.x];`)?.cycles ?? 0;
+      // 31 rounds more, 20 times
+      const more = of('threadIdx.x / 32') - of('threadIdx.x');
+      assert.ok(more > 100_000 && more < 150_000, `${more}`);
+    });
     it('that one lane does for its warp is that of a request', () => {
       const estimate = estimateOf('atomicAdd(out, 1);', 'int');
       assert.ok(estimate && estimate.microseconds < 8, `${estimate?.microseconds}`);
