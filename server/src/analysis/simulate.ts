@@ -2,7 +2,9 @@
 import { analyse } from '../execute/decode';
 import { execute } from '../execute/execute';
 import type { Execution, LaunchShape } from '../execute/execution';
+import { TOO_LARGE } from '../execute/integer64';
 import { ticketAccesses } from '../execute/tickets';
+import { asWordPairs } from '../execute/word-pairs';
 import type { MemoryModel } from '../hardware/memory-model';
 import { dataLoads } from '../program/data-loads';
 import { dependencies } from '../program/dependence';
@@ -254,6 +256,12 @@ function stepsOnce(program: Program, { block }: LaunchShape, counted?: ReadonlyS
   return steps.reduce((sum, each) => sum + each, 0) * warps;
 }
 
+/** Programs that something rests on in which was beyond what a double holds: executed with halves from then on. */
+const isLarge = new WeakSet<Program>();
+
+const restsOnLarge = ({ accesses }: Execution): boolean =>
+  accesses.some(({ unknownReason, speculative }) => `${unknownReason} ${speculative}`.includes(TOO_LARGE));
+
 function executed(
   program: Program,
   shape: LaunchShape,
@@ -267,8 +275,13 @@ function executed(
   const known = isKept ? runs.get(program, shape) : undefined;
   if (known) return known;
   const budget = { ...effort.budget(counted === undefined, stepsOnce(program, shape, counted)), cancelled };
-  const execution = execute(program, shape, model, budget, counted);
+  let execution = execute(isLarge.has(program) ? asWordPairs(program) : program, shape, model, budget, counted);
   effort.charge(execution.simulatedWarpInstructions);
+  if (!isLarge.has(program) && restsOnLarge(execution)) {
+    isLarge.add(program);
+    execution = execute(asWordPairs(program), shape, model, budget, counted);
+    effort.charge(execution.simulatedWarpInstructions);
+  }
   // a run for some accesses is not shown in place of a whole one
   if (isKept && counted === undefined) runs.set(program, shape, execution);
   return execution;

@@ -19,6 +19,7 @@ import { Reasons } from './reasons';
 import { Tickets } from './tickets';
 import { geometryOf, KNOWN, type LaneValue, setUnknown } from './value';
 import { type WholeLaunch, wholeStep } from './whole-steps';
+import { asWordPairs } from './word-pairs';
 
 export interface WholeResult {
   /** Warp instructions. */
@@ -81,7 +82,7 @@ export class WholeLaunches {
     budget: number,
   ): WholeResult {
     const known = this.kept.get(program);
-    const run = known?.fits(shape, memory) ? known : new WholeRun(program, shape, memory, symbols);
+    const run = known?.fits(shape, memory) ? known : new WholeRun(asWordPairs(program), shape, memory, symbols);
     this.kept.set(program, run);
     run.begin(shape);
     try {

@@ -135,12 +135,7 @@ function integerLiteral(ctx: Context, node: ast.IntegerLiteral): Value {
   const type = literalTypes[node.type] ?? types.int;
   const value = Number(node.value);
   if (Number.isSafeInteger(value)) return number(ctx, type, value);
-  if (ctx.unit.isHost) return { kind: 'scalar', type, register: longConstant(ctx, node.value) };
-  return {
-    kind: 'scalar',
-    type,
-    register: ctx.builder.unknown(scalarOf(type) ?? 'u64', 'integer constant beyond 2^53'),
-  };
+  return { kind: 'scalar', type, register: longConstant(ctx, node.value) };
 }
 
 /** A constant beyond 2^53, from its halves. */

@@ -64,7 +64,9 @@ export class Context {
     const isSigned = type.startsWith('i') || bits === 64;
     const wrapped = Number(isSigned ? BigInt.asIntN(bits, big) : BigInt.asUintN(bits, big));
     if (Number.isSafeInteger(wrapped)) return this.builder.constant(type, wrapped);
-    return this.builder.unknown(type, '64-bit constant beyond 2^53');
+    const half = (word: bigint) => this.builder.constant(type, Number(BigInt.asUintN(32, word)));
+    const high = this.builder.binary('shl', type, half(big >> 32n), this.builder.constant('u32', 32));
+    return this.builder.binary('or', type, high, half(big));
   }
 
   /** The value of an operand, in a form that operations of the type take. */

@@ -1,0 +1,90 @@
+/** 64-bit integers beyond 2^53: what is computed with them is what BigInt computes. */
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { analyse } from '../analysis/check-accesses';
+
+interface Operation {
+  /** In CUDA, of `a`, `b` (unsigned long long) and `n` (int, 0 to 63). */
+  readonly text: string;
+  readonly value: (a: bigint, b: bigint, n: bigint) => bigint;
+}
+
+const signed = (x: bigint): bigint => BigInt.asIntN(64, x);
+const bits = (x: bigint): string => x.toString(2).padStart(64, '0');
+
+const operations: readonly Operation[] = [
+  { text: 'a + b', value: (a, b) => a + b },
+  { text: 'a - b', value: (a, b) => a - b },
+  { text: 'a * b', value: (a, b) => a * b },
+  { text: 'a ^ b', value: (a, b) => a ^ b },
+  { text: 'a & b', value: (a, b) => a & b },
+  { text: 'a | b', value: (a, b) => a | b },
+  { text: '~a', value: (a) => ~a },
+  { text: '-a', value: (a) => -a },
+  { text: 'a << n', value: (a, _, n) => a << n },
+  { text: 'a >> n', value: (a, _, n) => a >> n },
+  { text: '(unsigned long long)((long long)a >> n)', value: (a, _, n) => signed(a) >> n },
+  { text: '__umul64hi(a, b)', value: (a, b) => (a * b) >> 64n },
+  { text: 'a % (unsigned)(1000 + n)', value: (a, _, n) => a % (1000n + n) },
+  { text: 'a / (unsigned)(1000 + n)', value: (a, _, n) => a / (1000n + n) },
+  { text: 'min(a, b)', value: (a, b) => (a < b ? a : b) },
+  { text: 'max(a, b)', value: (a, b) => (a > b ? a : b) },
+  { text: '(a < b ? a : ~b)', value: (a, b) => (a < b ? a : ~b) },
+  { text: '((long long)a >= (long long)b ? a : b)', value: (a, b) => (signed(a) >= signed(b) ? a : b) },
+  { text: 'a * b + a', value: (a, b) => a * b + a },
+  { text: '(unsigned long long)__popcll(a)', value: (a) => BigInt(bits(a).replaceAll('0', '').length) },
+  { text: '(unsigned long long)__clzll(a)', value: (a) => BigInt(`${bits(a)}1`.indexOf('1')) },
+  { text: '__brevll(a)', value: (a) => BigInt(`0b${[...bits(a)].reverse().join('')}`) },
+  { text: '__shfl_sync(~0u, a, 0)', value: (a) => a },
+];
+
+/** The byte offset that the only store goes to. */
+function storedAt(index: string, a: bigint, b: bigint, n: bigint): number | undefined {
+  const report = analyse(`
+__global__ void k(int *out) {
+  unsigned long long zero = threadIdx.x & 0, a = ${a}ull + zero, b = ${b}ull + zero;
+  int n = ${n} + (int)zero;
+  out[${index}] = 1;
+}
+int main() { int *out; cudaMalloc(&out, 1 << 30); k<<<1, 32>>>(out); }`);
+  const [access] = report.kernels[0].launches[0].accesses;
+  const address = access.witness?.addresses[0];
+  return access.certainty === 'exact' && address != null ? address % 2 ** 36 : undefined;
+}
+
+describe('integers of 64 bits', () => {
+  it('are computed with exactly', () => {
+    const word = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n });
+    const small = fc.bigInt({ min: 0n, max: 1000n });
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...operations),
+        fc.oneof(word, small),
+        fc.oneof(word, small),
+        fc.bigInt({ min: 0n, max: 63n }),
+        fc.constantFrom(0n, 20n, 31n, 32n, 33n, 50n),
+        ({ text, value }, a, b, n, part) => {
+          const expected = (BigInt.asUintN(64, value(a, b, n)) >> part) & 1023n;
+          assert.equal(storedAt(`((${text}) >> ${part}) & 1023`, a, b, n), Number(expected) * 4, text);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  it('go round in loops, and lead to addresses', () => {
+    // 100 steps of Knuth's MMIX generator
+    let state = 42n;
+    for (let i = 0; i < 100; i++) state = BigInt.asUintN(64, state * 6364136223846793005n + 1442695040888963407n);
+    const report = analyse(`
+__global__ void k(int *out, int steps) {
+  unsigned long long state = 42;
+  for (int i = 0; i < steps; i++) state = state * 6364136223846793005ull + 1442695040888963407ull;
+  out[state >> 44] = 1;
+}
+int main() { int *out; cudaMalloc(&out, 1 << 30); k<<<1, 32>>>(out, 100); }`);
+    const [{ certainty, witness }] = report.kernels[0].launches[0].accesses;
+    assert.equal(certainty, 'exact');
+    assert.equal((witness?.addresses[0] ?? 0) % 2 ** 36, Number(state >> 44n) * 4);
+  });
+});
