@@ -7,8 +7,8 @@
  * - `v.x = f(p, n); v.y = f(p, n + 1)`: the first load stays at its line, since its address is computed before it in the function; the
  *   second needs only an offset, is the first instruction of its call, and is shown at the call (H200: gemm_epilogue_zoo.cu:144 to 146);
  * - so is `*p` where the caller computes p (volume_march.cu:30 to 33, bitonic_sort.cu:30, merge_networks.cu:47, 54). But `s.a` and `s.b` of a
- *   reference, which have offsets of their own, are summed up in the function (NVVM makes one sum of both), not so `f(s[i], s[i + 8])`, whose
- *   addresses the caller has (H200: bitonic_sort.cu:30, merge_networks.cu:54);
+ *   reference are summed up in the function (NVVM makes one sum of both; 18 kernels, and in a chain of calls as well: sort_networks.cu:9), unless the sum
+ *   steps with a loop (10 kernels), not so `f(s[i], s[i + 8])`, whose addresses the caller has (H200: bitonic_sort.cu:30, merge_networks.cu:54);
  * - a call begins anew after each instruction of its own statement: `s += f(p, k)` written out is shown at the call four times, `v.x = f(k)` once;
  * - loads are issued together, behind what their addresses are computed of. One behind another address has a row of its own again.
  *
@@ -33,7 +33,8 @@ import type {
   Register,
   SourcePlace,
 } from '../program/program';
-import { movingRegisters } from './moving-registers';
+import { Frames, STATEMENTS, Sums } from './address-sums';
+import { movingIn, movingRegisters } from './moving-registers';
 
 /** A machine instruction, by what decides its row in the line table. */
 interface Issued {
@@ -98,7 +99,7 @@ export function chargeCalls(program: Program): Program {
     counts: new Map(),
     begun: new Set(),
     stretches: new Map(),
-    sums: new Sums(program, frames, movingRegisters(program, flow)),
+    sums: new Sums(program, frames, movingRegisters(program, flow), movingIn(program, flow.loops)),
     feedsAddress: addressRegisters(program),
     needsDescriptor: withoutDescriptors(program, flow),
     statement: -1,
@@ -310,8 +311,6 @@ function placeOf({ program, sums }: Work, i: Instruction): Place | undefined {
 const isStart = ({ registers }: Program, dst: Register, a: Register): boolean =>
   registers[dst].role === 'variable' && registers[a].role === 'constant';
 
-const STATEMENTS = 2 ** 31;
-
 function countStatement(counts: Map<number, number>, frame: number, statement: number): void {
   const key = frame * STATEMENTS + statement;
   counts.set(key, (counts.get(key) ?? 0) + 1);
@@ -328,69 +327,6 @@ function stretchesOf(work: Work, call: SourcePlace | undefined): readonly Stretc
   const stretches = [{ call, key: `${call.first}:${count}@${outer[0]?.key ?? ''}` }, ...outer];
   work.stretches.set(call, { count, outer, stretches });
   return stretches;
-}
-
-/** Numbers for inlined functions: the same for the same calls, however often a loop around them is written out; 0 is the kernel. */
-class Frames {
-  private readonly numbers = new Map<string, number>();
-  private readonly known = new Map<SourcePlace, number>();
-
-  of(call: SourcePlace | undefined): number {
-    if (!call) return 0;
-    let frame = this.known.get(call);
-    if (frame === undefined) {
-      const key = `${call.first}@${this.of(call.call)}`;
-      frame = this.numbers.get(key) ?? this.numbers.size + 1;
-      this.numbers.set(key, frame);
-      this.known.set(call, frame);
-    }
-    return frame;
-  }
-}
-
-/** Sums that the function of a load makes for its address though the caller seems to have it. */
-class Sums {
-  private readonly used = new Set<Register>();
-  private readonly firstBlock = new Map<number, number>();
-  /** By frame and address: the first load there, true where others read other bytes. */
-  private readonly members = new Map<number, LoadInstruction | true>();
-
-  constructor(
-    private readonly program: Program,
-    private readonly frames: Frames,
-    private readonly moving: Uint8Array,
-  ) {
-    for (const { instructions } of program.blocks)
-      for (const i of instructions) {
-        if (i.op !== 'load' || i.isHanded) continue;
-        const key = this.keyOf(i);
-        const known = this.members.get(key) ?? i;
-        const isOther = known !== true && known.access !== i.access && known.offset !== i.offset;
-        this.members.set(key, isOther ? true : known);
-      }
-  }
-
-  isMoving(register: Register): boolean {
-    return this.moving[register] === 1;
-  }
-
-  /** To be asked once a load, in order. */
-  hasOwn(load: LoadInstruction, block: number): boolean {
-    const first = this.firstBlock.get(load.access) ?? block;
-    this.firstBlock.set(load.access, first);
-    if (first !== block && this.isMoving(load.address)) return true;
-    if (this.program.registers[load.address].role !== 'temporary') return false;
-    const isFirst = !this.used.has(load.address);
-    this.used.add(load.address);
-    if (this.members.get(this.keyOf(load)) === true) return true;
-    return (
-      isFirst && ((load.offset !== 0 && !load.isHanded) || this.program.accesses[load.access].copiedBytes !== undefined)
-    );
-  }
-
-  private keyOf({ access, address }: LoadInstruction): number {
-    return this.frames.of(this.program.accesses[access].place.call) * STATEMENTS + address;
-  }
 }
 
 /** By register: 1 where an address is computed of it. */

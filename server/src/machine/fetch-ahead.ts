@@ -1,16 +1,36 @@
 /**
- * Loads from shared memory behind an early exit are made with those before it where together they fill an aligned 16 bytes:
+ * Loads from shared memory behind a branch are made with those before it where together they fill an aligned 8 or 16 bytes:
  * in a loop over four outputs with a `break` between them, the thirteen taps of the first and one new tap of each of the others
- * are four LDS.128 (H200: convolution_halo.cu:111); and so are the three of a rest behind a loop in fours (H200: chol_blocked.cu:67).
+ * are four LDS.128 (H200: convolution_halo.cu:111); and so are the three of a rest behind a loop in fours (H200: chol_blocked.cu:67),
+ * and the key and the value of a record whose value only some lanes want (machine code of 45 small kernels: whatever is computed, loaded, stored to global
+ * memory or shuffled between them, behind several branches too, not behind a store to shared memory or a fence; H200: sort_networks.cu:13).
  * Shared memory may be read without need, global memory is not.
  */
 import { type ControlFlow, controlFlow } from '../program/control-flow';
 import { bytesOf, type Instruction, type LoadInstruction, type Program } from '../program/program';
 import { type Congruences, congruences } from './alignment';
+import { isFenceToAssembler } from './memory-overlap';
 
-const WINDOW = 16;
+interface Window {
+  readonly width: number;
+  /** Of its parts, which are of one size. */
+  readonly size: number;
+  /** Parts that have to be loaded. */
+  readonly fewest: number;
+}
+
 /** Three words of four are enough (rest of a loop in fours, machine code of 14 loops: `LDS.128` of which three words are used). */
-const FEWEST_WORDS = 3;
+const windows: readonly Window[] = [
+  { width: 16, size: 4, fewest: 3 },
+  { width: 16, size: 8, fewest: 2 },
+  { width: 8, size: 4, fewest: 2 },
+];
+
+/** A window behind an address. */
+interface PlacedWindow extends Window {
+  readonly start: number;
+}
+
 /** Blocks looked back through. */
 const FARTHEST = 16;
 
@@ -32,10 +52,10 @@ export function fetchAhead(program: Program): Program {
       if (instruction.op !== 'load' || isShared[instruction.address] === 0) continue;
       if (!isMovable(program, instruction)) continue;
       known ??= congruences(program);
-      const window = windowOf(known, instruction);
-      if (window === undefined) continue;
+      const placed = windowsOf(known, instruction);
+      if (placed.length === 0) continue;
       blocks ??= program.blocks.map((b) => [...b.instructions]);
-      const first = firstOfWindow(program, flow, blocks, block, instruction, window);
+      const first = firstOfWindows(program, flow, blocks, block, instruction, placed);
       if (!first) continue;
       const own = blocks[block];
       changes = true;
@@ -61,24 +81,40 @@ function addressesOfSeveralBlocks(program: Program, flow: ControlFlow): Uint8Arr
   return isSeveral;
 }
 
-/** A word of shared memory at a known offset behind a register that does not change. */
+/** One or two words of shared memory at a known offset behind a register that does not change. */
 function isMovable(program: Program, { type, dst, address, access }: LoadInstruction): boolean {
   const { space, isVolatile } = program.accesses[access];
   return (
     space === 'shared' &&
     isVolatile !== true &&
     dst.length === 1 &&
-    bytesOf[type] === 4 &&
+    bytesOf[type] >= 4 &&
     program.registers[dst[0]].role === 'temporary' &&
     program.registers[address].role !== 'variable'
   );
 }
 
-/** Offset of the aligned 16 bytes that a load is part of; undefined where the alignment is not known. */
-function windowOf(known: Congruences, { address, offset }: LoadInstruction): number | undefined {
-  if (known.modulus[address] < WINDOW) return undefined;
-  const within = (((offset + known.remainder[address]) % WINDOW) + WINDOW) % WINDOW;
-  return offset - within;
+/** The windows that a load is part of, as far as their alignment is known. */
+const windowsOf = (known: Congruences, { address, offset, type }: LoadInstruction): PlacedWindow[] =>
+  windows
+    .filter(({ width, size }) => size === bytesOf[type] && known.modulus[address] >= width)
+    .map((w) => ({ ...w, start: offset - modulo(offset + known.remainder[address], w.width) }));
+
+const modulo = (a: number, n: number): number => ((a % n) + n) % n;
+
+function firstOfWindows(
+  program: Program,
+  flow: ControlFlow,
+  blocks: readonly Instruction[][],
+  from: number,
+  load: LoadInstruction,
+  placed: readonly PlacedWindow[],
+): Place | undefined {
+  for (const window of placed) {
+    const first = firstOfWindow(program, flow, blocks, from, load, window);
+    if (first) return first;
+  }
+  return undefined;
 }
 
 /**
@@ -91,7 +127,7 @@ function firstOfWindow(
   blocks: readonly Instruction[][],
   from: number,
   load: LoadInstruction,
-  window: number,
+  window: PlacedWindow,
 ): Place | undefined {
   let found: Place | undefined;
   let block = from;
@@ -116,15 +152,15 @@ function firstOfWindow(
   return found;
 }
 
-const isSame = (a: LoadInstruction, b: LoadInstruction, window: number): boolean =>
+const isSame = (a: LoadInstruction, b: LoadInstruction, { start, width, size }: PlacedWindow): boolean =>
   b.address === a.address &&
-  bytesOf[b.type] === 4 &&
+  bytesOf[b.type] === size &&
   b.dst.length === 1 &&
-  b.offset >= window &&
-  b.offset < window + WINDOW;
+  b.offset >= start &&
+  b.offset < start + width;
 
 function endsWindow(program: Program, i: Instruction): boolean {
-  if (i.op === 'barrier' || i.op === 'asyncCopy' || i.op === 'matrix') return true;
+  if (i.op === 'barrier' || i.op === 'asyncCopy' || i.op === 'matrix' || isFenceToAssembler(i)) return true;
   return (i.op === 'store' || i.op === 'atomic') && program.accesses[i.access].space !== 'global';
 }
 
@@ -134,7 +170,7 @@ function isFilled(
   flow: ControlFlow,
   from: number,
   load: LoadInstruction,
-  window: number,
+  window: PlacedWindow,
   have: number,
 ): boolean {
   const words = new Set([have]);
@@ -156,5 +192,5 @@ function isFilled(
     back = flow.predecessors[back][0];
     collect(back);
   }
-  return words.size >= FEWEST_WORDS;
+  return words.size >= window.fewest;
 }

@@ -4,7 +4,7 @@
  * of NVVM with nvcc 13.0, PTX of eleven small kernels; on an H200 branches.cu:11 reads in[i] of both arms with one full request, bitonic_sort.cu:43
  * both elements. Where a profiler shows it: common-load-lines.ts. The body of a loop and what follows the loop are not arms of a branch
  * (PTX of a stencil that marches through planes and writes the last one behind the loop). Of a switch the last case and the default
- * are such arms to ptxas (PTX has the loads of both still; branches.cu:40 has one, at the line of the case).
+ * are such arms to ptxas, where they are short (`assembled-arms.ts`; PTX has the loads of both still; branches.cu:40 has one, at the line of the case).
  */
 import { type ControlFlow, controlFlow } from '../program/control-flow';
 import { readsOf, writesOf } from '../program/operands';
@@ -17,6 +17,7 @@ import type {
   Register,
   SourcePlace,
 } from '../program/program';
+import { isForAllLanes } from './assembled-arms';
 import { placeBefore, placeOfGlobal, type Rest } from './common-load-lines';
 import { FixedVariables } from './fixed-variables';
 import { isPure } from './pure';
@@ -57,6 +58,7 @@ export function hoistLoads(program: Program, accessOfBoth?: AccessOfBoth, withCa
     const otherwise = isCase ? throughEmpty(program, flow, terminator.ifFalse) : terminator.ifFalse;
     const arms = [terminator.ifTrue, otherwise];
     if (!arms.every((arm) => flow.predecessors[arm].length === 1 && hasLoad(blocks[arm]))) continue;
+    if (isCase && !isForAllLanes(program, blocks[arms[0]], blocks[arms[1]])) continue;
     const isScheduled = isCase || accessOfBoth !== undefined;
     const line = (first: number, second: number, rest: Rest) =>
       accesses[second].space === 'shared'
@@ -95,7 +97,7 @@ type Arm = { instructions: readonly Instruction[] };
 
 /**
  * Whether something was hoisted.
- * @param isScheduled the loads are compared in their order, whatever is computed between them
+ * @param isScheduled all loads of both are compared, whatever is computed between them
  */
 function hoist(
   program: Program,
@@ -108,17 +110,7 @@ function hoist(
   const numbers = new Map<string, number>();
   const a = beginningOf(program, first.instructions, numbers);
   const b = beginningOf(program, second.instructions, numbers);
-  const pairs: { readonly load: LoadInstruction; readonly other: LoadInstruction }[] = [];
-  // the assembler has scheduled the loads together before it looks at the arms of a case
-  const ordered = ({ sequence }: Beginning) =>
-    isScheduled ? sequence.filter(({ instruction }) => instruction.op === 'load') : sequence;
-  const others = ordered(b);
-  for (const [k, { key, instruction }] of ordered(a).entries()) {
-    const other = others.at(k);
-    if (other?.key !== key) break;
-    if (instruction.op === 'load' && other.instruction.op === 'load')
-      pairs.push({ load: instruction, other: other.instruction });
-  }
+  const pairs = isScheduled ? equalLoads(a, b) : loadsInLockstep(a, b);
   const rest = {
     first: loadsBut(first, new Set(pairs.map(({ load }) => load))),
     second: loadsBut(second, new Set(pairs.map(({ other }) => other))),
@@ -143,6 +135,29 @@ function hoist(
   });
   return true;
 }
+
+interface Pair {
+  readonly load: LoadInstruction;
+  readonly other: LoadInstruction;
+}
+
+function loadsInLockstep(a: Beginning, b: Beginning): Pair[] {
+  const pairs: Pair[] = [];
+  for (const [k, { key, instruction }] of a.sequence.entries()) {
+    const other = b.sequence.at(k);
+    if (other?.key !== key) break;
+    if (instruction.op === 'load' && other.instruction.op === 'load')
+      pairs.push({ load: instruction, other: other.instruction });
+  }
+  return pairs;
+}
+
+/** Whatever stands between them, in whatever order: the assembler schedules loads before it looks at both arms (30 small kernels). */
+const equalLoads = (a: Beginning, b: Beginning): Pair[] =>
+  a.sequence.flatMap(({ key, instruction }) => {
+    const other = b.sequence.find((o) => o.key === key)?.instruction;
+    return instruction.op === 'load' && other?.op === 'load' ? [{ load: instruction, other }] : [];
+  });
 
 const loadsBut = ({ instructions }: Arm, others: ReadonlySet<Instruction>): LoadInstruction[] =>
   instructions.filter((i) => i.op === 'load').filter((i) => !others.has(i));

@@ -5,6 +5,8 @@
  * inner loop is written out (points[i].c[j] under loops over k and j) move later, by the elimination of redundant loads, and keep
  * their line (H200: kmeans_assign.cu:58). What an inner loop reads stays in front of it, within the outer one, unless that has a pass for sure, between
  * constants or since the outer one begins alike and asks for the same: those without a pass must not read it (PTX of 5 kernels; H200: aobench).
+ * What half and bfloat16 are computed with is inline assembly, behind which NVVM is not sure that anything else of the pass is executed: loads that
+ * may fail stay behind it (PTX and machine code of 8 kernels; H200: adam_moe.cu:113).
  */
 import { type ControlFlow, controlFlow, dominates, type Loop } from '../program/control-flow';
 import { readsInto, writesInto } from '../program/operands';
@@ -14,6 +16,7 @@ import type {
   LoadInstruction,
   Program,
   Register,
+  ScalarType,
   SourcePlace,
   Terminator,
 } from '../program/program';
@@ -83,13 +86,19 @@ function hoistFrom(program: Work, flow: ControlFlow, loop: Loop, only: Set<numbe
   const facts = factsOf(program, loop, writtenIn);
   let changes = false;
   const latches = flow.predecessors[loop.header].filter((p) => loop.contains[p]);
+  // what has constant bounds may be here for want of space only: written out, equal loads are made once
+  const isKept = surelyHasPass(program, flow, loop, before);
+  const behindAssembly = isKept ? undefined : blocksBehindAssembly(program, flow, loop);
   for (const index of loop.blocks) {
     const always = latches.every((latch) => dominates(flow.dominator, index, latch));
     const { instructions } = blocks[index];
     // what stays closes up
     let kept = 0;
+    let isBehind = behindAssembly?.has(index) === true;
     for (const i of instructions) {
-      if (!isInvariant(program, i, facts, always && !program.guarded.has(i))) {
+      isBehind ||= behindAssembly !== undefined && isInlineAssembly(i);
+      const isSure = always && !program.guarded.has(i) && !(isBehind && mayFail(program, i));
+      if (!isInvariant(program, i, facts, isSure)) {
         instructions[kept++] = i;
         continue;
       }
@@ -121,6 +130,38 @@ function hoistFrom(program: Work, flow: ControlFlow, loop: Loop, only: Set<numbe
   });
   return changes;
 }
+
+/** Blocks of a pass that are come to behind inline assembly in others. */
+function blocksBehindAssembly({ blocks }: Program, { successors }: ControlFlow, loop: Loop): ReadonlySet<number> {
+  const behind = new Set<number>();
+  const open = [...loop.blocks].filter((block) => blocks[block].instructions.some(isInlineAssembly));
+  for (let block = open.pop(); block !== undefined; block = open.pop())
+    for (const next of successors[block]) {
+      if (next === loop.header || loop.contains[next] === 0 || behind.has(next)) continue;
+      behind.add(next);
+      open.push(next);
+    }
+  return behind;
+}
+
+function isInlineAssembly(i: Instruction): boolean {
+  switch (i.op) {
+    case 'convert':
+      return isHalf(i.from) || isHalf(i.type);
+    case 'binary':
+    case 'fma':
+    case 'compare':
+      return isHalf(i.type);
+    default:
+      return false;
+  }
+}
+
+const isHalf = (type: ScalarType): boolean => type === 'f16' || type === 'bf16';
+
+/** Not of a declared array at a fixed place. */
+const mayFail = (program: Program, i: Instruction): boolean =>
+  i.op === 'load' && !program.objects.some((o) => o.register === i.address && o.bytes !== undefined);
 
 /** Members of one record that is copied: they stand where a single load would (H200: gwas_bed2bit.cu:108). */
 function areMembers(program: Program, loads: readonly LoadInstruction[]): boolean {

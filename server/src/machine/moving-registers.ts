@@ -14,8 +14,15 @@ interface Definitions {
 
 /** By register: 1 for temporaries that change by equal steps in a loop with copies. */
 export function movingRegisters(program: Program, flow: ControlFlow): Uint8Array {
+  return movingIn(
+    program,
+    flow.loops.filter(({ header }) => isWrittenOut(program, header)),
+  );
+}
+
+/** By register: 1 for temporaries that change by equal steps in some loop. */
+export function movingIn(program: Program, loops: readonly Loop[]): Uint8Array {
   const moving = new Uint8Array(program.registers.length);
-  const loops = flow.loops.filter(({ header }) => isWrittenOut(program, header));
   if (loops.length === 0) return moving;
   const definitions = definitionsOf(program);
   for (const loop of loops) markIn(program, loop, definitions, moving);

@@ -404,6 +404,8 @@ export interface AccessSite {
   readonly isVolatile?: boolean;
   /** Bytes of the record that is copied as a whole, if it is part of one. */
   readonly copiedBytes?: number;
+  /** A member of a record, where its place is named: the sum of its address is made there. */
+  readonly isMember?: boolean;
   /** Made by inline assembly, as __ldg is: merged with nothing. */
   readonly isAssembly?: boolean;
   /** Half of an asynchronous copy that does not go through L1. */

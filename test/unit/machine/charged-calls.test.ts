@@ -173,4 +173,37 @@ __device__ float both(const float *p) {
 }`,
     );
   });
+
+  it('in the function where they are members of what the caller points to', () => {
+    checkLines(
+      `k(int *o, int n) {
+  __shared__ Entry s[512];
+  int i = threadIdx.x + n;
+  __syncthreads();
+  int v = isLess(s[i], s[i * 3]); //= none
+  o[i] = v; //= global store 1 x 4 bytes
+}`,
+      `struct Entry { int key, value; };
+__device__ bool isLess(const Entry &a, const Entry &b) {
+  return a.key < b.key; //= shared load 2 x 4 bytes
+}`,
+    );
+  });
+
+  it('at the call in a loop whose left passes come first', () => {
+    checkLines(
+      `k(const float4 *a, float *o, int n, int m) {
+  __shared__ float4 s[64];
+  s[threadIdx.x] = a[threadIdx.x];
+  __syncthreads();
+  int t = 0;
+  for (int i = n == m ? threadIdx.x + 1 : 0; i < n; ++i)
+    if (area(s[i]) > 3) t ^= i; //= shared load 11 x 16 bytes
+  o[threadIdx.x] = t;
+}`,
+      `__device__ float area(const float4 &b) {
+  return (b.z - b.x) / (b.w - b.y); //= none
+}`,
+    );
+  });
 });

@@ -180,6 +180,30 @@ describe('loads common to both arms', () => {
   out[threadIdx.x] = r;
 }`);
   });
+
+  const cases = (last: string, otherwise: string, shown: string) =>
+    checkLines(`k(const int *kind, const float *x, float *out) {
+  int i = threadIdx.x;
+  float r;
+  switch (kind[i]) { //= global load 1 x 4 bytes
+    case 0: r = x[i + 9]; break; //= global load 1 x 4 bytes
+    case 2: r = ${last}; break; //= global load 2 x 4 bytes
+    default: r = ${otherwise}; break; //= ${shown}
+  }
+  out[i] = r;
+}`);
+
+  it('in such arms the order of the loads and what stands between them is no matter', () => {
+    cases('x[i] + x[i + 64]', 'x[i + 64] - x[i]', 'none');
+    cases('x[i] + x[i + 64]', 'x[i] * x[i + 128] + x[i + 192] - x[i + 64]', 'global load 2 x 4 bytes');
+  });
+
+  it('but not where one of them is long, divides or stores', () => {
+    cases('x[i] / x[i + 64]', 'x[i + 64] - x[i]', 'global load 2 x 4 bytes');
+    cases('x[i] + x[i + 64]', 'x[i + 64] - x[i]; out[i + 64] = r', 'global load 2 x 4 bytes, global store 1 x 4 bytes');
+    const more = Array.from({ length: 20 }, (_, k) => `r = r * r + ${k}`).join('; ');
+    cases('x[i] + x[i + 64]', `x[i + 64] - x[i]; ${more}`, 'global load 2 x 4 bytes');
+  });
 });
 
 describe('loads of the second of two conditions', () => {

@@ -78,3 +78,23 @@ describe('what an inner loop reads of one place', () => {
   it('is read once where it has some for sure', () =>
     nest('for (int j = 0; j < 5000; j++)', 'global load 1 x 4 bytes'));
 });
+
+describe('what is read of one place in a loop', () => {
+  const scaled = (body: string) =>
+    checkLines(
+      `k(const half *x, const float *scale, float *__restrict__ y, int n) {
+    for (int i = threadIdx.x; i < 64; i += 32) {
+${body}
+    }
+}`,
+      '#include <cuda_fp16.h>',
+    );
+
+  it('is read once, in front of the inline assembly that halves are converted with', () =>
+    scaled(`float s = scale[n]; //= none
+        float v = __half2float(x[i]); //= global load 2 x 2 bytes
+        y[i] = v * s; //= global store 2 x 4 bytes`));
+  it('is read in every pass behind it', () =>
+    scaled(`float v = __half2float(x[i]); //= global load 2 x 2 bytes
+        y[i] = v * scale[n]; //= global load 2 x 4 bytes, global store 2 x 4 bytes`));
+});
