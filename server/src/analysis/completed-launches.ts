@@ -138,5 +138,6 @@ function distinct(rounds: readonly HostRound[]): HostRound[] {
   return [...new Map(rounds.map((round) => [JSON.stringify([...partsOf(round)]), round])).values()];
 }
 
-const shapeOf = (round: HostRound): string =>
+/** Equal for rounds of the same grid and block. */
+export const shapeOf = (round: HostRound): string =>
   JSON.stringify([...partsOf(round)].filter(([part]) => /^(grid|block)\b/.test(part)));

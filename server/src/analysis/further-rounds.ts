@@ -7,7 +7,7 @@ import type { AccessCounts, Execution } from '../execute/execution';
 import type { HostRound } from '../host/run-host';
 import type { HostValue } from '../launch/host-value';
 import { reportedRounds } from '../launch/reported-rounds';
-import { mapped, partsOf } from './completed-launches';
+import { mapped, partsOf, shapeOf } from './completed-launches';
 import type { HostData } from './host-data';
 import type { KernelResult } from './kernel-result';
 import type { PlannedLaunch, Triple } from './launch-plan';
@@ -106,9 +106,6 @@ function changeOf(plan: PlannedLaunch, round: HostRound, nth: number): RoundChan
   if (!grid || !block || dynamicSharedBytes === undefined || grid.some((size) => size < 1)) return undefined;
   return { round: nth, grid, block, dynamicSharedBytes, arguments: mapped(launch, known).arguments };
 }
-
-const shapeOf = (round: HostRound): string =>
-  JSON.stringify([...partsOf(round)].filter(([part]) => /^(grid|block)\b/.test(part)));
 
 /** Both find the same in memory. */
 function isSame(a: HostRound, b: HostRound): boolean {

@@ -102,6 +102,8 @@ function isWithin(part: ReadonlySet<number>, whole: ReadonlySet<number>): boolea
 
 /** Executions of a kernel by what decides them: launches of equal shape and arguments are executed once. */
 export class KnownRuns {
+  /** Programs that something rests on in which was beyond what a double holds: executed with halves from then on. */
+  readonly large = new Set<Program>();
   private readonly runs = new Map<Program, Map<string, Execution>>();
 
   get(program: Program, shape: LaunchShape): Execution | undefined {
@@ -237,7 +239,7 @@ function runSample(
     inputs: resolved.values,
     data: resolved.sampled.size === 0 ? dataOf(program, plan, options, resolved.values) : undefined,
   };
-  const execution = executed(withSymbolTables(program, plan.symbols), shape, model, options, cancelled, counted);
+  const execution = executed(program, plan.symbols, shape, model, options, cancelled, counted);
   const assumptions = [...plan.assumptions, ...resolved.assumptions];
   if (!plan.grid) assumptions.push({ name: 'gridDim.x', value: grid[0], origin: 'assumed' });
   return { sample: { shape, execution, assumptions }, sampled: resolved.sampled };
@@ -256,34 +258,37 @@ function stepsOnce(program: Program, { block }: LaunchShape, counted?: ReadonlyS
   return steps.reduce((sum, each) => sum + each, 0) * warps;
 }
 
-/** Programs that something rests on in which was beyond what a double holds: executed with halves from then on. */
-const isLarge = new WeakSet<Program>();
-
 const restsOnLarge = ({ accesses }: Execution): boolean =>
   accesses.some(({ unknownReason, speculative }) => `${unknownReason} ${speculative}`.includes(TOO_LARGE));
 
 function executed(
   program: Program,
+  symbols: PlannedLaunch['symbols'],
   shape: LaunchShape,
   model: MemoryModel,
   { effort, runs }: SimulationOptions,
   cancelled: (() => boolean) | undefined,
   counted: ReadonlySet<number> | undefined,
 ): Execution {
+  const whole = withSymbolTables(program, symbols);
   // equal arguments may come with other data
   const isKept = runs !== undefined && shape.data === undefined;
-  const known = isKept ? runs.get(program, shape) : undefined;
+  const known = isKept ? runs.get(whole, shape) : undefined;
   if (known) return known;
-  const budget = { ...effort.budget(counted === undefined, stepsOnce(program, shape, counted)), cancelled };
-  let execution = execute(isLarge.has(program) ? asWordPairs(program) : program, shape, model, budget, counted);
-  effort.charge(execution.simulatedWarpInstructions);
-  if (!isLarge.has(program) && restsOnLarge(execution)) {
-    isLarge.add(program);
-    execution = execute(asWordPairs(program), shape, model, budget, counted);
+  const budget = { ...effort.budget(counted === undefined, stepsOnce(whole, shape, counted)), cancelled };
+  const run = (of: Program) => {
+    const execution = execute(of, shape, model, budget, counted);
     effort.charge(execution.simulatedWarpInstructions);
+    return execution;
+  };
+  const halved = () => withSymbolTables(asWordPairs(program), symbols);
+  let execution = run(runs?.large.has(program) ? halved() : whole);
+  if (!runs?.large.has(program) && restsOnLarge(execution) && asWordPairs(program) !== program) {
+    runs?.large.add(program);
+    execution = run(halved());
   }
   // a run for some accesses is not shown in place of a whole one
-  if (isKept && counted === undefined) runs.set(program, shape, execution);
+  if (isKept && counted === undefined) runs.set(whole, shape, execution);
   return execution;
 }
 

@@ -107,6 +107,17 @@ int main() {
     ));
 });
 
+/** A host program that fills an array with numbers and launches a kernel on it. */
+const mainThat = (launch: string) => `int main() {
+  int h[2048], *xs, *out;
+  unsigned s = 7;
+  for (int i = 0; i < 2048; i++) { s = s * 1664525u + 1013904223u; h[i] = s >> 20; }
+  cudaMalloc(&xs, sizeof h);
+  cudaMalloc(&out, sizeof h);
+  cudaMemcpy(xs, h, sizeof h, cudaMemcpyHostToDevice);
+  ${launch}
+}`;
+
 describe('loops that would take too long', () => {
   /** Requests of the loads of a line, and how the incomplete launch is told. */
   const check = (source: string, line: number, expected: number, tolerance = 0.02) => {
@@ -134,15 +145,7 @@ __global__ void walk(const int *xs, int *out, int n) {
     }
   }
 }
-int main() {
-  int h[2048], *xs, *out;
-  unsigned s = 7;
-  for (int i = 0; i < 2048; i++) { s = s * 1664525u + 1013904223u; h[i] = s >> 20; }
-  cudaMalloc(&xs, sizeof h);
-  cudaMalloc(&out, sizeof h);
-  cudaMemcpy(xs, h, sizeof h, cudaMemcpyHostToDevice);
-  walk<<<3, 512>>>(xs, out, 2048);
-}`,
+${mainThat('walk<<<3, 512>>>(xs, out, 2048);')}`,
       6,
       // every warp of a block makes four rounds, and reads all in each
       3 * 16 * 4 * 2048,
@@ -158,15 +161,7 @@ __global__ void walk(const int *xs, int *out, int n) {
     if (sum % 5 == 0) out[threadIdx.x] = j;
   }
 }
-int main() {
-  int h[2048], *xs, *out;
-  unsigned s = 7;
-  for (int i = 0; i < 2048; i++) { s = s * 1664525u + 1013904223u; h[i] = s >> 20; }
-  cudaMalloc(&xs, sizeof h);
-  cudaMalloc(&out, sizeof h);
-  cudaMemcpy(xs, h, sizeof h, cudaMemcpyHostToDevice);
-  walk<<<400, 32>>>(xs, out, 4096);
-}`,
+${mainThat('walk<<<400, 32>>>(xs, out, 4096);')}`,
       5,
       400 * (4096 + 32 * 399),
       0.12,

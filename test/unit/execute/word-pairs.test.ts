@@ -87,4 +87,32 @@ int main() { int *out; cudaMalloc(&out, 1 << 30); k<<<1, 32>>>(out, 100); }`);
     assert.equal(certainty, 'exact');
     assert.equal((witness?.addresses[0] ?? 0) % 2 ** 36, Number(state >> 44n) * 4);
   });
+
+  it('are computed with in kernels that come before, whose results are data', () => {
+    const words = Array.from({ length: 1024 }, (_, i) => {
+      let h = BigInt.asUintN(64, BigInt(i + 1) * 0x9e3779b97f4a7c15n);
+      h ^= h >> 29n;
+      return Number(BigInt.asUintN(64, h * 0xbf58476d1ce4e5b9n) >> 52n);
+    });
+    let sectors = 0;
+    for (let warp = 0; warp < 32; warp++)
+      sectors += new Set(words.slice(32 * warp, 32 * warp + 32).map((word) => word >> 3)).size;
+    const report = analyse(`
+__global__ void fill(int *idx) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  unsigned long long h = (i + 1) * 0x9E3779B97F4A7C15ull;
+  h ^= h >> 29;
+  idx[i] = (h * 0xBF58476D1CE4E5B9ull) >> 52;
+}
+__global__ void gather(const int *idx, float *out) { out[idx[blockIdx.x * blockDim.x + threadIdx.x]] = 1; }
+int main() {
+  int *idx; float *out;
+  cudaMalloc(&idx, 4096);
+  cudaMalloc(&out, 16384);
+  fill<<<4, 256>>>(idx);
+  gather<<<4, 256>>>(idx, out);
+}`);
+    const store = report.kernels[1].launches[0].accesses.find(({ operation }) => operation === 'store');
+    assert.equal(store?.sectors, sectors, store?.reason ?? '');
+  });
 });
