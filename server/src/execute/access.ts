@@ -2,7 +2,7 @@
 
 import { type CopyCost, copyCost, type PastL1Cost, pastL1Cost } from '../hardware/async-copy';
 import { type AccessShape, emptyCounts, type MemoryModel, type WarpCounts } from '../hardware/memory-model';
-import { spaceOfAddress } from '../program/program';
+import { spaceOfAddress } from '../program/addresses';
 import type { AccessPlan } from './access-plan';
 import type { AtomicContention } from './atomic-contention';
 import { ACCESS_FIELDS, type AccessNotes, type CounterLayout, field, spaceNumber, spaces } from './counters';

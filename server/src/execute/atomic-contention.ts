@@ -5,7 +5,8 @@
  * is updated in the whole grid follows from the number of requests.
  */
 import { UPDATED_LINE_BYTES, type UpdateCost, updateCosts } from '../hardware/atomic-updates';
-import { type AccessSite, spaceOfAddress } from '../program/program';
+import { spaceOfAddress } from '../program/addresses';
+import type { AccessSite } from '../program/program';
 import { type Frame, WARP } from './mask';
 import { KNOWN, type Lanes64, type LaneValue, vectorOf } from './value';
 

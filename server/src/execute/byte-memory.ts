@@ -2,7 +2,8 @@
  * Memory byte by byte, as a launch that is executed as a whole reads and writes it: the blocks of the host's program, and behind them, for
  * the time of the launch, its shared, local and constant memory. Every byte has a shadow, 0 where what it holds is not known, else 255.
  */
-import { addressWindows, bytesOf, type ScalarType } from '../program/program';
+import { addressWindows } from '../program/addresses';
+import { bytesOf, type ScalarType } from '../program/program';
 import { bitcast } from './conversion';
 
 /** The memory that a launch finds. Places are bytes from its beginning; the shadow of a byte lies `shadow` bytes behind it. */

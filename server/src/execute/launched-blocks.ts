@@ -1,6 +1,7 @@
 /** A launch whose blocks are executed one after the other: values, memory and counters that one block leaves to the next. */
 import type { MemoryModel } from '../hardware/memory-model';
-import { addressWindows, type Program } from '../program/program';
+import { addressWindows } from '../program/addresses';
+import type { Program } from '../program/program';
 import { AccessCounter, type Tally } from './access';
 import type { AtomicContention } from './atomic-contention';
 import { type AccessNotes, type CounterLayout, spaces } from './counters';

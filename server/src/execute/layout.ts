@@ -1,6 +1,7 @@
 /** Where the objects of a program lie and what its inputs hold at a launch. */
 
-import { addressWindows, type Input, type MemoryObject, type Program } from '../program/program';
+import { addressWindows } from '../program/addresses';
+import type { Input, MemoryObject, Program } from '../program/program';
 import { heldForm } from './conversion';
 import type { LaunchShape } from './execution';
 import { type Mask, WARP } from './mask';

@@ -1,13 +1,12 @@
 /** Steps of loads, stores, atomics and copies: they count the access and keep the contents that matter. */
 
+import { addressWindows, spaceOfAddress } from '../program/addresses';
 import {
   type AtomicInstruction,
-  addressWindows,
   bytesOf,
   type LoadInstruction,
   type MatrixLoadInstruction,
   type StoreInstruction,
-  spaceOfAddress,
 } from '../program/program';
 import type { AccessCounter } from './access';
 import type { AccessPlan } from './access-plan';

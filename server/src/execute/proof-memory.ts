@@ -1,7 +1,8 @@
 /** What a proof needs of memory: that accesses count the same in the next period, and that contents do not decide otherwise. */
 
+import { spaceOfAddress } from '../program/addresses';
 import { writesOf } from '../program/operands';
-import { type Instruction, type Register, spaceOfAddress } from '../program/program';
+import type { Instruction, Register } from '../program/program';
 import type { Tally } from './access';
 import { type AccessPlan, accessPlan } from './access-plan';
 import { greatestCommonDivisor, type Proof } from './affine';

@@ -1,5 +1,7 @@
 /** Questions about the addresses of one warp. */
-import { type MemorySpace, spaceOfAddress } from '../program/program';
+
+import { spaceOfAddress } from '../program/addresses';
+import type { MemorySpace } from '../program/program';
 import { WARP } from './mask';
 import type { Lanes64, LaneValue } from './value';
 

@@ -1,8 +1,9 @@
 /** Executes a launch over its whole grid for what it leaves in memory: every pass of every loop, one block after the other. */
 import type { MemoryModel } from '../hardware/memory-model';
+import { addressWindows } from '../program/addresses';
 import { controlFlow } from '../program/control-flow';
 import { liveness } from '../program/liveness';
-import { addressWindows, type Program } from '../program/program';
+import type { Program } from '../program/program';
 import { reconvergence } from '../program/reconvergence';
 import { AccessCounter } from './access';
 import { AtomicContention } from './atomic-contention';

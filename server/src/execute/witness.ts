@@ -1,6 +1,6 @@
 /** The request of an access that costs most above its ideal, kept to be shown. */
 import type { WarpCounts } from '../hardware/memory-model';
-import { addressWindows } from '../program/program';
+import { addressWindows } from '../program/addresses';
 import type { AccessPlan } from './access-plan';
 import { spaces } from './counters';
 import type { Witness } from './execution';

@@ -5,9 +5,10 @@
  */
 import { type ControlFlow, controlFlow, EXIT, reachableWithout } from '../program/control-flow';
 import { Definitions } from '../program/definitions';
+import type { HostInstruction } from '../program/host-program';
 import { hasBit, liveness } from '../program/liveness';
 import { readsInto, writesOf } from '../program/operands';
-import type { HostInstruction, Instruction, Program, Register } from '../program/program';
+import type { Instruction, Program, Register } from '../program/program';
 import { finishing, withoutErrors } from './graph';
 
 /** Memory that a way not taken may write. */

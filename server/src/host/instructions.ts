@@ -1,13 +1,8 @@
 /** Instructions of the host's program as WebAssembly, values and shadows. */
+
+import type { HostInstruction } from '../program/host-program';
 import { writesOf } from '../program/operands';
-import {
-  bytesOf,
-  type HostInstruction,
-  type Instruction,
-  type Program,
-  type Register,
-  type ScalarType,
-} from '../program/program';
+import { bytesOf, type Instruction, type Program, type Register, type ScalarType } from '../program/program';
 import { costOf, importIndex, imports, moving } from './imports';
 import { MemoryEmitter } from './memory-access';
 import { LAUNCH_SHADOWS, LAUNCH_VALUES, MOST_VALUES } from './memory-layout';

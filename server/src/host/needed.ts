@@ -10,9 +10,10 @@
  */
 import { type ControlFlow, controlFlow, EXIT } from '../program/control-flow';
 import { controlDependence } from '../program/dependence';
+import type { HostInstruction } from '../program/host-program';
 import { hasBit, setBit } from '../program/liveness';
 import { readsInto, writesOf } from '../program/operands';
-import type { Block, HostInstruction, Instruction, Program, Register } from '../program/program';
+import type { Block, Instruction, Program, Register } from '../program/program';
 import { finishing, isEnd, withoutErrors } from './graph';
 import { ANY, PointsTo } from './points-to';
 

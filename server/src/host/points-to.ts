@@ -4,7 +4,8 @@
  * Every function is inlined, so that each call has its own allocations.
  */
 import { controlFlow } from '../program/control-flow';
-import { bytesOf, type HostInstruction, type Instruction, type Program, type Register } from '../program/program';
+import type { HostInstruction } from '../program/host-program';
+import { bytesOf, type Instruction, type Program, type Register } from '../program/program';
 import { pointersOf } from './doubt';
 
 /** Memory that is not known: any class. */

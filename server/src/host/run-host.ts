@@ -2,7 +2,8 @@
 
 import type { DeviceMemory } from '../execute/byte-memory';
 import type { FunctionDeclaration } from '../parse/ast';
-import type { HostLaunch, Program } from '../program/program';
+import type { HostLaunch } from '../program/host-program';
+import type { Program } from '../program/program';
 import { type GeneratedHost, generateHost } from './generate';
 import { type Block, type Contents, HostBlocks, placeOf, Stop } from './host-blocks';
 import { HostMemory } from './host-memory';

@@ -12,7 +12,8 @@ import { dropDeadCode } from '../machine/dead-code';
 import type { FunctionDeclaration } from '../parse/ast';
 import { controlFlow } from '../program/control-flow';
 import { decidingLoads } from '../program/data-loads';
-import type { HostLaunch, Input, Program } from '../program/program';
+import type { HostLaunch } from '../program/host-program';
+import type { Input, Program } from '../program/program';
 import { wantedResults } from './wanted-results';
 
 /** The code of the device, as the kernels of a unit are lowered. */

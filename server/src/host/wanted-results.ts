@@ -6,7 +6,8 @@
  * the host reads; then what kernels compute of that which is wanted, and copies of it.
  */
 import { decidingLoads } from '../program/data-loads';
-import type { AccessSite, HostInstruction, Program, Register } from '../program/program';
+import type { HostInstruction } from '../program/host-program';
+import type { AccessSite, Program, Register } from '../program/program';
 import { ANY, PointsTo } from './points-to';
 
 /** A launch as far as it matters here. */

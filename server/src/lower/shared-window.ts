@@ -1,5 +1,6 @@
 /** Shared addresses as PTX sees them: 32-bit offsets into the shared window, where C++ pointers are generic. */
-import { addressWindows, type Register } from '../program/program';
+import { addressWindows } from '../program/addresses';
+import type { Register } from '../program/program';
 import type { Context } from './context';
 import type { Value } from './values';
 

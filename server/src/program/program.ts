@@ -7,6 +7,7 @@
  */
 
 import type { AtomicClass } from '../hardware/atomic-class';
+import type { HostInstruction, HostLaunch } from './host-program';
 
 /** 'pred' is a truth value. Pointers are 'u64'. f16 and bf16 are held as the number they stand for. */
 export type ScalarType =
@@ -215,29 +216,6 @@ export type Instruction =
     };
 
 export type Fence = 'code' | 'call' | 'memory';
-
-/**
- * What only the program of the host does (host/run-host.ts); kernels have none of it. All but 'launch' take and give addresses and
- * byte counts as i64.
- */
-export interface HostInstruction {
-  readonly op: 'host';
-  readonly fn:
-    | 'allocate' // dst = address of `a` bytes that nothing is known of
-    | 'allocateDevice' // the same, where only copies and kernels write
-    | 'allocateZero' // the same, all zero
-    | 'certain' // dst = the truth value `a`, false where it is not known
-    | 'release' // the block at `a`
-    | 'copy' // to `a` from `b`, `c` bytes (a row), and of more rows: `d` of them, `e` and `f` bytes apart
-    | 'fill' // from `a` on with the byte `b`, `c` bytes
-    | 'wild' // whatever `a` points into may have been changed
-    | 'launch' // of a kernel: launches[launch], its values in `args`
-    | 'end' // the program ends here, with an error
-    | 'lost'; // what comes is not followed: the run ends here
-  readonly dst?: Register;
-  readonly args: readonly Register[];
-  readonly launch?: number;
-}
 
 export type WorkUnit = 'tensor' | 'special' | 'other';
 
@@ -470,31 +448,6 @@ export interface Input {
   readonly name: string;
 }
 
-/** A launch in a program of the host: what its values are, in the order of the instruction's arguments. */
-export interface HostLaunch {
-  readonly place: SourcePlace;
-  readonly kernel: string;
-  /** Which instance of a template it launches; empty for one of none, undefined where the kernel is not known. */
-  readonly instance?: string;
-  readonly values: readonly HostLaunchValue[];
-}
-
-export type HostLaunchValue =
-  | { readonly kind: 'grid' | 'block'; readonly axis: 0 | 1 | 2 }
-  | { readonly kind: 'dynamicSharedBytes' }
-  /** A scalar of an argument, as inputs of the kernel name it. */
-  | {
-      readonly kind: 'parameter';
-      readonly parameter: number;
-      readonly path: readonly string[];
-      /** A pointer through which the kernel may write; it may lead to further pointers. */
-      readonly writes?: boolean;
-      readonly isPointer?: boolean;
-      readonly isFloat?: boolean;
-      /** What it points to holds pointers in turn. */
-      readonly leadsFurther?: boolean;
-    };
-
 export interface Program {
   readonly kernel: string;
   readonly registers: readonly RegisterInfo[];
@@ -516,25 +469,4 @@ export interface Program {
     /** An access that is not counted. */
     readonly isAccess?: true;
   }[];
-}
-
-/**
- * Address windows: a pointer is a plain number, and its space follows from the window it falls into. Global allocations
- * are `globalWindow * (k + 1)` apart, k the order of objects, so that none overlaps and all sums stay below 2^53.
- */
-export const addressWindows = {
-  shared: 2 ** 34,
-  local: 2 ** 35,
-  constant: 2 ** 35 + 2 ** 34,
-  texture: 2 ** 35 + 2 ** 34 + 2 ** 33,
-  global: 2 ** 36,
-} as const;
-
-/** The space an address belongs to; addresses below the windows (null and wild pointers) count as global. */
-export function spaceOfAddress(address: number): MemorySpace {
-  if (address >= addressWindows.global || address < addressWindows.shared) return 'global';
-  if (address < addressWindows.local) return 'shared';
-  if (address < addressWindows.constant) return 'local';
-  if (address < addressWindows.texture) return 'constant';
-  return 'texture';
 }

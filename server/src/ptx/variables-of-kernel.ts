@@ -1,8 +1,8 @@
 /** Arrays and variables that a kernel uses, as objects of the IR. */
 
+import { addressWindows } from '../program/addresses';
 import type { ProgramBuilder } from '../program/builder';
 import {
-  addressWindows,
   bytesOf,
   type MemoryObject,
   type MemorySpace,

@@ -1,7 +1,7 @@
 /** The witness of an access as cells to draw: which bank serves which lanes, or which bytes of which sectors are used. */
 import type { AccessBytes, Capability } from '../hardware/capabilities';
 import { explainGlobal, explainShared } from '../hardware/explain';
-import { addressWindows } from '../program/program';
+import { addressWindows } from '../program/addresses';
 import type { AccessReport, AccessWitness } from './report';
 
 /** One shared memory bank in the request that takes longest: each cell is a word, served one after the other. */

@@ -1,6 +1,6 @@
 /** Where the lanes of a witness are within the array they access. */
 import { layoutOf } from '../execute/layout';
-import { addressWindows } from '../program/program';
+import { addressWindows } from '../program/addresses';
 import type { AccessWitness } from '../report/report';
 import type { RuleContext, WorstAccess } from './rule';
 

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { Contents, cellOf } from '../../../server/src/execute/memory';
-import { addressWindows, type ScalarType } from '../../../server/src/program/program';
+import { addressWindows } from '../../../server/src/program/addresses';
+import type { ScalarType } from '../../../server/src/program/program';
 
 const NEVER = 7;
 const BYTES = 32;

@@ -3,7 +3,8 @@
 import { conversion, heldForm } from '../../../server/src/execute/conversion';
 import { binaryOperation, comparison, fmaOperation, unaryOperation } from '../../../server/src/execute/operations';
 import type { MemoryModel } from '../../../server/src/hardware/memory-model';
-import { addressWindows, type Instruction, type Program } from '../../../server/src/program/program';
+import { addressWindows } from '../../../server/src/program/addresses';
+import type { Instruction, Program } from '../../../server/src/program/program';
 
 export interface Reference {
   /** By block of the program: times executed by a thread. */

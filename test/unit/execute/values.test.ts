@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { addressWindows } from '../../../server/src/program/program';
+import { addressWindows } from '../../../server/src/program/addresses';
 import { type Launch, run } from './run';
 
 const base = addressWindows.global * 3;

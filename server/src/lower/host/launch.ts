@@ -1,6 +1,7 @@
 /** `kernel<<<…>>>(…)` in the program of the host: the values of the launch, scalar by scalar as the kernel's inputs name them. */
 import type * as ast from '../../parse/ast';
-import type { HostLaunchValue, Register } from '../../program/program';
+import type { HostLaunchValue } from '../../program/host-program';
+import type { Register } from '../../program/program';
 import { callArguments } from '../calls';
 import { type Context, placeOf } from '../context';
 import { convertRegister, convertValue, isFloating } from '../conversions';

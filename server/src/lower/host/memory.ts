@@ -1,6 +1,7 @@
 /** Memory of the host in its program: blocks, copies, and pointers to variables that live in registers. */
 import type { FunctionDeclaration, Node } from '../../parse/ast';
-import type { HostInstruction, Register } from '../../program/program';
+import type { HostInstruction } from '../../program/host-program';
+import type { Register } from '../../program/program';
 import { type Context, placeOf } from '../context';
 import { convertRegister } from '../conversions';
 import { assign, readMemory, readStorage, writeStorage } from '../places';

@@ -1,0 +1,50 @@
+/** What only the program of the host has: instructions that run-host.ts carries out, and launches. */
+import type { Register, SourcePlace } from './program';
+
+/**
+ * What only the program of the host does (host/run-host.ts); kernels have none of it. All but 'launch' take and give addresses and
+ * byte counts as i64.
+ */
+export interface HostInstruction {
+  readonly op: 'host';
+  readonly fn:
+    | 'allocate' // dst = address of `a` bytes that nothing is known of
+    | 'allocateDevice' // the same, where only copies and kernels write
+    | 'allocateZero' // the same, all zero
+    | 'certain' // dst = the truth value `a`, false where it is not known
+    | 'release' // the block at `a`
+    | 'copy' // to `a` from `b`, `c` bytes (a row), and of more rows: `d` of them, `e` and `f` bytes apart
+    | 'fill' // from `a` on with the byte `b`, `c` bytes
+    | 'wild' // whatever `a` points into may have been changed
+    | 'launch' // of a kernel: launches[launch], its values in `args`
+    | 'end' // the program ends here, with an error
+    | 'lost'; // what comes is not followed: the run ends here
+  readonly dst?: Register;
+  readonly args: readonly Register[];
+  readonly launch?: number;
+}
+
+/** A launch in a program of the host: what its values are, in the order of the instruction's arguments. */
+export interface HostLaunch {
+  readonly place: SourcePlace;
+  readonly kernel: string;
+  /** Which instance of a template it launches; empty for one of none, undefined where the kernel is not known. */
+  readonly instance?: string;
+  readonly values: readonly HostLaunchValue[];
+}
+
+export type HostLaunchValue =
+  | { readonly kind: 'grid' | 'block'; readonly axis: 0 | 1 | 2 }
+  | { readonly kind: 'dynamicSharedBytes' }
+  /** A scalar of an argument, as inputs of the kernel name it. */
+  | {
+      readonly kind: 'parameter';
+      readonly parameter: number;
+      readonly path: readonly string[];
+      /** A pointer through which the kernel may write; it may lead to further pointers. */
+      readonly writes?: boolean;
+      readonly isPointer?: boolean;
+      readonly isFloat?: boolean;
+      /** What it points to holds pointers in turn. */
+      readonly leadsFurther?: boolean;
+    };
