@@ -32,6 +32,8 @@ export interface UnknownBranchPlan {
    * looked at on the other side or after it.
    */
   readonly assigned: readonly Register[];
+  /** Variables assigned on the side that leaves a loop whose values are looked at behind the loop. */
+  readonly carriedOut: readonly Register[];
   /** The side that is taken rarely, by the form of the condition, of a branch that leaves no loop. */
   readonly rare?: Side;
 }
@@ -80,7 +82,9 @@ function makePlan(analysis: Analysis, block: number, plan: BranchPlan): UnknownB
     const leavingHasAccesses = region.some((inside) => hasAccess(analysis, inside));
     const end = points.loopEnd[leaving];
     const leavesForGood = end !== EXIT && exit !== end && leadsToReturnsOnly(analysis, region, end);
-    return { isFinal: false, leavingHasAccesses, leavesForGood, assigned: assignedIn(analysis, region, [stay]) };
+    const assigned = assignedIn(analysis, region, [stay]);
+    const carriedOut = assignedIn(analysis, region, [end]);
+    return { isFinal: false, leavingHasAccesses, leavesForGood, assigned, carriedOut };
   }
   const regions = sides.map((side) => reachableWithout(successors, side, plan.meets));
   const isFinal = regions.map((region) => leadsToReturnsOnly(analysis, region, plan.meets));
@@ -90,6 +94,7 @@ function makePlan(analysis: Analysis, block: number, plan: BranchPlan): UnknownB
     isFinal: isFinal[0] || isFinal[1],
     leavingHasAccesses: false,
     leavesForGood: false,
+    carriedOut: [],
     assigned: assignedIn(analysis, regions.flat(), [plan.meets, sides[1]]),
     rare: rareSide(analysis.program, block),
   };

@@ -8,11 +8,11 @@ import { BRANCH_FIELDS, type CounterLayout } from './counters';
 import { type Decoder, decodeBlock } from './decode';
 import { LoopSampling } from './loop-sampling';
 import type { Frame, Mask } from './mask';
-import { UnknownBranches } from './speculation';
+import { forgetLanes, UnknownBranches } from './speculation';
 import { type Entry, Stack } from './stack';
 import type { Step } from './steps';
 import { UnfinishedLoops } from './unfinished-loops';
-import { KNOWN, type Lanes32, type LaneValue, markLanes, UNKNOWN, vectorOf } from './value';
+import { KNOWN, type Lanes32, type LaneValue, vectorOf } from './value';
 
 /** What is known of the pass through a loop that is being executed. */
 export interface LoopState {
@@ -24,6 +24,8 @@ export interface LoopState {
   hasKnownExit: boolean;
   /** Lanes for which some condition to leave was not known, and where the others are merged with them. */
   unknownExits?: Mask;
+  /** By branch that leaves: lanes for which its condition was not known. */
+  unknownAt?: Map<number, Mask>;
   /** No known condition will ever end the loop: lanes for which some condition is not known leave. */
   mustLeave?: boolean;
   /** Branches whose leaving side was executed although the condition was not known. */
@@ -166,6 +168,7 @@ export class Machine {
       state.guard = undefined;
       state.hasKnownExit = false;
       state.unknownExits = undefined;
+      state.unknownAt = undefined;
       state.triedExits = undefined;
       state.mustLeave = undefined;
     }
@@ -354,10 +357,4 @@ export function partition(mask: Mask, predicate: Int32Array, ifTrue: Mask, ifFal
     if (ifTrue.perWarp[warp] > 0 && ifFalse.perWarp[warp] > 0) divergent++;
   }
   return divergent;
-}
-
-function forgetLanes(value: LaneValue, mask: Mask, reason: number): void {
-  if (value.unknown === UNKNOWN) return;
-  const marks = markLanes(value, reason);
-  for (let lane = mask.lo; lane < mask.hi; lane++) if (mask.lanes[lane] !== 0) marks[lane] = 1;
 }

@@ -187,6 +187,7 @@ export class UnknownBranches {
     const staying = isTrueLeaving ? ifFalse : ifTrue;
     if (state.unknownExits) state.unknownExits.unite(unknown);
     else this.observe(loop, innermost, unknown, reason);
+    if (details.carriedOut.length > 0) this.forgetCarried(loop, innermost, block, details.carriedOut, unknown, reason);
     const { entries, top } = machine.stack;
     const { guard } = machine.loops[loop];
     // All that goes on in the loop, from now on, depends on lanes having stayed.
@@ -269,6 +270,34 @@ export class UnknownBranches {
       before.registers.forEach((register, i) => {
         forgetDifferences(machine.decoder.values[register], before.values[i], lanes, reason);
       });
+    };
+  }
+
+  /** What the leaving side of a branch would have left in variables (`found = i; break;`) is not known behind the loop. */
+  private forgetCarried(
+    loop: number,
+    innermost: number,
+    block: number,
+    carriedOut: readonly Register[],
+    unknown: Mask,
+    reason: number,
+  ): void {
+    const { machine } = this;
+    const state = machine.loops[innermost];
+    const { guard } = machine.loops[loop];
+    if (!guard) return;
+    const before = (state.unknownAt ??= new Map()).get(block);
+    if (before) {
+      before.unite(unknown);
+      return;
+    }
+    const lanes = machine.stack.masks.copyOf(unknown);
+    state.unknownAt.set(block, lanes);
+    const earlier = guard.onResume;
+    guard.onResume = () => {
+      earlier?.();
+      machine.acceleration.touch(carriedOut);
+      for (const register of carriedOut) forgetLanes(machine.decoder.values[register], lanes, reason);
     };
   }
 
@@ -361,6 +390,13 @@ function forgetDifferences(current: LaneValue, other: LaneValue, lanes: Mask, re
     marks ??= markLanes(current, reason);
     marks[lane] = 1;
   }
+}
+
+/** Marks the lanes unknown. */
+export function forgetLanes(value: LaneValue, lanes: Mask, reason: number): void {
+  if (lanes.count === 0 || value.unknown === UNKNOWN) return;
+  const marks = markLanes(value, reason);
+  for (let lane = lanes.lo; lane < lanes.hi; lane++) if (lanes.lanes[lane] !== 0) marks[lane] = 1;
 }
 
 function partitionUnknown(mask: Mask, condition: LaneValue<Lanes32>, ifTrue: Mask, ifFalse: Mask, unknown: Mask): void {

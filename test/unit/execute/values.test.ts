@@ -391,6 +391,33 @@ describe('branches on what is not known', () => {
     );
   });
 
+  it('what a break on data takes along is not known behind the loop', () => {
+    counts(
+      `var i i32
+      var r i32
+      i = mov.i32 0
+      r = mov.i32 0
+      loop:
+        d = lt.i32 i 6
+        if d body after
+      body:
+        if c found next
+      found:
+        r = mov.i32 i
+        jump after
+      next:
+        i = add.i32 i 1
+        jump loop
+      after:
+        g = convert.u64.i32 r
+        b = add.u64 a g
+        store.f32 global [b] 0
+        store.f32 global [a] 0
+        exit`,
+      '1/32! 1/32',
+    );
+  });
+
   it('a break on data inside an if on data', () => {
     counts(
       `var i i32
