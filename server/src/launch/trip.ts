@@ -1,5 +1,6 @@
 /** Trip counts of counting loops. */
 import type { DoStatement, Expression, ForStatement, WhileStatement } from '../parse/ast';
+import { compoundStep } from '../parse/plain-step';
 import { evaluate } from './expression';
 import { lookup } from './lookup';
 import { store } from './memory';
@@ -67,9 +68,10 @@ function stepOf(state: HostState, increment: Expression, scope: Scope): { name: 
     const by = increment.operator.endsWith('++') ? 1 : increment.operator.endsWith('--') ? -1 : 0;
     return { name: increment.operand.name.parts[0].name, by };
   }
-  if (increment.kind !== 'assign' || increment.left.kind !== 'name') return undefined;
-  if (increment.operator !== '+=' && increment.operator !== '-=') return undefined;
-  const by = evaluate(state, increment.right, scope);
+  const node = compoundStep(increment) ?? increment;
+  if (node.kind !== 'assign' || node.left.kind !== 'name') return undefined;
+  if (node.operator !== '+=' && node.operator !== '-=') return undefined;
+  const by = evaluate(state, node.right, scope);
   if (by.kind !== 'number') return undefined;
-  return { name: increment.left.name.parts[0].name, by: increment.operator === '+=' ? by.value : -by.value };
+  return { name: node.left.name.parts[0].name, by: node.operator === '+=' ? by.value : -by.value };
 }

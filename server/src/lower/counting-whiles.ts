@@ -4,6 +4,7 @@
  */
 import { anywhere } from '../parse/anywhere';
 import type * as ast from '../parse/ast';
+import { compoundStep } from '../parse/plain-step';
 import { namesIn } from './runtime-unroll';
 
 /** Questions about a loop are kept by its node. */
@@ -30,7 +31,8 @@ function formOf(node: ast.WhileStatement): ast.ForStatement | undefined {
 
 function isStep(node: ast.Expression): boolean {
   if (node.kind === 'unary') return /\+\+|--/.test(node.operator) && node.operand.kind === 'name';
-  return node.kind === 'assign' && /^[+-]=$/.test(node.operator) && node.left.kind === 'name';
+  const step = compoundStep(node) ?? node;
+  return step.kind === 'assign' && /^[+-]=$/.test(step.operator) && step.left.kind === 'name';
 }
 
 const declares = (body: readonly ast.Statement[], name: string): boolean =>

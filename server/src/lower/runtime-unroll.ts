@@ -15,6 +15,7 @@
  */
 import { anywhere, assignedBy } from '../parse/anywhere';
 import type * as ast from '../parse/ast';
+import { compoundStep } from '../parse/plain-step';
 import { isSimple } from './conditional';
 import { constantOf } from './constants';
 import type { Context } from './context';
@@ -136,8 +137,10 @@ function nameOf(node: ast.Expression | undefined): string | undefined {
   return node?.kind === 'name' && node.name.parts.length === 1 ? node.name.parts[0].name : undefined;
 }
 
-function stepOf(ctx: Context, node: ast.Expression): number | ast.Expression | undefined {
-  if (node.kind === 'unary') return node.operator.includes('++') ? 1 : node.operator.includes('--') ? -1 : undefined;
+function stepOf(ctx: Context, increment: ast.Expression): number | ast.Expression | undefined {
+  if (increment.kind === 'unary')
+    return increment.operator.includes('++') ? 1 : increment.operator.includes('--') ? -1 : undefined;
+  const node = compoundStep(increment) ?? increment;
   if (node.kind !== 'assign' || (node.operator !== '+=' && node.operator !== '-=')) return undefined;
   if (node.right.kind === 'call' && node.right.callee.kind === 'member') return undefined;
   const by = constantOf(ctx, node.right);

@@ -1,5 +1,6 @@
 /** Loops whose number of iterations is a compile-time constant. */
 import type * as ast from '../parse/ast';
+import { compoundStep } from '../parse/plain-step';
 import type { Cycle } from '../program/low-bits';
 import type { Register } from '../program/program';
 import { constantOf } from './constants';
@@ -82,21 +83,10 @@ function loopVariable(node: ast.Expression): string | undefined {
 
 function stepOf(ctx: Context, node: ast.Expression): Step | undefined {
   if (node.kind === 'unary') return node.operator.includes('+') ? (v) => v + 1 : (v) => v - 1;
-  if (node.kind !== 'assign') return undefined;
-  const apply = compound[node.operator];
-  const by = constantOf(ctx, node.operator === '=' ? (stepOfPlain(node) ?? node.right) : node.right);
-  if (by === undefined || by === 0) return undefined;
-  if (apply) return (v) => apply(v, by);
-  if (node.operator !== '=' || node.right.kind !== 'binary') return undefined;
-  const same: ((value: number, by: number) => number) | undefined = compound[`${node.right.operator}=`];
-  return same !== undefined && stepOfPlain(node) ? (v) => same(v, by) : undefined;
-}
-
-/** `i = i + 2` */
-function stepOfPlain(node: ast.AssignExpression): ast.Expression | undefined {
-  const { right } = node;
-  if (right.kind !== 'binary' || nameOf(right.left) !== nameOf(node.left)) return undefined;
-  return right.right;
+  const step = compoundStep(node) ?? node;
+  const apply = step.kind === 'assign' ? compound[step.operator] : undefined;
+  const by = step.kind === 'assign' && apply ? constantOf(ctx, step.right) : undefined;
+  return apply === undefined || by === undefined || by === 0 ? undefined : (v) => apply(v, by);
 }
 
 function testOf(ctx: Context, node: ast.BinaryExpression, name: string): ((value: number) => boolean) | undefined {

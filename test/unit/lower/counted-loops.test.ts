@@ -50,6 +50,10 @@ describe('a loop whose step is constant', () => {
 describe('other forms of such loops', () => {
   it('`while` whose body ends with a step is a `for`', () =>
     ramp('int i = threadIdx.x; while (i < n) {', 'x47', 'i++; }'));
+  it('`i = i + 1` and `i = 1 + i` step like `i += 1`', () => {
+    ramp('for (int i = threadIdx.x; i < n; i = i + 1)', 'x47');
+    ramp('int i = threadIdx.x; while (i < n) {', 'x47', 'i = 1 + i; }');
+  });
   it('not where a pass may end before the step', () =>
     ramp('int i = threadIdx.x; while (i < n) { if (i > 1000) { i += 3; continue; }', STAYS, 'i++; }'));
   it('a pointer moves by what it points to', () =>
