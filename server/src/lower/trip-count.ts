@@ -31,7 +31,7 @@ const compound: Partial<Record<string, (value: number, by: number) => number>> =
 
 /** Iterations of a for loop, after its initialiser was lowered; undefined when not constant or above 4096. */
 export function tripCount(ctx: Context, node: ast.ForStatement): number | undefined {
-  if (node.condition?.kind !== 'binary' || !node.increment) return undefined;
+  if (!node.condition || !node.increment) return undefined;
   const name = loopVariable(node.increment);
   if (!name || assignedNames(node.body).has(name)) return undefined;
   const start = constantVariable(ctx, name)?.value;
@@ -89,7 +89,14 @@ function stepOf(ctx: Context, node: ast.Expression): Step | undefined {
   return apply === undefined || by === undefined || by === 0 ? undefined : (v) => apply(v, by);
 }
 
-function testOf(ctx: Context, node: ast.BinaryExpression, name: string): ((value: number) => boolean) | undefined {
+function testOf(
+  ctx: Context,
+  node: ast.Expression | ast.VariableDeclaration,
+  name: string,
+): ((value: number) => boolean) | undefined {
+  // `for (int s = 16; s; s >>= 1)`
+  if (node.kind === 'name') return nameOf(node) === name ? (value) => value !== 0 : undefined;
+  if (node.kind !== 'binary') return undefined;
   const onLeft = nameOf(node.left) === name;
   const other = onLeft ? node.right : nameOf(node.right) === name ? node.left : undefined;
   const fn = compare[onLeft ? node.operator : (mirrored[node.operator] ?? '')];

@@ -47,6 +47,32 @@ describe('a loop whose step is constant', () => {
     ramp('for (int i = threadIdx.x & 31; i <= n; i += 2)', 'x31'));
 });
 
+describe('a loop of constant length', () => {
+  const halving = (head: string) =>
+    check(`
+__global__ void pairs(const float *in, float *out) {
+  __shared__ float s[128];
+  int t = threadIdx.x;
+  s[t] = in[t];
+  s[t + 64] = in[t + 64];
+  __syncthreads();
+  float sum = 0;
+  ${head} {
+    int i = 2 * t - (t & (j - 1));
+    sum += s[i] - s[i + j];
+    //            ^^^^^^^^ shared load x1
+  }
+  out[t] = sum;
+}
+int main() { float *i, *o; pairs<<<1, 32>>>(i, o); }
+`);
+  it('is written out whatever its end is compared with, so that neighbours are read at once in the last pass', () => {
+    halving('for (int j = 2; j > 0; j >>= 1)');
+    halving('for (int j = 2; j; j >>= 1)');
+    halving('for (int j = 2; j != 0; j = j / 2)');
+  });
+});
+
 describe('other forms of such loops', () => {
   it('`while` whose body ends with a step is a `for`', () =>
     ramp('int i = threadIdx.x; while (i < n) {', 'x47', 'i++; }'));
