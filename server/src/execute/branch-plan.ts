@@ -6,6 +6,7 @@ import { hasBit, setBit } from '../program/liveness';
 import { addressesOf } from '../program/operands';
 import type { Program, Register } from '../program/program';
 import type { Reconvergence } from '../program/reconvergence';
+import { divergentRegisters } from '../program/uniformity';
 import type { Analysis } from './decode';
 import { rareSide, type Side } from './rare-side';
 
@@ -34,6 +35,8 @@ export interface UnknownBranchPlan {
   readonly assigned: readonly Register[];
   /** Variables assigned on the side that leaves a loop whose values are looked at behind the loop. */
   readonly carriedOut: readonly Register[];
+  /** Lanes of a warp may take different sides. */
+  readonly isOfEachLane: boolean;
   /** The side that is taken rarely, by the form of the condition, of a branch that leaves no loop. */
   readonly rare?: Side;
 }
@@ -84,7 +87,7 @@ function makePlan(analysis: Analysis, block: number, plan: BranchPlan): UnknownB
     const leavesForGood = end !== EXIT && exit !== end && leadsToReturnsOnly(analysis, region, end);
     const assigned = assignedIn(analysis, region, [stay]);
     const carriedOut = assignedIn(analysis, region, [end]);
-    return { isFinal: false, leavingHasAccesses, leavesForGood, assigned, carriedOut };
+    return { isFinal: false, leavingHasAccesses, leavesForGood, assigned, carriedOut, isOfEachLane: true };
   }
   const regions = sides.map((side) => reachableWithout(successors, side, plan.meets));
   const isFinal = regions.map((region) => leadsToReturnsOnly(analysis, region, plan.meets));
@@ -96,6 +99,7 @@ function makePlan(analysis: Analysis, block: number, plan: BranchPlan): UnknownB
     leavesForGood: false,
     carriedOut: [],
     assigned: assignedIn(analysis, regions.flat(), [plan.meets, sides[1]]),
+    isOfEachLane: terminator.kind === 'branch' && divergentRegisters(analysis.program)[terminator.condition] === 1,
     rare: rareSide(analysis.program, block),
   };
 }

@@ -2,8 +2,11 @@
  * Which side of a branch is taken rarely, where nothing but the form of its condition tells: a value below zero, or a floating-point
  * number equal to a constant (the opcode heuristic of Ball and Larus, "Branch prediction for free", PLDI 1993, right for 84 % of the
  * branches that it predicts). A negative value is what programs mend: a particle below the floor, a count that ran out.
+ * And a thread's number equal to what all threads of the warp read: one thread of a row at most (`if (threadIdx.x == best[0])`).
  */
-import type { CompareOp, Instruction, Program, ScalarType } from '../program/program';
+import { Definitions } from '../program/definitions';
+import type { CompareOp, Instruction, Program, Register, ScalarType } from '../program/program';
+import { divergentRegisters } from '../program/uniformity';
 
 /** How the reason for what is executed on a rare side begins: how many lanes come there is not known, but they are few. */
 export const RARE_CONDITION = 'condition that is rarely met';
@@ -29,10 +32,55 @@ export function rareSide(program: Program, block: number): Side | undefined {
   return compare?.op === 'compare' ? rareResult(program, compare) : undefined;
 }
 
-function rareResult(program: Program, { fn, type, a, b }: Extract<Instruction, { op: 'compare' }>): Side | undefined {
+function rareResult(program: Program, compare: Extract<Instruction, { op: 'compare' }>): Side | undefined {
+  const { fn, type, a, b } = compare;
+  if (!floats.has(type) && rareOfEqual[fn] && isOneThread(program, a, b)) return rareOfEqual[fn];
   const isConstant = (register: number) => program.registers[register].role === 'constant';
   if (isConstant(a) === isConstant(b)) return undefined;
   const [op, constant] = isConstant(b) ? [fn, b] : [mirrored[fn], a];
   if (floats.has(type) && rareOfEqual[op]) return rareOfEqual[op];
   return program.registers[constant].value === 0 ? rareAgainstZero[op] : undefined;
+}
+
+/** Whether one of the two is a thread's number and the other the same in all lanes. */
+function isOneThread(program: Program, a: Register, b: Register): boolean {
+  const divergent = divergentRegisters(program);
+  if (divergent[a] === divergent[b]) return false;
+  return isThreadNumber(program, definitionsOf(program), divergent, divergent[a] === 1 ? a : b, 0);
+}
+
+const definitionsKnown = new WeakMap<Program, Definitions>();
+
+function definitionsOf(program: Program): Definitions {
+  let definitions = definitionsKnown.get(program);
+  if (definitions) return definitions;
+  definitions = new Definitions(program);
+  for (const { instructions } of program.blocks) for (const i of instructions) definitions.add(i);
+  definitionsKnown.set(program, definitions);
+  return definitions;
+}
+
+/** Longer chains of instructions are not followed. */
+const DEEPEST = 12;
+
+/** What differs from thread to thread: its number, a sum of it and what is the same in all lanes, or the number within the warp. */
+function isThreadNumber(
+  program: Program,
+  definitions: Definitions,
+  divergent: Uint8Array,
+  register: Register,
+  depth: number,
+): boolean {
+  const input = program.inputs.find((each) => each.register === register);
+  if (input) return input.source.kind === 'laneId' || (input.source.kind === 'threadIdx' && input.source.axis === 0);
+  const [definition, ...others] = definitions.of(register);
+  if (definition === undefined || others.length > 0 || depth > DEEPEST) return false;
+  const goOn = (next: Register) => isThreadNumber(program, definitions, divergent, next, depth + 1);
+  if (definition.op === 'convert' || (definition.op === 'unary' && definition.fn === 'mov')) return goOn(definition.a);
+  if (definition.op !== 'binary') return false;
+  const { fn, a, b } = definition;
+  const [varying, same] = divergent[a] === 1 ? [a, b] : [b, a];
+  if (divergent[same] === 1) return false;
+  if (fn === 'and') return (program.registers[same].value ?? 0) === 31 && goOn(varying);
+  return (fn === 'add' || fn === 'sub') && goOn(varying);
 }

@@ -26,7 +26,10 @@ import {
   UNKNOWN,
 } from './value';
 
-const innerReason = new RegExp(`^(?:${RARE_CONDITION}|condition|number of iterations) `);
+/** How the reason begins where each lane of a warp has a condition of its own: some come there, and nobody knows which. */
+export const CONDITION_OF_LANES = 'condition of each lane';
+
+const innerReason = new RegExp(`^(?:${RARE_CONDITION}|${CONDITION_OF_LANES}|condition|number of iterations) `);
 
 /** Variables of a warp that are copied, and copied back, in the time of an instruction. */
 const COPIES_A_STEP = 4;
@@ -99,7 +102,7 @@ export class UnknownBranches {
       this.leaveOrStay(block, targets, plan, details, reason, ifTrue, ifFalse, unknown);
       return;
     }
-    const reason = reasons.number(`condition ${why}`);
+    const reason = reasons.number(`${details.isOfEachLane ? CONDITION_OF_LANES : 'condition'} ${why}`);
     if (details.returns !== undefined) {
       (details.returns === 'true' ? ifFalse : ifTrue).unite(unknown);
       const side = details.returns === 'true' ? 'false' : 'true';

@@ -9,7 +9,7 @@
  * - not: float, exchange, compare-and-swap, inc and dec, other 64-bit ones.
  */
 import type { AccessSite, AtomicInstruction, Block, Program } from '../program/program';
-import { divergentRegisters } from './uniformity';
+import { divergentRegisters } from '../program/uniformity';
 
 export function aggregateAtomics(program: Program): Program {
   if (!program.blocks.some((b) => b.instructions.some((i) => i.op === 'atomic'))) return program;

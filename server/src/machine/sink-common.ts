@@ -36,6 +36,7 @@ import type {
   SourcePlace,
   StoreInstruction,
 } from '../program/program';
+import { divergentRegisters } from '../program/uniformity';
 import { lineArm, takenArm } from './arm-lines';
 import { type Arm, addressPlan, isFixedElement, type Plan, planOf, type Work } from './arm-plans';
 import { withOperands } from './common-expressions';
@@ -45,7 +46,6 @@ import { LoopAddresses } from './loop-addresses';
 import { headOf } from './loop-head';
 import { placeBehind } from './place-behind';
 import { isPure } from './pure';
-import { divergentRegisters } from './uniformity';
 
 export function sinkCommon(program: Program): Program {
   const flow = controlFlow(program);

@@ -15,7 +15,7 @@
 import { type ControlFlow, controlFlow, type Loop } from '../program/control-flow';
 import { readsOf, writesOf } from '../program/operands';
 import type { Block, BranchSite, Instruction, Program, Register, RegisterInfo, ScalarType } from '../program/program';
-import { divergentRegisters } from './uniformity';
+import { divergentRegisters } from '../program/uniformity';
 
 /** Passes of the source that one pass of the first machine loop makes. */
 const MOST_COPIES = 16;

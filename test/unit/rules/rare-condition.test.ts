@@ -30,10 +30,43 @@ describe('conditions on loaded data that are rarely met', () => {
   it('a floating-point number equal to a constant', () => check('if (state[i] == 1.0f) b.y = 1;', ''));
   it('within a condition that says nothing', () => check('if (left[i] > 3) { if (state[i] < 0) b.y = 1; }', ''));
 
+  it('a thread whose number all threads read', () => {
+    check('if (threadIdx.x == left[0]) b.y = 1;', '');
+    check('if (left[blockIdx.x] != (int)threadIdx.x) t = 2; else b.y = 1;', '');
+    check('if (i == left[0] - 3) b.y = 1;', '');
+    check('if ((threadIdx.x & 31) == __ffs(__ballot_sync(~0u, left[i] > 3)) - 1) b.y = 1;', '');
+  });
+  it('a row whose number all threads read, and what threads read for themselves, may be many', () => {
+    check('if (threadIdx.x / 32 == left[0]) b.y = 1;', 'b.y');
+    check('if (i == left[i]) b.y = 1;', 'b.y');
+  });
+
   it('a comparison with anything else may go either way', () => check('if (state[i] < t) b.y = 1;', 'b.y'));
   it('a flag may be set anywhere', () => check('if (left[i] == 1) b.y = 1;', 'b.y'));
   it('the usual side of it', () => check('if (state[i] > 0.0f) b.y = 1;', 'b.y'));
   it('a loop over what is left', () => check('for (int n = left[i]; n > 0; n--) b.y = n;', 'b.y'));
+});
+
+describe('pairs of lanes that conflict under a condition on data', () => {
+  const severities = (condition: string, stride: number) =>
+    analyse(`
+  __global__ void k(const int* data, float* out) {
+    __shared__ float s[32 * ${stride}];
+    int t = threadIdx.x;
+    for (int i = t; i < 32 * ${stride}; i += 32) s[i] = out[i];
+    __syncthreads();
+    float x = 0;
+    if (${condition}) x = s[t * ${stride}];
+    out[t] = x;
+  }
+  int main() { k<<<1, 32>>>(0, 0); }`)
+      .diagnostics.filter((d) => d.rule === 'shared-bank-conflict')
+      .map((d) => d.severity);
+
+  it('each lane for itself: the other of a pair may be missing', () =>
+    assert.deepEqual(severities('data[t] > 3', 2), ['information']));
+  it('all lanes or none: the pairs are whole', () => assert.deepEqual(severities('data[0] > 3', 2), ['warning']));
+  it('of more lanes in a bank some pair comes', () => assert.deepEqual(severities('data[t] > 3', 4), ['warning']));
 });
 
 describe('data that are known in part', () => {

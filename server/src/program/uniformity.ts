@@ -1,10 +1,18 @@
 /** Which registers hold the same value in all lanes of a warp, provably: what the compiler may treat as a scalar. */
-import { type ControlFlow, controlFlow, EXIT, reachableWithout } from '../program/control-flow';
-import { readsInto, writesInto } from '../program/operands';
-import type { Instruction, Program, Register } from '../program/program';
+import { type ControlFlow, controlFlow, EXIT, reachableWithout } from './control-flow';
+import { readsInto, writesInto } from './operands';
+import type { Instruction, Program, Register } from './program';
+
+const known = new WeakMap<Program, Uint8Array>();
 
 /** By register: 1 when lanes of a warp may differ. */
 export function divergentRegisters(program: Program): Uint8Array {
+  let divergent = known.get(program);
+  if (divergent === undefined) known.set(program, (divergent = findDivergent(program)));
+  return divergent;
+}
+
+function findDivergent(program: Program): Uint8Array {
   const flow = controlFlow(program);
   const divergent = new Uint8Array(program.registers.length);
   for (const { register, source } of program.inputs)
