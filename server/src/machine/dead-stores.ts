@@ -2,12 +2,16 @@
  * Stores that a later one of the same block and the same bytes covers before anybody can have read them are not made. Evidence: PTX and machine code of
  * 48 small kernels, nvcc 13.0, sm_90 (`a[i] = s; …; a[i] = s + 1`, twelve kinds of instructions between them, four kinds of pointers): ptxas drops the
  * first across shuffles, votes and volatile assembly, not across barriers and `__threadfence()`; NVVM across these too where the pointer is
- * `__restrict__`, but not across a call (`printf`; 4 kernels). A load of the same space that may be of another place keeps it.
+ * `__restrict__`, but not across a call (`printf`; 4 kernels). A load of the same space that may be of another place keeps it. So does the loop that
+ * reduces large arguments of sine, cosine and tangent; of 13 other functions of the library none does, whatever branches it has (15 kernels).
  */
-import type { Instruction, Program } from '../program/program';
+import type { Instruction, Program, UnaryOp } from '../program/program';
 import { AvailableLoads, rangeOf } from './available-loads';
 import { withChangedBlocks } from './changed-blocks';
 import { isReadOnly } from './memory-overlap';
+
+/** Functions of full precision with a loop for large arguments. */
+const hasReduction: ReadonlySet<UnaryOp> = new Set(['sin', 'cos', 'tan']);
 
 export const dropDeadStores = (program: Program): Program =>
   withChangedBlocks(program, (instructions) => (hasTwo(instructions) ? dropIn(program, instructions) : instructions));
@@ -54,6 +58,9 @@ function forgetSeen(program: Program, written: AvailableLoads, i: Instruction): 
     }
     case 'atomic':
       written.store(program.accesses[i.access]);
+      return;
+    case 'unary':
+      if (hasReduction.has(i.fn) && i.branches === 'long') written.forgetWritten();
       return;
     case 'asyncCopy':
     case 'matrix':

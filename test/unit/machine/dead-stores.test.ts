@@ -27,4 +27,16 @@ describe('stores that a later one covers', () => {
     out[threadIdx.x] = n; //= global store 1 x 4 bytes
     out[threadIdx.x] = in[0]; //= global load 1 x 4 bytes, global store 1 x 4 bytes
 }`));
+  it('are made before a function with a loop in it, dropped before one with branches only', () => {
+    checkLines(`k(float *__restrict__ out, float x)
+{
+    out[threadIdx.x] = x; //= global store 1 x 4 bytes
+    out[threadIdx.x] += sinf(x + threadIdx.x); //= global store 1 x 4 bytes
+}`);
+    checkLines(`k(float *__restrict__ out, float x)
+{
+    out[threadIdx.x] = x; //= none
+    out[threadIdx.x] += powf(x + threadIdx.x, 1.3f); //= global store 1 x 4 bytes
+}`);
+  });
 });
