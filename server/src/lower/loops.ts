@@ -23,7 +23,7 @@ export function forStatement(ctx: Context, node: ast.ForStatement): void {
     const plan = most === undefined ? unrollDecision(ctx, node, trips) : guardedDecision(ctx, node, most);
     const isRuntime = plan.kind === 'none' && !ctx.unit.isHost;
     const runtime = isRuntime ? runtimeTrips(ctx, node) : undefined;
-    if (plan.kind === 'full') unrolled(ctx, node, plan.trips, most === undefined ? undefined : node.condition);
+    if (plan.kind === 'full') unrolled(ctx, node, plan.trips, most === undefined ? undefined : ownGuard(ctx, node));
     else if (runtime) inRounds(ctx, node, runtime);
     else
       loop(ctx, {
@@ -48,16 +48,19 @@ export function whileStatement(ctx: Context, node: ast.WhileStatement): void {
   );
 }
 
+/** Whether there is another pass. */
+type Guard = () => Register;
+
+/** The condition of a loop. */
+function ownGuard(ctx: Context, { condition }: ast.ForStatement): Guard | undefined {
+  return condition && (() => conditionOf(ctx, condition));
+}
+
 /**
  * Every iteration written out, with the loop variable constant in each.
  * @param guard what still ends the loop early
  */
-function unrolled(
-  ctx: Context,
-  node: ast.ForStatement,
-  trips: number,
-  guard: ast.Expression | ast.VariableDeclaration | undefined,
-): void {
+function unrolled(ctx: Context, node: ast.ForStatement, trips: number, guard: Guard | undefined): void {
   const b = ctx.builder;
   const breaks = b.newBlock();
   const jumps = containsJump(node.body);
@@ -68,7 +71,7 @@ function unrolled(
   const around = ctx.writtenOut;
   for (let i = 0; i < trips && b.reachable; i++) {
     ctx.writtenOut = { begin: b.instructionCount, left: trips - i - 1, around };
-    if (guard) leaveUnless(ctx, guard, breaks, ends);
+    if (guard) leaveUnless(ctx, node, guard, breaks, ends);
     const next = jumps ? b.newBlock() : undefined;
     const target: JumpTarget = { breakBlock: breaks, continueBlock: next ?? breaks, onBreak: ends, onContinue: [] };
     ctx.frame.jumps.push(target);
@@ -132,23 +135,18 @@ function foresee(ctx: Context, sizes: readonly number[], trips: number): void {
   builder.cutOff();
 }
 
-function leaveUnless(
-  ctx: Context,
-  guard: ast.Expression | ast.VariableDeclaration,
-  breaks: number,
-  ends: KnownValues[],
-): void {
+function leaveUnless(ctx: Context, node: ast.ForStatement, guard: Guard, breaks: number, ends: KnownValues[]): void {
   const b = ctx.builder;
   const body = b.newBlock();
-  const place = placeOf(ctx, { first: guard.first, last: guard.last });
-  b.branch(conditionOf(ctx, guard), body, breaks, { place, kind: 'if' });
+  const { first, last } = node.condition ?? node;
+  b.branch(guard(), body, breaks, { place: placeOf(ctx, { first, last }), kind: 'if' });
   ends.push(ctx.known.fork());
   b.use(body);
 }
 
 /**
- * Several iterations in one pass, and the rest before or behind them. Behind them, inside another loop, it is written out too (PTX of 800 loops in
- * loops, nvcc 13.0): three of its loads may then be one of 16 bytes.
+ * Several iterations in one pass, and the rest before or behind them. Inside another loop the rest is written out too (PTX of 800 loops in
+ * loops, nvcc 13.0): behind the others, three of its loads may then be one of 16 bytes.
  */
 function inRounds(ctx: Context, node: ast.ForStatement, runtime: RuntimeTrips): void {
   const { trips, factor, restFirst, hasOpenStep } = runtime;
@@ -156,22 +154,44 @@ function inRounds(ctx: Context, node: ast.ForStatement, runtime: RuntimeTrips): 
   const rest = b.binary('rem', 'i32', trips, b.constant('i32', factor));
   const whole = b.binary('sub', 'i32', trips, rest);
   const parts = { node, condition: node.condition, body: node.body, increment: node.increment };
-  const run = (passes: number, repeat: number) => {
-    const left = b.variable('i32');
-    b.move(left, passes);
-    const more = () => b.compare('gt', 'i32', left, b.constant('i32', 0));
-    const count = () => b.move(left, b.binary('sub', 'i32', left, b.constant('i32', repeat)));
-    const isFree = node.unroll === undefined && (!restFirst || !hasOpenStep);
-    loop(ctx, { ...parts, repeat, copies: repeat, counted: { more, count, isFree } });
-  };
-  if (restFirst) run(rest, 1);
+  const isFree = node.unroll === undefined && (!restFirst || !hasOpenStep);
+  const run = (passes: number, repeat: number) =>
+    loop(ctx, { ...parts, repeat, copies: repeat, counted: { ...countdown(ctx, passes, repeat), isFree } });
+  const isInside = ctx.frame.jumps.length > 0;
+  if (restFirst) {
+    if (isInside) writtenOutRest(ctx, node, countdown(ctx, rest, 1), factor - 1);
+    else run(rest, 1);
+  }
   run(whole, factor);
   if (restFirst) return;
-  const { condition } = node;
-  const isInside = ctx.frame.jumps.length > 0;
   withFreshVariable(ctx, node, () => {
-    if (isInside && condition) unrolled(ctx, node, factor - 1, condition);
+    if (isInside && node.condition) unrolled(ctx, node, factor - 1, ownGuard(ctx, node));
     else run(rest, 1);
+  });
+}
+
+interface Countdown {
+  /** Whether passes are left. */
+  readonly more: Guard;
+  /** A pass, of so many iterations, is made. */
+  readonly count: () => void;
+}
+
+function countdown(ctx: Context, passes: Register, repeat: number): Countdown {
+  const b = ctx.builder;
+  const left = b.variable('i32');
+  b.move(left, passes);
+  return {
+    more: () => b.compare('gt', 'i32', left, b.constant('i32', 0)),
+    count: () => b.move(left, b.binary('sub', 'i32', left, b.constant('i32', repeat))),
+  };
+}
+
+function writtenOutRest(ctx: Context, node: ast.ForStatement, { more, count }: Countdown, most: number): void {
+  unrolled(ctx, node, most, () => {
+    const isLeft = more();
+    count();
+    return isLeft;
   });
 }
 
@@ -214,9 +234,7 @@ interface LoopParts {
   /** Those of them that the PTX has. */
   readonly copies: number;
   /** Instead of the condition: passes are counted. */
-  readonly counted?: {
-    readonly more: () => Register;
-    readonly count: () => void;
+  readonly counted?: Countdown & {
     /** The assembler may write it out further. */
     readonly isFree: boolean;
   };

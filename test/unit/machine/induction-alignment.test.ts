@@ -130,3 +130,35 @@ __global__ void fill(const float *in, float *out) {
 int main() { float *i, *o; fill<<<1, 256>>>(i, o); }
 `));
 });
+
+describe('records of 16 bytes that loops copy into shared memory', () => {
+  const copying = (a: string, b: string) => (rows: string) =>
+    check(`
+struct Point { float x, y, z, w; };
+__global__ void stage(const Point *in, float *out, int n) {
+  __shared__ Point a[640], b[640];
+  int t = threadIdx.x;
+  float sum = 0;
+  ${rows
+    .replace(
+      'COPY_A',
+      `#pragma unroll 1\n  for (int i = t; i < n; i += 32)\n      a[i] = in[i];\n    ${a}\n  __syncthreads();`,
+    )
+    .replace(
+      'COPY_B',
+      `#pragma unroll 1\n  for (int i = t; i < n; i += 32)\n      b[i] = in[i];\n    ${b}\n  __syncthreads();`,
+    )}
+  out[t] = sum + a[n - 1].x + b[n - 1].y;
+}
+int main() { Point *i; float *o; stage<<<1, 32>>>(i, o, 32); }
+`);
+  const HALVES = '//^^^^ shared store 8 bytes';
+  const WHOLE = '//^^^^ shared store 16 bytes';
+  const around = (body: string) => `for (int k = 0; k < n; k++) { ${body} sum += a[k].z; __syncthreads(); }`;
+
+  it('alone, or one behind the other: in halves', () => copying(HALVES, HALVES)('COPY_A COPY_B'));
+  it('in front of loops within each other: as a whole', () => copying(WHOLE, HALVES)(`COPY_A ${around('COPY_B')}`));
+  it('behind them: in halves, and so is what is copied in them', () =>
+    copying(HALVES, HALVES)(`${around('COPY_A')} COPY_B`));
+  it('of two within a loop the first: in halves', () => copying(HALVES, WHOLE)(around('COPY_A COPY_B')));
+});
