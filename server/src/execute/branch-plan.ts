@@ -8,7 +8,7 @@ import type { Program, Register } from '../program/program';
 import type { Reconvergence } from '../program/reconvergence';
 import { divergentRegisters } from '../program/uniformity';
 import type { Analysis } from './decode';
-import { rareSide, type Side } from './rare-side';
+import { isEvenChance, rareSide, type Side } from './rare-side';
 
 export interface BranchPlan {
   /** Where the sides meet. */
@@ -35,7 +35,7 @@ export interface UnknownBranchPlan {
   readonly assigned: readonly Register[];
   /** Variables assigned on the side that leaves a loop whose values are looked at behind the loop. */
   readonly carriedOut: readonly Register[];
-  /** Lanes of a warp may take different sides. */
+  /** Lanes of a warp may take different sides, and few of them one of the two. */
   readonly isOfEachLane: boolean;
   /** The side that is taken rarely, by the form of the condition, of a branch that leaves no loop. */
   readonly rare?: Side;
@@ -99,9 +99,15 @@ function makePlan(analysis: Analysis, block: number, plan: BranchPlan): UnknownB
     leavesForGood: false,
     carriedOut: [],
     assigned: assignedIn(analysis, regions.flat(), [plan.meets, sides[1]]),
-    isOfEachLane: terminator.kind === 'branch' && divergentRegisters(analysis.program)[terminator.condition] === 1,
+    isOfEachLane: isOfEachLane(analysis.program, block),
     rare: rareSide(analysis.program, block),
   };
+}
+
+function isOfEachLane(program: Program, block: number): boolean {
+  const { terminator } = program.blocks[block];
+  if (terminator.kind !== 'branch' || divergentRegisters(program)[terminator.condition] === 0) return false;
+  return !isEvenChance(program, block);
 }
 
 /** The variables assigned in any of the blocks whose values are looked at from any of the places on. */

@@ -42,6 +42,28 @@ function rareResult(program: Program, compare: Extract<Instruction, { op: 'compa
   return program.registers[constant].value === 0 ? rareAgainstZero[op] : undefined;
 }
 
+/**
+ * Whether about as many lanes of a warp take either side, and each for itself: of two values the greater, neither of them constant, as sorting asks.
+ * Two lanes of a pair come then often enough for a conflict (H200: merge_networks.cu:23 and 24).
+ */
+export function isEvenChance(program: Program, block: number): boolean {
+  const { terminator } = program.blocks[block];
+  return terminator.kind === 'branch' && isEven(program, definitionsOf(program), terminator.condition, 0);
+}
+
+function isEven(program: Program, definitions: Definitions, condition: Register, depth: number): boolean {
+  const [definition, ...others] = definitions.of(condition);
+  if (definition === undefined || others.length > 0 || depth > DEEPEST) return false;
+  const either = (...registers: readonly Register[]) =>
+    registers.some((register) => isEven(program, definitions, register, depth + 1));
+  if (definition.op === 'unary' || definition.op === 'convert') return either(definition.a);
+  if (definition.op === 'binary') return definition.type === 'pred' && either(definition.a, definition.b);
+  if (definition.op !== 'compare') return false;
+  const { fn, a, b } = definition;
+  if (fn === 'eq' || fn === 'ne') return either(a, b);
+  return [a, b].every((register) => program.registers[register].role !== 'constant');
+}
+
 /** Whether one of the two is a thread's number and the other the same in all lanes. */
 function isOneThread(program: Program, a: Register, b: Register): boolean {
   const divergent = divergentRegisters(program);

@@ -65,6 +65,10 @@ describe('pairs of lanes that conflict under a condition on data', () => {
 
   it('each lane for itself: the other of a pair may be missing', () =>
     assert.deepEqual(severities('data[t] > 3', 2), ['information']));
+  it('the greater of two values: pairs come often enough', () => {
+    assert.deepEqual(severities('data[t] > data[t + 32]', 2), ['warning']);
+    assert.deepEqual(severities('(data[t] > data[t + 32]) == (t % 4 < 2)', 2), ['warning']);
+  });
   it('all lanes or none: the pairs are whole', () => assert.deepEqual(severities('data[0] > 3', 2), ['warning']));
   it('of more lanes in a bank some pair comes', () => assert.deepEqual(severities('data[t] > 3', 4), ['warning']));
 });
