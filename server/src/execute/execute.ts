@@ -6,7 +6,7 @@ import { AtomicContention } from './atomic-contention';
 import { type AccessNotes, type CounterLayout, counterLayout } from './counters';
 import { type Analysis, analyse } from './decode';
 import type { AccessCounts, Execution, ExecutionBudget, LaunchShape } from './execution';
-import { allBlocks, type BlockClass, type BlockIndex, blockClasses, SMALL_GRID } from './grid';
+import { allBlocks, type BlockClass, type BlockIndex, blockClasses, PERIOD, SMALL_GRID } from './grid';
 import { withoutIdleAxes } from './idle-axes';
 import { LaunchedBlocks } from './launched-blocks';
 import type { Machine } from './machine';
@@ -74,6 +74,8 @@ class GridRun {
   private blocks = 0;
   /** Of the block that was executed last. */
   private alignment = 0;
+  /** Blocks begin at different places within segments. */
+  private isUnaligned = false;
   private isUniform = true;
   private sampledLoops = false;
   private isEstimated = false;
@@ -111,6 +113,7 @@ class GridRun {
       this.simulated += launched.machine.executed;
       this.blocks++;
       this.alignment = launched.alignment;
+      this.isUnaligned = launched.isUnaligned;
       this.sampledLoops ||= launched.machine.sampling.hasSkipped;
       this.isEstimated ||= launched.machine.unfinished.hasEstimated;
       this.note(launched.machine.stop ?? (launched.machine.abandoned ? 'budget' : undefined));
@@ -276,6 +279,24 @@ class GridRun {
     for (let i = 0; i < used; i++) this.totals[i] *= size / rest;
   }
 
+  /** Adds what a row of blocks counts that change at few places, from those that were executed. */
+  private addRuns(
+    blocks: BlockClass,
+    row: ReadonlyMap<number, Float64Array>,
+    runBlock: (block: BlockIndex) => Float64Array,
+    mostChanges?: number,
+  ): boolean {
+    const run = (n: number) => (this.isWithinBudget ? runBlock(blocks.at(n)) : undefined);
+    const runs = row.size > 0 ? sumOfRuns(row, blocks.size, run, this.period, mostChanges) : undefined;
+    if (runs) this.addScaled(runs, 1);
+    return runs !== undefined;
+  }
+
+  /** Blocks of a row after which alignment repeats. */
+  private get period(): number {
+    return this.isUnaligned ? PERIOD : 1;
+  }
+
   /** Inner blocks of a row whose samples agree may differ towards its ends, if the blocks at the border do. */
   private refineRow(inner: BlockClass, counters: Float64Array, runBlock: (block: BlockIndex) => Float64Array): void {
     if (!inner.place) return;
@@ -286,7 +307,7 @@ class GridRun {
       if (!end) return;
       known.set(n, end);
     }
-    const runs = sumOfRuns(known, inner.size, run);
+    const runs = sumOfRuns(known, inner.size, run, this.period);
     if (!runs) return;
     this.addScaled(counters, -inner.size);
     this.addScaled(runs, 1);
@@ -318,6 +339,9 @@ class GridRun {
     if (isBorder && inner === undefined && this.executeAll(blocks, runBlock)) return undefined;
     let most = blocks.most;
     while (samples < most && (samples < least || !agree)) {
+      // where nothing but their alignment differs the first samples tell
+      if (!agree && samples === blocks.most && this.isUnaligned && this.addRuns(blocks, row, runBlock, 1))
+        return undefined;
       // A block at the border that does what inner ones do is taken not to differ from its neighbours.
       if (samples === 1 && inner && first && areEqual(first, inner, this.layout.used)) break;
       if (!this.isWithinBudget && samples > 0) {
@@ -346,13 +370,7 @@ class GridRun {
       }
     }
     if (first === undefined) return undefined;
-    if (!agree && samples < blocks.size) {
-      const runs = sumOfRuns(row, blocks.size, (n) => (this.isWithinBudget ? runBlock(blocks.at(n)) : undefined));
-      if (runs) {
-        this.addScaled(runs, 1);
-        return undefined;
-      }
-    }
+    if (!agree && samples < blocks.size && this.addRuns(blocks, row, runBlock)) return undefined;
     const isLikeInner = inner !== undefined && areEqual(first, inner, this.layout.used);
     if (samples < blocks.size && (!agree || (samples < least && !isLikeInner))) this.isUniform = false;
     if (sum === undefined) this.addScaled(first, blocks.size);

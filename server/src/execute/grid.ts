@@ -105,7 +105,7 @@ export function allBlocks(grid: BlockIndex): BlockClass {
 }
 
 /** Addresses repeat in 32 bytes, 8 words: with the block index modulo 8, whatever the step from block to block. */
-const PERIOD = 8;
+export const PERIOD = 8;
 /** 0 … 7 in an order in which neighbours are far apart. */
 const REMAINDERS = [0, 5, 2, 7, 4, 1, 6, 3];
 /** Independent irrational steps for the axes: low discrepancy along each, and of all together. */

@@ -31,6 +31,10 @@ export class LaunchedBlocks {
   private readonly variables: readonly LaneValue[];
   private readonly unassigned: number;
 
+  /** By access and space, as in the tally: the places of the first block that came there. */
+  private readonly firstStarts: Uint8Array;
+  private startsDiffer = false;
+
   constructor(
     private readonly program: Program,
     private readonly launch: LaunchShape,
@@ -68,6 +72,7 @@ export class LaunchedBlocks {
     const counter = new AccessCounter(this.tally, lanes);
     const decoder = { analysis, values: this.values, reasons, counter, memory: this.memory, geometry };
     this.machine = new Machine(decoder, layout, this.tally, warps);
+    this.firstStarts = new Uint8Array(starts.length);
     this.threads = new Mask(warps);
     fullMask(this.threads, threads);
   }
@@ -90,6 +95,11 @@ export class LaunchedBlocks {
   /** Of these: loads of memory that nothing was written to before. */
   get zeroLoads(): ReadonlySet<number> | undefined {
     return this.memory.global?.zeros;
+  }
+
+  /** Requests of some block begin at other places within segments than those of another, idle ones aside. */
+  get isUnaligned(): boolean {
+    return this.startsDiffer;
   }
 
   /** Blocks in which it is the same begin their requests at the same places within segments, however many passes of a loop were skipped. */
@@ -118,6 +128,16 @@ export class LaunchedBlocks {
       accelerate: budget.everyPass !== true && !this.memory.global?.isShared,
       sampleLoopsAfter,
     });
+    this.compareStarts();
+  }
+
+  private compareStarts(): void {
+    const { firstStarts } = this;
+    const { starts } = this.tally;
+    for (let i = 0; i < starts.length; i++) {
+      if (firstStarts[i] === 0) firstStarts[i] = starts[i];
+      else if (starts[i] !== 0 && starts[i] !== firstStarts[i]) this.startsDiffer = true;
+    }
   }
 }
 

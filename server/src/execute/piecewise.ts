@@ -9,21 +9,54 @@ export type Counters = Float64Array;
 /** More changes than this are no few places. */
 const MOST_CHANGES = 3;
 
+/** Blocks that are executed for a row that is looked at by remainders. */
+const MOST_RUNS = 300;
+
+type Run = (n: number) => Counters | undefined;
+
 /**
  * The sum over blocks 0 … size - 1 from some that were executed, or undefined where these change too often or `run` gives up.
  * @param known counters by block
  * @param run executes a block; undefined when it may not
+ * @param period blocks after which alignment repeats: those of one remainder are a row of their own
+ * @param mostChanges between the blocks known of a row
  */
 export function sumOfRuns(
   known: ReadonlyMap<number, Counters>,
   size: number,
-  run: (n: number) => Counters | undefined,
+  run: Run,
+  period = 1,
+  mostChanges = MOST_CHANGES,
 ): Counters | undefined {
+  if (period === 1) return changesOf(known) === 0 ? undefined : sumOfRow(known, size, run, mostChanges);
+  let left = MOST_RUNS;
+  let sum: Counters | undefined;
+  for (let remainder = 0; remainder < Math.min(period, size); remainder++) {
+    const own = [...known].filter(([n]) => n % period === remainder);
+    const row = new Map(own.map(([n, counters]) => [(n - remainder) / period, counters]));
+    const runOwn = (n: number) => (left-- > 0 ? run(remainder + n * period) : undefined);
+    const part = sumOfRow(row, Math.ceil((size - remainder) / period), runOwn, mostChanges);
+    if (!part) return undefined;
+    if (sum) for (let i = 0; i < part.length; i++) sum[i] += part[i];
+    else sum = part;
+  }
+  return sum;
+}
+
+/** Neighbours among the blocks known that differ. */
+function changesOf(known: ReadonlyMap<number, Counters>): number {
   const places = [...known.keys()].sort((a, b) => a - b);
-  const changes = places.filter(
-    (place, k) => k > 0 && !areEqual(countersAt(known, place), countersAt(known, places[k - 1])),
-  );
-  if (changes.length === 0 || changes.length > MOST_CHANGES) return undefined;
+  return places.filter((place, k) => k > 0 && !areEqual(countersAt(known, place), countersAt(known, places[k - 1])))
+    .length;
+}
+
+function sumOfRow(
+  known: ReadonlyMap<number, Counters>,
+  size: number,
+  run: Run,
+  mostChanges: number,
+): Counters | undefined {
+  if (changesOf(known) > mostChanges) return undefined;
   const at = new Map(known);
   for (const end of [0, size - 1]) if (!execute(at, end, run)) return undefined;
   const ends = [...at.keys()].sort((a, b) => a - b);
@@ -32,18 +65,13 @@ export function sumOfRuns(
 }
 
 /** Executes blocks between two that differ, until neighbours do. */
-function halve(
-  at: Map<number, Counters>,
-  first: number,
-  last: number,
-  run: (n: number) => Counters | undefined,
-): boolean {
+function halve(at: Map<number, Counters>, first: number, last: number, run: Run): boolean {
   if (last - first <= 1 || areEqual(countersAt(at, first), countersAt(at, last))) return true;
   const middle = Math.floor((first + last) / 2);
   return execute(at, middle, run) && halve(at, first, middle, run) && halve(at, middle, last, run);
 }
 
-function execute(at: Map<number, Counters>, n: number, run: (n: number) => Counters | undefined): boolean {
+function execute(at: Map<number, Counters>, n: number, run: Run): boolean {
   if (at.has(n)) return true;
   const counters = run(n);
   if (counters) at.set(n, counters.slice());
