@@ -52,6 +52,20 @@ describe('kernels in the run of the host', () => {
     );
   });
 
+  it('leave something unknown that the host looks for errors in: the launch behind is come to', () => {
+    for (const leave of ['exit(-1)', 'return 1'])
+      check(
+        around(
+          '__global__ void k(int* b) { b[threadIdx.x] = notDeclaredAnywhere(b); }',
+          `int back[64];
+  k<<<1, 32>>>(b);
+  cudaMemcpy(back, b, sizeof back, cudaMemcpyDeviceToHost);
+  for (int i = 0; i < 64; i++) if (back[i] < 0) ${leave};
+  look<<<1, 32>>>(in, out); //= a: 0 1 2`,
+        ),
+      );
+  });
+
   it('exchange values through shared memory', () => {
     check(
       around(
