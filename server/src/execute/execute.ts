@@ -286,7 +286,7 @@ class GridRun {
       if (!end) return;
       known.set(n, end);
     }
-    const runs = sumOfRuns(known, inner.size, run);
+    const runs = sumOfRuns(known, inner.size, run, () => this.alignment);
     if (!runs) return;
     this.addScaled(counters, -inner.size);
     this.addScaled(runs, 1);
@@ -347,7 +347,12 @@ class GridRun {
     }
     if (first === undefined) return undefined;
     if (!agree && samples < blocks.size) {
-      const runs = sumOfRuns(row, blocks.size, (n) => (this.isWithinBudget ? runBlock(blocks.at(n)) : undefined));
+      const runs = sumOfRuns(
+        row,
+        blocks.size,
+        (n) => (this.isWithinBudget ? runBlock(blocks.at(n)) : undefined),
+        () => this.alignment,
+      );
       if (runs) {
         this.addScaled(runs, 1);
         return undefined;
