@@ -1,7 +1,7 @@
 /** What a program does when it has launched its last kernel matters to no kernel: it ends there. */
 import { controlFlow } from '../program/control-flow';
 import type { Block, Instruction, Program } from '../program/program';
-import { finishing, isEnd } from './graph';
+import { finishing } from './graph';
 
 const isLaunch = (i: Instruction): boolean => i.op === 'host' && i.fn === 'launch';
 
@@ -19,8 +19,10 @@ export function endAfterLastLaunch(program: Program): Program {
         comes[before] = true;
         open.push(before);
       }
-  const finishes = finishing(program, flow);
-  const end = program.blocks.flatMap(({ instructions }) => instructions.filter(isEnd)).at(0);
+  const isFailure = (i: Instruction) =>
+    i.op === 'host' && i.fn === 'end' && i.args.length > 0 && program.registers[i.args[0]].value !== 0;
+  const finishes = finishing(program, flow, isFailure);
+  const end = program.blocks.flatMap(({ instructions }) => instructions.filter(isFailure)).at(0);
   const blocks = program.blocks.map((block, index): Block => {
     if (comes[index]) return block;
     const kept = block.instructions.slice(0, block.instructions.findLastIndex(isLaunch) + 1);

@@ -66,6 +66,21 @@ describe('kernels in the run of the host', () => {
       );
   });
 
+  it('are come to where an early return is in doubt, though the program ends with a status of its own', () => {
+    for (const status of ['argc > 1 ? 0 : 1', '0', 'argc'])
+      check(
+        around(
+          '',
+          `int argc = __argc(), dev = pickDevice(argc);
+  if (dev == -1) return 1;
+  timeval now;
+  gettimeofday(&now, 0);
+  look<<<1, 32>>>(in, out); //= a: 0 1 2
+  exit(${status});`,
+        ),
+      );
+  });
+
   it('exchange values through shared memory', () => {
     check(
       around(
