@@ -25,7 +25,9 @@ export function completedLaunches(
     if (!data || !isOpen(launch) || isAnnotated(launch.kernel)) return [launch];
     const { place, instance } = launch;
     const instances = new Set(launches.filter((l) => l.place.first === place.first).map((l) => l.instance));
-    const rounds = distinct(data.roundsAt(place.first, instance).filter((round) => agrees(launch, round)));
+    const all = data.roundsAt(place.first, instance);
+    const agreeing = all.filter((round) => agrees(launch, round));
+    const rounds = distinct(launch.isFirstOfMany && agreeing.length > 0 ? all : agreeing);
     const isOfInstance = rounds.every((round) => round.launch.instance === instance);
     // which of the instances of a template a round was of may not be known
     if (rounds.length === 0 || (instances.size > 1 && rounds.length > 1 && !isOfInstance)) return [launch];
@@ -108,8 +110,10 @@ function completed(launch: Launch, round: HostRound): Launch {
   const numbers = partsOf(round);
   const added: string[] = [];
   const whole = mapped(launch, (value, part) => {
-    if (value.kind !== 'unknown') return value;
-    const known = givenTo(numbers, part);
+    // of a later round of a loop, whose first is what the text tells
+    const isOther = value.kind === 'number' && launch.isFirstOfMany && numbers.get(part) !== undefined;
+    if (value.kind !== 'unknown' && !isOther) return value;
+    const known = givenTo(numbers, part) ?? pointerOf(launch, round, part);
     if (known) added.push(`${part}=${JSON.stringify([...numbers].filter(([name]) => isWithin(name, part)))}`);
     return known ?? value;
   });
@@ -117,6 +121,27 @@ function completed(launch: Launch, round: HostRound): Launch {
 }
 
 const isWithin = (name: string, part: string): boolean => name === part || name.startsWith(`${part}.`);
+
+/** Where in its block a pointer led that the text does not tell; pointers into one block are of one allocation. */
+function pointerOf(launch: Launch, round: HostRound, part: string): HostValue | undefined {
+  const pointers = round.launch.values.flatMap((value, i) => {
+    const address = round.values[i];
+    if (value.kind !== 'parameter' || !value.isPointer || !address) return [];
+    return [{ part: partOf(value.parameter, value.path.slice(1)), address }];
+  });
+  const own = pointers.find((pointer) => pointer.part === part);
+  const block = own && round.contents.find(({ address, size }) => isBetween(own.address, address, address + size));
+  if (!block) return undefined;
+  const { address, size } = block;
+  for (const other of pointers) {
+    const known = launch.arguments[Number(other.part)];
+    if (known?.kind !== 'pointer' || !isBetween(other.address, address, address + size)) continue;
+    return { ...known, offsetBytes: known.offsetBytes + own.address - other.address };
+  }
+  return { kind: 'pointer', allocation: `memory ${address}`, offsetBytes: own.address - address, bytes: size };
+}
+
+const isBetween = (at: number, from: number, to: number): boolean => at >= from && at < to;
 
 /** What a round gave a part: a number, or the members of a structure or elements of an array of which the text knows none. */
 function givenTo(numbers: ReadonlyMap<string, number>, part: string): HostValue | undefined {

@@ -21,6 +21,8 @@ export interface Launch {
   readonly dynamicSharedBytes: HostValue;
   readonly arguments: readonly HostValue[];
   readonly symbols: ReadonlyMap<string, HostValue>;
+  /** The first round of a host loop whose length the text does not tell: others may pass other numbers. */
+  readonly isFirstOfMany?: boolean;
   /** The plainest run of the program comes here. */
   readonly reached: boolean;
   /** Answers of the device that it rests on, by name. */
@@ -62,6 +64,7 @@ export function matchLaunches(
       dynamicSharedBytes: launch.dynamicSharedBytes,
       arguments: launch.arguments,
       symbols: launch.symbols,
+      isFirstOfMany: launch.isFirstOfMany,
       reached: launch.reached,
       asked: launch.asked,
       instance,

@@ -308,7 +308,10 @@ class GridRun {
       known.set(n, end);
     }
     const runs = sumOfRuns(known, inner.size, run, this.period);
-    if (!runs) return;
+    if (!runs) {
+      this.isUniform &&= [...known.values()].every((each) => areEqual(each, counters, this.layout.used));
+      return;
+    }
     this.addScaled(counters, -inner.size);
     this.addScaled(runs, 1);
   }

@@ -28,40 +28,62 @@ export function sumOfRuns(
   period = 1,
   mostChanges = MOST_CHANGES,
 ): Counters | undefined {
-  if (period === 1) return changesOf(known) === 0 ? undefined : sumOfRow(known, size, run, mostChanges);
+  if (period === 1) {
+    const isPiecewise = changesOf(known) > 0 && changesOf(known) <= mostChanges;
+    const at = isPiecewise ? executeChanges(known, size, run) : undefined;
+    return at && sumUp(at);
+  }
+  return sumOfRemainders(known, size, run, period, mostChanges);
+}
+
+function sumOfRemainders(
+  known: ReadonlyMap<number, Counters>,
+  size: number,
+  run: Run,
+  period: number,
+  mostChanges: number,
+): Counters | undefined {
   let left = MOST_RUNS;
   let sum: Counters | undefined;
+  /** Where the row before changed: the next one does so there, or close by. */
+  let changes: readonly number[] = [];
   for (let remainder = 0; remainder < Math.min(period, size); remainder++) {
     const own = [...known].filter(([n]) => n % period === remainder);
     const row = new Map(own.map(([n, counters]) => [(n - remainder) / period, counters]));
     const runOwn = (n: number) => (left-- > 0 ? run(remainder + n * period) : undefined);
-    const part = sumOfRow(row, Math.ceil((size - remainder) / period), runOwn, mostChanges);
-    if (!part) return undefined;
+    const length = Math.ceil((size - remainder) / period);
+    if (changesOf(row) > mostChanges) return undefined;
+    for (const place of changes.flatMap((at) => [at - 1, at]))
+      if (place < length && !execute(row, place, runOwn)) return undefined;
+    const at = executeChanges(row, length, runOwn);
+    if (!at) return undefined;
+    changes = placesOfChange(at);
+    const part = sumUp(at);
     if (sum) for (let i = 0; i < part.length; i++) sum[i] += part[i];
     else sum = part;
   }
   return sum;
 }
 
-/** Neighbours among the blocks known that differ. */
-function changesOf(known: ReadonlyMap<number, Counters>): number {
+/** Of the blocks known those that differ from the one before. */
+function placesOfChange(known: ReadonlyMap<number, Counters>): readonly number[] {
   const places = [...known.keys()].sort((a, b) => a - b);
-  return places.filter((place, k) => k > 0 && !areEqual(countersAt(known, place), countersAt(known, places[k - 1])))
-    .length;
+  return places.filter((place, k) => k > 0 && !areEqual(countersAt(known, place), countersAt(known, places[k - 1])));
 }
 
-function sumOfRow(
+const changesOf = (known: ReadonlyMap<number, Counters>): number => placesOfChange(known).length;
+
+/** The blocks known, both ends, and those on both sides of each change. */
+function executeChanges(
   known: ReadonlyMap<number, Counters>,
   size: number,
   run: Run,
-  mostChanges: number,
-): Counters | undefined {
-  if (changesOf(known) > mostChanges) return undefined;
+): ReadonlyMap<number, Counters> | undefined {
   const at = new Map(known);
   for (const end of [0, size - 1]) if (!execute(at, end, run)) return undefined;
   const ends = [...at.keys()].sort((a, b) => a - b);
   for (let k = 1; k < ends.length; k++) if (!halve(at, ends[k - 1], ends[k], run)) return undefined;
-  return sumUp(at);
+  return at;
 }
 
 /** Executes blocks between two that differ, until neighbours do. */

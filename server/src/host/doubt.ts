@@ -37,7 +37,7 @@ export interface Doubt {
 }
 
 export interface BranchDoubt {
-  /** The way it goes all the same: the other ends in an error. */
+  /** The way it goes all the same: the other ends in an error, or the program without a launch. */
   readonly always?: boolean;
   /** The way it goes the first time: kernels are launched on it and not on the other. */
   readonly first?: boolean;
@@ -164,8 +164,17 @@ class Doubts {
     const onFalse = reachableWithout(successors, ifFalse, join);
     const launches = (blocks: readonly number[]) => blocks.some((b) => this.launching[b] === 1);
     const [t, f] = [launches(onTrue), launches(onFalse)];
+    if (t !== f && join === EXIT && !this.isInLaunchingLoop(block))
+      return { always: t, skip: { join, registers: [], roots: [] } };
     const skip = this.skipTo(block, join, [...new Set([...onTrue, ...onFalse])]);
     return { first: t === f ? undefined : t, skip };
+  }
+
+  private isInLaunchingLoop(block: number): boolean {
+    const { loops, loopOf } = this.flow;
+    for (let at = loopOf[block]; at >= 0; at = loops[at].parent)
+      if (this.launching.some((launches, b) => launches === 1 && loops[at].contains[b] === 1)) return true;
+    return false;
   }
 
   /** @param entry block at whose start or end the region is left out */

@@ -1,12 +1,14 @@
 /** What a program does when it has launched its last kernel matters to no kernel: it ends there. */
 import { controlFlow } from '../program/control-flow';
 import type { Block, Instruction, Program } from '../program/program';
+import { finishing } from './graph';
 
 const isLaunch = (i: Instruction): boolean => i.op === 'host' && i.fn === 'launch';
 
 /** The program without what comes after its last launches: references computed on the processor, comparisons, output. */
 export function endAfterLastLaunch(program: Program): Program {
-  const { predecessors } = controlFlow(program);
+  const flow = controlFlow(program);
+  const { predecessors } = flow;
   const launches = program.blocks.map((block) => block.instructions.some(isLaunch));
   // by block: whether a launch comes after it
   const comes = program.blocks.map(() => false);
@@ -17,9 +19,15 @@ export function endAfterLastLaunch(program: Program): Program {
         comes[before] = true;
         open.push(before);
       }
+  const isFailure = (i: Instruction) =>
+    i.op === 'host' && i.fn === 'end' && i.args.length > 0 && program.registers[i.args[0]].value !== 0;
+  const finishes = finishing(program, flow, isFailure);
+  const end = program.blocks.flatMap(({ instructions }) => instructions.filter(isFailure)).at(0);
   const blocks = program.blocks.map((block, index): Block => {
     if (comes[index]) return block;
     const kept = block.instructions.slice(0, block.instructions.findLastIndex(isLaunch) + 1);
+    // a way that ends in an error stays one: it is not taken where its condition is not known
+    if (end && finishes[index] === 0) kept.push(end);
     return { ...block, instructions: kept, terminator: { kind: 'exit' } };
   });
   return { ...program, blocks };

@@ -31,6 +31,8 @@ export interface FoundLaunch {
   readonly symbols: ReadonlyMap<string, HostValue>;
   /** Of a launch in a host loop that passes different values from round to round. */
   readonly iteration?: { readonly round: number; readonly which: 'first' | 'typical' | 'last' };
+  /** The first round of a host loop whose length the text does not tell: others may pass other numbers. */
+  readonly isFirstOfMany?: boolean;
   /** The plainest run of the program (no arguments on the command line) comes here. */
   readonly reached: boolean;
   /** What the device was asked, by name: the launch would be another with other answers. Empty where it would not. */

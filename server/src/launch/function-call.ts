@@ -263,6 +263,7 @@ export function runBody(state: HostState, declaration: FunctionDeclaration, scop
     isEntry,
     isInstance: declaration.templateParameters !== undefined || scope.record?.arguments !== undefined,
     left: [],
+    escaped: [],
     mayReturn: false,
   };
   const outer = state.frame;

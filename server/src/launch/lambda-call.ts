@@ -44,7 +44,7 @@ export function callLambda(
     cell.value = named(state, cell, convert(state, given, type));
     scope.values.set(parameter.name, cell);
   }
-  const frame: Frame = { name: state.frame.name, returns: [], isEntry: false, left: [], mayReturn: false };
+  const frame: Frame = { name: state.frame.name, returns: [], isEntry: false, left: [], escaped: [], mayReturn: false };
   const outer = state.frame;
   state.frame = frame;
   runLambdaBody(state, expression.body, scope);

@@ -193,7 +193,13 @@ function recordOne(
     ...launch.symbols.values(),
   ]);
   state.recorder?.record(
-    { ...launch, origin: 'launch-site', reached: !state.pastExit, asked: new Map(state.asked) },
+    {
+      ...launch,
+      origin: 'launch-site',
+      reached: !state.pastExit,
+      isFirstOfMany: state.blind > 0,
+      asked: new Map(state.asked),
+    },
     `${launch.kernel.parts.join('::')}<${templateKey(launch.templateArguments)}>`,
     key,
   );

@@ -13,7 +13,7 @@ import { blur, cellAt, makeCell, named, store, watch, write } from './memory';
 import { resolveType } from './resolve-type';
 import { childScope, type Scope } from './scope';
 import { budgets, type HostState } from './state';
-import { type Completion, evaluateCondition, lookInto, runStatement } from './statement';
+import { type Completion, evaluateCondition, lookInto, runEscapable, runStatement } from './statement';
 import { estimateTrip, type Trip } from './trip';
 import { unknownOf } from './unknown-of';
 import { type Buffer, type Cell, number, truth, typeOf, unknown, unknownFrom, type Value } from './value';
@@ -32,7 +32,10 @@ interface Loop {
 const steadyRounds = 3;
 
 /** Runs a for, while or do loop in a scope of its own. */
-export function runLoop(state: HostState, statement: LoopStatement, scope: Scope): Completion {
+export const runLoop = (state: HostState, statement: LoopStatement, scope: Scope): Completion =>
+  runEscapable(state, () => runAllRounds(state, statement, scope));
+
+function runAllRounds(state: HostState, statement: LoopStatement, scope: Scope): Completion {
   if (statement.kind === 'for' && statement.initializer) runStatement(state, statement.initializer, scope);
   const hasLaunch = state.recorder?.holds(statement.first, statement.last) ?? false;
   const loop: Loop = { state, statement, scope, hasLaunch, stepsAtStart: state.steps };
@@ -154,7 +157,10 @@ function blindRound(loop: Loop, trip: Trip | undefined): Completion {
 // ---- range for ------------------------------------------------------------------------------------------------------
 
 /** Runs `for (x : range)` over a container or array whose length is known, else once. */
-export function runRangeLoop(state: HostState, statement: RangeForStatement, scope: Scope): Completion {
+export const runRangeLoop = (state: HostState, statement: RangeForStatement, scope: Scope): Completion =>
+  runEscapable(state, () => runAllElements(state, statement, scope));
+
+function runAllElements(state: HostState, statement: RangeForStatement, scope: Scope): Completion {
   const range = evaluate(state, statement.range, scope);
   const elements = elementsOf(state, range);
   const hasLaunch = state.recorder?.holds(statement.first, statement.last) ?? false;

@@ -21,6 +21,8 @@ export interface Frame {
   readonly isInstance?: boolean;
   /** What ways wrote that returned while another way went on. */
   readonly left: Outcome[];
+  /** What ways wrote that left a round of a loop, or a switch, while another way went on. */
+  escaped: Outcome[];
   /** A return was met on some way. */
   mayReturn: boolean;
 }
@@ -124,7 +126,7 @@ export function createState(index: HostIndex, options: StateOptions = {}): HostS
     uncertain: 0,
     blind: 0,
     isQuiet: false,
-    frame: { name: '', returns: [], isEntry: false, left: [], mayReturn: false },
+    frame: { name: '', returns: [], isEntry: false, left: [], escaped: [], mayReturn: false },
     leaving: undefined,
     pastExit: false,
     doubtful: false,

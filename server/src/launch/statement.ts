@@ -129,6 +129,7 @@ export function lookInto(state: HostState, statement: Statement, scope: Scope): 
   if (!recorder?.holdsUnseen(statement.first, statement.last)) return;
   const returns = state.frame.returns.length;
   const left = state.frame.left.length;
+  const escaped = state.frame.escaped.length;
   recorder.speculation++;
   state.uncertain++;
   tryOut(state, () => runStatement(state, statement, childScope(scope)));
@@ -136,6 +137,18 @@ export function lookInto(state: HostState, statement: Statement, scope: Scope): 
   recorder.speculation--;
   state.frame.returns.length = returns;
   state.frame.left.length = left;
+  state.frame.escaped.length = escaped;
+}
+
+/** Runs what `break` or `continue` leaves: what the ways wrote that did so counts behind it. */
+export function runEscapable(state: HostState, run: () => Completion): Completion {
+  const { frame } = state;
+  const outer = frame.escaped;
+  frame.escaped = [];
+  const completion = run();
+  settleLeft(state, frame.escaped, false);
+  frame.escaped = outer;
+  return completion;
 }
 
 interface Way {
@@ -148,10 +161,12 @@ export function tryWay(state: HostState, run: () => Completion): Way {
   state.uncertain++;
   const returns = state.frame.returns.length;
   const left = state.frame.left.length;
+  const escaped = state.frame.escaped.length;
   const { result, outcome } = tryOut(state, run);
   if (result === 'exit') {
     state.frame.returns.length = returns;
     state.frame.left.length = left;
+    state.frame.escaped.length = escaped;
   }
   state.uncertain--;
   return { completion: result, outcome };
@@ -170,8 +185,10 @@ function runBoth(state: HostState, statement: IfStatement, scope: Scope): Comple
 export function join(state: HostState, ways: readonly Way[]): Completion {
   const [first, ...others] = preferred(ways);
   if (!first) return ways[0]?.completion ?? 'next';
-  if (first.completion === 'next' && ways.some((way) => way.completion === 'break' || way.completion === 'continue')) {
-    state.doubtful = true;
+  for (const { completion, outcome } of ways) {
+    if (completion === first.completion || (completion !== 'break' && completion !== 'continue')) continue;
+    if (first.completion === 'next') state.doubtful = true;
+    if (outcome.size > 0) state.frame.escaped.push(outcome);
   }
   if (first.completion !== 'return') {
     for (const way of ways) if (way.completion === 'return' && way.outcome.size > 0) state.frame.left.push(way.outcome);

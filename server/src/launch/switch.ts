@@ -4,8 +4,15 @@ import { evaluate } from './expression';
 import { apply, tryOut, watch } from './memory';
 import { childScope, type Scope } from './scope';
 import type { HostState } from './state';
-import { type Completion, evaluateCondition, join, runList, runStatement, tryWay } from './statement';
+import { type Completion, evaluateCondition, join, runEscapable, runList, runStatement, tryWay } from './statement';
 import type { Value } from './value';
+
+interface Cases {
+  readonly body: readonly Statement[];
+  readonly value: Value;
+  readonly scope: Scope;
+  readonly last: number;
+}
 
 /** Runs a switch in a scope of its own. */
 export function runSwitch(state: HostState, statement: SwitchStatement, scope: Scope): Completion {
@@ -15,6 +22,10 @@ export function runSwitch(state: HostState, statement: SwitchStatement, scope: S
   const body = statement.body.kind === 'compound' ? statement.body.body : [statement.body];
   const inner = childScope(scope);
   const last = statement.body.last;
+  return runEscapable(state, () => runCases(state, { body, value, scope: inner, last }));
+}
+
+function runCases(state: HostState, { body, value, scope: inner, last }: Cases): Completion {
   if (value.kind !== 'number') return runAllCases(state, body, inner, last);
   const start = chosenCase(state, body, value, inner);
   for (const other of caseStarts(body)) if (other !== start) lookIntoCase(state, body, other, inner, last);
@@ -80,6 +91,7 @@ function lookIntoCase(state: HostState, body: readonly Statement[], start: numbe
   if (!recorder?.holdsUnseen(body[start].first, end)) return;
   const returns = state.frame.returns.length;
   const left = state.frame.left.length;
+  const escaped = state.frame.escaped.length;
   recorder.speculation++;
   state.uncertain++;
   tryOut(state, () => runList(state, body.slice(start), childScope(scope), last));
@@ -87,4 +99,5 @@ function lookIntoCase(state: HostState, body: readonly Statement[], start: numbe
   recorder.speculation--;
   state.frame.returns.length = returns;
   state.frame.left.length = left;
+  state.frame.escaped.length = escaped;
 }

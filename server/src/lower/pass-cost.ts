@@ -13,6 +13,7 @@ import { lookupName } from './lookup';
 import { isWrittenOutWithin, LIBRARY, plainTrips } from './loop-size';
 import { isInMemory } from './plain-cost';
 import { assignedNames } from './trip-count';
+import { declaredWidth, vectorWidth } from './vector-width';
 
 /** Functions that are a few instructions. */
 const CALLS: Readonly<Record<string, number>> = {
@@ -45,6 +46,9 @@ const CALLS: Readonly<Record<string, number>> = {
   exp: 60,
   pow: 95,
   __half2float: 0,
+  make_float2: 0,
+  make_float3: 0,
+  make_float4: 0,
   __float2half: 0,
 };
 
@@ -75,6 +79,8 @@ interface Pass {
   readonly known: Set<string>;
   /** Counters of loops in the body, which is written out for each of their values before. */
   readonly counters: Map<string, number>;
+  /** Of vectors that the pass declares, how many numbers they are. */
+  readonly widths: Map<string, number>;
   /** Functions of the user's around. */
   readonly depth: number;
   /** Statements that are still looked at: loops in loops and calls of calls end here. */
@@ -85,7 +91,12 @@ interface Pass {
 export function passCost(ctx: Context, { body }: ast.ForStatement, counter: string): number | undefined {
   const assigned = assignedNames(body);
   const changing = new Set([...assigned, counter]);
-  const own = { pointers: new Set<string>(), known: new Set<string>(), counters: new Map<string, number>() };
+  const own = {
+    pointers: new Set<string>(),
+    known: new Set<string>(),
+    counters: new Map<string, number>(),
+    widths: new Map<string, number>(),
+  };
   const cost = ofStatement({ ctx, assigned, changing, ...own, depth: 0, work: { left: MOST_STATEMENTS } }, body);
   return Number.isNaN(cost) ? undefined : cost;
 }
@@ -154,6 +165,7 @@ function ofDeclaration(pass: Pass, node: ast.Declaration): number {
   if (pass.changing.has(node.name)) pass.known.clear();
   pass.changing.add(node.name);
   if (node.type.kind === 'pointer') pass.pointers.add(node.name);
+  pass.widths.set(node.name, declaredWidth(node.type));
   if (!node.initializer) return 0;
   return node.initializer.form === 'assign' ? ofExpression(pass, node.initializer.value) : OPEN;
 }
@@ -206,8 +218,10 @@ function ofBinary(pass: Pass, node: ast.Expression & { kind: 'binary' }): number
   const b = knownValue(pass, node.right);
   const isNeutral = operator === '*' ? a === 1 || b === 1 : operator === '+' ? a === 0 || b === 0 : b === 0;
   const operation = operator === '/' || operator === '%' ? DIVISION : isNeutral ? 0 : 1;
-  return operation + ofExpression(pass, node.left) + ofExpression(pass, node.right);
+  return operation * widthOf(pass, node) + ofExpression(pass, node.left) + ofExpression(pass, node.right);
 }
+
+const widthOf = ({ ctx, widths }: Pass, node: ast.Expression): number => vectorWidth(ctx, widths, node);
 
 /** What the counters of loops in the body make of an expression. */
 function knownValue(pass: Pass, node: ast.Expression): number | undefined {
@@ -233,7 +247,8 @@ function knownValue(pass: Pass, node: ast.Expression): number | undefined {
 function ofAssignment(pass: Pass, node: ast.Expression & { kind: 'assign' }): number {
   const { left, operator } = node;
   const isMemory = left.kind === 'index' ? !isRegister(pass, left) : left.kind === 'unary' && left.operator === '*';
-  const operation = operator === '=' ? 0 : operator === '/=' || operator === '%=' ? DIVISION : 1;
+  const operation =
+    operator === '=' ? 0 : (operator === '/=' || operator === '%=' ? DIVISION : 1) * widthOf(pass, left);
   const value = ofExpression(pass, node.right);
   if (!isMemory) return operation + value + ofExpression(pass, left);
   const isLoaded = operator !== '=' && !pass.known.has(textOf(pass, left));
@@ -255,7 +270,7 @@ function ofInlined(pass: Pass, name: string): number {
   const pointers = parameters.flatMap(({ type, name: own }) => (type.kind === 'pointer' ? [own ?? ''] : []));
   const changing = new Set([...assignedNames(body), ...names]);
   const inner = { ...pass, assigned: changing, changing, pointers: new Set(pointers), known: new Set<string>() };
-  return ofStatement({ ...inner, counters: new Map(), depth: pass.depth + 1 }, body);
+  return ofStatement({ ...inner, counters: new Map(), widths: new Map(), depth: pass.depth + 1 }, body);
 }
 
 function ofCall(pass: Pass, node: ast.CallExpression): number {
@@ -263,7 +278,10 @@ function ofCall(pass: Pass, node: ast.CallExpression): number {
   const few = CALLS[name] as number | undefined;
   const library = LIBRARY[name] as number | undefined;
   const cost = name === '__ldg' ? 0 : (few ?? (library === undefined ? ofInlined(pass, name) : library + LIBRARY_MORE));
-  return cost + sum(node.arguments.map((a) => (name === '__ldg' ? ofLoaded(pass, a) : ofExpression(pass, a))));
+  return (
+    cost * widthOf(pass, node) +
+    sum(node.arguments.map((a) => (name === '__ldg' ? ofLoaded(pass, a) : ofExpression(pass, a))))
+  );
 }
 
 /** `__ldg(&p[i])`, `__ldg(p + i)` */

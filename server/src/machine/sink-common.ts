@@ -17,7 +17,7 @@
  *   its line is that of the side that is taken (PTX of 3,500 kernels in eleven contexts for these four);
  * - where the arm's condition says what a variable is (`if (i == 0)`), it reads a constant in its place, which is a difference; stores to a[i] stay apart then, but
  *   where both arms store what is known in front of them (168 kernels);
- * - cases of a switch stay apart;
+ * - cases of a switch stay apart, and so do stores of loops within the arms, which are written out only later (twenty kernels);
  * - stores stay apart where all lanes of a warp take the same arm (`m == 0`, `blockIdx.x < 3`, `j < m` of a loop's counter, a value read at such a place), and
  *   in a loop where the first of several conditions is such a one that the loop does not change, since the loop is made twice for it (68 kernels);
  * - the load of what a variable is assigned in both arms of an `if` is shown at what stands behind them (15 kernels), that of `c ? x[i] : y[i]` is not;
@@ -156,6 +156,7 @@ function sinkStore(work: Work, join: number): boolean {
       accesses[s.access].object === accesses[first.access].object &&
       !accesses[s.access].isVolatile,
   );
+  if (arms.some(({ block }, k) => isOfLoop(work, block, stores[k]))) return false;
   if (!isSame) return false;
   const ends = arms.map((arm, k) => arm.position.get(stores[k]) ?? 0);
   const isPlain = arms.every((arm, k) => isPlainStore(work, arm, stores[k]));
@@ -179,6 +180,12 @@ function sinkStore(work: Work, join: number): boolean {
   out.push({ ...stores[chosen], address: target, offset, values, access });
   moveTo(work, join, arms, out, gone);
   return true;
+}
+
+/** Of a loop within the arm that is written out, so that other copies of the access stand beside it. */
+function isOfLoop({ program, blocks }: Work, block: number, own: StoreInstruction): boolean {
+  if (program.accesses[own.access].copiedBytes !== undefined) return false;
+  return blocks[block].instructions.some((i) => i !== own && i.op === 'store' && i.access === own.access);
 }
 
 const NOTHING: ReadonlySet<Register> = new Set();

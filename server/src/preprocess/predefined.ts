@@ -18,6 +18,22 @@ CUDART_VERSION 13000
 CUDA_VERSION 13000
 `;
 
+/** What nvcc includes before the first line marks itself by these: helpers ask for them before they name an error, say. */
+const toolkitHeaders = [
+  ...[
+    'CUDA_RUNTIME',
+    'CUDA_RUNTIME_API',
+    'CUDA_DEVICE_RUNTIME_API',
+    'DRIVER_TYPES',
+    'DRIVER_FUNCTIONS',
+    'LIBRARY_TYPES',
+  ],
+  ...['VECTOR_TYPES', 'VECTOR_FUNCTIONS', 'DEVICE_TYPES', 'DEVICE_FUNCTIONS', 'DEVICE_ATOMIC_FUNCTIONS'],
+  ...['DEVICE_DOUBLE_FUNCTIONS', 'DEVICE_LAUNCH_PARAMETERS', 'CHANNEL_DESCRIPTOR', 'TEXTURE_TYPES', 'SURFACE_TYPES'],
+  ...['TEXTURE_INDIRECT_FUNCTIONS', 'SURFACE_INDIRECT_FUNCTIONS', 'COMMON_FUNCTIONS', 'MATH_FUNCTIONS'],
+  ...['HOST_CONFIG', 'HOST_DEFINES'],
+].map((name) => `__${name}_H__`);
+
 /** GCC 12 on x86-64 Linux, C++17. The unreserved names \`linux\` and \`unix\` are left out: here they are more often the user's. */
 const hostCompiler = `
 __cplusplus 201703L
@@ -205,21 +221,19 @@ CUDART_L2E 1.4426950408889634e+0
 CUDART_LN2 6.9314718055994529e-1
 `;
 
+const tables = [nvcc, hostCompiler, integerConstants, floatingConstants, cudaConstants];
 const fixedMacros: readonly (readonly [string, string])[] = [
-  nvcc,
-  hostCompiler,
-  integerConstants,
-  floatingConstants,
-  cudaConstants,
-].flatMap((table) =>
-  table
-    .trim()
-    .split('\n')
-    .map((line): [string, string] => {
-      const space = line.indexOf(' ');
-      return [line.slice(0, space), line.slice(space + 1)];
-    }),
-);
+  ...tables.flatMap((table) =>
+    table
+      .trim()
+      .split('\n')
+      .map((line): [string, string] => {
+        const space = line.indexOf(' ');
+        return [line.slice(0, space), line.slice(space + 1)];
+      }),
+  ),
+  ...toolkitHeaders.map((name): [string, string] => [name, '']),
+];
 
 /**
  * The macros predefined for the device pass of nvcc.

@@ -17,7 +17,7 @@ export interface HostInstruction {
     | 'fill' // from `a` on with the byte `b`, `c` bytes
     | 'wild' // whatever `a` points into may have been changed
     | 'launch' // of a kernel: launches[launch], its values in `args`
-    | 'end' // the program ends here, with an error
+    | 'end' // the program ends here, mostly with an error: with the constant `a`, where it is known to be one
     | 'lost'; // what comes is not followed: the run ends here
   readonly dst?: Register;
   readonly args: readonly Register[];

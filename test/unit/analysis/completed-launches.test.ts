@@ -84,6 +84,81 @@ int main() {
     check(source('getopt_long(argc, argv, "vn:b:", longs, NULL)'), ['4x1x1, 60 lanes']);
   });
 
+  it('words of a command line compared by helpers of the program, without regard to case', () => {
+    check(
+      `${kernel}
+bool isGiven(int argc, char** argv, const char* name) {
+  bool found = false;
+  for (int i = 1; i < argc; i++) {
+    const char* word = argv[i] + (argv[i][0] == '-');
+    const char* end = strchr(word, '=');
+    if (end - word == (int)strlen(name) && !strncasecmp(word, name, strlen(name))) {
+      found = true;
+      continue;
+    }
+  }
+  return found;
+}
+int main(int argc, char** argv) {
+  static char* words[] = {(char*)"prog", (char*)"-Small=1"};
+  if (argc == 1) { argc = 2; argv = words; }
+  int n = 1280;
+  if (isGiven(argc, argv, "small")) n = 64;
+  float* d;
+  cudaMalloc(&d, n * 4);
+  k<<<n / 32, 32>>>(d, n);
+}`,
+      ['2x1x1, 64 lanes'],
+    );
+  });
+
+  it('the block as large as a kernel may have it', () => {
+    check(
+      `${kernel}
+int main() {
+  cudaFuncAttributes found;
+  cudaFuncGetAttributes(&found, k);
+  int block = found.maxThreadsPerBlock < 128 ? found.maxThreadsPerBlock : 128;
+  float* d;
+  cudaMalloc(&d, 4096);
+  k<<<2, block>>>(d, 200);
+}`,
+      ['2x1x1, 200 lanes'],
+    );
+  });
+
+  it('rounds of a loop whose length the text does not tell, the numbers that each passes', () => {
+    check(
+      `${kernel}
+int main() {
+  std::vector<int> pairs;
+  for (int i = 0; i < 100; i++) if (i * i % 7 == 2) pairs.push_back(i);
+  int n = (int)pairs.size();
+  float* d;
+  cudaMalloc(&d, 4096);
+  int at;
+  for (at = 0; at < n; at += 10) k<<<(n - at) / 10 + 1, 32>>>(d, at + 1);
+}`,
+      ['3x1x1, 1 lanes', '2x1x1, 11 lanes', '1x1x1, 21 lanes'],
+    );
+  });
+
+  it('where in its block a pointer leads', () => {
+    const { launches } = analyse(`${kernel}
+int main() {
+  std::vector<int> pairs;
+  for (int i = 0; i < 100; i++) if (i * i % 7 == 2) pairs.push_back(i);
+  int n = (int)pairs.size();
+  float* d;
+  cudaMalloc(&d, 4096);
+  k<<<n, 32>>>(d + n % 3, n * 32);
+}`).kernels[0];
+    assert.deepEqual(
+      launches.map(({ grid, accesses }) => [grid[0], accesses[0].sectors]),
+      [[28, 28 * 5]],
+    );
+  });
+
   it('a length within a structure', () => {
     check(
       `struct Span { float* p; int n; };

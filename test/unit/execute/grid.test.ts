@@ -212,6 +212,13 @@ describe('grids', () => {
     assert.ok(accesses[0].isSampled);
   });
 
+  it('knows that those before such a place begin at different places of a sector', () => {
+    const index = 't = mul.i32 bx 2\n i = add.i32 x t';
+    const { accesses } = run(copy(index), { grid: [4000, 1, 1], block: [32, 1, 1], values: { n: 48 * 32 } });
+    // 34 words from block to block: each fourth begins where a sector does
+    assert.deepEqual([accesses[0].requests, accesses[0].sectors], [48, 12 * 4 + 36 * 5]);
+  });
+
   it('finds where the blocks of a row begin to do something else', () => {
     // the last third of the grid has nothing to do, one block is in between
     for (const n of [617 * 32 + 5, 998 * 32, 3 * 32, 32 * 400 + 31]) {

@@ -52,6 +52,35 @@ describe('kernels in the run of the host', () => {
     );
   });
 
+  it('leave something unknown that the host looks for errors in: the launch behind is come to', () => {
+    for (const leave of ['exit(-1)', 'return 1'])
+      check(
+        around(
+          '__global__ void k(int* b) { b[threadIdx.x] = notDeclaredAnywhere(b); }',
+          `int back[64];
+  k<<<1, 32>>>(b);
+  cudaMemcpy(back, b, sizeof back, cudaMemcpyDeviceToHost);
+  for (int i = 0; i < 64; i++) if (back[i] < 0) ${leave};
+  look<<<1, 32>>>(in, out); //= a: 0 1 2`,
+        ),
+      );
+  });
+
+  it('are come to where an early return is in doubt, though the program ends with a status of its own', () => {
+    for (const status of ['argc > 1 ? 0 : 1', '0', 'argc'])
+      check(
+        around(
+          '',
+          `int argc = __argc(), dev = pickDevice(argc);
+  if (dev == -1) return 1;
+  timeval now;
+  gettimeofday(&now, 0);
+  look<<<1, 32>>>(in, out); //= a: 0 1 2
+  exit(${status});`,
+        ),
+      );
+  });
+
   it('exchange values through shared memory', () => {
     check(
       around(

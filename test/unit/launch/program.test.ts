@@ -32,6 +32,15 @@ describe('command line', () => {
       'k <<<(5,1,1),(32,1,1),0>>>()',
     );
   });
+  it('what a round that is left may have written', () => {
+    const rounds = (way: string) =>
+      `int n = 64; for (int i = 0; i < 3; i++) { if (found(i)) { n = 32; ${way}; } } k<<<1, n>>>();`;
+    for (const way of ['continue', 'break']) checkMain(rounds(way), 'k <<<(1,1,1),(?n,1,1),0>>>()');
+    checkMain(
+      'int n = 64; switch (2) { case 2: if (found(0)) { n = 32; break; } } k<<<1, n>>>();',
+      'k <<<(1,1,1),(?n,1,1),0>>>()',
+    );
+  });
   it('goes on behind a usage message', () => {
     checkMain(
       'if (argc < 2) { printf("usage"); return 1; } int n = atoi(argv[1]); k<<<1, 64>>>(n);',

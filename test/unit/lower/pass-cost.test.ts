@@ -10,6 +10,7 @@ import { preprocess } from '../../../server/src/preprocess/preprocess';
 /** How many copies of `a[j]` a pass of the loop makes: the rest of the passes is one more. */
 function copies(body: string, pragma = ''): number {
   const text = `__device__ float half(float x, float y) { float d = x - y; return d * d + x; }
+    __device__ float4 operator*(float4 a, float4 b) { return make_float4(a.x * b.x, a.y * b.y, a.z * b.z, a.w * b.w); }
     template <int U> __global__ void k(const float* __restrict__ a, float* __restrict__ y, int n, float r) {
     float s = 0, acc[4] = {};
     ${pragma}
@@ -96,5 +97,13 @@ describe('loops with passes counted at run time', () => {
     const before = performance.now();
     copies(loops);
     assert.ok(performance.now() - before < 700);
+  });
+
+  it('counts an operation on vectors as one on each of their numbers', () => {
+    const products = (n: number) => `float4 q = make_float4(v, r, v, r); ${'q = q * q; '.repeat(n)} s += q.x;`;
+    assert.deepEqual(
+      [6, 9, 14, 20, 24].map((n) => copies(products(n))),
+      [4, 4, 2, 2, 1],
+    );
   });
 });

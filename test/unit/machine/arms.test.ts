@@ -51,6 +51,17 @@ describe('arms of a branch that end alike', () => {
     else
         out[i] = in[i + 3] * in[i + 9]; //= global load 2 x 4 bytes, global store 1 x 4 bytes
 }`));
+  it('not where loops within them store', () =>
+    checkLines(`k(const float *in, float *out, int n)
+{
+    int i = threadIdx.x;
+    if (i < n)
+        for (int r = 0; r < 3; r++)
+            out[i + 64 * r] = in[i + 96 * r + 5] * 3; //= global load 3 x 4 bytes, global store 3 x 4 bytes
+    else
+        for (int r = 0; r < 3; r++)
+            out[i + 32 * r] = in[i + 99 * r + 2] * 7; //= global load 3 x 4 bytes, global store 3 x 4 bytes
+}`));
   it('what a variable is assigned is loaded once', () =>
     checkLines(`k(const float *in, const float *other, float *out, int n)
 {

@@ -160,7 +160,12 @@ function fill(call: BuiltinCall): void {
 }
 
 const end: BuiltinFunction = (call) => {
-  endProgram(call.ctx, 'end');
+  const { builder } = call.ctx;
+  // of abort and the like none is given
+  const status = call.args.length === 1 ? call.value(0) : number(call.ctx, types.int, 1);
+  const register = status.kind === 'scalar' ? status.register : undefined;
+  const isKnown = register !== undefined && builder.constantValue(register) !== undefined;
+  endProgram(call.ctx, 'end', isKnown ? register : undefined);
   return nothing;
 };
 

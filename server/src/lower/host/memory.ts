@@ -17,8 +17,8 @@ export function emitHost(ctx: Context, fn: HostInstruction['fn'], args: readonly
 }
 
 /** The program ends here: with an error, or because what cannot be followed would change what comes after. */
-export function endProgram(ctx: Context, how: 'end' | 'lost'): void {
-  emitHost(ctx, how, []);
+export function endProgram(ctx: Context, how: 'end' | 'lost', status?: Register): void {
+  emitHost(ctx, how, status === undefined ? [] : [status]);
   ctx.builder.exit();
 }
 

@@ -29,6 +29,15 @@ inline int cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
   *value = found;
   return 0;
 }
+// as for the occupancy below, registers are not asked for: most kernels may have the largest block
+struct cudaFuncAttributes {
+  size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
+  int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA, maxDynamicSharedSizeBytes;
+};
+template <class K> int cudaFuncGetAttributes(cudaFuncAttributes* found, K) {
+  found->maxThreadsPerBlock = ${answer('maxThreadsPerBlock')};
+  return 0;
+}
 inline int __resident_blocks(int threads, size_t shared) {
   int blocks = ${answer('maxThreadsPerMultiProcessor')} / ((threads + 31) / 32 * 32);
   size_t bytes = (shared + ${answer('reservedSharedMemPerBlock')} + 127) / 128 * 128;

@@ -42,6 +42,11 @@ int strcasecmp(const char* a, const char* b) {
   while (*a != 0 && tolower(*a) == tolower(*b)) { ++a; ++b; }
   return tolower(*a) - tolower(*b);
 }
+int strncasecmp(const char* a, const char* b, size_t n) {
+  if (n == 0) return 0;
+  while (n > 1 && *a != 0 && tolower(*a) == tolower(*b)) { ++a; ++b; --n; }
+  return tolower(*a) - tolower(*b);
+}
 int memcmp(const void* a, const void* b, size_t n) {
   const unsigned char* p = (const unsigned char*)a;
   const unsigned char* q = (const unsigned char*)b;

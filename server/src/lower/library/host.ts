@@ -1,6 +1,7 @@
 /** What the programs of the host use of the standard library, beside what kernels do. */
 import { hostAlgorithms } from './host-algorithms';
 import { hostBytes } from './host-bytes';
+import { hostClocks } from './host-clocks';
 import { hostContainers } from './host-containers';
 import { hostOptions } from './host-options';
 import { hostOrdered } from './host-ordered';
@@ -14,6 +15,7 @@ ${hostRand}
 ${hostText}
 ${hostBytes}
 ${hostOptions}
+${hostClocks}
 namespace std {
 ${hostContainers}
 ${hostStrings}
