@@ -1,6 +1,7 @@
 /** Executes a kernel launch: counts what its warps do, over the whole grid. */
 
 import type { MemoryModel } from '../hardware/memory-model';
+import { dataLoads } from '../program/data-loads';
 import type { Program } from '../program/program';
 import { AtomicContention } from './atomic-contention';
 import { type AccessNotes, type CounterLayout, counterLayout } from './counters';
@@ -346,6 +347,8 @@ class GridRun {
       }
     }
     if (first === undefined) return undefined;
+    // what loaded data lead to in some blocks tells nothing of the others
+    if (agree && samples < blocks.size && this.isLedByData && this.executeAll(blocks, runBlock)) return undefined;
     if (!agree && samples < blocks.size) {
       const runs = sumOfRuns(row, blocks.size, (n) => (this.isWithinBudget ? runBlock(blocks.at(n)) : undefined));
       if (runs) {
@@ -367,6 +370,12 @@ class GridRun {
   private noteDifferences(first: Float64Array, sum: Float64Array, weights: number): void {
     const { accesses, used } = this.layout;
     for (let i = accesses; i < used; i++) if (sum[i] !== first[i] * weights) this.differs[i] = 1;
+  }
+
+  /** Whether addresses or branches have met data that the launch finds in memory. */
+  private get isLedByData(): boolean {
+    const given = this.givenLoads;
+    return given !== undefined && given.size > 0 && dataLoads(this.program).some((access) => given.has(access));
   }
 
   /** Blocks that may still be executed where blocks differ. */

@@ -35,6 +35,25 @@ __global__ void k(const int* in, int* out) {
 ${fill('i * 8')}`);
   });
 
+  it('may lead one block elsewhere: blocks that were executed tell nothing of the others', () => {
+    // 64 blocks, and one of them, somewhere in the middle, has less to do
+    check(`
+__global__ void k(const int* in, int* out) {
+  if (threadIdx.x < in[blockIdx.x])
+    out[blockIdx.x * 256 + threadIdx.x] = 1;
+//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store x508 assumed
+}
+int main() {
+  std::vector<int> h(64, 256);
+  h[37] = 128;
+  int *in, *out;
+  cudaMalloc(&in, 256);
+  cudaMalloc(&out, 64 * 256 * 4);
+  cudaMemcpy(in, h.data(), 256, cudaMemcpyHostToDevice);
+  k<<<64, 256>>>(in, out);
+}`);
+  });
+
   it('are those that the kernel has stored itself where it loads them again', () => {
     check(`
 __global__ void k(int* in, int* out) {
