@@ -51,7 +51,10 @@ function isInRange(ctx: Context, fn: LaneInstruction['fn'], b: Register, width: 
 
 function lane(ctx: Context, fn: LaneInstruction['fn'], type: ScalarType, a: Register | undefined): Register {
   const { builder } = ctx;
-  const dst = builder.register(fn === 'any' || fn === 'all' || fn === 'blockAny' || fn === 'blockAll' ? 'pred' : type, 'temporary');
+  const dst = builder.register(
+    fn === 'any' || fn === 'all' || fn === 'blockAny' || fn === 'blockAll' ? 'pred' : type,
+    'temporary',
+  );
   builder.emit({ op: 'lane', fn, type, dst, a });
   return dst;
 }
