@@ -54,6 +54,24 @@ int main() {
 }`);
   });
 
+  it('are what atomics find, where only these decide', () => {
+    // of two threads at a flag the second goes on
+    check(`
+__global__ void k(int* flag, int* out) {
+  int n = (blockIdx.x * blockDim.x + threadIdx.x) / 2;
+  if (atomicAdd(flag + n, 1) == 0) return;
+  out[n] = 1;
+//^^^^^^ global store x16 16 lanes 2/2 sectors assumed
+}
+int main() {
+  int *flag, *out;
+  cudaMalloc(&flag, 1024);
+  cudaMalloc(&out, 1024);
+  cudaMemset(flag, 0, 1024);
+  k<<<4, 128>>>(flag, out);
+}`);
+  });
+
   it('are those that the kernel has stored itself where it loads them again', () => {
     check(`
 __global__ void k(int* in, int* out) {
