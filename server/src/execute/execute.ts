@@ -23,8 +23,8 @@ const MOST_THREADS = 1024;
 const CHEAP_GRID = 20_000;
 const CHEAP_PART = 10;
 /** Where blocks differ, as many of them are executed as cost no more than this, or this part of the budget. */
-const DIVERSE_GRID = 640_000;
-const DIVERSE_PART = 4;
+const DIVERSE_GRID = 1_280_000;
+const DIVERSE_PART = 2;
 /** Where numbers depend on what atomics change, all blocks are executed in order as long as they cost no more than this, or this part. */
 const IN_ORDER_GRID = 800_000;
 const IN_ORDER_PART = 2;
