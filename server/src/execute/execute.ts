@@ -1,6 +1,7 @@
 /** Executes a kernel launch: counts what its warps do, over the whole grid. */
 
 import type { MemoryModel } from '../hardware/memory-model';
+import { dataLoads } from '../program/data-loads';
 import type { Program } from '../program/program';
 import { AtomicContention } from './atomic-contention';
 import { type AccessNotes, type CounterLayout, counterLayout } from './counters';
@@ -22,8 +23,8 @@ const MOST_THREADS = 1024;
 const CHEAP_GRID = 20_000;
 const CHEAP_PART = 10;
 /** Where blocks differ, as many of them are executed as cost no more than this, or this part of the budget. */
-const DIVERSE_GRID = 640_000;
-const DIVERSE_PART = 4;
+const DIVERSE_GRID = 1_280_000;
+const DIVERSE_PART = 2;
 /** Where numbers depend on what atomics change, all blocks are executed in order as long as they cost no more than this, or this part. */
 const IN_ORDER_GRID = 800_000;
 const IN_ORDER_PART = 2;
@@ -343,7 +344,13 @@ class GridRun {
     let most = blocks.most;
     while (samples < most && (samples < least || !agree)) {
       // where nothing but their alignment differs the first samples tell
-      if (!agree && samples === blocks.most && this.isUnaligned && this.addRuns(blocks, row, runBlock, 1))
+      if (
+        !agree &&
+        samples === blocks.most &&
+        this.isUnaligned &&
+        !this.isLedByData &&
+        this.addRuns(blocks, row, runBlock, 1)
+      )
         return undefined;
       // A block at the border that does what inner ones do is taken not to differ from its neighbours.
       if (samples === 1 && inner && first && areEqual(first, inner, this.layout.used)) break;
@@ -373,6 +380,8 @@ class GridRun {
       }
     }
     if (first === undefined) return undefined;
+    // what loaded data lead to in some blocks tells nothing of the others
+    if (agree && samples < blocks.size && this.isLedByData && this.executeAll(blocks, runBlock)) return undefined;
     if (!agree && samples < blocks.size && this.addRuns(blocks, row, runBlock)) return undefined;
     const isLikeInner = inner !== undefined && areEqual(first, inner, this.layout.used);
     if (samples < blocks.size && (!agree || (samples < least && !isLikeInner))) this.isUniform = false;
@@ -388,6 +397,12 @@ class GridRun {
   private noteDifferences(first: Float64Array, sum: Float64Array, weights: number): void {
     const { accesses, used } = this.layout;
     for (let i = accesses; i < used; i++) if (sum[i] !== first[i] * weights) this.differs[i] = 1;
+  }
+
+  /** Whether addresses or branches have met data that the launch finds in memory. */
+  private get isLedByData(): boolean {
+    const given = this.givenLoads;
+    return given !== undefined && given.size > 0 && dataLoads(this.program).some((access) => given.has(access));
   }
 
   /** Blocks that may still be executed where blocks differ. */

@@ -1,4 +1,4 @@
-/** Operations across the lanes of a warp: shuffles, votes, reductions. */
+/** Operations across the lanes of a warp: shuffles, votes, reductions; and votes of a block. */
 
 import type { LaneInstruction } from '../program/program';
 import { type Frame, WARP } from './mask';
@@ -43,6 +43,7 @@ export function laneStep(
     return shuffleStep(operands.out, operands.a, operands.b, operands.width, source, inactiveSource);
   }
   if (reduction && operands.a) return reduceStep(operands.out, operands.a, reduction);
+  if (fn.startsWith('block') && operands.a) return blockVoteStep(fn, operands.out, operands.a);
   return voteStep(fn, operands.out, operands.a);
 }
 
@@ -130,6 +131,25 @@ function voteStep(fn: LaneInstruction['fn'], out: LaneValue, a: LaneValue | unde
       if (frame.mask.perWarp[first / WARP] !== 0) voteOfWarp(fn, out, a, frame, first);
     }
     settle(out, frame);
+  };
+}
+
+/** What the lanes that come to a barrier say there: one value for all of them. */
+function blockVoteStep(fn: LaneInstruction['fn'], out: LaneValue, a: LaneValue): Step {
+  return (frame) => {
+    let set = 0;
+    let unset = 0;
+    let reason: number | undefined;
+    for (let lane = frame.lo; lane < frame.hi; lane++) {
+      if (frame.mask.lanes[lane] === 0) continue;
+      if (isUnknownIn(a, lane)) reason ??= a.reason;
+      else if (laneOf(a, lane) === 0) unset++;
+      else set++;
+    }
+    if (fn === 'blockAny' && set > 0) setUniform(out, 1);
+    else if (fn === 'blockAll' && unset > 0) setUniform(out, 0);
+    else if (reason !== undefined) setUnknown(out, reason);
+    else setUniform(out, fn === 'blockCount' ? set : fn === 'blockAny' ? 0 : 1);
   };
 }
 

@@ -14,9 +14,8 @@ import { type DeviceCode, KernelRuns } from './run-kernel';
 const LOWERING: LoweringBudget = { ...defaultBudget, instructions: 60_000, steps: 600_000, callDepth: 60 };
 /** Instructions of the program, about a nanosecond each, times the patience. */
 const FUEL = 24_000_000;
-/** Warp instructions of the kernels that are executed between its launches, and of one launch; with patience up to nine times as many. */
-const KERNEL_FUEL = { total: 500_000, launch: 360_000 };
-const MOST_PATIENCE = 9;
+/** Warp instructions of the kernels that are executed between its launches, and of one launch, times the patience: 6 to 12 million take a second. */
+const KERNEL_FUEL = { total: 500_000, launch: 450_000 };
 
 export interface RunOptions {
   /** Times the work of an editor's answer; 1 where it is missing. */
@@ -51,8 +50,7 @@ function runProgram(
   // what the kernels' machine code would compute for nothing is nothing here
   const blocks = lowered.blocks.map((b) => ({ ...b, instructions: b.instructions.filter((i) => i.op !== 'work') }));
   const program = neededForLaunches(dropDeadCode(endAfterLastLaunch({ ...lowered, blocks })));
-  const times = Math.min(MOST_PATIENCE, patience);
-  const fuel = { total: KERNEL_FUEL.total * times, launch: KERNEL_FUEL.launch * times };
+  const fuel = { total: KERNEL_FUEL.total * patience, launch: KERNEL_FUEL.launch * patience };
   const kernels = device && new KernelRuns(program, made.launched, device, fuel);
   return runHost(program, FUEL * patience, kernels);
 }

@@ -5,7 +5,7 @@ import { convert, decay } from './conversion';
 import { type HostType, voidType, withoutReference } from './host-type';
 import { newObject } from './initialise';
 import { roundUp, sizeOf } from './layout';
-import { cellAt, copyValue, forget, makeBuffer, makeCell, store, write } from './memory';
+import { cellAt, copyValue, forget, makeBuffer, makeCell, smudge, store, write } from './memory';
 import { bindArguments } from './resolve-type';
 import { lastName } from './scope';
 import { type HostState, sourceText } from './state';
@@ -14,10 +14,14 @@ import { type Cell, number, type PointerValue, unknown, type Value } from './val
 /** Pitch of cudaMallocPitch: rows begin at multiples of 512 bytes on current devices. */
 const pitchBytes = 512;
 
-/** The variable behind `&variable` or an out parameter. */
+/** The variable behind `&variable` or an out parameter, which is about to be written; which of several it is may not be known: then it is any. */
 export function target(state: HostState, value: Value | undefined, type: HostType = voidType): Cell | undefined {
   const pointer = value && decay(value);
-  if (pointer?.kind !== 'pointer' || Number.isNaN(pointer.offset)) return undefined;
+  if (pointer?.kind !== 'pointer') return undefined;
+  if (Number.isNaN(pointer.offset)) {
+    smudge(state, pointer.to);
+    return undefined;
+  }
   return cellAt(state, pointer.to, pointer.offset, withoutReference(type));
 }
 

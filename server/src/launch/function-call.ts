@@ -49,7 +49,11 @@ export function callFunctions(
     for (const [index, argument] of list.entries()) forgetReference(state, overloads[0].declaration, index, argument);
     return callUnknown(state, list, at, name);
   }
-  return callFunction(state, symbol, list, options) ?? callUnknown(state, list, at, name);
+  const result = callFunction(state, symbol, list, options);
+  if (result) return result;
+  // too deep to be followed, or a recursion: what it was given to write is unknown behind it
+  for (const [index, argument] of list.entries()) forgetReference(state, symbol.declaration, index, argument);
+  return callUnknown(state, list, at, name);
 }
 
 /** A declared function without body may change what it takes by non-const reference. */

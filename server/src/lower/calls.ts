@@ -475,7 +475,7 @@ function callLambda(ctx: Context, callee: Value & { kind: 'lambda' }, args: read
         scope,
         parameter,
         parameter.name,
-        isReference ? { kind: 'reference', to: plain } : plain,
+        isReference ? { kind: 'reference', to: withoutReference(plain) } : plain,
         value,
         node,
       );

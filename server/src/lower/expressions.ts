@@ -16,7 +16,7 @@ import { expandPack } from './packs';
 import { assign, rvalue } from './places';
 import { indexExpression } from './pointers';
 import { recordOf } from './records';
-import { resolveType } from './resolve-type';
+import { inScope, resolveType } from './resolve-type';
 import { blockExpression } from './statements';
 import { stringAddress } from './strings';
 import { scalarOf, sizeOf, type Type, types } from './types';
@@ -73,12 +73,7 @@ function lowerExpression(ctx: Context, node: ast.Expression): Value {
     case 'sizeof':
       return sizeofExpression(ctx, node);
     case 'initList':
-      return {
-        kind: 'aggregate',
-        type: { kind: 'unknown', reason: 'initialiser list' },
-        elements: node.elements.map((e) => rvalue(ctx, expression(ctx, e.value), e.value)),
-        list: { node, scope: ctx.scope },
-      };
+      return listValue(ctx, node);
     case 'lambda':
       return { kind: 'lambda', type: { kind: 'lambda', lambda: node }, lambda: node, scope: ctx.scope };
     case 'fold':
@@ -194,4 +189,23 @@ function foldStep(ctx: Context, node: ast.FoldExpression, a: Value, b: Value): V
   }
   const overloaded = userOperator(ctx, `operator${node.operator}`, [a, b], node);
   return overloaded ?? binaryOnValues(ctx, node.operator, rvalue(ctx, a, node), rvalue(ctx, b, node), node);
+}
+
+/** Braces as a value. In programs of the host what they make of an object evaluates them: their elements are evaluated where these are asked for. */
+function listValue(ctx: Context, node: ast.InitListExpression): Value {
+  const { scope } = ctx;
+  const evaluate = () => node.elements.map((e) => rvalue(ctx, expression(ctx, e.value), e.value));
+  const type: Type = { kind: 'unknown', reason: 'initialiser list' };
+  if (!ctx.unit.isHost) return { kind: 'aggregate', type, elements: evaluate(), list: { node, scope } };
+  let elements: Value[] | undefined;
+  return {
+    kind: 'aggregate',
+    type,
+    get elements() {
+      const known = elements ?? inScope(ctx, scope, evaluate);
+      elements = known;
+      return known;
+    },
+    list: { node, scope },
+  };
 }

@@ -7,8 +7,8 @@ const wanting = new WeakMap<Program, readonly number[]>();
 const deciding = new WeakMap<Program, readonly number[]>();
 
 /**
- * Accesses that load from global (or constant) memory what addresses, conditions or what follows from them rest on; tables whose contents
- * the source gives are none.
+ * Accesses that load from global (or constant) memory what addresses, conditions or what follows from them rest on, atomics that give it
+ * back among them; tables whose contents the source gives are none.
  */
 export function dataLoads(program: Program): readonly number[] {
   let loads = wanting.get(program);
@@ -38,7 +38,8 @@ function findDeciding(program: Program): readonly number[] {
 function loadsIn(program: Program, { needed, kept }: Slice): readonly number[] {
   const found = new Set<number>();
   for (const i of kept.flat()) {
-    if (i.op !== 'load' || !i.dst.some((r) => needed[r] === 1)) continue;
+    if (i.op !== 'load' && i.op !== 'atomic') continue;
+    if (!writesOf(i).some((r) => needed[r] === 1)) continue;
     const { space, object } = program.accesses[i.access];
     const isTable = object !== undefined && program.objects[object]?.contents !== undefined;
     if ((space === 'global' || space === 'generic' || space === 'constant') && !isTable) found.add(i.access);

@@ -289,7 +289,7 @@ export interface MatrixLoadInstruction {
   readonly address: Register;
   readonly access: number;
 }
-/** Operations across the lanes of a warp. */
+/** Operations across the lanes of a warp, or of a block at a barrier. */
 export interface LaneInstruction {
   readonly op: 'lane';
   readonly fn:
@@ -302,6 +302,9 @@ export interface LaneInstruction {
     | 'all'
     | 'matchAny' // u32
     | 'activeMask' // u32
+    | 'blockCount' // u32; lanes of the whole block, as the two below
+    | 'blockAny'
+    | 'blockAll'
     | 'reduceAdd'
     | 'reduceMin'
     | 'reduceMax'

@@ -73,7 +73,8 @@ function isDivergent(i: Instruction, divergent: Uint8Array): boolean {
         i.fn === 'any' ||
         i.fn === 'all' ||
         i.fn === 'activeMask' ||
-        i.fn.startsWith('reduce')
+        i.fn.startsWith('reduce') ||
+        i.fn.startsWith('block')
       );
     case 'unknown':
       return true;

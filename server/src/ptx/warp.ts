@@ -51,7 +51,10 @@ function isInRange(ctx: Context, fn: LaneInstruction['fn'], b: Register, width: 
 
 function lane(ctx: Context, fn: LaneInstruction['fn'], type: ScalarType, a: Register | undefined): Register {
   const { builder } = ctx;
-  const dst = builder.register(fn === 'any' || fn === 'all' ? 'pred' : type, 'temporary');
+  const dst = builder.register(
+    fn === 'any' || fn === 'all' || fn === 'blockAny' || fn === 'blockAll' ? 'pred' : type,
+    'temporary',
+  );
   builder.emit({ op: 'lane', fn, type, dst, a });
   return dst;
 }
@@ -111,7 +114,12 @@ const elect: Handler = (ctx, { operands }) => {
 const barrier: Handler = (ctx, { opcode, operands }) => {
   const { parts } = opcode;
   ctx.builder.emit({ op: 'barrier', scope: parts.includes('warp') ? 'warp' : 'block' });
-  if (parts.includes('red')) ctx.writeUnknown(operands[0], `${opcode.text}: reduction over the block`);
+  if (!parts.includes('red')) return;
+  const said = operands.at(-1);
+  const fn = parts.includes('popc') ? 'blockCount' : parts.includes('and') ? 'blockAll' : 'blockAny';
+  // a number of threads before the predicate: only some of the block come to it
+  if (operands.length > 3) ctx.writeUnknown(operands[0], `${opcode.text}: a vote of a part of the block`);
+  else ctx.write(operands[0], lane(ctx, fn, fn === 'blockCount' ? 'u32' : 'pred', ctx.read(said, 'pred')));
 };
 
 /** Products of matrices: data that no address depends on. */

@@ -124,6 +124,8 @@ function addCounts(into: AccessCounts, more: AccessCounts): void {
 export const WITH_DATA = 'with the data';
 /** How the reason begins where only some addresses are known. */
 export const PART_OF_ADDRESSES = 'part of the addresses is not known';
+/** How the reason begins where some blocks stand for others that differ from them. */
+export const BLOCKS_DIFFER = 'blocks differ here';
 const FOLLOWED = {
   zeros: `${WITH_DATA} that the device’s memory holds where nothing was written to it before this launch (zeros)`,
   host: `${WITH_DATA} that main fills in before this launch`,
@@ -152,7 +154,7 @@ function certaintyOf(
   if (assumed.length > 0) reasons.push(`rests on assumed ${list(assumed, simulation)}`);
   const { incomplete, sampledLoops, simulatedBlocks } = simulation.reported.execution;
   if (incomplete) reasons.push(incomplete);
-  else if (counts.isSampled) reasons.push(`blocks differ here, and ${simulatedBlocks} of them were executed`);
+  else if (counts.isSampled) reasons.push(`${BLOCKS_DIFFER}, and ${simulatedBlocks} of them were executed`);
   if (!incomplete && sampledLoops)
     reasons.push('of a long loop some passes were executed, the others count like those around them');
   return reasons.length > 0

@@ -35,6 +35,43 @@ __global__ void k(const int* in, int* out) {
 ${fill('i * 8')}`);
   });
 
+  it('may lead one block elsewhere: blocks that were executed tell nothing of the others', () => {
+    // 64 blocks, and one of them, somewhere in the middle, has less to do
+    check(`
+__global__ void k(const int* in, int* out) {
+  if (threadIdx.x < in[blockIdx.x])
+    out[blockIdx.x * 256 + threadIdx.x] = 1;
+//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store x508 assumed
+}
+int main() {
+  std::vector<int> h(64, 256);
+  h[37] = 128;
+  int *in, *out;
+  cudaMalloc(&in, 256);
+  cudaMalloc(&out, 64 * 256 * 4);
+  cudaMemcpy(in, h.data(), 256, cudaMemcpyHostToDevice);
+  k<<<64, 256>>>(in, out);
+}`);
+  });
+
+  it('are what atomics find, where only these decide', () => {
+    // of two threads at a flag the second goes on
+    check(`
+__global__ void k(int* flag, int* out) {
+  int n = (blockIdx.x * blockDim.x + threadIdx.x) / 2;
+  if (atomicAdd(flag + n, 1) == 0) return;
+  out[n] = 1;
+//^^^^^^ global store x16 16 lanes 2/2 sectors assumed
+}
+int main() {
+  int *flag, *out;
+  cudaMalloc(&flag, 1024);
+  cudaMalloc(&out, 1024);
+  cudaMemset(flag, 0, 1024);
+  k<<<4, 128>>>(flag, out);
+}`);
+  });
+
   it('are those that the kernel has stored itself where it loads them again', () => {
     check(`
 __global__ void k(int* in, int* out) {

@@ -301,4 +301,26 @@ int main() {
   k<<<1, 32>>>(n); //= n: ?
 }`);
   });
+
+  it('evaluates what stands in braces once, whatever is made of it', () => {
+    check(`
+__global__ void k(int n) {}
+struct P { long a; int b; };
+struct Row { std::vector<P> held; void add(const P& p) { held.push_back(p); } };
+long sum(const P& p) { return p.a + p.b; }
+int main() {
+  int n = 0;
+  k<<<1, 32>>>(sum({3, n++})); //= n: 3
+  Row row;
+  row.add({1, n++});
+  row.held.push_back({2, n++});
+  k<<<1, 32>>>(row.held[1].b); //= n: 2
+  auto add = [&](const P& p, int more) { return p.a + p.b + more; };
+  k<<<1, 32>>>(add({4, n++}, 5)); //= n: 12
+  std::vector<std::vector<int>> lists;
+  lists.push_back({n++, n++, 7});
+  k<<<1, 32>>>(lists[0][1] + lists[0].size()); //= n: 8
+  k<<<1, 32>>>(n); //= n: 6
+}`);
+  });
 });

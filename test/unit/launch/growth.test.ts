@@ -88,7 +88,7 @@ describe('a call from which no launch is reached', () => {
          build(tree, (lo + hi) / 2 + 1, hi, 2 * node + 1);
        }
        int main() { int n = 1 << 15; std::vector<int> tree(2 * n); build(tree, 0, n, 1); int last = n - 1; k<<<n / 256, 256>>>(tree[0], last); }`,
-      'k <<<(128,1,1),(256,1,1),0>>>(?, 32767)',
+      'k <<<(128,1,1),(256,1,1),0>>>(?tree[0], 32767)',
     );
   });
 });

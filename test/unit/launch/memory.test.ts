@@ -149,3 +149,23 @@ describe('values', () => {
     );
   });
 });
+
+describe('what is written where nobody knows', () => {
+  it('is unknown wherever it may lie', () => {
+    // a loop that is cut short: which of the pointers its further rounds allocate is not known
+    check(
+      'struct P { float* p[200]; }; int main() { P x{}; for (int t = 0; t < 200; t++) for (float** q : {&x.p[t]}) cudaMalloc(q, 64); k<<<1, 1>>>(x.p[7] == nullptr); }',
+      pass('?'),
+    );
+  });
+  it('is unknown behind a recursion that is not followed', () => {
+    check(
+      `void grow(int row, unsigned held, std::vector<unsigned>& out) {
+        if (row == 4) { out.push_back(held); return; }
+        for (unsigned m = 255 & ~held; m; m &= m - 1) grow(row + 1, held | (m & -m), out);
+      }
+      int main() { std::vector<unsigned> v; grow(0, 0, v); k<<<(v.size() + 63) / 64, 64>>>(v.size()); }`,
+      'k <<<(?,1,1),(64,1,1),0>>>(?v.size())',
+    );
+  });
+});

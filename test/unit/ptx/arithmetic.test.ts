@@ -177,6 +177,11 @@ describe('PTX: lanes', () => {
       'and.b32 %r2, %r90, 1; setp.eq.u32 %p1, %r2, 1; vote.sync.ballot.b32 %r3, %p1, -1; mov.u32 %r4, %lanemask_lt; and.b32 %r5, %r3, %r4; popc.b32 %r1, %r5;';
     assert.deepEqual(values(body, 6), [0, 0, 1, 1, 2, 2]);
   });
+  it('votes at a barrier', () => {
+    const body =
+      'setp.lt.u32 %p1, %r90, 3; bar.red.popc.u32 %r2, 0, %p1; bar.red.and.pred %p2, 0, %p1; bar.red.or.pred %p3, 0, %p1; selp.u32 %r3, 100, 0, %p2; selp.u32 %r4, 10, 0, %p3; add.u32 %r1, %r2, %r3; add.u32 %r1, %r1, %r4;';
+    assert.deepEqual(values(body, 2), [13, 13]);
+  });
   it('redux', () => assert.deepEqual(values('redux.sync.add.u32 %r1, %r90, -1;', 2), [496, 496]));
 });
 

@@ -102,3 +102,31 @@ describe('data that are known in part', () => {
   it('do not where it is not known which lanes come there', () =>
     assert.deepEqual(severities('if (high[i] >= 64)'), ['information']));
 });
+
+describe('blocks that data lead to different places', () => {
+  // 25 sectors where 16 would do, in as many passes as the data say
+  const program = (passes: string) => `
+__global__ void k(const int* passes, float4* out) {
+  int lane = threadIdx.x % 32, at = lane < 14 ? lane : 2 * lane - 14;
+  for (int j = 0; j < passes[blockIdx.x]; j++) out[(blockIdx.x * 16 + j) * 64 + at] = make_float4(1, 2, 3, 4);
+}
+int main() {
+  std::vector<int> h(4096);
+  for (int i = 0; i < 4096; i++) h[i] = ${passes};
+  int* passes;
+  float4* out;
+  cudaMalloc(&passes, 4096 * 4);
+  cudaMalloc(&out, 4096 * 16384);
+  cudaMemcpy(passes, h.data(), 4096 * 4, cudaMemcpyHostToDevice);
+  k<<<4096, 64>>>(passes, out);
+}`;
+  const severities = (text: string) =>
+    analyse(text)
+      .diagnostics.filter((d) => d.rule === 'uncoalesced-global-access')
+      .map((d) => d.severity);
+
+  it('are warned of just above the threshold where none differs', () =>
+    assert.deepEqual(severities(program('8')), ['warning']));
+  it('are not where some were executed for the others', () =>
+    assert.deepEqual(severities(program('(i * 7 + i / 5) % 13 + 1')), ['information']));
+});

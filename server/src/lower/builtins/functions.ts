@@ -15,7 +15,7 @@ import { atomicFunctions } from './atomics';
 import { conversionFunctions } from './conversion-functions';
 import { fragmentFunctions } from './fragments';
 import { groupFunctions, groupMethod } from './groups';
-import { laneFunctions } from './lanes';
+import { laneFunctions, vote } from './lanes';
 import { libraryFunctions } from './library-functions';
 import { mathFunction } from './math';
 import { memoryFunctions } from './memory-functions';
@@ -135,10 +135,14 @@ const barrier =
     return { kind: 'void', type: types.void };
   };
 
-const countingBarrier: BuiltinFunction = ({ ctx, node }) => {
-  ctx.builder.emit({ op: 'barrier', scope: 'block', place: placeOf(ctx, node) });
-  return unknownValue(types.int, 'count over the block');
-};
+/** `__syncthreads_count(p)` and its kin */
+const votingBarrier =
+  (fn: 'blockCount' | 'blockAny' | 'blockAll'): BuiltinFunction =>
+  (call) => {
+    const value = call.value(0);
+    call.ctx.builder.emit({ op: 'barrier', scope: 'block', place: placeOf(call.ctx, call.node) });
+    return vote(call.ctx, fn, value, call.node);
+  };
 
 const passThrough: BuiltinFunction = ({ args }) => args[0] ?? { kind: 'void', type: types.void };
 
@@ -173,9 +177,9 @@ const functions: ReadonlyMap<string, BuiltinFunction> = new Map<string, BuiltinF
   ...runtimeFunctions.map((n): [string, BuiltinFunction] => [n, runtime]),
   ['__syncthreads', barrier('block')],
   ['__syncwarp', barrier('warp')],
-  ['__syncthreads_count', countingBarrier],
-  ['__syncthreads_and', countingBarrier],
-  ['__syncthreads_or', countingBarrier],
+  ['__syncthreads_count', votingBarrier('blockCount')],
+  ['__syncthreads_and', votingBarrier('blockAll')],
+  ['__syncthreads_or', votingBarrier('blockAny')],
   ['move', passThrough],
   ['forward', passThrough],
   ['__saturatef', saturate],

@@ -59,11 +59,14 @@ const shuffleFunction =
       call.node,
     );
 
-export function vote(ctx: Context, fn: 'ballot' | 'any' | 'all', value: Value, node: Node): Value {
+export type Vote = 'ballot' | 'any' | 'all' | 'blockCount' | 'blockAny' | 'blockAll';
+
+export function vote(ctx: Context, fn: Vote, value: Value, node: Node): Value {
   const a = toPredicate(ctx, value, node);
-  const dst = ctx.builder.register(fn === 'ballot' ? 'u32' : 'pred', 'temporary');
-  ctx.builder.emit({ op: 'lane', fn, type: fn === 'ballot' ? 'u32' : 'pred', dst, a });
-  if (fn === 'ballot') return { kind: 'scalar', type: types.uint, register: dst };
+  const isNumber = fn === 'ballot' || fn === 'blockCount';
+  const dst = ctx.builder.register(isNumber ? 'u32' : 'pred', 'temporary');
+  ctx.builder.emit({ op: 'lane', fn, type: isNumber ? 'u32' : 'pred', dst, a });
+  if (isNumber) return { kind: 'scalar', type: fn === 'ballot' ? types.uint : types.int, register: dst };
   return { kind: 'scalar', type: types.int, register: convertRegister(ctx, dst, 'pred', 'i32') };
 }
 

@@ -20,6 +20,7 @@ import { cuda } from './cuda';
 import { device } from './device';
 import { fp8 } from './fp8';
 import { host } from './host';
+import { hostFormat } from './host-format';
 import { integerIntrinsics } from './integer-intrinsics';
 import { matrices } from './matrices';
 import { pitched } from './pitched';
@@ -55,6 +56,7 @@ const parts: readonly Part[] = [
   { text: aten, wanted: /^(?:WARP_(?:SHFL|BALLOT)|gpuAtomicAdd|Half$|BFloat16$)/ },
   { text: sineCosine, wanted: /^(?:__)?sincos/ },
   { text: device, wanted: /^cuda(?:DeviceProp$|GetDevicePrope|DeviceGetAttr|OccupancyMax)/, isOfHost: true },
+  { text: hostFormat, wanted: /^sn?printf$/, isOfHost: true },
   { text: bytes, wanted: /^(?:__builtin_)?memset$/ },
 ];
 
