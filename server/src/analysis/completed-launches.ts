@@ -109,11 +109,12 @@ function agrees(launch: Launch, round: HostRound): boolean {
 function completed(launch: Launch, round: HostRound): Launch {
   const numbers = partsOf(round);
   const added: string[] = [];
+  // of a later round of a loop, whose first is what the text tells
+  const isLater = launch.isFirstOfMany === true && !agrees(launch, round);
   const whole = mapped(launch, (value, part) => {
-    // of a later round of a loop, whose first is what the text tells
-    const isOther = value.kind === 'number' && launch.isFirstOfMany && numbers.get(part) !== undefined;
+    const isOther = isLater && value.kind === 'number' && (numbers.has(part) || /^\d/.test(part));
     if (value.kind !== 'unknown' && !isOther) return value;
-    const known = givenTo(numbers, part) ?? pointerOf(launch, round, part);
+    const known = givenTo(numbers, part) ?? pointerOf(launch, round, part) ?? (isOther ? NOT_GIVEN : undefined);
     if (known) added.push(`${part}=${JSON.stringify([...numbers].filter(([name]) => isWithin(name, part)))}`);
     return known ?? value;
   });
