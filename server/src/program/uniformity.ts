@@ -74,6 +74,7 @@ function isDivergent(i: Instruction, divergent: Uint8Array): boolean {
         i.fn === 'all' ||
         i.fn === 'activeMask' ||
         i.fn.startsWith('reduce') ||
+        i.fn.startsWith('block') ||
         i.fn.startsWith('block')
       );
     case 'unknown':
