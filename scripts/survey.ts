@@ -1,7 +1,7 @@
 /**
  * npm run survey -- <folder> [--json] [--limit <seconds a file>] [--top <rows>]: analyses every CUDA file of a folder as the
  * command line would (capability 9.0) and prints how much was understood: kernels, accesses, launches, times, crashes.
- * With --typing it measures what half-typed code costs instead (typing-study.ts).
+ * With --typing it measures what half-typed code costs instead (typing-study.ts), with --latency how long edits keep their answers waiting (latency-study.ts).
  * A process of its own (survey-child.ts, bundled as the extension is) analyses the files; where it hangs or dies, that file is
  * reported and the rest goes on.
  */
@@ -11,6 +11,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import * as esbuild from 'esbuild';
 import { cudaFile, filesUnder } from '../server/src/workspace/source-tree';
+import { latencyStudy } from './latency-study';
 import type { FileResult, KernelResult, Reason } from './survey-child';
 import { type TypingOptions, typingStudy } from './typing-study';
 
@@ -23,6 +24,7 @@ interface Options {
   readonly limitMs: number;
   readonly top: number;
   readonly typing?: TypingOptions;
+  readonly latency: boolean;
 }
 
 function optionsOf(args: readonly string[]): Options | undefined {
@@ -37,6 +39,7 @@ function optionsOf(args: readonly string[]): Options | undefined {
     json: args.includes('--json'),
     limitMs: value('--limit', 30) * 1000,
     top: value('--top', 25),
+    latency: args.includes('--latency'),
     typing: args.includes('--typing') ? { edits: value('--edits', 1000), seed: value('--seed', 1) } : undefined,
   };
 }
@@ -267,12 +270,15 @@ async function main(): Promise<void> {
   const args = process.argv.slice(2);
   const options = optionsOf(args);
   if (!options) {
-    process.stderr.write('npm run survey -- <folder> [--json] [--limit <seconds a file>] [--top <rows>] [--typing]\n');
+    process.stderr.write(
+      'npm run survey -- <folder> [--json] [--limit <seconds a file>] [--top <rows>] [--typing] [--latency]\n',
+    );
     process.exitCode = 2;
     return;
   }
   const { files, launched } = filesOf(options.folder);
   if (options.typing) return typingStudy(options.folder, files, options.typing);
+  if (options.latency) return latencyStudy(options.folder, files, options.top);
   const results = await analyseAll(files, options);
   if (options.json) process.stdout.write(`${JSON.stringify({ summary: summary(results, launched), results })}\n`);
   else print(results, launched, options);
