@@ -49,6 +49,16 @@ int main() {
 }`);
   });
 
+  it('leaves open what rounding makes of a number as near to one text as to the other', () => {
+    makes('0.12 0.38 1.0', '%.2f %.2f %.1f', '0.125, 0.375, 0.96');
+    check(`
+__global__ void k(int n) {}
+int main() {
+  char text[64];
+  k<<<1, 32>>>(snprintf(text, 64, "%.2f", 2.675)); //= n: ?
+}`);
+  });
+
   it('leaves open what other formats make', () => {
     check(`
 __global__ void k(int n) {}

@@ -1,6 +1,6 @@
 /**
  * `snprintf` and `sprintf`: texts that programs make for their kernels to parse. Integers, characters, texts and `%f` come out; of what else a
- * format asks for neither the characters nor how many they are is known.
+ * format asks for, and of numbers about halfway between two texts, neither the characters nor how many they are is known.
  */
 export const hostFormat = `
 struct __text {
@@ -101,10 +101,15 @@ void __print(__text& t, const __field& s, double x) {
   unsigned long long scale = 1;
   for (int i = 0; i < places; ++i) scale = scale * 10;
   unsigned long long whole = (unsigned long long)wide;
-  double scaled = (wide - (double)whole) * (double)scale;
+  double fraction = wide - (double)whole;
+  double scaled = fraction * (double)scale;
   unsigned long long part = (unsigned long long)scaled;
-  double over = scaled - (double)part;
-  if (over > 0.5 || (over == 0.5 && (part & 1) != 0)) part = part + 1;
+  double half = scaled - (double)part - 0.5;
+  double fine = fraction * (double)(2ull << places);
+  bool exact = (double)(unsigned long long)fine == fine;
+  double close = scaled * 1e-15;
+  if (!exact && half < close && half > -close) { t.lose(); return; }
+  if (half > 0 || (half == 0 && (part & 1) != 0)) part = part + 1;
   if (part == scale) { part = 0; whole = whole + 1; }
   char held[40];
   int n = 0;
