@@ -2,7 +2,7 @@
  * Blocks that a kernel singles out: `if (blockIdx.x == k && blockIdx.y == k) return`, `if (i == source) …` with i of one thread of the grid.
  * One block in hundreds does something else there, which no sample of the others would tell.
  */
-import { Definitions } from '../program/definitions';
+import { definitionsOf } from '../program/definitions';
 import { foldBinary, foldConvert, foldUnary } from '../program/fold';
 import type { Instruction, Program, Register } from '../program/program';
 import type { LaunchShape } from './execution';
@@ -23,7 +23,6 @@ type Comparison = Instruction & { readonly op: 'compare' };
 
 interface Equalities {
   readonly comparisons: readonly Comparison[];
-  readonly definitions: Definitions;
   readonly inputs: ReadonlyMap<Register, number>;
 }
 
@@ -33,15 +32,12 @@ function equalitiesOf(program: Program): Equalities {
   const found = known.get(program);
   if (found) return found;
   const comparisons: Comparison[] = [];
-  const definitions = new Definitions(program);
   for (const { instructions } of program.blocks)
     for (const i of instructions)
       if (i.op === 'compare' && (i.fn === 'eq' || i.fn === 'ne') && i.type !== 'f32' && i.type !== 'f64')
         comparisons.push(i);
-  if (comparisons.length > 0)
-    for (const { instructions } of program.blocks) for (const i of instructions) definitions.add(i);
   const inputs = new Map(program.inputs.map(({ register }, index) => [register, index]));
-  const result = { comparisons, definitions, inputs };
+  const result = { comparisons, inputs };
   known.set(program, result);
   return result;
 }
@@ -116,7 +112,7 @@ class Difference {
     const info = this.program.registers[register];
     if (info.role === 'constant') return info.value;
     if (info.role === 'input') return this.input(register);
-    const { definitions } = this.equalities;
+    const definitions = definitionsOf(this.program);
     const entry = definitions.last(register);
     // what several instructions assign changes in a loop, or from way to way
     if (entry < 0 || definitions.before(entry) >= 0 || depth > DEEPEST) return undefined;

@@ -16,11 +16,8 @@ const widthOfName = (name: string): number => {
 };
 
 /** The width of what a declaration in the text names. */
-export function declaredWidth({ kind, ...type }: ast.TypeNode): number {
-  return kind === 'named' && 'name' in type && typeof type.name !== 'string'
-    ? widthOfName(type.name.parts.at(-1)?.name ?? '')
-    : 1;
-}
+export const declaredWidth = (type: ast.TypeNode): number =>
+  type.kind === 'named' ? widthOfName(type.name.parts.at(-1)?.name ?? '') : 1;
 
 /** @param declared widths of what the body of the loop declares, by name */
 export function vectorWidth(ctx: Context, declared: ReadonlyMap<string, number>, node: ast.Expression): number {

@@ -62,3 +62,15 @@ export class Definitions {
     return this.found[entry];
   }
 }
+
+const known = new WeakMap<Program, Definitions>();
+
+/** Of a whole program, made when they are first asked for and remembered as long as the program is. Nothing is to be added to them. */
+export function definitionsOf(program: Program): Omit<Definitions, 'add'> {
+  let definitions = known.get(program);
+  if (definitions) return definitions;
+  definitions = new Definitions(program);
+  for (const { instructions } of program.blocks) for (const i of instructions) definitions.add(i);
+  known.set(program, definitions);
+  return definitions;
+}

@@ -1,5 +1,5 @@
 /** Whether the compiler knows the registers that index an array of a thread. */
-import { Definitions } from '../program/definitions';
+import { definitionsOf } from '../program/definitions';
 import { readsInto, readsOf, writesInto } from '../program/operands';
 import type { Instruction, Program, Register } from '../program/program';
 
@@ -27,8 +27,7 @@ function openRegisters(program: Program): Uint8Array {
 /** 1 where a value follows from a register that several instructions write, as loops do that are not written out. */
 function countedRegisters(program: Program, isOpen: Uint8Array): Uint8Array {
   const isCounted = new Uint8Array(program.registers.length);
-  const definitions = new Definitions(program);
-  for (const { instructions } of program.blocks) for (const i of instructions) definitions.add(i);
+  const definitions = definitionsOf(program);
   const loops = new CountedLoops(program);
   program.registers.forEach((_, register) => {
     if (isOpen[register] === 1 || !definitions.areSeveral(register)) return;
