@@ -4,7 +4,7 @@
  * branches that it predicts). A negative value is what programs mend: a particle below the floor, a count that ran out.
  * And a thread's number equal to what all threads of the warp read: one thread of a row at most (`if (threadIdx.x == best[0])`).
  */
-import { Definitions } from '../program/definitions';
+import { definitionsOf } from '../program/definitions';
 import type { CompareOp, Instruction, Program, Register, ScalarType } from '../program/program';
 import { divergentRegisters } from '../program/uniformity';
 
@@ -43,61 +43,45 @@ function rareResult(program: Program, compare: Extract<Instruction, { op: 'compa
 }
 
 /**
- * Whether about as many lanes of a warp take either side, and each for itself: of two values the greater, neither of them constant, as sorting asks.
+ * Whether about as many lanes of a warp take either side, and each for itself: of two values the greater, which both differ from lane to lane, as sorting asks.
  * Two lanes of a pair come then often enough for a conflict (H200: merge_networks.cu:23 and 24).
  */
 export function isEvenChance(program: Program, block: number): boolean {
   const { terminator } = program.blocks[block];
-  return terminator.kind === 'branch' && isEven(program, definitionsOf(program), terminator.condition, 0);
+  return terminator.kind === 'branch' && isEven(program, terminator.condition, 0);
 }
 
-function isEven(program: Program, definitions: Definitions, condition: Register, depth: number): boolean {
-  const [definition, ...others] = definitions.of(condition);
+function isEven(program: Program, condition: Register, depth: number): boolean {
+  const [definition, ...others] = definitionsOf(program).of(condition);
   if (definition === undefined || others.length > 0 || depth > DEEPEST) return false;
   const either = (...registers: readonly Register[]) =>
-    registers.some((register) => isEven(program, definitions, register, depth + 1));
+    registers.some((register) => isEven(program, register, depth + 1));
   if (definition.op === 'unary' || definition.op === 'convert') return either(definition.a);
   if (definition.op === 'binary') return definition.type === 'pred' && either(definition.a, definition.b);
   if (definition.op !== 'compare') return false;
   const { fn, a, b } = definition;
   if (fn === 'eq' || fn === 'ne') return either(a, b);
-  return [a, b].every((register) => program.registers[register].role !== 'constant');
+  const divergent = divergentRegisters(program);
+  return divergent[a] === 1 && divergent[b] === 1;
 }
 
 /** Whether one of the two is a thread's number and the other the same in all lanes. */
 function isOneThread(program: Program, a: Register, b: Register): boolean {
   const divergent = divergentRegisters(program);
   if (divergent[a] === divergent[b]) return false;
-  return isThreadNumber(program, definitionsOf(program), divergent, divergent[a] === 1 ? a : b, 0);
-}
-
-const definitionsKnown = new WeakMap<Program, Definitions>();
-
-function definitionsOf(program: Program): Definitions {
-  let definitions = definitionsKnown.get(program);
-  if (definitions) return definitions;
-  definitions = new Definitions(program);
-  for (const { instructions } of program.blocks) for (const i of instructions) definitions.add(i);
-  definitionsKnown.set(program, definitions);
-  return definitions;
+  return isThreadNumber(program, divergent, divergent[a] === 1 ? a : b, 0);
 }
 
 /** Longer chains of instructions are not followed. */
 const DEEPEST = 12;
 
 /** What differs from thread to thread: its number, a sum of it and what is the same in all lanes, or the number within the warp. */
-function isThreadNumber(
-  program: Program,
-  definitions: Definitions,
-  divergent: Uint8Array,
-  register: Register,
-  depth: number,
-): boolean {
+function isThreadNumber(program: Program, divergent: Uint8Array, register: Register, depth: number): boolean {
   const input = program.inputs.find((each) => each.register === register);
   if (input) return input.source.kind === 'laneId' || (input.source.kind === 'threadIdx' && input.source.axis === 0);
-  const [definition, ...others] = definitions.of(register);
+  const [definition, ...others] = definitionsOf(program).of(register);
   if (definition === undefined || others.length > 0 || depth > DEEPEST) return false;
-  const goOn = (next: Register) => isThreadNumber(program, definitions, divergent, next, depth + 1);
+  const goOn = (next: Register) => isThreadNumber(program, divergent, next, depth + 1);
   if (definition.op === 'convert' || (definition.op === 'unary' && definition.fn === 'mov')) return goOn(definition.a);
   if (definition.op !== 'binary') return false;
   const { fn, a, b } = definition;

@@ -69,6 +69,8 @@ describe('pairs of lanes that conflict under a condition on data', () => {
     assert.deepEqual(severities('data[t] > data[t + 32]', 2), ['warning']);
     assert.deepEqual(severities('(data[t] > data[t + 32]) == (t % 4 < 2)', 2), ['warning']);
   });
+  it('nor is the end of the data a choice between two of them', () =>
+    assert.deepEqual(severities('(t < (int)blockDim.x) == (data[t] > 3)', 2), ['information']));
   it('all lanes or none: the pairs are whole', () => assert.deepEqual(severities('data[0] > 3', 2), ['warning']));
   it('of more lanes in a bank some pair comes', () => assert.deepEqual(severities('data[t] > 3', 4), ['warning']));
 });
