@@ -42,7 +42,10 @@ class Needs {
   private readonly registers: number;
   private readonly words: number;
   private readonly everywhere: readonly number[];
-  private changed = false;
+  /** By block: whether what it is judged by has changed since it was looked at. */
+  private readonly isStale: Uint8Array;
+  /** The block that assigns a register that is assigned once. */
+  private readonly blockOf: Int32Array;
   private readonly reads: Register[] = [];
 
   constructor(private readonly program: Program) {
@@ -54,6 +57,12 @@ class Needs {
     this.isActive = new Uint8Array(blocks.length);
     this.isDeciding = new Uint8Array(blocks.length);
     this.isRead = new Uint8Array(registers.length);
+    this.isStale = new Uint8Array(blocks.length).fill(1);
+    this.blockOf = new Int32Array(registers.length).fill(-1);
+    blocks.forEach(({ instructions }, block) => {
+      for (const instruction of instructions)
+        for (const register of writesOf(instruction)) this.blockOf[register] = block;
+    });
     this.bitOf = new Int32Array(registers.length).fill(-1);
     let bits = 0;
     registers.forEach(({ role }, r) => {
@@ -70,10 +79,8 @@ class Needs {
 
   sliced(): Program {
     const { order } = this.flow;
-    do {
-      this.changed = false;
-      for (let k = order.length - 1; k >= 0; k--) this.visit(order[k]);
-    } while (this.changed);
+    while (order.some((block) => this.isStale[block] === 1))
+      for (let k = order.length - 1; k >= 0; k--) if (this.isStale[order[k]] === 1) this.visit(order[k]);
     const isKept = this.keptDefinitions();
     const blocks = this.program.blocks.map((block, index): Block => {
       const instructions = block.instructions.filter((i, k) => this.isNeeded[index][k] === 1 || isRelease(i, isKept));
@@ -99,6 +106,7 @@ class Needs {
   }
 
   private visit(block: number): void {
+    this.isStale[block] = 0;
     const { instructions, terminator } = this.program.blocks[block];
     const live = new Int32Array(this.words);
     for (const next of this.flow.successors[block])
@@ -109,7 +117,6 @@ class Needs {
       if (this.isNeeded[block][k] === 0) {
         if (!this.matters(instruction, live)) continue;
         this.isNeeded[block][k] = 1;
-        this.changed = true;
         this.activate(block);
       }
       for (const register of writesOf(instruction)) if (this.bitOf[register] >= 0) clearBit(live, this.bitOf[register]);
@@ -118,11 +125,13 @@ class Needs {
       for (const memory of this.readBy(instruction)) this.readMemory(memory, live);
     }
     const known = this.liveIn[block];
+    let hasGrown = false;
     for (let w = 0; w < this.words; w++) {
       if ((live[w] | known[w]) === known[w]) continue;
       known[w] |= live[w];
-      this.changed = true;
+      hasGrown = true;
     }
+    if (hasGrown) for (const before of this.flow.predecessors[block]) this.isStale[before] = 1;
   }
 
   private activate(block: number): void {
@@ -131,7 +140,7 @@ class Needs {
     for (const branch of this.controls[block]) {
       if (this.isDeciding[branch] === 1) continue;
       this.isDeciding[branch] = 1;
-      this.changed = true;
+      this.isStale[branch] = 1;
       this.activate(branch);
     }
   }
@@ -140,7 +149,7 @@ class Needs {
     if (this.bitOf[register] >= 0) setBit(live, this.bitOf[register]);
     else if (this.isRead[register] === 0) {
       this.isRead[register] = 1;
-      this.changed = true;
+      if (this.blockOf[register] >= 0) this.isStale[this.blockOf[register]] = 1;
     }
   }
 
