@@ -1,4 +1,5 @@
 /** Where launches stand in a unit, and which functions lead to them. */
+import { opensLaunch } from '../parse/launch-token';
 import type { TokenStream } from '../preprocess/token';
 import type { HostTokens } from './host-tokens';
 import { type CallSites, LaunchRecorder } from './launch-recorder';
@@ -66,7 +67,7 @@ function siteTokens(units: HostTokens, unwanted: ReadonlySet<string>): number[] 
   const sites: number[] = [];
   for (const { base, tokens } of units) {
     for (const at of launchTokens(tokens)) {
-      if (tokens.text[at] === '<<<' && unwanted.has(launchedName(tokens.text, at) ?? '')) continue;
+      if (opensLaunch(tokens.text, at) && unwanted.has(launchedName(tokens.text, at) ?? '')) continue;
       sites.push(base + at);
     }
   }
@@ -89,7 +90,7 @@ function launchTokens(tokens: TokenStream): readonly number[] {
   if (!found) {
     found = tokensThat(
       tokens,
-      (text, at) => text === '<<<' || (launchFunctions.has(text) && tokens.text[at + 1] === '('),
+      (text, at) => opensLaunch(tokens.text, at) || (launchFunctions.has(text) && tokens.text[at + 1] === '('),
     );
     knownLaunchTokens.set(tokens, found);
   }

@@ -4,6 +4,7 @@ import { castTypeAhead } from './casts';
 import { nameOfToken, unknownExpression } from './failures';
 import { containsPack } from './folds';
 import { parseInitializerClause } from './initializers';
+import { closesLaunch } from './launch-token';
 import { maxChain, type Parser } from './parser';
 import { parsePostfix } from './postfix';
 import { closesAngles } from './scan';
@@ -69,7 +70,7 @@ function parseBinaryRest(p: Parser, start: Expression, least: number): Expressio
   for (let count = 0; ; count++) {
     const precedence = p.classes[p.pos] & PRECEDENCE;
     if (precedence === 0 || precedence < least || p.split > 0 || p.atEnd) return left;
-    if (p.inAngles && closesAngles(p.tok)) return left;
+    if (closesAngles(p.tok) && (p.inAngles || closesLaunch(p.text, p.pos))) return left;
     if (count > maxChain) return abandonChain(p, left.first);
     const spelling = p.tok;
     const operator = precedence && spelling > 'Z' ? (operatorSymbols.get(spelling) ?? spelling) : spelling;

@@ -4,6 +4,7 @@ import { parseExpression } from './expressions';
 import { nameOfToken, unknownExpression } from './failures';
 import { parseCallArguments, parseInitializerClause } from './initializers';
 import { parseLaunch } from './launch';
+import { opensLaunch } from './launch-token';
 import { maxChain, type Parser } from './parser';
 import { parsePrimary } from './primary';
 import { parseQualifiedName } from './qualified-names';
@@ -43,8 +44,7 @@ export function parsePostfix(p: Parser): Expression {
         operand = parseLaunch(p, operand);
         break;
       case '<<':
-        // `<< <`: what formatters without CUDA make of a launch
-        if (p.peek(1) !== '<') return operand;
+        if (!opensLaunch(p.text, p.pos)) return operand;
         operand = parseLaunch(p, operand);
         break;
       default:

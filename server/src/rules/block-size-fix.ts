@@ -2,6 +2,7 @@
  * Another block size where it is written once and all follows from it: `k<<<(n + BLOCK - 1) / BLOCK, BLOCK>>>(…)`. Offered only
  * when the edited text, simulated again, does exactly the same work: every access by as many lanes as before.
  */
+import { closesLaunch, openingLength, opensLaunch } from '../parse/launch-token';
 import { type MacroExpansion, TokenFlag, TokenKind, type TokenStream } from '../preprocess/token';
 import type { Fix, KernelReport, LaunchReport } from '../report/report';
 import type { RuleContext, TriedPadding } from './rule';
@@ -101,16 +102,16 @@ function literalOf(
 /** Tokens of the second argument between `<<<` and `>>>`. */
 function blockArgument(tokens: TokenStream, place: { first: number; last: number }): [number, number] | undefined {
   let t = place.first;
-  while (t <= place.last && tokens.text[t] !== '<<<') t++;
+  while (t <= place.last && !opensLaunch(tokens.text, t)) t++;
   let depth = 0;
   let from = -1;
-  for (t++; t <= place.last; t++) {
+  for (t += openingLength(tokens.text, t); t <= place.last; t++) {
     const text = tokens.text[t];
     if (text === '(' || text === '{' || text === '[') depth++;
     else if (text === ')' || text === '}' || text === ']') depth--;
-    else if (depth === 0 && (text === ',' || text === '>>>')) {
+    else if (depth === 0 && (text === ',' || closesLaunch(tokens.text, t))) {
       if (from >= 0) return from < t ? [from, t - 1] : undefined;
-      if (text === '>>>') return undefined;
+      if (text !== ',') return undefined;
       from = t + 1;
     }
   }

@@ -1,5 +1,6 @@
 /** launch-exceeds-limits: the launch asks for more than the hardware of the chosen capability has, and fails. */
 import type { LaunchFailure } from '../hardware/occupancy';
+import { opensLaunch } from '../parse/launch-token';
 import type { Finding, LaunchReport } from '../report/report';
 import { launchBoundsFix } from './launch-bounds-fix';
 import { type Rule, type RuleContext, shapeText } from './rule';
@@ -92,7 +93,7 @@ const OPT_IN = /FuncSetAttribute|MaxDynamicSharedMemorySize|MAX_DYNAMIC_SHARED/;
 function mayOptIn({ tokens, report }: RuleContext): boolean {
   if (tokens.files.some(({ text }) => OPT_IN.test(text))) return true;
   for (let i = 1; i < tokens.count; i++) {
-    if (tokens.text[i] !== report.name || tokens.text[i + 1] === '<<<') continue;
+    if (tokens.text[i] !== report.name || opensLaunch(tokens.text, i + 1)) continue;
     if (HANDS_OVER.has(tokens.text[i - 1]) || tokens.text[i + 1] === '}') return true;
   }
   return false;

@@ -16,6 +16,10 @@ describe('forms of launches', () => {
       'k <<<(1,1,1),(64,1,1),0>>>(5)',
     );
   });
+  it('spaced as formatters do that know no CUDA', () => {
+    checkMain('k << <4, 32 >> > (5);', 'k <<<(4,1,1),(32,1,1),0>>>(5)');
+    checkMain('int b = 64; k <<<4, b >> >(5);', 'k <<<(4,1,1),(64,1,1),0>>>(5)');
+  });
   it('cudaLaunchKernelEx', () => {
     checkMain(
       'cudaLaunchConfig_t c = {0}; c.gridDim = dim3(4); c.blockDim = 128; c.dynamicSmemBytes = 256; cudaLaunchKernelEx(&c, k, 7, 8);',

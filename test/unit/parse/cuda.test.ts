@@ -72,6 +72,8 @@ describe('CUDA', () => {
     checkBody('if (a) k<<<g, b>>>(x); else k<<<b, g>>>(y);', '(if a (launch k [g b] x) else (launch k [b g] y))');
     checkBody('k<< <g, b> >>(x);', '(launch k [g b] x)');
     checkBody('k << < g, b >> > (x);', '(launch k [g b] x)');
+    checkBody('k<<<g, b >> 1 >> >(x);', '(launch k [g (>> b 1)] x)');
+    checkBody('k << <g, b>>>(x);', '(launch k [g b] x)');
     checkBody('a->k<<<g, b>>>(x);', '(launch (-> a k) [g b] x)');
   });
 

@@ -39,6 +39,7 @@ describe('mend of a block size', () => {
     const host = `int main() { const int block = 200; scale<<<${grid('block')}, block>>>(0); }`;
     assert.equal(check(guard, host), 'Make block 224');
     assert.equal(check(guard, `int main() { scale<<<${grid('SIZE')}, SIZE>>>(0); }`), 'Make SIZE 224');
+    assert.equal(check(guard, `int main() { scale << <${grid('SIZE')}, SIZE >> > (0); }`), 'Make SIZE 224');
     assert.equal(check(guard, `int main() { dim3 b(200); scale<<<${grid('b.x')}, b>>>(0); }`), 'Make b 224');
   });
 
