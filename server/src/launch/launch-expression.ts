@@ -10,6 +10,7 @@ import type { LaunchedKernel } from './found-launch';
 import { dim3Type, type HostType, withoutReference } from './host-type';
 import type { HostTemplateArgument } from './host-value';
 import { fromList, initialised } from './initialise';
+import { forgetWritten } from './kernel-effects';
 import { lookupQualified } from './lookup';
 import { makeCell } from './memory';
 import { dereference, read } from './place';
@@ -203,6 +204,7 @@ function recordOne(
     `${launch.kernel.parts.join('::')}<${templateKey(launch.templateArguments)}>`,
     key,
   );
+  forgetWritten(state, symbol?.declaration, passed);
 }
 
 /** A dimension may be given by something that converts: a number, a dim3, a struct with x, y, z. */
