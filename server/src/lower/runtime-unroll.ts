@@ -81,7 +81,18 @@ export function runtimeTrips(ctx: Context, node: ast.ForStatement): RuntimeTrips
 /** The same question of a loop whose variables need not be declared yet. */
 export function isWrittenInFours(ctx: Context, node: ast.ForStatement): boolean {
   const counting = countingOf(ctx, node);
-  return counting !== undefined && factorOf(ctx, node, counting.name) === 4;
+  if (counting === undefined || (typeof counting.step !== 'number' && isOfLaunch(counting.step))) return false;
+  return factorOf(ctx, node, counting.name) === 4;
+}
+
+const launchSizes: ReadonlySet<string> = new Set(['blockDim', 'gridDim', 'threadIdx', 'blockIdx']);
+
+/** `blockDim.x` as it is, unsigned: passes of an `int` that steps by it cannot be counted (steady-count.ts). */
+function isOfLaunch(step: ast.Expression): boolean {
+  return anywhere(step, (node) => {
+    if (node.kind === 'cast') return 'closed';
+    return node.kind === 'name' && launchSizes.has(node.name.parts[0].name);
+  });
 }
 
 /** The number of a pragma, or what fits; undefined for none. */

@@ -81,11 +81,15 @@ function fitsOut(ctx: Context, node: ast.ForStatement, trips: number, size: Size
 /** Loops right in the body whose length is known neither now nor from what the body declares. */
 function stayingLoopsOf(ctx: Context, node: ast.ForStatement): readonly ast.ForStatement[] {
   const name = counterOf(node.initializer);
-  return innerLoopsOf(node.body).filter(({ initializer, condition }) => {
+  return innerLoopsOf(node.body).filter(({ initializer, condition, increment }) => {
     if (condition?.kind !== 'binary' || !/^[<>]=?$/.test(condition.operator)) return false;
-    return [startOf(initializer), condition.right].some((each) => each !== undefined && isOpen(ctx, each, name));
+    const step = increment?.kind === 'assign' ? increment.right : undefined;
+    return [startOf(initializer), condition.right, step].some((each) => each !== undefined && isOpen(ctx, each, name));
   });
 }
+
+/** What a launch gives: known to no compiler. */
+const OF_LAUNCH: ReadonlySet<string> = new Set(['threadIdx', 'blockIdx', 'blockDim', 'gridDim']);
 
 /** The variable that the head of a loop declares, or sets: `int i = 0` or `i = 0`. */
 function counterOf(initializer: ast.Statement | undefined): string | undefined {
@@ -110,7 +114,9 @@ function isOpen(ctx: Context, node: ast.Expression, loopVariable: string | undef
   const names = namesIn(node);
   if (loopVariable !== undefined && names.includes(loopVariable)) return true;
   return (
-    names.length > 0 && names.every((each) => lookupName(ctx, ctx.scope, each)) && constantOf(ctx, node) === undefined
+    names.length > 0 &&
+    names.every((each) => OF_LAUNCH.has(each) || lookupName(ctx, ctx.scope, each)) &&
+    constantOf(ctx, node) === undefined
   );
 }
 

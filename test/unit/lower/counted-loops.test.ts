@@ -122,3 +122,31 @@ describe('a step that changes another variable', () => {
     equals('int k = 7, n = 0; for (int j = 0; j < (int)blockDim.x / 16; k = j++) n += j;', 'k + n', 2);
   });
 });
+
+describe('a loop of known length around one that steps by the size of the block', () => {
+  /** Neighbours of the last pass are one access where the passes are written out. */
+  const stages = (passes: number, expected: string) =>
+    check(`
+__global__ void stages(const float *in, float *out) {
+  __shared__ float s[4096];
+  for (int t = threadIdx.x; t < 4096; t += blockDim.x) s[t] = in[t];
+  for (int l = ${passes - 1}; l >= 0; l--) {
+    __syncthreads();
+    for (int t = threadIdx.x; t < 2048; t += blockDim.x) {
+      int j = t & ((1 << l) - 1), i = ((t >> l) << (l + 1)) + j;
+      float u = s[i], v = s[i + (1 << l)];
+      s[i] = u + v;
+//    ^^^^ shared store ${expected}
+      s[i + (1 << l)] = (u - v) * l;
+    }
+  }
+  __syncthreads();
+  out[threadIdx.x] = s[threadIdx.x];
+}
+int main() { float *i, *o; cudaMalloc(&i, 1 << 20); cudaMalloc(&o, 1 << 20); stages<<<1, 32>>>(i, o); }
+`);
+  it('is written out as far as that fits, the loop in it being one', () => {
+    stages(10, 'x576');
+    stages(24, 'x1536');
+  });
+});
