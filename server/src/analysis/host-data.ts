@@ -10,6 +10,7 @@ import { runMain } from '../host/run-main';
 import type { FunctionDeclaration, TranslationUnit } from '../parse/ast';
 import type { PreprocessResult } from '../preprocess/token';
 import type { Program } from '../program/program';
+import { registersRead } from '../program/registers-read';
 import type { Fingerprint, Fingerprints } from './fingerprint';
 import { shift } from './launch-cache';
 import type { PlannedLaunch } from './launch-plan';
@@ -194,10 +195,11 @@ function isPlanned(
   });
   if (!isShape) return false;
   for (const [input, number] of numbers) {
-    const { source } = program.inputs[input];
+    const { source, register } = program.inputs[input];
     if (source.kind !== 'parameter') continue;
     const given = values.get(nameOf(source.parameter, source.path));
-    if (given === undefined || given !== number) return false;
+    // what the run does not know is another time's, perhaps, unless nothing reads it
+    if (given === undefined ? registersRead(program)[register] === 1 : given !== number) return false;
   }
   return true;
 }

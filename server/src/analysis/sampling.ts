@@ -5,6 +5,7 @@
 import type { InputValue } from '../execute/execution';
 import type { HostValue } from '../launch/host-value';
 import type { Input, Program } from '../program/program';
+import { registersRead } from '../program/registers-read';
 import type { Assumption, LaunchOrigin } from '../report/report';
 import { keysOf } from './keys';
 import type { PlannedLaunch } from './launch-plan';
@@ -59,6 +60,8 @@ export function resolveInputs(program: Program, plan: PlannedLaunch, context: Re
     } else if (isInteger(program, input) && !keysOf(program).has(input.register)) {
       const sample = computedValue(input, context.under) ?? sampleValue(input.name, context.sample);
       values.set(index, { kind: 'number', value: sample });
+      // what nothing reads decides nothing
+      if (registersRead(program)[input.register] === 0) return;
       sampled.set(index, sample);
       assumptions.push({ name: input.name, value: sample, origin: 'assumed' });
     } else {

@@ -8,8 +8,8 @@ import { occupancyCurves } from '../hardware/occupancy-curves';
 import { describeStep, occupancySteps } from '../hardware/occupancy-steps';
 import { type CompilerBound, compilerBound } from '../hardware/register-bounds';
 import { estimateRegisters } from '../machine/registers';
-import { readsInto } from '../program/operands';
-import type { Program, Register } from '../program/program';
+import type { Program } from '../program/program';
+import { registersRead } from '../program/registers-read';
 import type { OccupancyReport, StepReport } from './report';
 import { launchWaves } from './waves';
 
@@ -53,18 +53,6 @@ function computeSharedBytes(program: Program): number {
   }
   const granule = program.sharedGranule ?? 1;
   return Math.ceil(end / granule) * granule;
-}
-
-/** By register: 1 where an instruction reads it. */
-function registersRead(program: Program): Uint8Array {
-  const used = new Uint8Array(program.registers.length);
-  const reads: Register[] = [];
-  for (const { instructions } of program.blocks)
-    for (const i of instructions) {
-      const count = readsInto(i, reads);
-      for (let k = 0; k < count; k++) used[reads[k]] = 1;
-    }
-  return used;
 }
 
 /** Null for a capability that is not known and a block without threads. */

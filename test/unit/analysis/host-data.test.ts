@@ -163,6 +163,26 @@ int main() {
     assert.equal(store?.certainty, 'unknown');
   });
 
+  it('hold whatever a number is that the kernel does not read', () => {
+    check(`
+struct View { const int* at; int rows; };
+__global__ void k(View v, int* out, int n) {
+  out[v.at[threadIdx.x]] = 1;
+//^^^^^^^^^^^^^^^^^^^^^^ global store 32/4 sectors assumed
+}
+int main() {
+  int h[32], n;
+  for (int i = 0; i < 32; i++) h[i] = 8 * i;
+  scanf("%d", &n);
+  int *in, *out;
+  cudaMalloc(&in, sizeof h);
+  cudaMalloc(&out, 8 * sizeof h);
+  cudaMemcpy(in, h, sizeof h, cudaMemcpyHostToDevice);
+  View v{in, n};
+  k<<<1, 32>>>(v, out, n);
+}`);
+  });
+
   it('follow an edit of the host, and stay through one of the kernel', () => {
     const analyzer = createAnalyzer();
     const sectors = (text: string): number | undefined =>

@@ -377,6 +377,45 @@ int main() {
 }`);
   });
 
+  it('keeps behind such a recursion what it was given to read', () => {
+    check(`
+__global__ void k(const int* a, const int* b, const int* c) {}
+${upload}
+struct Item { float x; int id; };
+struct View { const int* at; };
+int halve(const std::vector<Item>& items, const int* keys, std::vector<int>& order, int b, int e) {
+  if (e - b < 2) return order[b] = keys[b] + items[b].id;
+  return halve(items, keys, order, b, (b + e) / 2) + halve(items, keys, order, (b + e) / 2, e);
+}
+int main() {
+  std::vector<Item> items(4000);
+  std::vector<int> keys(4000), order(4000, 9), ids(1);
+  for (int i = 0; i < 4000; i++) { items[i].id = 2 * i; keys[i] = i + 5; }
+  halve(items, keys.data(), order, 0, 4000);
+  ids[0] = items[3].id;
+  k<<<1, 32>>>(up(ids), up(keys), up(order)); //= a: 6, b: 5 6, c: ? ?
+}`);
+  });
+
+  it('a container that such a recursion may have made larger leads to no other memory', () => {
+    check(`
+__global__ void k(const int* a, int n) {}
+${upload}
+int grow(std::vector<int>& nodes, int b, int e) {
+  int me = nodes.size();
+  nodes.push_back(0);
+  if (e - b > 1) { grow(nodes, b, (b + e) / 2); grow(nodes, (b + e) / 2, e); }
+  nodes[me] = e;
+  return me;
+}
+int main() {
+  std::vector<int> a(2, 7), nodes;
+  grow(nodes, 0, 4000);
+  nodes[0] = 4;
+  k<<<1, 32>>>(up(a), a[1]); //= a: 7 7, n: 7
+}`);
+  });
+
   it('follows one nest of loops for half of what there is: what is made of random numbers behind it is known', () => {
     check(`
 __global__ void k(const float* a, int n) {}

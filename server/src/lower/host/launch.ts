@@ -16,6 +16,7 @@ import { Scope } from '../scope';
 import { bindTemplateParameters } from '../templates';
 import { parameterType, type Type, types } from '../types';
 import { unknownValue, type Value } from '../values';
+import { holdsPointer } from './only-read';
 
 interface Parameter {
   readonly name: string;
@@ -92,11 +93,6 @@ function parametersOf(
     return spread.map((type, i) => ({ name: `${parameter.name}#${i}`, type }));
   });
   return { name, parameters, instance: chosen };
-}
-
-function holdsPointer(type: Type): boolean {
-  if (type.kind === 'array') return holdsPointer(type.of);
-  return type.kind === 'pointer' || (type.kind === 'record' && type.record.fields.some((f) => holdsPointer(f.type)));
 }
 
 function collect(ctx: Context, leaves: Leaf[], value: Value, parameter: number, path: readonly string[]): void {

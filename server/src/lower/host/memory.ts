@@ -4,9 +4,10 @@ import type { HostInstruction } from '../../program/host-program';
 import type { Register } from '../../program/program';
 import { type Context, placeOf } from '../context';
 import { convertRegister } from '../conversions';
-import { assign, readMemory, readStorage, writeStorage } from '../places';
+import { assign, readMemory, readRegister, readStorage, writeRegister, writeStorage } from '../places';
 import { alignOf, sizeOf, type Type, typeKey, withoutReference } from '../types';
-import { type MemoryPlace, unknownValue, type Value } from '../values';
+import { type MemoryPlace, type Storage, unknownValue, type Value } from '../values';
+import { isOfLibrary, isOnlyRead } from './only-read';
 
 /** Emits an instruction of the host; gives its result, where it has one. */
 export function emitHost(ctx: Context, fn: HostInstruction['fn'], args: readonly Register[]): Register {
@@ -91,16 +92,39 @@ export function changeByCall(
   }
   const isWritten = (i: number) => parameters[i]?.type.kind === 'reference' && !parameters[i].type.to.isConst;
   const written = [...(self ? [self] : []), ...args.filter((_, i) => isWritten(i))];
-  changeBehind(ctx, [...written, ...args], node);
-  for (const value of [...written, ...args]) {
+  const changed = [...written, ...args.filter((each, i) => !isOnlyRead(parameters[i]?.type, each.type))];
+  changeBehind(ctx, changed, node);
+  for (const value of changed) {
     const isPlace = value.kind === 'place' && written.includes(value);
     const storage = isPlace && value.place.kind === 'storage' ? [value.place.storage] : [];
     const elements = value.kind === 'placePointer' ? value.target.elements : storage;
-    for (const element of elements) writeStorage(ctx, element, unknownValue(element.type, 'a call not followed'), node);
+    for (const element of elements) changeStorage(ctx, element, node);
     if (isPlace && value.place.kind === 'memory') emitHost(ctx, 'wild', [value.place.address]);
   }
   for (const { lifetime, contents, register } of ctx.builder.objects)
     if (lifetime !== undefined && lifetime !== 'constant' && !contents) emitHost(ctx, 'wild', [register]);
+}
+
+const NOT_FOLLOWED = 'a call not followed';
+
+/** A container of the library leads where it led, or to memory of its own; what else may be changed may lead anywhere. */
+function changeStorage(ctx: Context, storage: Storage, node: Node, isContainer = false): void {
+  const isOwner = isContainer || (storage.type.kind === 'record' && isOfLibrary(storage.type));
+  if (storage.kind === 'aggregate' && isOwner)
+    for (const element of storage.elements) changeStorage(ctx, element, node, true);
+  else if (storage.kind === 'scalar' && isOwner && storage.type.kind === 'pointer')
+    writeRegister(ctx, storage.register, elsewhere(ctx, storage.register));
+  else writeStorage(ctx, storage, unknownValue(storage.type, NOT_FOLLOWED), node);
+}
+
+/** A pointer's value, or the address of memory that it did not know: which of them is not known. */
+function elsewhere(ctx: Context, pointer: Register): Register {
+  const { builder } = ctx;
+  // what it holds is never looked at
+  const fresh = emitHost(ctx, 'allocate', [builder.constant('i64', 1)]);
+  const type = builder.typeOf(pointer);
+  const other = convertRegister(ctx, fresh, 'i64', type);
+  return builder.select(type, builder.unknown('pred', NOT_FOLLOWED), readRegister(ctx, pointer), other);
 }
 
 /** Whatever can be reached through these values may have been changed by something that is not followed. */
