@@ -6,12 +6,14 @@
  * answers rest on the PTX that nvcc makes of the programs, as `warplens check --compiler` has them. Whether a group depends on
  * loaded data is judged by the analysis without the data of the host: following them changes no group's kind.
  */
+import { fork } from 'node:child_process';
 import * as fs from 'node:fs';
+import * as os from 'node:os';
 import * as path from 'node:path';
 import { analyzeFile } from '../server/src/analysis/analyze';
 import { PATIENCE } from '../server/src/cli/options';
 import { findNvcc } from '../server/src/compiler/find-nvcc';
-import type { AccessReport, ChargedLine, FileReport, LaunchReport } from '../server/src/report/report';
+import type { AccessReport, ChargedLine, FileReport, KernelReport, LaunchReport } from '../server/src/report/report';
 import { compiledProgram, definesOf } from './compiled-program';
 import { causeOf } from './miss-cause';
 import { hardwareFolder, isWithin, type RecordedLaunch, recordedCost, recordedLaunches } from './recorded-counters';
@@ -200,39 +202,96 @@ function judged(without: readonly Row[], rows: readonly Row[]): Row[] {
   );
 }
 
+/** What is found out of one program. */
+interface Measured {
+  readonly rows: readonly Row[];
+  readonly found: readonly FoundLaunch[];
+  readonly origins: readonly KernelReport['origin'][];
+  readonly notes: readonly string[];
+}
+
+async function measure(program: string, nvcc: string | undefined): Promise<Measured> {
+  const recorded = recordedLaunches(program);
+  const report = await analyse(program, nvcc, true);
+  const without = await analyse(program, nvcc, false);
+  const rows = recorded.flatMap((r) => {
+    const [before, after] = [matchLaunch(without, recorded, r), matchLaunch(report, recorded, r)];
+    return judged(compare(program, r, before, without), compare(program, r, after, report));
+  });
+  const found = recorded.map((r): FoundLaunch => {
+    const launch = matchLaunch(report, recorded, r);
+    return {
+      program,
+      isShape: launch !== undefined && same(launch.grid, r.grid) && same(launch.block, r.block),
+      isStaticShared: launch?.occupancy?.staticSharedBytes === r.staticSharedBytes,
+      detail: `${r.function}: ${shapeOf(r, r.staticSharedBytes)} measured, ${launch === undefined ? 'no launch found' : shapeOf(launch, launch.occupancy?.staticSharedBytes)}`,
+    };
+  });
+  const notes = report.kernels.flatMap(({ name, originReason }) =>
+    originReason === undefined ? [] : [`${program}: ${name} is the source's: ${originReason}`],
+  );
+  return { rows, found, origins: report.kernels.map(({ origin }) => origin), notes };
+}
+
+const MOST_PROCESSES = 4;
+
+/** Programs one after the other in as many processes as there are processors; results in the order of the programs. */
+async function inProcesses(programs: readonly string[]): Promise<Measured[]> {
+  const results: Measured[] = new Array(programs.length);
+  let next = 0;
+  const work = (): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const child = fork(__filename, process.argv.slice(2), { serialization: 'advanced' });
+      let at = -1;
+      const ask = (): void => {
+        at = next++;
+        if (at < programs.length) child.send(programs[at]);
+        else child.disconnect();
+      };
+      child.on('message', (result) => {
+        results[at] = result as Measured;
+        ask();
+      });
+      child.on('exit', (code) => {
+        if (at >= programs.length) resolve();
+        else reject(new Error(`${programs[at]}: the analysis ended with status ${code}`));
+      });
+      ask();
+    });
+  const processes = Math.max(1, Math.min(MOST_PROCESSES, os.availableParallelism(), programs.length));
+  await Promise.all(Array.from({ length: processes }, work));
+  return results;
+}
+
+function compilerOf(args: readonly string[]): string | undefined {
+  return args.includes('--compiler') ? findNvcc({ environment: process.env, platform: process.platform }) : undefined;
+}
+
+/** One of those processes. */
+function serve(): void {
+  const nvcc = compilerOf(process.argv.slice(2));
+  process.on('message', (program: string) => {
+    void measure(program, nvcc).then((result) => process.send?.(result));
+  });
+}
+
 async function main(): Promise<void> {
   const args = process.argv.slice(2);
-  const nvcc = args.includes('--compiler')
-    ? findNvcc({ environment: process.env, platform: process.platform })
-    : undefined;
+  const nvcc = compilerOf(args);
   const wanted = args.filter((a) => !a.startsWith('--'));
-  const rows: Row[] = [];
-  const found: FoundLaunch[] = [];
-  const origins = { source: 0, ptx: 0 };
   const files = fs.readdirSync(path.join(root, 'recorded')).filter((f) => f.endsWith('.json'));
-  for (const file of files) {
-    const program = path.basename(file, '.json');
-    if (wanted.length > 0 ? !wanted.includes(program) : microbenchmarks.has(program)) continue;
-    const recorded = recordedLaunches(program);
-    const report = await analyse(program, nvcc, true);
-    const without = await analyse(program, nvcc, false);
-    for (const { name, origin, originReason } of report.kernels) {
-      origins[origin]++;
-      if (originReason !== undefined) console.log(`${program}: ${name} is the source's: ${originReason}`);
-    }
-    for (const r of recorded) {
-      const launch = matchLaunch(report, recorded, r);
-      const launchWithout = matchLaunch(without, recorded, r);
-      found.push({
-        program,
-        isShape: launch !== undefined && same(launch.grid, r.grid) && same(launch.block, r.block),
-        isStaticShared: launch?.occupancy?.staticSharedBytes === r.staticSharedBytes,
-        detail: `${r.function}: ${shapeOf(r, r.staticSharedBytes)} measured, ${launch === undefined ? 'no launch found' : shapeOf(launch, launch.occupancy?.staticSharedBytes)}`,
-      });
-      rows.push(...judged(compare(program, r, launchWithout, without), compare(program, r, launch, report)));
-    }
+  const programs = files
+    .map((file) => path.basename(file, '.json'))
+    .filter((program) => (wanted.length > 0 ? wanted.includes(program) : !microbenchmarks.has(program)));
+  const measured = await inProcesses(programs);
+  const rows = measured.flatMap((each) => each.rows);
+  const found = measured.flatMap((each) => each.found);
+  for (const { notes } of measured) for (const note of notes) console.log(note);
+  if (nvcc !== undefined) {
+    const count = (origin: KernelReport['origin']) =>
+      measured.flatMap(({ origins }) => origins).filter((each) => each === origin).length;
+    console.log(`kernels from PTX ${count('ptx')}, from the source ${count('source')}`);
   }
-  if (nvcc !== undefined) console.log(`kernels from PTX ${origins.ptx}, from the source ${origins.source}`);
   if (args.includes('--misses')) printMisses(rows, found);
   const sets = readSets();
   for (const set of sets) {
@@ -354,4 +413,5 @@ function checkThresholds(set: ProgramSet, figures: Readonly<Record<string, numbe
   if (failures.length > 0) process.exitCode = 1;
 }
 
-void main();
+if (process.send) serve();
+else void main();
