@@ -29,8 +29,8 @@ export interface Tally {
   /** By access and space. */
   readonly notes: (AccessNotes | undefined)[];
   block: readonly [number, number, number];
-  /** By access and space, a bit for each word of a segment at which a request of the block begins. */
-  readonly starts: Uint8Array;
+  /** By access and space, a bit for each byte of a segment at which a request of the block begins. */
+  readonly starts: Int32Array;
   readonly contention: AtomicContention;
   /** Why a loop of compare and swap is not counted that stores only what is smaller or larger, a number of the reasons. */
   readonly comparedReason: number;
@@ -402,7 +402,7 @@ export class AccessCounter {
     const { counters } = this.tally;
     const notes = this.tally.notes[plan.access * spaces.length + space] ?? this.notesOf(plan, space);
     const { at } = notes;
-    this.tally.starts[plan.access * spaces.length + space] |= 1 << ((start >> 2) & (WORDS_OF_SEGMENT - 1));
+    this.tally.starts[plan.access * spaces.length + space] |= 1 << (start & (BYTES_OF_SEGMENT - 1));
     counters[at + field.requests] += times;
     counters[at + field.activeLanes] += times * active;
     counters[at + field.wavefronts] += times * counts.wavefronts;
@@ -439,7 +439,7 @@ export class AccessCounter {
 const BANK_ROW = 128;
 
 /** Of global memory: what a request costs repeats in 32 bytes. */
-const WORDS_OF_SEGMENT = 8;
+const BYTES_OF_SEGMENT = 32;
 
 function copyCounts(from: WarpCounts, to: WarpCounts): void {
   to.wavefronts = from.wavefronts;

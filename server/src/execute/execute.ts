@@ -6,6 +6,7 @@ import type { Program } from '../program/program';
 import { AtomicContention } from './atomic-contention';
 import { type AccessNotes, type CounterLayout, counterLayout } from './counters';
 import { type Analysis, analyse } from './decode';
+import { endsOfPlane } from './ends-of-plane';
 import type { AccessCounts, Execution, ExecutionBudget, LaunchShape } from './execution';
 import { allBlocks, type BlockClass, type BlockIndex, blockClasses, PERIOD, SMALL_GRID } from './grid';
 import { GridBudget } from './grid-budget';
@@ -70,8 +71,8 @@ class GridRun {
   private readonly spent: GridBudget;
   /** Of the block that was executed last. */
   private alignment = 0;
-  /** Blocks begin at different places within segments. */
-  private isUnaligned = false;
+  /** Blocks of a row after which the places within segments at which they begin repeat. */
+  private period = 1;
   private isUniform = true;
   private sampledLoops = false;
   private isEstimated = false;
@@ -105,7 +106,7 @@ class GridRun {
       launched.run(block, this.spent.stepsOfNext(isOnly), this.budget);
       this.spent.spend(launched.machine.executed);
       this.alignment = launched.alignment;
-      this.isUnaligned = launched.isUnaligned;
+      this.period = launched.period;
       this.sampledLoops ||= launched.machine.sampling.hasSkipped;
       this.isEstimated ||= launched.machine.unfinished.hasEstimated;
       this.note(launched.machine.stop ?? (launched.machine.abandoned ? 'budget' : undefined));
@@ -161,13 +162,25 @@ class GridRun {
     this.spent.forget();
   }
 
+  /** What was executed is spent, and counts no more. */
+  private recount(): void {
+    this.totals.fill(0);
+    this.differs.fill(0);
+    this.isUniform = true;
+  }
+
   /** Another block can be executed to its end. */
   private get isWithinBudget(): boolean {
     return this.incomplete === undefined && this.spent.allowsAnother;
   }
 
-  private sampleGrid(grid: BlockIndex, size: number, runBlock: (block: BlockIndex) => Float64Array): void {
-    const singled = singledBlocks(this.program, this.launch);
+  private sampleGrid(
+    grid: BlockIndex,
+    size: number,
+    runBlock: (block: BlockIndex) => Float64Array,
+    ends?: SingledBlocks,
+  ): void {
+    const singled = withEnds(singledBlocks(this.program, this.launch), ends);
     const classes = blockClasses(grid, singled);
     const probe = runBlock(classes[0].sample(0)).slice();
     const cost = this.spent.warpInstructions;
@@ -209,6 +222,14 @@ class GridRun {
       else if (inner && counted && !areEqual(inner, counted, this.layout.used)) differs = true;
       else if (inner && counted && classes[0].place) rows.push(each);
       covered += each.size;
+    }
+    if (differs && inner && !classes[0].place && !ends) {
+      const more = this.endsOf(grid, classes[0], inner, runBlock);
+      if (more) {
+        this.recount();
+        this.sampleGrid(grid, size, runBlock, more);
+        return;
+      }
     }
     if (differs && inner) for (const row of [classes[0], ...rows]) this.refineRow(row, inner, runBlock);
     if (covered === 0) {
@@ -270,9 +291,19 @@ class GridRun {
     return runs !== undefined;
   }
 
-  /** Blocks of a row after which alignment repeats. */
-  private get period(): number {
-    return this.isUnaligned ? PERIOD : 1;
+  /** Inner blocks of a plane whose samples agree may differ next to those at the border: these; undefined where none do. */
+  private endsOf(
+    grid: BlockIndex,
+    inner: BlockClass,
+    counters: Float64Array,
+    runBlock: (block: BlockIndex) => Float64Array,
+  ): SingledBlocks | undefined {
+    const ends = endsOfPlane(inner, counters, (block) => (this.isWithinBudget ? runBlock(block) : undefined));
+    if (ends?.every((places) => places.length === 0)) return undefined;
+    const again = ends ? blockClasses(grid, ends).reduce((sum, { least }) => sum + least, 0) : Number.POSITIVE_INFINITY;
+    if (again <= this.spent.affordable()) return ends;
+    this.isUniform = false;
+    return undefined;
   }
 
   /** Inner blocks of a row whose samples agree may differ towards its ends, if the blocks at the border do. */
@@ -324,7 +355,7 @@ class GridRun {
       if (
         !agree &&
         samples === blocks.most &&
-        this.isUnaligned &&
+        this.period > 1 &&
         !this.isLedByData &&
         this.addRuns(blocks, row, runBlock, 1)
       )
@@ -359,7 +390,9 @@ class GridRun {
     if (first === undefined) return undefined;
     // what loaded data lead to in some blocks tells nothing of the others
     if (agree && samples < blocks.size && this.isLedByData && this.executeAll(blocks, runBlock)) return undefined;
-    if (!agree && samples < blocks.size && this.addRuns(blocks, row, runBlock)) return undefined;
+    // samples agree on remainders modulo 8, and of rows of bytes more may differ
+    const isOpen = !agree || this.period > PERIOD;
+    if (isOpen && samples < blocks.size && this.addRuns(blocks, row, runBlock)) return undefined;
     const isLikeInner = inner !== undefined && areEqual(first, inner, this.layout.used);
     if (samples < blocks.size && (!agree || (samples < least && !isLikeInner))) this.isUniform = false;
     if (sum === undefined) this.addScaled(first, blocks.size);
@@ -446,4 +479,10 @@ class GridRun {
 /** Averages are right over whole cycles of samples only. */
 function wholeCycles(samples: number, cycle: number): number {
   return samples < cycle ? samples : samples - (samples % cycle);
+}
+
+function withEnds(singled: SingledBlocks, ends: SingledBlocks | undefined): SingledBlocks {
+  if (!ends) return singled;
+  const along = (axis: 0 | 1 | 2) => [...new Set([...singled[axis], ...ends[axis]])].sort((a, b) => a - b);
+  return [along(0), along(1), along(2)];
 }

@@ -8,6 +8,7 @@ import { type AccessNotes, type CounterLayout, spaces } from './counters';
 import { type Analysis, newValues } from './decode';
 import type { ExecutionBudget, LaunchShape } from './execution';
 import { globalContents } from './global-data';
+import { PERIOD } from './grid';
 import { fullMask, type Layout, layoutOf, setBlockInputs, setLaunchInputs } from './layout';
 import { Machine } from './machine';
 import { Mask, WARP } from './mask';
@@ -16,6 +17,10 @@ import type { MemoryState } from './memory-steps';
 import type { Reasons } from './reasons';
 import { Tickets } from './tickets';
 import { geometryOf, KNOWN, type LaneValue, setUnknown } from './value';
+
+/** Bytes of a segment that begin no half of a word, and halves that begin no word. */
+const ODD_BYTES = 0xaaaaaaaa;
+const ODD_HALVES = 0x44444444;
 
 /** Elements of local memory whose contents are kept for a block. */
 const MOST_LOCAL_CONTENTS = 8 * 2 ** 20;
@@ -32,8 +37,9 @@ export class LaunchedBlocks {
   private readonly unassigned: number;
 
   /** By access and space, as in the tally: the places of the first block that came there. */
-  private readonly firstStarts: Uint8Array;
-  private startsDiffer = false;
+  private readonly firstStarts: Int32Array;
+  /** Of accesses that begin elsewhere in other blocks: all places. */
+  private movedStarts = 0;
 
   constructor(
     private readonly program: Program,
@@ -65,14 +71,14 @@ export class LaunchedBlocks {
     const contents = data && globalContents(program, data, objects, addressOf, isShared);
     this.memory = { ...memoryState(program, launch, analysis, objects, lanes, tickets, reasons), global: contents };
     this.counters = new Float64Array(layout.size);
-    const starts = new Uint8Array(program.accesses.length * spaces.length);
+    const starts = new Int32Array(program.accesses.length * spaces.length);
     const comparedReason = reasons.number('how often its loop of compare and swap runs depends on the values');
     const fixed = { model, layout, notes, contention, comparedReason };
     this.tally = { ...fixed, counters: this.counters, block: [0, 0, 0], starts };
     const counter = new AccessCounter(this.tally, lanes);
     const decoder = { analysis, values: this.values, reasons, counter, memory: this.memory, geometry };
     this.machine = new Machine(decoder, layout, this.tally, warps);
-    this.firstStarts = new Uint8Array(starts.length);
+    this.firstStarts = new Int32Array(starts.length);
     this.threads = new Mask(warps);
     fullMask(this.threads, threads);
   }
@@ -97,9 +103,11 @@ export class LaunchedBlocks {
     return this.memory.global?.zeros;
   }
 
-  /** Requests of some block begin at other places within segments than those of another, idle ones aside. */
-  get isUnaligned(): boolean {
-    return this.startsDiffer;
+  /** Blocks of a row after which the places within segments at which their requests begin repeat; 1 where these are the same in all blocks. */
+  get period(): number {
+    if (this.movedStarts === 0) return 1;
+    if ((this.movedStarts & ODD_BYTES) !== 0) return 4 * PERIOD;
+    return (this.movedStarts & ODD_HALVES) !== 0 ? 2 * PERIOD : PERIOD;
   }
 
   /** Blocks in which it is the same begin their requests at the same places within segments, however many passes of a loop were skipped. */
@@ -136,7 +144,7 @@ export class LaunchedBlocks {
     const { starts } = this.tally;
     for (let i = 0; i < starts.length; i++) {
       if (firstStarts[i] === 0) firstStarts[i] = starts[i];
-      else if (starts[i] !== 0 && starts[i] !== firstStarts[i]) this.startsDiffer = true;
+      else if (starts[i] !== 0 && starts[i] !== firstStarts[i]) this.movedStarts |= starts[i] | firstStarts[i];
     }
   }
 }

@@ -135,7 +135,7 @@ class WholeRun {
       layout: counters,
       notes: [],
       block: [0, 0, 0] as const,
-      starts: new Uint8Array(program.accesses.length * spaces.length),
+      starts: new Int32Array(program.accesses.length * spaces.length),
       contention: new AtomicContention(),
       comparedReason: 0,
     };

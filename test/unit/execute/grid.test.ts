@@ -234,6 +234,54 @@ describe('grids', () => {
     }
   });
 
+  it('rows of bytes begin at more places of a sector than rows of words', () => {
+    // 66 bytes from block to block: each sixteenth begins where a sector does
+    const text = sound(`
+      in tx i32 threadIdx.x
+      in bx i32 blockIdx.x
+      in stride i32 parameter
+      in p u64 parameter
+      s = mul.i32 bx stride
+      i = add.i32 s tx
+      w = convert.u64.i32 i
+      a = add.u64 p w
+      store.u8 global [a] 0
+      exit`);
+    for (const stride of [66, 33, 64, 68, 95]) {
+      const launch = launchOf(text, { grid: [1333, 1, 1], block: [64, 1, 1], values: { stride } });
+      const whole = execute(text, launch, plainModel, { warpInstructions: 1e7, blocks: 1e6, everyPass: true });
+      const sampled = execute(text, launch, plainModel, { warpInstructions: 1e4, blocks: 200 });
+      assert.ok(sampled.simulatedBlocks <= 200);
+      assert.equal(sampled.accesses[0].sectors, whole.accesses[0].sectors, `${stride}`);
+    }
+  });
+
+  it('blocks next to those at the border of a plane may do something else, and so may those in its corners', () => {
+    // what lies beyond a reach is taken from the last column, and not at all below the last row: more blocks than the last ones do so
+    const text = copy(`
+  x1 = add.i32 x reach
+  x2 = min.i32 x1 2399
+  row = mul.i32 by 2400
+  i = add.i32 row x2
+  y = add.i32 by r
+  d = lt.i32 y 26
+  e = lt.i32 x n`)
+      .replace('c = lt.i32 x n', 'c = and.pred d e')
+      .replace('in n i32', 'in r i32 parameter\n  in reach i32 parameter\n  in n i32');
+    for (const [reach, r, ofRow, rows] of [
+      [0, 0, 75 * 4, 26],
+      [40, 0, 73 * 4 + 3 + 1, 26],
+      [40, 2, 73 * 4 + 3 + 1, 24],
+      [104, 1, 71 * 4 + 3 + 3, 25],
+    ]) {
+      const values = { n: 2400, r, reach };
+      const execution = run(text, { grid: [75, 26, 1], values, warpInstructions: 10_000, blocks: 160 });
+      assert.ok(execution.simulatedBlocks <= 160);
+      assert.equal(execution.accesses[0].sectors, ofRow * rows, `${reach} ${r}`);
+      assert.ok(execution.uniformBlocks);
+    }
+  });
+
   it('corners and edges of a plane count by their number', () => {
     const text = copy('r = mul.i32 by 100000\n i = add.i32 x r').replace(
       'c = lt.i32 x n',
