@@ -239,6 +239,7 @@ class GridRun {
       // Classes that the budget left out count as the average of the others.
       for (let i = 0; i < this.layout.used; i++) this.totals[i] *= size / covered;
       this.isUniform = false;
+      this.differs.fill(1);
     }
   }
 
@@ -286,7 +287,7 @@ class GridRun {
     mostChanges?: number,
   ): boolean {
     const run = (n: number) => (this.isWithinBudget ? runBlock(blocks.at(n)) : undefined);
-    const runs = row.size > 0 ? sumOfRuns(row, blocks.size, run, this.period, mostChanges) : undefined;
+    const runs = row.size > 0 ? sumOfRuns(row, blocks.size, run, this.rowPeriod, mostChanges) : undefined;
     if (runs) this.addScaled(runs, 1);
     return runs !== undefined;
   }
@@ -306,6 +307,11 @@ class GridRun {
     return undefined;
   }
 
+  /** Where data lead few blocks are alike: it is not worth while to ask for the remainders of bytes. */
+  private get rowPeriod(): number {
+    return this.isLedByData ? Math.min(PERIOD, this.period) : this.period;
+  }
+
   /** Inner blocks of a row whose samples agree may differ towards its ends, if the blocks at the border do. */
   private refineRow(inner: BlockClass, counters: Float64Array, runBlock: (block: BlockIndex) => Float64Array): void {
     if (!inner.place) return;
@@ -316,7 +322,7 @@ class GridRun {
       if (!end) return;
       known.set(n, end);
     }
-    const runs = sumOfRuns(known, inner.size, run, this.period);
+    const runs = sumOfRuns(known, inner.size, run, this.rowPeriod);
     if (!runs) {
       this.isUniform &&= [...known.values()].every((each) => areEqual(each, counters, this.layout.used));
       return;
@@ -391,7 +397,7 @@ class GridRun {
     // what loaded data lead to in some blocks tells nothing of the others
     if (agree && samples < blocks.size && this.isLedByData && this.executeAll(blocks, runBlock)) return undefined;
     // samples agree on remainders modulo 8, and of rows of bytes more may differ
-    const isOpen = !agree || this.period > PERIOD;
+    const isOpen = !agree || this.rowPeriod > PERIOD;
     if (isOpen && samples < blocks.size && this.addRuns(blocks, row, runBlock)) return undefined;
     const isLikeInner = inner !== undefined && areEqual(first, inner, this.layout.used);
     if (samples < blocks.size && (!agree || (samples < least && !isLikeInner))) this.isUniform = false;
