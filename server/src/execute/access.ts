@@ -7,7 +7,7 @@ import type { AccessPlan } from './access-plan';
 import type { AtomicContention } from './atomic-contention';
 import { ACCESS_FIELDS, type AccessNotes, type CounterLayout, field, spaceNumber, spaces } from './counters';
 import { type Frame, type Mask, WARP } from './mask';
-import { KNOWN, type Lanes64, type LaneValue, UNKNOWN, vectorOf } from './value';
+import { KNOWN, type Lanes64, type LaneValue, laneOf, UNKNOWN, vectorOf } from './value';
 import {
   addressAt,
   fillWarp,
@@ -194,6 +194,39 @@ export class AccessCounter {
       counts.wavefronts = pastL1.wavefronts;
       counts.idealWavefronts = pastL1.idealWavefronts;
       this.add(store, spaceNumber.shared, to, mask.lanes, first, active, 1, frame, from);
+    }
+  }
+
+  /** The global half of an asynchronous copy of which only some lanes read. */
+  countReading(
+    plan: AccessPlan,
+    sources: LaneValue<Lanes64>,
+    read: LaneValue,
+    targets: LaneValue<Lanes64>,
+    isPastL1: boolean,
+    frame: Frame,
+  ): void {
+    const { mask } = frame;
+    const open = [sources, read].find(({ unknown }) => unknown !== KNOWN);
+    if (open) {
+      this.countUnknown(plan, mask.warps, mask.count, open.reason, frame);
+      return;
+    }
+    const from = vectorOf(sources);
+    const { subset } = this;
+    for (let first = frame.lo; first < frame.hi; first += WARP) {
+      const active = mask.perWarp[first / WARP];
+      if (active === 0) continue;
+      for (let lane = first; lane < first + WARP; lane++)
+        subset[lane] = mask.lanes[lane] !== 0 && laneOf(read, lane) > 0 ? 1 : 0;
+      const space = spaceNumber[spaceOfAddress(from[firstActive(subset, first)])];
+      this.tally.model.count(plan.shapes[space], from, subset, first, WARP, counts);
+      if (isPastL1 && targets.unknown === KNOWN) {
+        pastL1Cost(from, vectorOf(targets), subset, first, WARP, false, pastL1);
+        counts.sectors = pastL1.sectors;
+        counts.idealSectors = pastL1.idealSectors;
+      }
+      this.add(plan, space, from, mask.lanes, first, active, 1, frame);
     }
   }
 

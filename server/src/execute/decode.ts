@@ -202,6 +202,7 @@ function decode(decoder: Decoder, instruction: Instruction): Step {
         address(decoder, instruction.source),
         address(decoder, instruction.destination),
         instruction.isPastL1 === true,
+        instruction.read === undefined ? undefined : decoder.values[instruction.read],
       );
     }
     case 'matrix': {

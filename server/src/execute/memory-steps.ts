@@ -340,10 +340,14 @@ export function asyncCopyStep(
   source: LaneValue<Lanes64>,
   destination: LaneValue<Lanes64>,
   isPastL1: boolean,
+  read: LaneValue | undefined,
 ): Step {
   const reason = memory.reasons.number(`depends on loaded data: ${load.site.expression}`);
   return (frame) => {
-    if (isPastL1) counter.countPastL1(load, store, source, destination, frame);
+    if (read) {
+      counter.countReading(load, source, read, destination, isPastL1, frame);
+      counter.count(store, destination, 0, frame);
+    } else if (isPastL1) counter.countPastL1(load, store, source, destination, frame);
     else {
       counter.count(load, source, 0, frame);
       counter.countCopy(store, source, destination, frame);

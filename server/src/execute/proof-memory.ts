@@ -43,6 +43,7 @@ export class MemoryProof {
     if (instruction.op === 'store' && this.matters(instruction.access)) {
       this.checkStore(instruction.address, instruction.values, instruction.access, frame);
     } else if (instruction.op === 'asyncCopy') {
+      if (instruction.read !== undefined && !this.proof.isConstant(instruction.read)) this.proof.fail();
       this.checkStore(instruction.destination, [], instruction.storeAccess, frame);
     } else if (instruction.op === 'matrix' && instruction.direction === 'store') {
       this.checkStore(instruction.address, [], instruction.access, frame);

@@ -291,6 +291,7 @@ function atomicStep(decoder: Decoder, launch: WholeLaunch, instruction: Access &
 function copyStep(decoder: Decoder, launch: WholeLaunch, instruction: Extract<Instruction, { op: 'asyncCopy' }>): Step {
   const { memory } = launch;
   const { bytes } = instruction;
+  const read = instruction.read === undefined ? undefined : decoder.values[instruction.read];
   const source = addressOf(decoder, instruction.source);
   const destination = addressOf(decoder, instruction.destination);
   const from = new Place(decoder, launch, instruction.loadAccess, source, bytes);
@@ -304,7 +305,8 @@ function copyStep(decoder: Decoder, launch: WholeLaunch, instruction: Extract<In
       }
       const at = to.toWrite(laneOf(destination, lane), lane, frame.speculative === 0);
       const origin = isUnknownIn(source, lane) ? -1 : from.at(laneOf(source, lane), lane);
-      if (origin < 0 || frame.speculative !== 0) memory.forget(at, at + bytes);
+      const isWhole = !read || (!isUnknownIn(read, lane) && laneOf(read, lane) >= bytes);
+      if (origin < 0 || !isWhole || frame.speculative !== 0) memory.forget(at, at + bytes);
       else memory.copy(at, origin, bytes);
     }
   };

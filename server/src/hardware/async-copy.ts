@@ -115,6 +115,8 @@ export interface PastL1Cost {
  * Source: H200, 154 copies of rows of 2 to 32 lanes, pitches of 8 to 20 elements on both sides, 1 to 32 lanes on, all four counters exact;
  * async_copy_shapes.cu (26 of 28 copies of 14 kinds, two permutations at random within 2 of 28; its table has every other copy with no
  * figures at all, and no lane for those off), gemm_async.cu:16 (15 wavefronts, 24 sectors), rows of 64 and 128 bytes swizzled by their number.
+ * Where the instruction says how many bytes are read (its fourth operand), the wavefronts are those of a plain store of all lanes, whatever they
+ * read from, and sectors are read by the lanes that read any (H200, set of cp_async_sgemm.cu: 22 copies of rows of 4 and 32 lanes, two pitches).
  * @param isPartly a predicate turns lanes of the warp off
  */
 export function pastL1Cost(

@@ -133,7 +133,12 @@ export function withOperands(i: Instruction, now: (r: Register) => Register): In
         compare: i.compare === undefined ? undefined : now(i.compare),
       };
     case 'asyncCopy':
-      return { ...i, source: now(i.source), destination: now(i.destination) };
+      return {
+        ...i,
+        source: now(i.source),
+        destination: now(i.destination),
+        read: i.read === undefined ? undefined : now(i.read),
+      };
     case 'lane':
       return {
         ...i,

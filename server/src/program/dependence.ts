@@ -158,6 +158,8 @@ function collect(
         tokens.merge(address[access], ofRegister[registers[i]]);
         tokens.merge(execution[access], ofControl[block]);
       });
+      if (instruction.op === 'asyncCopy' && instruction.read !== undefined)
+        tokens.merge(execution[instruction.loadAccess], ofRegister[instruction.read]);
     }
     const { terminator } = program.blocks[block];
     if (terminator.kind === 'branch') tokens.merge(branches[terminator.branch], ofRegister[terminator.condition]);

@@ -25,7 +25,9 @@ export function readsOf(instruction: Instruction): readonly Register[] {
         ? [instruction.address, instruction.value]
         : [instruction.address, instruction.value, instruction.compare];
     case 'asyncCopy':
-      return [instruction.source, instruction.destination];
+      return instruction.read === undefined
+        ? [instruction.source, instruction.destination]
+        : [instruction.source, instruction.destination, instruction.read];
     case 'lane':
       return [instruction.a, instruction.b, instruction.width].filter((r): r is Register => r !== undefined);
     case 'work':

@@ -55,8 +55,10 @@ function printInstruction(program: Program, instruction: Instruction, name: Nami
       const compare = instruction.compare === undefined ? '' : `${name(instruction.compare)}, `;
       return `${target}atomic.${instruction.fn}.${instruction.type} ${place(instruction, name)}, ${compare}${name(instruction.value)}${site(instruction.access)}`;
     }
-    case 'asyncCopy':
-      return `copy.${instruction.bytes} [${name(instruction.destination)}], [${name(instruction.source)}]${site(instruction.loadAccess)}`;
+    case 'asyncCopy': {
+      const read = instruction.read === undefined ? '' : `, ${name(instruction.read)}`;
+      return `copy.${instruction.bytes} [${name(instruction.destination)}], [${name(instruction.source)}]${read}${site(instruction.loadAccess)}`;
+    }
     case 'matrix':
       return `matrix.${instruction.direction}.x${instruction.matrices} ${instruction.dst.map(name).join(', ')}, [${name(instruction.address)}]${site(instruction.access)}`;
     case 'lane': {

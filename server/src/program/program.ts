@@ -277,6 +277,8 @@ export interface AsyncCopyInstruction {
   readonly isPastL1?: boolean;
   readonly source: Register;
   readonly destination: Register;
+  /** Bytes that are read of the source, where that is told: zeros are written for the others. */
+  readonly read?: Register;
   readonly loadAccess: number;
   readonly storeAccess: number;
 }

@@ -62,7 +62,10 @@ function computeSlice(
   for (const block of program.blocks) {
     for (const instruction of block.instructions) {
       definitions.add(instruction);
-      if (isCounted(instruction)) addressesOf(instruction).forEach(need);
+      if (isCounted(instruction)) {
+        addressesOf(instruction).forEach(need);
+        if (instruction.op === 'asyncCopy' && instruction.read !== undefined) need(instruction.read);
+      }
       if (stores(instruction)) storing.push(instruction);
       const another = more?.(instruction);
       if (another !== undefined) need(another);

@@ -235,7 +235,17 @@ export function memoryHandlers(memory: Memory): Readonly<Record<string, Handler>
     const storeAccess = newSite(ctx, memory, instruction, 'store', 'shared', to, size, { isPastL1 });
     const source = whole(ctx, addressOf(ctx, from, 'global'));
     const destination = whole(ctx, addressOf(ctx, to, 'shared'));
-    ctx.builder.emit({ op: 'asyncCopy', bytes: size, isPastL1, source, destination, loadAccess, storeAccess });
+    const read = readBytes(ctx, instruction, size);
+    ctx.builder.emit({ op: 'asyncCopy', bytes: size, isPastL1, source, destination, read, loadAccess, storeAccess });
+  };
+
+  /** Its fourth operand, `src-size`; a predicate there, or a policy, says something else. */
+  const readBytes = (ctx: Context, { opcode, operands }: FlatInstruction, bytes: number): Register | undefined => {
+    const operand = operands[3];
+    const isPolicy = operands.length === 4 && /cache_hint/.test(opcode.text);
+    if (isPolicy || (operand?.kind !== 'register' && operand?.kind !== 'integer')) return undefined;
+    const read = ctx.read(operand, 'u32');
+    return ctx.builder.constantValue(read) === bytes ? undefined : read;
   };
 
   return {

@@ -134,6 +134,18 @@ describe('PTX: shared memory', () => {
       ],
     ),
   );
+  it(
+    'cp.async that reads nothing in some lanes writes zeros there',
+    check(
+      tile(
+        'shl.b32 %r1, %r90, 4; add.s32 %r2, %r80, %r1; mul.wide.u32 %rd1, %r90, 16; add.s64 %rd2, %rd90, %rd1; setp.lt.u32 %p1, %r90, 8; selp.b32 %r3, 16, 0, %p1; cp.async.cg.shared.global [%r2], [%rd2], 16, %r3;',
+      ),
+      [
+        'global load 16 B: 1 requests of 32 lanes, 4 of 4 sectors',
+        'shared store 16 B: 1 requests of 32 lanes, 4 of 4 wavefronts',
+      ],
+    ),
+  );
 });
 
 describe('PTX: other memory', () => {

@@ -12,6 +12,7 @@ const voidValue: Value = { kind: 'void', type: types.void };
 /**
  * Emits one asynchronous copy of `bytes` a lane.
  * @param isPastL1 cp.async.cg; the toolkit's functions take it for 16 bytes
+ * @param reading how many bytes of the source are read, where that is told
  */
 export function emitAsyncCopy(
   ctx: Context,
@@ -20,6 +21,7 @@ export function emitAsyncCopy(
   source: Value,
   bytes: number,
   isPastL1 = bytes === 16,
+  reading?: Value,
 ): void {
   const register = (v: Value) =>
     v.kind === 'scalar'
@@ -30,7 +32,14 @@ export function emitAsyncCopy(
   const place = (address: number): MemoryPlace => ({ kind: 'memory', address, offset: 0, node });
   const loadAccess = accessSite(ctx, { ...place(from), isPastL1 }, 'load', from);
   const storeAccess = accessSite(ctx, { ...place(to), isPastL1 }, 'store', to);
-  ctx.builder.emit({ op: 'asyncCopy', bytes, isPastL1, source: from, destination: to, loadAccess, storeAccess });
+  const read = reading && readBytes(ctx, reading, bytes);
+  ctx.builder.emit({ op: 'asyncCopy', bytes, isPastL1, source: from, destination: to, read, loadAccess, storeAccess });
+}
+
+/** Undefined where it is known that all are read: then the assembler makes a plain copy. */
+function readBytes(ctx: Context, reading: Value, bytes: number): number | undefined {
+  if (reading.kind !== 'scalar') return ctx.builder.unknown('u32', 'bytes that an asynchronous copy reads');
+  return ctx.builder.constantValue(reading.register) === bytes ? undefined : reading.register;
 }
 
 /** __pipeline_memcpy_async(shared, global, bytes) */

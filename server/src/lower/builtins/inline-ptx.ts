@@ -44,14 +44,18 @@ const firstWord = (text: string): string => text.trim().replace(/^\{/, '').trim(
 const touchesMemory = (text: string): boolean =>
   /\b(ld|st|atom|red|wmma\.load|wmma\.store|cp\.async\.bulk)\./.test(text);
 
-/** cp.async.{ca,cg}.shared.global [dst], [src], bytes */
+/** cp.async.{ca,cg}.shared.global [dst], [src], bytes {, bytes that are read} {, policy} */
 function asyncCopy(ctx: Context, node: AsmStatement, text: string, inputs: readonly Value[]): boolean {
   if (!/\bcp\.async\.(ca|cg)\.shared/.test(text)) return /\bcp\.async\.(commit_group|wait_group|wait_all)/.test(text);
-  const size = /\],\s*(%\d+|\d+)/.exec(text.slice(text.lastIndexOf('[')))?.[1];
-  const named = size?.startsWith('%') ? inputs[Number(size.slice(1)) - node.outputs.length] : undefined;
+  const [, size, second, third] =
+    /\],\s*(%\d+|\d+)(?:\s*,\s*(%\d+|\d+))?(?:\s*,\s*(%\d+))?/.exec(text.slice(text.lastIndexOf('['))) ?? [];
+  const operand = (name: string | undefined): Value | undefined =>
+    name?.startsWith('%') ? inputs[Number(name.slice(1)) - node.outputs.length] : undefined;
+  const named = operand(size);
+  const reading = third === undefined && /cache_hint/.test(text) ? undefined : operand(second);
   const bytes = named?.kind === 'scalar' ? ctx.builder.constantValue(named.register) : Number(size);
   if ((bytes === 4 || bytes === 8 || bytes === 16) && inputs.length >= 2)
-    emitAsyncCopy(ctx, node, inputs[0], inputs[1], bytes, /\bcp\.async\.cg\b/.test(text));
+    emitAsyncCopy(ctx, node, inputs[0], inputs[1], bytes, /\bcp\.async\.cg\b/.test(text), reading);
   else skip(ctx, node, 'size of an asynchronous copy is not constant');
   return true;
 }
