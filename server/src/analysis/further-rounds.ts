@@ -15,8 +15,17 @@ import type { PlannedLaunch, Triple } from './launch-plan';
 type Simulated = KernelResult['launches'][number];
 
 /** What another time of a launch changes of how it is planned. */
-export type RoundChange = Pick<PlannedLaunch, 'round'> &
-  Partial<Pick<PlannedLaunch, 'grid' | 'block' | 'dynamicSharedBytes' | 'arguments'>>;
+export type RoundChange = Pick<PlannedLaunch, 'round'> & {
+  /** Which of the places that launch the same. */
+  readonly site?: number;
+} & Partial<Pick<PlannedLaunch, 'grid' | 'block' | 'dynamicSharedBytes' | 'arguments'>>;
+
+/** A launch as another time of it changes it. */
+export function changedPlan(plan: PlannedLaunch, change: RoundChange | undefined): PlannedLaunch {
+  if (!change) return plan;
+  const { site, ...changes } = change;
+  return { ...plan, ...changes, place: (site !== undefined && plan.sites?.[site]) || plan.place };
+}
 
 export interface FurtherRounds {
   /** By index of the launches that are simulated already: the times that they may stand for, by their numbers. */
@@ -51,12 +60,18 @@ export function furtherRounds(launches: readonly Simulated[], data: HostData, mo
       own[index].push(data.ordinalOf(round));
       if (isOfData(launches[index])) push(again, index, nth);
     });
-    for (const [index, times] of again) {
+    for (const index of members) {
+      const elsewhere = timesElsewhere(launches[index], data);
+      for (const { round } of elsewhere) own[index].push(data.ordinalOf(round));
+      const times = (again.get(index) ?? []).map((nth): Time => ({ nth, round: rounds[nth] }));
+      if (isOfData(launches[index])) times.push(...elsewhere);
       const distinct = times.filter(
-        (nth, i) => i === 0 || !times.slice(0, i).some((m) => isSame(rounds[m], rounds[nth])),
+        ({ round }, i) => i === 0 || !times.slice(0, i).some((other) => isSame(other.round, round)),
       );
-      for (const at of reportedRounds(distinct.length, most, () => '').slice(1))
-        others.push({ of: index, change: { round: distinct[at] }, ordinal: data.ordinalOf(rounds[distinct[at]]) });
+      for (const at of reportedRounds(distinct.length, most, () => '').slice(1)) {
+        const { nth, site, round } = distinct[at];
+        others.push({ of: index, change: { round: nth, site }, ordinal: data.ordinalOf(round) });
+      }
     }
     const found = [...unforeseen.values()];
     for (const at of reportedRounds(found.length, most, (i) => shapeOf(rounds[found[i]]))) {
@@ -65,6 +80,28 @@ export function furtherRounds(launches: readonly Simulated[], data: HostData, mo
     }
   }
   return { own, others: others.slice(0, Math.max(0, most - launches.length)) };
+}
+
+/** One of the times that the run comes to a launch. */
+interface Time {
+  readonly nth: number;
+  readonly site?: number;
+  readonly round: HostRound;
+}
+
+/** The times that the run comes to the same launch at other places. */
+function timesElsewhere(launched: Simulated, data: HostData): Time[] {
+  const { sites = [], launch } = launched.plan;
+  const times: Time[] = [];
+  for (let site = 1; site < sites.length; site++) {
+    const [before, all] = [site, site + 1].map((count) => {
+      const places = sites.slice(0, count).map(({ first }) => first);
+      return data.roundsAtAll(places, launch?.instance);
+    });
+    for (let nth = before.length; nth < all.length; nth++)
+      if (isRoundOf(data, launched, all[nth])) times.push({ nth, site, round: all[nth] });
+  }
+  return times;
 }
 
 /**

@@ -131,6 +131,15 @@ export class HostData {
    * @param instance of the kernel, as its launch has it; that of a round may be written another way
    */
   roundsAt(first: number, instance: string | undefined): readonly HostRound[] {
+    return this.roundsAtAll([first], instance);
+  }
+
+  /** The same for several places, one after the other. */
+  roundsAtAll(places: readonly number[], instance: string | undefined): readonly HostRound[] {
+    return [...new Set(places.flatMap((first) => this.roundsOf(first, instance)))];
+  }
+
+  private roundsOf(first: number, instance: string | undefined): readonly HostRound[] {
     const entry = this.load();
     if (!entry?.run) return [];
     const move = shift(entry.fingerprint, this.now);
@@ -165,7 +174,8 @@ export class HostData {
   at(plan: PlannedLaunch, program: Program, numbers: ReadonlyMap<number, number>): GlobalData | undefined {
     const { place } = plan;
     if (!place || !plan.grid) return undefined;
-    const rounds = this.roundsAt(place.first, plan.launch?.instance);
+    const places = plan.sites?.map((site) => site.first) ?? [place.first];
+    const rounds = this.roundsAtAll(places, plan.launch?.instance);
     const round =
       plan.round === undefined ? rounds.find((r) => isPlanned(r, plan, program, numbers)) : rounds[plan.round];
     const run = this.entry?.run;

@@ -2,7 +2,7 @@
 import type { Program } from '../program/program';
 import type { TriedPadding } from '../rules/rule';
 import type { Fingerprint } from './fingerprint';
-import type { RoundChange } from './further-rounds';
+import { changedPlan, type RoundChange } from './further-rounds';
 import type { PlannedLaunch } from './launch-plan';
 import { resting, type Simulation } from './simulate';
 
@@ -85,7 +85,7 @@ export function shifted(result: KernelResult, now: Fingerprint, plans: readonly 
 }
 
 const planOf = ({ index, plan, change }: KernelResult['launches'][number], plans: readonly PlannedLaunch[]) =>
-  plans[index] ? { ...plans[index], ...change } : plan;
+  plans[index] ? changedPlan(plans[index], change) : plan;
 
 function moveProgram(program: Program, move: (token: number) => number): Program {
   type Place = Program['accesses'][number]['place'];

@@ -20,7 +20,9 @@ export interface PlannedLaunch {
   readonly named: ReadonlyMap<string, number>;
   readonly symbols: ReadonlyMap<string, HostValue>;
   readonly launch?: Launch;
-  /** Which of the times that the run of the program came to its place it is; the first that it agrees with where it is missing. */
+  /** Where the program launches the same as well, its own place first; undefined where nowhere else does. */
+  readonly sites?: readonly NonNullable<PlannedLaunch['place']>[];
+  /** Which of the times that the run of the program came to its places it is; the first that it agrees with where it is missing. */
   readonly round?: number;
   /** The launch as it would be under a sample of what is not known. */
   readonly under?: (sample: number) => Launch | undefined;
@@ -52,10 +54,16 @@ export function planLaunches(inputs: PlanInputs): PlannedLaunch[] {
   for (const launch of possible(inputs.launches)) {
     const plan = fromLaunchSite(launch, inputs);
     const key = JSON.stringify([plan.block, plan.grid, plan.dynamicSharedBytes, launch.key]);
-    if (!planned.has(key)) planned.set(key, plan);
+    const same = planned.get(key);
+    planned.set(key, same ? alsoAt(same, launch.place) : plan);
   }
   if (planned.size > 0) return [...planned.values()].slice(0, 24);
   return [withoutLaunchSite(inputs)];
+}
+
+function alsoAt(plan: PlannedLaunch, place: Launch['place']): PlannedLaunch {
+  const sites = plan.sites ?? (plan.place ? [plan.place] : []);
+  return sites.some(({ first }) => first === place.first) ? plan : { ...plan, sites: [...sites, place] };
 }
 
 /**

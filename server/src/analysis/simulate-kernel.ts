@@ -13,7 +13,7 @@ import { launchBoundsOf } from './bounds';
 import { type PreparedCompilation, programFromPtx } from './compilation';
 import type { KernelEffort } from './effort';
 import type { Fingerprint } from './fingerprint';
-import { countAlike, furtherRounds } from './further-rounds';
+import { changedPlan, countAlike, furtherRounds } from './further-rounds';
 import { type KernelResult, kept, shifted } from './kernel-result';
 import type { FoundKernel } from './kernels';
 import { roundsOf } from './launch-cache';
@@ -121,7 +121,7 @@ function withFurtherRounds(
     const base = launches[of];
     // what the budget cuts short for one time it does for the others
     if (base.simulation.reported.execution.incomplete !== undefined) continue;
-    const plan = { ...base.plan, ...change };
+    const plan = changedPlan(base.plan, change);
     const simulation = simulate(base.program, plan);
     const { execution, shape } = simulation.reported;
     if (execution.incomplete !== undefined) continue;

@@ -57,6 +57,29 @@ int main() {
     ]);
   });
 
+  it('may be at other places', () => {
+    const places = `${scatter}
+int main() {
+  int h[32], *at;
+  float *out;
+  cudaMalloc(&at, 128);
+  cudaMalloc(&out, 1 << 20);
+  for (int i = 0; i < 32; i++) h[i] = i;
+  cudaMemcpy(at, h, 128, cudaMemcpyHostToDevice);
+  scatter<<<1, 32>>>(at, out);
+  scatter<<<1, 32>>>(at, out);
+  for (int i = 0; i < 32; i++) h[i] = i * 8;
+  cudaMemcpy(at, h, 128, cudaMemcpyHostToDevice);
+  scatter<<<1, 32>>>(at, out);
+}`;
+    check(places, ['float1: 0 1: 4', 'float1: 2: 32']);
+    const [{ launches }] = reportOf(places, PATIENCE).kernels;
+    assert.deepEqual(
+      launches.map(({ line }) => line),
+      [10, 14],
+    );
+  });
+
   it('are the first for an editor', () => {
     check(passes, ['float1: undefined: 4'], 1);
   });
