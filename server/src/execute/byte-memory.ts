@@ -217,6 +217,11 @@ export class ByteMemory {
     }
   }
 
+  /** The words of a number of 64 bits, low half first. */
+  readHalves(place: number): readonly [number, number] {
+    return [this.i32[place >> 2], this.i32[(place >> 2) + 1]];
+  }
+
   /** Writes a value that is known. */
   write(type: ScalarType, place: number, value: number): void {
     switch (type) {

@@ -2,6 +2,7 @@
 
 import { type ControlFlow, controlFlow } from '../program/control-flow';
 import { type Liveness, liveness } from '../program/liveness';
+import { writesOf } from '../program/operands';
 import {
   type AtomicInstruction,
   bytesOf,
@@ -42,6 +43,7 @@ import {
   setUniform,
   setUnknown,
 } from './value';
+import { wordOperands } from './word-atomics';
 
 /** What is known of a program before any launch. */
 export interface Analysis {
@@ -177,7 +179,8 @@ function decode(decoder: Decoder, instruction: Instruction): Step {
     case 'atomic': {
       const plan = planOf(decoder, instruction.access, 'atomic', instruction.type, 1);
       const { dst } = instruction;
-      const isNeeded = dst !== undefined && needed[dst] === 1;
+      const inWords = wordOperands(decoder, instruction);
+      const isNeeded = dst !== undefined ? needed[dst] === 1 : writesOf(instruction).some((r) => needed[r] === 1);
       const matters = isNeeded || analysis.slice.storesMatter[instruction.access] === 1;
       return atomicStep(
         decoder.memory,
@@ -188,7 +191,8 @@ function decode(decoder: Decoder, instruction: Instruction): Step {
         matters
           ? { value: values[instruction.value], compare: values[instruction.compare ?? instruction.value] }
           : undefined,
-        isNeeded ? target(decoder, dst) : undefined,
+        isNeeded && dst !== undefined ? target(decoder, dst) : undefined,
+        inWords && { operands: inWords, targets: isNeeded ? inWords.dst.map((r) => target(decoder, r)) : [] },
       );
     }
     case 'asyncCopy': {

@@ -85,11 +85,15 @@ export class GlobalContents {
    */
   private readonly decides: Uint8Array;
 
-  /** @param isShared all blocks are executed, in order: each finds what those before it have stored */
+  /**
+   * @param isShared all blocks are executed, in order: each finds what those before it have stored
+   * @param tooLarge the reason of numbers that a register does not hold, 0 for none
+   */
   constructor(
     program: Program,
     private readonly segments: readonly Segment[],
     readonly isShared: boolean,
+    private readonly tooLarge = 0,
   ) {
     const changes = isShared ? [] : program.accesses.filter((site) => site.operation !== 'load');
     const isContested = (site: AccessSite) =>
@@ -139,7 +143,10 @@ export class GlobalContents {
     const at = address - segment.first;
     if (segment.shadows) for (let i = 0; i < cell.bytes; i++) if (segment.shadows[at + i] === 0) return undefined;
     const value = readers[cell.tag](segment.view, at);
-    if (value === undefined) return undefined;
+    if (value === undefined) {
+      this.reason = this.tooLarge;
+      return undefined;
+    }
     this.given.add(access);
     if (segment.isResult) this.results.add(access);
     return cell.read(value);
@@ -228,6 +235,7 @@ export function globalContents(
   layout: Layout,
   addressOf: (input: number) => number | undefined,
   isShared: boolean,
+  tooLarge: number,
 ): GlobalContents | undefined {
   const segments: Segment[] = [];
   const seen = new Set<number>();
@@ -249,7 +257,7 @@ export function globalContents(
       add(address, data.symbols.get(object.name));
   });
   for (const block of data.blocks) if (holdsAnything(block)) add(block.address, block.address);
-  return segments.length === 0 ? undefined : new GlobalContents(program, segments, isShared);
+  return segments.length === 0 ? undefined : new GlobalContents(program, segments, isShared, tooLarge);
 }
 
 const blockOf = (blocks: readonly MemoryBlock[], address: number): MemoryBlock | undefined =>

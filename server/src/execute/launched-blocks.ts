@@ -9,6 +9,7 @@ import { type Analysis, newValues } from './decode';
 import type { ExecutionBudget, LaunchShape } from './execution';
 import { globalContents } from './global-data';
 import { PERIOD } from './grid';
+import { TOO_LARGE } from './integer64';
 import { fullMask, type Layout, layoutOf, setBlockInputs, setLaunchInputs } from './layout';
 import { Machine } from './machine';
 import { Mask, WARP } from './mask';
@@ -68,7 +69,7 @@ export class LaunchedBlocks {
       const value = this.values[program.inputs[input].register];
       return value.uniform && value.unknown === KNOWN ? value.scalar : undefined;
     };
-    const contents = data && globalContents(program, data, objects, addressOf, isShared);
+    const contents = data && globalContents(program, data, objects, addressOf, isShared, reasons.number(TOO_LARGE));
     this.memory = { ...memoryState(program, launch, analysis, objects, lanes, tickets, reasons), global: contents };
     this.counters = new Float64Array(layout.size);
     const starts = new Int32Array(program.accesses.length * spaces.length);

@@ -32,6 +32,7 @@ import {
   UNKNOWN,
   vectorOf,
 } from './value';
+import type { Halves, WordOperands } from './word-atomics';
 
 /** Memory of the block that is being executed. Contents that no address or branch depends on are not kept. */
 export interface MemoryState {
@@ -229,9 +230,17 @@ export function atomicStep(
   address: LaneValue<Lanes64>,
   operands: { readonly value: LaneValue; readonly compare: LaneValue } | undefined,
   target: Target | undefined,
+  inWords?: { readonly operands: WordOperands; readonly targets: readonly Target[] },
 ): Step {
   const count: Step = (frame) => counter.countAtomic(plan, address, instruction.offset, frame);
   if (!operands) return count;
+  if (inWords) {
+    const change = wordAtomicStep(memory, plan, instruction, address, inWords.operands, inWords.targets);
+    return (frame) => {
+      count(frame);
+      change(frame);
+    };
+  }
   const cell = cellOf(instruction.type);
   const update = updateOf(instruction);
   const site = {
@@ -279,6 +288,53 @@ export function atomicStep(
     if (target) {
       settle(target.out, frame);
       target.commit?.(frame);
+    }
+  };
+}
+
+/** What an atomic on 64-bit numbers in halves finds and leaves. */
+function wordAtomicStep(
+  memory: MemoryState,
+  plan: AccessPlan,
+  instruction: AtomicInstruction,
+  address: LaneValue<Lanes64>,
+  { update }: WordOperands,
+  targets: readonly Target[],
+): Step {
+  const cell = cellOf('u32');
+  const site = {
+    access: instruction.access,
+    dataReason: memory.reasons.number(`depends on loaded data: ${plan.site.expression}`),
+  };
+  const write = (at: number, lane: number, value: number | undefined, reason: number): void => {
+    const contents = contentsAt(memory, at);
+    if (contents) contents.write(at, lane, cell, value, reason);
+    else if (memory.global?.isShared) memory.global.write(at, cell, value, reason);
+  };
+  return (frame) => {
+    for (const { out } of targets) overwrite(out);
+    for (let lane = frame.lo; lane < frame.hi; lane++) {
+      if (frame.mask.lanes[lane] === 0) continue;
+      if (isUnknownIn(address, lane)) {
+        poison(memory, plan, address.reason);
+        for (const { out } of targets) setUnknown(out, address.reason);
+        break;
+      }
+      const at = laneOf(address, lane) + instruction.offset;
+      const [low, high] = [0, 4].map((by) => readLane(memory, at + by, lane, cell, site));
+      const old: Halves | undefined = low === undefined || high === undefined ? undefined : [low, high];
+      targets.forEach(({ out }, half) => {
+        if (old) out.vector[lane] = old[half];
+        else markLanes(out, lastReason)[lane] = 1;
+      });
+      const fresh = old && frame.speculative === 0 ? update(old, lane) : undefined;
+      const reason = old ? frame.speculative || site.dataReason : lastReason;
+      write(at, lane, fresh?.[0], reason);
+      write(at + 4, lane, fresh?.[1], reason);
+    }
+    for (const { out, commit } of targets) {
+      settle(out, frame);
+      commit?.(frame);
     }
   };
 }

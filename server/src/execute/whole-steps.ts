@@ -20,6 +20,7 @@ import {
   UNKNOWN,
   vectorOf,
 } from './value';
+import { type Halves, type WordOperands, wordOperands } from './word-atomics';
 
 /** What the steps of a launch share. */
 export interface WholeLaunch {
@@ -256,6 +257,8 @@ function atomicStep(decoder: Decoder, launch: WholeLaunch, instruction: Access &
   const compare = operand(decoder, instruction.compare ?? instruction.value, type);
   const target: Target | undefined = instruction.dst === undefined ? undefined : targetOf(decoder, instruction.dst);
   const update = updateOf(instruction);
+  const inWords = wordOperands(decoder, instruction);
+  if (inWords) return wordAtomicStep(decoder, launch, place, inWords, offset);
   return (frame) => {
     value.before?.(frame);
     compare.before?.(frame);
@@ -284,6 +287,40 @@ function atomicStep(decoder: Decoder, launch: WholeLaunch, instruction: Access &
     if (target) {
       settle(target.out, frame);
       target.commit?.(frame);
+    }
+  };
+}
+
+/** The same of 64-bit numbers in halves. */
+function wordAtomicStep(
+  decoder: Decoder,
+  { memory, notKnown }: WholeLaunch,
+  place: Place,
+  { update, dst }: WordOperands,
+  offset: number,
+): Step {
+  const { address } = place;
+  const targets = dst.map((r) => targetOf(decoder, r));
+  return (frame) => {
+    for (const { out } of targets) overwrite(out);
+    for (let lane = frame.lo; lane < frame.hi; lane++) {
+      if (frame.mask.lanes[lane] === 0) continue;
+      const isOpen = isUnknownIn(address, lane);
+      if (isOpen) place.forgetObject();
+      const at = isOpen ? -1 : place.toWrite(laneOf(address, lane) + offset, lane, frame.speculative === 0);
+      const old: Halves | undefined = at >= 0 && memory.isKnown(at, 8) ? memory.readHalves(at) : undefined;
+      targets.forEach(({ out }, half) => {
+        if (old) out.vector[lane] = old[half];
+        else markLanes(out, notKnown)[lane] = 1;
+      });
+      if (at < 0) continue;
+      const fresh = old && frame.speculative === 0 ? update(old, lane) : undefined;
+      if (!fresh) memory.mark(at, 8, false);
+      else for (const half of [0, 1] as const) memory.write('u32', at + 4 * half, fresh[half]);
+    }
+    for (const { out, commit } of targets) {
+      settle(out, frame);
+      commit?.(frame);
     }
   };
 }

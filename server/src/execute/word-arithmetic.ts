@@ -1,11 +1,16 @@
 /** Arithmetic on 64-bit integers in instructions of 32 bits, as compilers make it for machines that have no wider ones. */
-import type { BinaryOp, CompareOp, Instruction, Register, RegisterInfo, ScalarType, UnaryOp } from '../program/program';
+import type {
+  BinaryOp,
+  CompareOp,
+  Instruction,
+  Register,
+  RegisterInfo,
+  ScalarType,
+  UnaryOp,
+  Words,
+} from '../program/program';
 
-/** The halves of a 64-bit integer, both u32. */
-export interface Pair {
-  readonly low: Register;
-  readonly high: Register;
-}
+export type Pair = Words;
 
 export const isSigned = (type: ScalarType): boolean => type.startsWith('i');
 

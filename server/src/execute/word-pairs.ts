@@ -3,6 +3,7 @@
  * with two registers of 32 bits for each of them. What reads them as one number still has the register of 64 bits, which is known where it fits
  * into a double. Accesses, branches and blocks stay as they are.
  */
+import { aliasClasses } from '../program/aliasing';
 import { readsOf, writesOf } from '../program/operands';
 import type { Instruction, Program, Register, RegisterInfo, ScalarType } from '../program/program';
 import { isSigned, type Pair, WordArithmetic } from './word-arithmetic';
@@ -46,11 +47,14 @@ const MOST_SHIFT = 20;
 class WordPairs {
   private readonly registers: RegisterInfo[];
   private readonly pairs = new Map<Register, Pair>();
+  /** By access: 1 where 64-bit numbers in memory are moved as words, as all that may touch the same bytes do. */
+  private readonly inWords: Uint8Array;
   private code: Instruction[] = [];
   private readonly words: WordArithmetic;
 
   constructor(private readonly original: Program) {
     this.registers = [...original.registers];
+    this.inWords = new Uint8Array(original.accesses.length);
     this.words = new WordArithmetic(this.registers, (i) => this.code.push(i));
   }
 
@@ -77,11 +81,49 @@ class WordPairs {
       if (isLong(this.registers[r].type)) large.add(r);
     };
     for (const i of all) if (this.beginsLarge(i)) writesOf(i).forEach(add);
-    for (let before = -1; before !== large.size; ) {
-      before = large.size;
+    const halved = this.halvedRegisters(all);
+    let hasMore = true;
+    while (hasMore) {
+      const before = large.size;
       for (const i of all) if (passesOn(i) && readsOf(i).some((r) => large.has(r))) writesOf(i).forEach(add);
+      hasMore = large.size !== before;
+      for (const i of all) {
+        if (!isMove(i) || !isLong(i.type)) continue;
+        const isLarge =
+          writesOf(i).some((r) => halved.has(r)) || (i.op !== 'load' && valuesOf(i).some((r) => large.has(r)));
+        if (isLarge && this.inWords[i.access] === 0) {
+          this.moveInWords(i.access);
+          hasMore = true;
+        }
+        if (this.inWords[i.access] === 1) writesOf(i).forEach(add);
+      }
+      hasMore ||= large.size !== before;
     }
     return large;
+  }
+
+  private moveInWords(access: number): void {
+    const classes = aliasClasses(this.original);
+    const touched = classes.aliasing[classes.of[access]];
+    for (let other = 0; other < this.inWords.length; other++)
+      if (touched.includes(classes.of[other])) this.inWords[other] = 1;
+  }
+
+  /** Numbers of which halves are asked for, as of a key that holds an index, or whose bits are mixed. */
+  private halvedRegisters(all: readonly Instruction[]): ReadonlySet<Register> {
+    const halved = new Set<Register>();
+    for (const i of all) {
+      if (i.op !== 'binary' || !isLong(i.type)) continue;
+      const isHalved = i.fn === 'shr' && (this.valueOf(i.b) ?? 0) > MOST_SHIFT;
+      const isMixed = i.fn === 'xor' || (i.fn === 'mul' && this.hasConstant(i) && this.beginsLarge(i));
+      if (isHalved || isMixed) for (const r of readsOf(i)) halved.add(r);
+    }
+    for (let before = -1; before !== halved.size; ) {
+      before = halved.size;
+      for (const i of all)
+        if (isCopy(i) && writesOf(i).some((r) => halved.has(r))) for (const r of readsOf(i)) halved.add(r);
+    }
+    return halved;
   }
 
   private beginsLarge(i: Instruction): boolean {
@@ -92,6 +134,10 @@ class WordPairs {
     if (i.fn === 'mulhi') return i.type === 'u64';
     if (i.fn === 'shl') return (this.valueOf(i.b) ?? Number.POSITIVE_INFINITY) > MOST_SHIFT;
     return i.fn === 'xor';
+  }
+
+  private hasConstant({ a, b }: Binary): boolean {
+    return this.valueOf(a) !== undefined || this.valueOf(b) !== undefined;
   }
 
   private isLargeProduct(a: Register, b: Register): boolean {
@@ -105,6 +151,10 @@ class WordPairs {
   }
 
   private rewrite(i: Instruction): void {
+    if (isMove(i) && isLong(i.type) && this.inWords[i.access] === 1) {
+      this.move(i);
+      return;
+    }
     const written = writesOf(i).filter((r) => this.pairs.has(r));
     const [dst] = written;
     const pair = written.length === 1 ? this.pairOfResult(i) : undefined;
@@ -119,6 +169,35 @@ class WordPairs {
       const held = this.pairs.get(register);
       if (held) this.words.assign(held, this.words.split(register));
     }
+  }
+
+  /** A load or store of 64-bit numbers is one of twice as many words, an atomic has its operands in words as well. */
+  private move(i: Move): void {
+    const { words } = this;
+    if (i.op === 'atomic') {
+      const old: Pair = { low: words.register('u32'), high: words.register('u32') };
+      const compare = i.compare === undefined ? undefined : this.halves(i.compare);
+      const { dst } = i;
+      this.code.push({ ...i, dst: undefined, words: { dst: old, value: this.halves(i.value), compare } });
+      if (dst !== undefined) this.give(dst, old);
+      return;
+    }
+    if (i.op === 'store') {
+      const values = i.values.map((r) => this.halves(r)).flatMap(({ low, high }) => [low, high]);
+      this.code.push({ ...i, type: 'u32', values });
+      return;
+    }
+    const loaded = i.dst.map((): Pair => ({ low: words.register('u32'), high: words.register('u32') }));
+    this.code.push({ ...i, type: 'u32', dst: loaded.flatMap(({ low, high }) => [low, high]) });
+    i.dst.forEach((dst, k) => {
+      this.give(dst, loaded[k]);
+    });
+  }
+
+  private give(dst: Register, pair: Pair): void {
+    const held = this.pairs.get(dst);
+    if (held) this.words.assign(held, pair);
+    this.words.join(dst, pair, this.registers[dst].type);
   }
 
   /** The halves of an operand: those of a large one, else computed from the number. */
@@ -233,6 +312,16 @@ class WordPairs {
     }
   }
 }
+
+type Move = Extract<Instruction, { op: 'load' | 'store' | 'atomic' }>;
+
+const isMove = (i: Instruction): i is Move => i.op === 'load' || i.op === 'store' || i.op === 'atomic';
+
+const valuesOf = (i: Extract<Move, { op: 'store' | 'atomic' }>): readonly Register[] =>
+  i.op === 'store' ? i.values : i.compare === undefined ? [i.value] : [i.value, i.compare];
+
+const isCopy = (i: Instruction): boolean =>
+  (i.op === 'unary' && i.fn === 'mov') || i.op === 'select' || (i.op === 'convert' && isLong(i.from) && isLong(i.type));
 
 function passesOn(i: Instruction): boolean {
   if (i.op === 'unary' || i.op === 'binary') return isLong(i.type) && carrying.has(i.fn);

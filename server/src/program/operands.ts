@@ -1,4 +1,4 @@
-import type { Instruction, Register } from './program';
+import type { AtomicInstruction, Instruction, Register } from './program';
 
 const none: readonly Register[] = [];
 
@@ -21,9 +21,7 @@ export function readsOf(instruction: Instruction): readonly Register[] {
     case 'store':
       return [instruction.address, ...instruction.values];
     case 'atomic':
-      return instruction.compare === undefined
-        ? [instruction.address, instruction.value]
-        : [instruction.address, instruction.value, instruction.compare];
+      return [instruction.address, ...valuesOfAtomic(instruction)];
     case 'asyncCopy':
       return instruction.read === undefined
         ? [instruction.source, instruction.destination]
@@ -115,6 +113,13 @@ export function writesInto(instruction: Instruction, into: Register[]): number {
   }
 }
 
+/** The operands of an atomic besides its address. */
+export function valuesOfAtomic({ value, compare, words }: AtomicInstruction): readonly Register[] {
+  const whole = compare === undefined ? [value] : [value, compare];
+  if (!words) return whole;
+  return [...whole, ...[words.value, words.compare].flatMap((pair) => (pair ? [pair.low, pair.high] : []))];
+}
+
 /** Registers an instruction assigns. */
 export function writesOf(instruction: Instruction): readonly Register[] {
   switch (instruction.op) {
@@ -132,6 +137,8 @@ export function writesOf(instruction: Instruction): readonly Register[] {
     case 'matrix':
       return instruction.direction === 'load' ? instruction.dst : none;
     case 'atomic':
+      if (instruction.words) return [instruction.words.dst.low, instruction.words.dst.high];
+      return instruction.dst === undefined ? none : [instruction.dst];
     case 'host':
       return instruction.dst === undefined ? none : [instruction.dst];
     case 'store':

@@ -267,7 +267,14 @@ export interface AtomicInstruction {
   readonly value: Register;
   /** of cas */
   readonly compare?: Register;
+  /** The same in halves, where 64-bit integers are kept as such (word-pairs.ts); `dst` is undefined then. */
+  readonly words?: { readonly dst: Words; readonly value: Words; readonly compare?: Words };
   readonly access: number;
+}
+/** The halves of a 64-bit integer, both u32. */
+export interface Words {
+  readonly low: Register;
+  readonly high: Register;
 }
 /** cp.async: reads `bytes` a lane from global memory and writes them to shared memory. Two accesses. */
 export interface AsyncCopyInstruction {

@@ -1,6 +1,6 @@
 import { aliasClasses, keepsContents } from './aliasing';
 import { Definitions } from './definitions';
-import { accessesOf, addressesOf, readsInto, writesOf } from './operands';
+import { accessesOf, addressesOf, readsInto, valuesOfAtomic, writesOf } from './operands';
 import type { Instruction, Program, Register } from './program';
 
 /** What of a program decides addresses and branches; the rest computes data nobody's counters depend on. */
@@ -126,8 +126,5 @@ function stores(instruction: Instruction): boolean {
 
 function valuesStored(instruction: Instruction): readonly number[] {
   if (instruction.op === 'store') return instruction.values;
-  if (instruction.op === 'atomic') {
-    return instruction.compare === undefined ? [instruction.value] : [instruction.value, instruction.compare];
-  }
-  return [];
+  return instruction.op === 'atomic' ? valuesOfAtomic(instruction) : [];
 }

@@ -115,4 +115,105 @@ int main() {
     const store = report.kernels[1].launches[0].accesses.find(({ operation }) => operation === 'store');
     assert.equal(store?.sectors, sectors, store?.reason ?? '');
   });
+
+  /** Sectors that warps of 32 lanes touch with these indices of words. */
+  const sectorsOf = (words: readonly number[]): number => {
+    let sectors = 0;
+    for (let first = 0; first < words.length; first += 32)
+      sectors += new Set(words.slice(first, first + 32).map((word) => word >> 3)).size;
+    return sectors;
+  };
+  const keyOf = (i: number): bigint => BigInt.asUintN(64, BigInt(i + 7) * 0x9e3779b97f4a7c15n);
+
+  it('are found in memory, where the host or a kernel has put them', () => {
+    const report = analyse(`
+__global__ void mix(const unsigned long long *in, unsigned long long *out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  unsigned long long k = in[i];
+  k ^= k >> 31;
+  out[i] = k;
+}
+__global__ void scatter(const unsigned long long *keys, float *out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[keys[i] >> 54] = 1;
+}
+int main() {
+  static unsigned long long h[256];
+  for (int i = 0; i < 256; i++) h[i] = (i + 7) * 0x9E3779B97F4A7C15ull;
+  unsigned long long *in, *keys; float *out;
+  cudaMalloc(&in, 2048);
+  cudaMalloc(&keys, 2048);
+  cudaMalloc(&out, 4096);
+  cudaMemcpy(in, h, 2048, cudaMemcpyHostToDevice);
+  scatter<<<2, 128>>>(in, out);
+  mix<<<2, 128>>>(in, keys);
+  scatter<<<4, 64>>>(keys, out);
+}`);
+    const keys = Array.from({ length: 256 }, (_, i) => keyOf(i));
+    const stores = report.kernels[1].launches.map(({ accesses }) => accesses.find((a) => a.operation === 'store'));
+    assert.deepEqual(
+      stores.map((store) => store?.sectors),
+      [
+        sectorsOf(keys.map((key) => Number(key >> 54n))),
+        sectorsOf(keys.map((key) => Number((key ^ (key >> 31n)) >> 54n))),
+      ],
+    );
+  });
+
+  it('are found in shared memory', () => {
+    const report = analyse(`
+// warplens: block=64 grid=1
+__global__ void k(float *out) {
+  __shared__ unsigned long long s[64];
+  s[threadIdx.x] = (threadIdx.x + 7) * 0x9E3779B97F4A7C15ull;
+  __syncthreads();
+  unsigned long long k = s[63 - threadIdx.x];
+  out[k >> 54] = 1;
+}`);
+    const keys = Array.from({ length: 64 }, (_, i) => keyOf(63 - i));
+    const store = report.kernels[0].launches[0].accesses.find((a) => a.space === 'global');
+    assert.equal(store?.sectors, sectorsOf(keys.map((key) => Number(key >> 54n))), store?.reason ?? '');
+  });
+
+  it('are what atomics compare, exchange and give back', () => {
+    const table = (where: string) => `
+__global__ void build(unsigned long long *slots, int mask, float *out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  unsigned long long key = ((unsigned long long)(i * 2654435761u) << 32) | i;
+  int s = (i * 5) & mask;
+  while (atomicCAS(&slots[s], 0xFFFFFFFFFFFFFFFFull, key) != 0xFFFFFFFFFFFFFFFFull) s = (s + 1) & mask;
+  unsigned long long old = atomicMax(&slots[s], key);
+  ${where}
+}
+__global__ void probe(const unsigned long long *slots, float *out) {
+  unsigned long long key = slots[blockIdx.x * blockDim.x + threadIdx.x];
+  if (key != 0xFFFFFFFFFFFFFFFFull) out[key >> 54] = 1;
+}
+int main() {
+  unsigned long long *slots; float *out;
+  cudaMalloc(&slots, 1024 * 8);
+  cudaMalloc(&out, 4096);
+  cudaMemset(slots, 0xff, 1024 * 8);
+  build<<<4, 128>>>(slots, 1023, out);
+  probe<<<8, 128>>>(slots, out);
+}`;
+    const slots: (bigint | undefined)[] = Array.from({ length: 1024 }, () => undefined);
+    const keys = Array.from({ length: 512 }, (_, i) => (BigInt((i * 2654435761) % 2 ** 32) << 32n) | BigInt(i));
+    keys.forEach((key, i) => {
+      let s = (i * 5) & 1023;
+      while (slots[s] !== undefined) s = (s + 1) & 1023;
+      slots[s] = key;
+    });
+    let sectors = 0;
+    for (let first = 0; first < 1024; first += 32) {
+      const found = slots.slice(first, first + 32).filter((key): key is bigint => key !== undefined);
+      sectors += sectorsOf(found.map((key) => Number(key >> 54n)));
+    }
+    const report = analyse(table('out[old >> 54] = 1;'));
+    const [built, probed] = report.kernels.map(({ launches }) =>
+      launches[0].accesses.find((a) => a.operation === 'store'),
+    );
+    assert.equal(built?.sectors, sectorsOf(keys.map((key) => Number(key >> 54n))), built?.reason ?? '');
+    assert.equal(probed?.sectors, sectors, probed?.reason ?? '');
+  });
 });
