@@ -27,12 +27,14 @@ export function completedLaunches(
     const instances = new Set(launches.filter((l) => l.place.first === place.first).map((l) => l.instance));
     const all = data.roundsAt(place.first, instance);
     const agreeing = all.filter((round) => agrees(launch, round));
-    const rounds = distinct(launch.isFirstOfMany && agreeing.length > 0 ? all : agreeing);
+    // a way that the text's first round does not take, with numbers of that round
+    const isOfOthers = !launch.reached && agreeing.length === 0;
+    const rounds = distinct(isOfOthers || (launch.isFirstOfMany && agreeing.length > 0) ? all : agreeing);
     const isOfInstance = rounds.every((round) => round.launch.instance === instance);
     // which of the instances of a template a round was of may not be known
     if (rounds.length === 0 || (instances.size > 1 && rounds.length > 1 && !isOfInstance)) return [launch];
     const picked = reportedRounds(rounds.length, most, (at) => shapeOf(rounds[at]));
-    return picked.map((at) => completed(launch, rounds[at]));
+    return picked.map((at) => completed(launch, rounds[at], isOfOthers || launch.isFirstOfMany === true));
   });
 }
 
@@ -106,11 +108,12 @@ function agrees(launch: Launch, round: HostRound): boolean {
   return isSame;
 }
 
-function completed(launch: Launch, round: HostRound): Launch {
+/** @param isOfMany the text tells another round of it */
+function completed(launch: Launch, round: HostRound, isOfMany: boolean): Launch {
   const numbers = partsOf(round);
   const added: string[] = [];
   // of a later round of a loop, whose first is what the text tells
-  const isLater = launch.isFirstOfMany === true && !agrees(launch, round);
+  const isLater = isOfMany && !agrees(launch, round);
   const whole = mapped(launch, (value, part) => {
     const isOther = isLater && value.kind === 'number' && (numbers.has(part) || /^\d/.test(part));
     if (value.kind !== 'unknown' && !isOther) return value;

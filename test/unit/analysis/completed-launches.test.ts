@@ -194,6 +194,39 @@ int main() {
     );
   });
 
+  it('a way that only later rounds of a loop take, with the numbers of those', () => {
+    check(
+      `
+__global__ void k(float* p, const int* at, int n, int open) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) p[at[0] + i] = open;
+}
+__global__ void first(float* p, int n) { p[threadIdx.x] = n; }
+__global__ void next(int* count, int n) { if (threadIdx.x == 0) *count = n + 33; }
+int main() {
+  std::vector<int> many(3);
+  float* d;
+  int *count, *at;
+  cudaMalloc(&d, 4096);
+  cudaMalloc(&at, 128);
+  cudaMemset(at, 0, 128);
+  cudaMallocManaged(&count, 4);
+  unsigned s = 1;
+  for (auto& m : many) { s = s * 1664525u + 1013904223u; m = 32 + (s >> 16) % 64; }
+  std::sort(many.begin(), many.end());
+  int n = 1;
+  while (n > 0 && n < 140) {
+    if (n < 40) first<<<1, 32>>>(d, n);
+    else k<<<(n + 31) / 32, 32>>>(d, at, n, many[0]);
+    next<<<1, 32>>>(count, n);
+    cudaDeviceSynchronize();
+    n = count[0];
+  }
+}`,
+      ['3x1x1, 134 lanes', '4x1x1, 200 lanes', '5x1x1, 266 lanes'],
+    );
+  });
+
   it('a file that is not there leaves it open', () => {
     check(
       `${kernel}
