@@ -110,7 +110,9 @@ function matchLaunch(
   if (alike.length === 0) return candidates.find((l) => same(l.block, recorded.block)) ?? candidates[0];
   const rounds = roundsOf(all, recorded);
   const round = rounds.indexOf(recorded);
-  if (alike.every((l) => l.rounds)) return nearestRound(alike, round);
+  const told = alike.filter((l) => l.rounds);
+  const last = Math.max(...told.flatMap((l) => l.rounds ?? []));
+  if (told.length > 0 && (told.length === alike.length || round <= last)) return nearestRound(told, round);
   if (alike.length <= 2 || rounds.length <= alike.length) return alike[round % alike.length];
   return alike[Math.round((round * (alike.length - 1)) / (rounds.length - 1))];
 }
@@ -175,7 +177,9 @@ function compare(
           (shared ? d.rule === 'shared-bank-conflict' : d.rule.endsWith('global-access')) &&
           chosen.some((a) => a.startLine === d.line && a.column === d.column && a.endColumn === d.endColumn),
       );
-      const isElsewhere = !chosen.some((a) => a.startLine === g.line);
+      const excessOf = (a: ChargedPart): number =>
+        shared ? a.wavefronts / Math.max(1, a.idealWavefronts) : a.sectors / Math.max(1, a.idealSectors);
+      const isElsewhere = !chosen.some((a) => a.startLine === g.line && excessOf(a) >= 1.5);
       return [
         {
           program,
@@ -188,7 +192,8 @@ function compare(
           predicted,
           detail: `measured ${actual}/${ideal}, Warplens ${ours}/${oursIdeal} (${launch ? causeOf(g, byData ? [byData] : unknown.length > 0 ? unknown : chosen) : 'launch not found'})`,
           bad: measured >= 1.5,
-          // a warning stands at the access: at another line that is charged it can be missing or right, but no false alarm
+          // a warning stands at the access: at another line that is charged it can be missing or right, but no false alarm, nor is it
+          // one where we say ourselves that what is charged to this line (one of the calls of a function, say) is in order
           warned: warned && !(isElsewhere && measured < 1.5),
         },
       ];

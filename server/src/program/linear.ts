@@ -18,6 +18,7 @@ export interface Linear {
 }
 
 const integer = new Set<ScalarType>(['i32', 'u32', 'i64', 'u64']);
+const isWord = (type: ScalarType): boolean => type === 'i64' || type === 'u64';
 const MAX_TERMS = 12;
 const none: readonly number[] = [];
 const once: readonly number[] = [1];
@@ -33,7 +34,7 @@ export class LinearForms {
 
   private readonly isBase = (register: Register): boolean => {
     const { role, type } = this.registers[register];
-    return role === 'input' && (type === 'i64' || type === 'u64');
+    return role === 'input' && isWord(type);
   };
 
   /** The form of a register; one that nothing is known of is its own term. */
@@ -111,10 +112,16 @@ export class LinearForms {
   convert(dst: Register, a: Register, from: ScalarType, to: ScalarType): void {
     if (!integer.has(from) || !integer.has(to)) return;
     const form = this.of(a);
-    if (!form) return;
+    if (!form || (isWord(from) && !isWord(to) && form.registers.some(this.isLong))) return;
     const widens = from === 'i32' || from === 'i64' || from === 'u64' || to === 'i32' || to === 'u32';
     if (widens || this.isBounded(form)) this.set(dst, from === 'u32' && to === 'i32' ? asSigned(form) : form);
   }
+
+  /** Computed or loaded with 64 bits: cut to 32 it is another number, for which the compiler reads the low half only. */
+  private readonly isLong = (register: Register): boolean => {
+    const { role, type } = this.registers[register];
+    return role === 'temporary' && isWord(type);
+  };
 
   /** Thread and block indices with non-negative small factors cannot wrap in practice. */
   private isBounded(form: Linear): boolean {

@@ -7,7 +7,9 @@ import type { AccessReport, AccessWitness, BranchReport, Certainty, ChargedLine,
 export type Locate = (first: number, last: number) => Location;
 
 interface Merged {
-  readonly site: AccessSite;
+  /** Of the sites at this place the one that wastes most: its array and its calls are named. */
+  site: AccessSite;
+  waste: number;
   readonly counts: AccessCounts;
   readonly location: Location;
   readonly sites: number[];
@@ -53,8 +55,10 @@ export function accessReports(simulation: Simulation, locate: Locate): AccessRep
     const { location, range } = locatedOf(site.place);
     const key = `${range}:${counts.space}:${site.operation}`;
     let known = merged.get(key);
+    const waste = wasteOf(counts);
     if (known) addCounts(known.counts, counts);
-    else merged.set(key, (known = { site, counts: { ...counts }, location, sites: [], charged: new Map() }));
+    else merged.set(key, (known = { site, waste, counts: { ...counts }, location, sites: [], charged: new Map() }));
+    if (waste > known.waste) Object.assign(known, { site, waste });
     known.sites.push(counts.access);
     charge(known.charged, counts, site, locatedOf);
   }
@@ -63,6 +67,9 @@ export function accessReports(simulation: Simulation, locate: Locate): AccessRep
     return accessReport(m, certaintyOf(m, names, simulation), program.objects[m.site.object ?? -1], locate, simulation);
   });
 }
+
+/** What a site moves beyond what its lanes need: wavefronts of shared memory, sectors of the others. */
+const wasteOf = (c: AccessCounts): number => c.wavefronts - c.idealWavefronts + c.sectors - c.idealSectors;
 
 /** Adds the figures of a site to the lines that a profiler charges, in equal parts for each of its machine instructions. */
 function charge(

@@ -23,6 +23,18 @@ describe('64-bit words', () => {
   ])
     it(`of which ${use} is used: ${expected}`, () => checkLines(k(use, expected)));
 
+  it('of which an index of 32 bits is made are read by their low half, also where it has a constant stride', () => {
+    for (const stride of ['12', 's'])
+      checkLines(`k(const long long *p, float *o, int s) {
+  int row = p[threadIdx.x]; //= global load 1 x 4 bytes
+  o[row * ${stride} + threadIdx.x] = 1;
+}`);
+    checkLines(`k(const long long *p, float *o) {
+  long long row = p[threadIdx.x]; //= global load 1 x 8 bytes
+  o[row * 12 + threadIdx.x] = 1;
+}`);
+  });
+
   it('are read whole when they are volatile', () => {
     checkLines(`k(volatile unsigned long long *p, unsigned long long *o) {
   o[threadIdx.x] = p[threadIdx.x] >> 60; //= global load 1 x 8 bytes, global store 1 x 8 bytes
