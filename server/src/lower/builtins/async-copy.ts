@@ -6,6 +6,7 @@ import { sharedPointer } from '../shared-window';
 import { types } from '../types';
 import type { MemoryPlace, Value } from '../values';
 import type { BuiltinCall, BuiltinFunction } from './functions';
+import type { Guarded } from './inline-guard';
 
 const voidValue: Value = { kind: 'void', type: types.void };
 
@@ -13,6 +14,7 @@ const voidValue: Value = { kind: 'void', type: types.void };
  * Emits one asynchronous copy of `bytes` a lane.
  * @param isPastL1 cp.async.cg; the toolkit's functions take it for 16 bytes
  * @param reading how many bytes of the source are read, where that is told
+ * @param around emits the copy, behind a guard maybe
  */
 export function emitAsyncCopy(
   ctx: Context,
@@ -22,6 +24,7 @@ export function emitAsyncCopy(
   bytes: number,
   isPastL1 = bytes === 16,
   reading?: Value,
+  around: Guarded = (emit) => emit(),
 ): void {
   const register = (v: Value) =>
     v.kind === 'scalar'
@@ -33,7 +36,18 @@ export function emitAsyncCopy(
   const loadAccess = accessSite(ctx, { ...place(from), isPastL1 }, 'load', from);
   const storeAccess = accessSite(ctx, { ...place(to), isPastL1 }, 'store', to);
   const read = reading && readBytes(ctx, reading, bytes);
-  ctx.builder.emit({ op: 'asyncCopy', bytes, isPastL1, source: from, destination: to, read, loadAccess, storeAccess });
+  around(() =>
+    ctx.builder.emit({
+      op: 'asyncCopy',
+      bytes,
+      isPastL1,
+      source: from,
+      destination: to,
+      read,
+      loadAccess,
+      storeAccess,
+    }),
+  );
 }
 
 /** Undefined where it is known that all are read: then the assembler makes a plain copy. */

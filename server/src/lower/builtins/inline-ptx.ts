@@ -18,6 +18,7 @@ import { type MemoryPlace, unknownValue, type Value } from '../values';
 import { emitAsyncCopy } from './async-copy';
 import { atomicClass, atomicFunctionOf } from './atomics';
 import { computedOutputs } from './inline-computation';
+import { behindGuard, guardOf, readBehind } from './inline-guard';
 
 export function asmStatement(ctx: Context, node: AsmStatement): void {
   const text = node.template.replace(/\s+/g, ' ');
@@ -54,9 +55,12 @@ function asyncCopy(ctx: Context, node: AsmStatement, text: string, inputs: reado
   const named = operand(size);
   const reading = third === undefined && /cache_hint/.test(text) ? undefined : operand(second);
   const bytes = named?.kind === 'scalar' ? ctx.builder.constantValue(named.register) : Number(size);
-  if ((bytes === 4 || bytes === 8 || bytes === 16) && inputs.length >= 2)
-    emitAsyncCopy(ctx, node, inputs[0], inputs[1], bytes, /\bcp\.async\.cg\b/.test(text), reading);
-  else skip(ctx, node, 'size of an asynchronous copy is not constant');
+  const addresses = /\[\s*(%\d+)\s*\]\s*,\s*\[\s*(%\d+)\s*\]/.exec(text);
+  const [to, from] = addresses ? [operand(addresses[1]), operand(addresses[2])] : inputs;
+  if ((bytes === 4 || bytes === 8 || bytes === 16) && to && from) {
+    const around = behindGuard(ctx, node, guardOf(ctx, text, operandsOf(ctx, node, inputs)));
+    emitAsyncCopy(ctx, node, to, from, bytes, /\bcp\.async\.cg\b/.test(text), reading, around);
+  } else skip(ctx, node, 'size of an asynchronous copy is not constant');
   return true;
 }
 
@@ -178,13 +182,16 @@ function plainAccess(ctx: Context, node: AsmStatement, text: string, inputs: rea
   const { address, offset } = place;
   const isLoad = written.kind === 'ld';
   const access = accessSite(ctx, place, isLoad ? 'load' : 'store', address);
+  const given = operandsOf(ctx, node, inputs);
   if (!isLoad) {
     const values = operands.map((o) => operandOf(ctx, type, inputs[o - node.outputs.length]));
-    ctx.builder.emit({ op: 'store', type, values, address, offset, access });
+    const around = behindGuard(ctx, node, guardOf(ctx, text, given));
+    around(() => ctx.builder.emit({ op: 'store', type, values, address, offset, access }));
     return true;
   }
-  const dst = operands.map(() => ctx.builder.register(type, 'temporary'));
-  ctx.builder.emit({ op: 'load', type, dst, address, offset, access });
+  const dst = readBehind(ctx, { node, text, given }, type, operands, (loaded) =>
+    ctx.builder.emit({ op: 'load', type, dst: loaded, address, offset, access }),
+  );
   operands.forEach((o, i) => {
     const output = node.outputs[o];
     if (output) storeOutput(ctx, output, type, dst[i]);
@@ -209,9 +216,11 @@ function atomicAccess(ctx: Context, node: AsmStatement, text: string, inputs: re
   const atomic = atomicClass(ctx, { fn, bytes: bytesOf[type], isFloat: isFloat(type), mayBeShared }, value, resultUsed);
   if (mayBeShared && isSwapLoop(atomic)) return false;
   const access = accessSite(ctx, place, 'atomic', address, { atomic, resultUsed });
-  const dst = resultUsed ? ctx.builder.register(type, 'temporary') : undefined;
   const compare = fn === 'cas' ? values[0] : undefined;
-  ctx.builder.emit({ op: 'atomic', fn, type, dst, address, offset, value, compare, access });
+  const statement = { node, text, given: operandsOf(ctx, node, inputs) };
+  const [dst] = readBehind(ctx, statement, type, resultUsed ? [written.operands[0]] : [], ([read]) =>
+    ctx.builder.emit({ op: 'atomic', fn, type, dst: read, address, offset, value, compare, access }),
+  );
   const output = resultUsed ? node.outputs[written.operands[0]] : undefined;
   if (output && dst !== undefined) storeOutput(ctx, output, type, dst);
   return true;
@@ -219,12 +228,17 @@ function atomicAccess(ctx: Context, node: AsmStatement, text: string, inputs: re
 
 const typeOfMachine = (type: ScalarType): Type => ({ kind: 'scalar', scalar: type, name: type });
 
-/** Instructions that touch no memory: what they make of the inputs. */
-function computes(ctx: Context, node: AsmStatement, inputs: readonly Value[]): boolean {
+/** The values of all operands by number; of outputs only those that are read (`+r`). */
+function operandsOf(ctx: Context, node: AsmStatement, inputs: readonly Value[]): readonly (Value | undefined)[] {
   const read = node.outputs.map(({ constraint, expression: output }) =>
     constraint.includes('+') ? rvalue(ctx, expression(ctx, output), output) : undefined,
   );
-  const computed = computedOutputs(ctx, node, [...read, ...inputs]);
+  return [...read, ...inputs];
+}
+
+/** Instructions that touch no memory: what they make of the inputs. */
+function computes(ctx: Context, node: AsmStatement, inputs: readonly Value[]): boolean {
+  const computed = computedOutputs(ctx, node, operandsOf(ctx, node, inputs));
   computed?.forEach(({ type, register }, i) => {
     storeOutput(ctx, node.outputs[i], type, register);
   });
