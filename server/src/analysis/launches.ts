@@ -104,7 +104,7 @@ function specialisationFor(
   if (wanted.length === 0) return undefined;
   const key = wanted.map(argumentKey).join();
   return candidates.find((kernel) => {
-    const own = specialisedArguments(unit, kernel);
+    const own = specialisedArguments(unit, kernel, candidates);
     return own.length > 0 && own.map(argumentKey).join() === key;
   });
 }

@@ -3,7 +3,8 @@ import type { Annotation } from '../launch/annotation';
 import type { UnitContext } from '../lower/context';
 import { createContext } from '../lower/context';
 import { lookupName } from '../lower/lookup';
-import { evaluateArguments, resolveNamedType } from '../lower/resolve-type';
+import { evaluateArguments, resolveNamedType, resolveType } from '../lower/resolve-type';
+import { deduceArguments } from '../lower/templates';
 import { namedTypes, type TemplateValue, types, vectorTypes } from '../lower/types';
 import type { Declaration, TemplateParameter, TranslationUnit } from '../parse/ast';
 import type { FoundKernel } from './kernels';
@@ -14,11 +15,25 @@ export interface InstanceArguments {
   readonly assumed: readonly string[];
 }
 
-/** What an explicit specialisation is for: of `k<float>` the type float; of anything else nothing. */
-export function specialisedArguments(unit: UnitContext, kernel: FoundKernel): readonly TemplateValue[] {
+/**
+ * What an explicit specialisation is for: of `k<float>` the type float, of `template <> k(float *)` what its parameters say to the template; of anything
+ * else nothing.
+ */
+export function specialisedArguments(
+  unit: UnitContext,
+  kernel: FoundKernel,
+  candidates: readonly FoundKernel[] = [],
+): readonly TemplateValue[] {
   const own = kernel.declaration.name.parts.at(-1)?.templateArguments;
-  if (!own?.length) return [];
-  return evaluateArguments(createContext(unit, kernel.name, new Set()), own, kernel.scope);
+  const ctx = createContext(unit, kernel.name, new Set());
+  if (own?.length) return evaluateArguments(ctx, own, kernel.scope);
+  const { parameters, templateParameters } = kernel.declaration;
+  const template = candidates.find(
+    ({ declaration }) => declaration.templateParameters?.length && declaration.parameters.length === parameters.length,
+  );
+  if (templateParameters?.length !== 0 || !template) return [];
+  const given = parameters.map(({ type }) => resolveType(ctx, type, kernel.scope));
+  return deduceArguments(ctx, template.declaration, [], given, template.scope);
 }
 
 /** A launch within a template that nobody instantiates leaves types open: they are assumed, as without a launch. */

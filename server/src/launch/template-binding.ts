@@ -86,7 +86,9 @@ export function deduceFromCall(
   const bound = new Map<string, BoundArgument>();
   for (const [index, parameter] of declaration.parameters.entries()) {
     if (parameter.pack) {
-      deducePack(parameter.type, values.slice(index), names, bound);
+      // one that others follow is not deduced
+      if (index === declaration.parameters.length - 1)
+        deducePack(state, parameter.type, values.slice(index), packsOf(declaration), bound);
       break;
     }
     const type = index < values.length ? typeOf(values[index]) : undefined;
@@ -95,18 +97,34 @@ export function deduceFromCall(
   return bound;
 }
 
-/** `Args&&... args` takes the types of all that is left. */
+const packsOf = ({ templateParameters = [] }: FunctionDeclaration): ReadonlySet<string> =>
+  new Set(templateParameters.flatMap(({ name, pack }) => (name && pack ? [name] : [])));
+
+/** `Args&&... args` takes the types of all that is left, `const Args*... args` what they point to. */
 function deducePack(
+  state: HostState,
   pattern: FunctionDeclaration['parameters'][number]['type'],
   rest: readonly Value[],
-  names: ReadonlySet<string>,
+  packs: ReadonlySet<string>,
   bound: Map<string, BoundArgument>,
 ): void {
   let node = pattern;
   while (node.kind === 'reference' || node.kind === 'packExpansion')
     node = node.kind === 'reference' ? node.to : node.of;
   const name = node.kind === 'named' ? (node.name.parts.at(-1)?.name ?? '') : '';
-  if (!names.has(name)) return;
-  const elements = rest.map((value): BoundArgument => ({ kind: 'type', type: typeOf(value) ?? { kind: 'auto' } }));
-  bound.set(name, { kind: 'pack', elements });
+  const open: BoundArgument = { kind: 'type', type: { kind: 'auto' } };
+  if (packs.has(name)) {
+    const elements = rest.map((value): BoundArgument => ({ ...open, type: typeOf(value) ?? { kind: 'auto' } }));
+    bound.set(name, { kind: 'pack', elements });
+    return;
+  }
+  const found = rest.map((value) => {
+    const inner = new Map<string, BoundArgument>();
+    const type = typeOf(value);
+    if (type) deduceType(state, node, type, packs, inner);
+    return inner;
+  });
+  for (const each of packs)
+    if (found.some((inner) => inner.has(each)))
+      bound.set(each, { kind: 'pack', elements: found.map((inner) => inner.get(each) ?? open) });
 }

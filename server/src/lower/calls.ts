@@ -322,10 +322,17 @@ function bindParameters(
   }
 }
 
-/** The arguments of a parameter pack; references stay what they refer to. */
+/** The arguments of a parameter pack; references stay what they refer to, records are variables of their own. */
 function bindPack(ctx: Context, scope: Scope, parameter: ast.Parameter, args: readonly Value[], node: ast.Node): void {
   const isReference = parameter.type.kind === 'reference';
-  const elements = args.map((a) => (isReference ? a : rvalue(ctx, a, node)));
+  const elements = args.map((a, i) => {
+    const value = isReference ? a : rvalue(ctx, a, node);
+    if (isReference || value.kind !== 'aggregate') return value;
+    const name = `${parameter.name}#${i}`;
+    bindParameter(ctx, scope, parameter, name, value.type, value, node);
+    const bound = scope.own(name);
+    return bound?.kind === 'value' ? bound.value : value;
+  });
   if (parameter.name)
     scope.define(parameter.name, { kind: 'value', value: { kind: 'pack', type: types.void, elements } });
 }

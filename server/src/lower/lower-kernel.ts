@@ -177,13 +177,12 @@ function lowerOnce(unit: UnitContext, kernel: KernelInstance, inMemory: Set<stri
   ctx.scope = scope;
   if (declaration.templateParameters)
     bindTemplateParameters(ctx, scope, declaration.templateParameters, kernel.templateArguments);
-  declaration.parameters.forEach((parameter, index) => {
-    if (parameter.name)
-      scope.define(parameter.name, {
-        kind: 'value',
-        value: parameterValue(ctx, parameter, index, scope, declaration.body),
-      });
-  });
+  let index = 0;
+  for (const parameter of declaration.parameters) {
+    const value = parameterValue(ctx, parameter, index, scope, declaration.body);
+    index += value.kind === 'pack' ? value.elements.length : 1;
+    if (parameter.name) scope.define(parameter.name, { kind: 'value', value });
+  }
   if (declaration.body) inlineBody(ctx, declaration.body, new Scope(scope, 'body'), { kind: 'void' }, declaration);
   ctx.builder.exit();
   const isSpent = ctx.steps > budget.steps;

@@ -78,9 +78,12 @@ export function deduceArguments(
     const given = explicit[i];
     if (p.name && given && !p.pack) state.found.set(p.name, given);
   });
+  const packs = new Set(parameters.flatMap((p) => (p.name && p.pack ? [p.name] : [])));
+  const passed = passedFor(declaration, explicit, argumentTypes.length);
   declaration.parameters.forEach((parameter, i) => {
-    const given = argumentTypes.slice(i).map((type) => passedType(parameter.type, type));
-    if (parameter.pack) deducePack(ctx, parameter.type, given, state, scope);
+    const [from, count] = passed[i];
+    const given = argumentTypes.slice(from, from + count).map((type) => passedType(parameter.type, type));
+    if (parameter.pack) deducePack(ctx, parameter.type, given, { ...state, names: packs }, scope);
     else if (given.length > 0) deduce(ctx, parameter.type, given[0], state, scope);
   });
   const out: TemplateValue[] = [];
@@ -99,6 +102,27 @@ export function deduceArguments(
     out.push(value ?? { kind: 'unknown', reason: `template parameter ${parameter.name ?? i} cannot be deduced` });
   }
   return out;
+}
+
+/**
+ * By parameter of a function: the first of its arguments, and how many there are. A pack takes all that is left; one that others
+ * follow is not deduced, and takes as many as were given for it.
+ */
+function passedFor(
+  { parameters, templateParameters = [] }: Callable,
+  explicit: readonly (TemplateValue | undefined)[],
+  count: number,
+): readonly (readonly [first: number, count: number])[] {
+  const pack = templateParameters.findIndex((p) => p.pack);
+  const given = explicit[pack]?.kind === 'pack' ? explicit[pack].elements.length : explicit.length - pack;
+  let next = 0;
+  return parameters.map((parameter, i) => {
+    const first = next;
+    const isLast = i === parameters.length - 1;
+    const own = !parameter.pack ? 1 : isLast || pack < 0 ? Math.max(0, count - first) : Math.max(0, given);
+    next += own;
+    return [first, own];
+  });
 }
 
 /** A default argument with the parameters before it. */
