@@ -119,7 +119,7 @@ export function writeStorage(ctx: Context, declared: Storage, value: Value, node
       break;
     case 'view': {
       const converted = convertValue(ctx, rvalue(ctx, value, node), storage.type, node);
-      writeView(ctx, storage, converted.kind === 'scalar' ? converted.register : undefined);
+      writeView(ctx, storage, converted.kind === 'scalar' ? converted.register : undefined, node);
       break;
     }
     case 'scalar': {

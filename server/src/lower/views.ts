@@ -1,7 +1,8 @@
 /** Local variables in registers seen as another type: `(float4&)halves[0]`, `(uint32_t*)&pair`. */
+import type { Node } from '../parse/ast';
 import { bytesOf, type Register, type ScalarType } from '../program/program';
 import { extracted, fitted, inserted } from './bit-fields';
-import type { Context } from './context';
+import { type Context, placeOf } from './context';
 import { convertRegister } from './conversions';
 import { readRegister, readStorage, writeRegister } from './places';
 import { type Bits, type Field, isSigned, scalarOf, sizeOf, type Type, types } from './types';
@@ -237,8 +238,11 @@ function bitsWritten(ctx: Context, view: View, register: Register): Register[] |
   return view.parts.map(({ first }) => shifted(ctx, whole, 'shr', first));
 }
 
-/** @param register the value in the view's type; undefined: not known */
-export function writeView(ctx: Context, view: View, register: Register | undefined): void {
+/**
+ * @param register the value in the view's type; undefined: not known
+ * @param node what writes: NVVM keeps what is seen as both kinds as an integer, so that a float is one from here on
+ */
+export function writeView(ctx: Context, view: View, register: Register | undefined, node?: Node): void {
   if (view.field) {
     writeField(ctx, view.leaves[0], register, view.field);
     return;
@@ -257,7 +261,9 @@ export function writeView(ctx: Context, view: View, register: Register | undefin
     const isPart = !view.isWhole && view.leaves.length === 1;
     const rest = isPart && sizeOf(view.type) !== sizeOf(leaf.type) ? [readRegister(ctx, leaf.register)] : [];
     const sources = register === undefined ? rest : [register, ...rest];
-    writeRegister(ctx, leaf.register, known ? sameBits(ctx, register, to) : unknownFrom(ctx, sources, to));
+    const value = known ? sameBits(ctx, register, to) : unknownFrom(ctx, sources, to);
+    if (known && node && !to.startsWith('f')) ctx.builder.readAt(value, () => placeOf(ctx, node));
+    writeRegister(ctx, leaf.register, value);
   }
 }
 

@@ -2,7 +2,8 @@
  * A vector of which only the bits are used as another type of the same size is loaded as that type, at the line where its first element is
  * read as such: `int4 b = *p; …` with `__int_as_float(b.x)`, a view of it, or memcpy into floats, as classes for packed vectors do it.
  * Evidence (nvcc 13.0, sm_90, lines of PTX and machine code of 41 kernels): float of int and unsigned in functions, classes,
- * conditions, behind barriers and for values read twice. A variable that is declared behind the vector is read at memcpy. Not where the type stays, where elements are narrower
+ * conditions, behind barriers and for values read twice. What an array of integers is given as floats
+ * (`*(float4 *)bits = v`) becomes integers where it is given them (machine code of 8 kernels; H200: two GEMVs of packed weights). A variable that is declared behind the vector is read at memcpy. Not where the type stays, where elements are narrower
  * or wider than what was loaded, where the integer is used as well, and not for single numbers. Read-only data (`const __restrict__`, `__ldg`)
  * is loaded by an intrinsic function with a type of its own, which no conversion becomes part of: it stays at its line (PTX of 6 kernels).
  */

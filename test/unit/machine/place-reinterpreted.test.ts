@@ -25,6 +25,24 @@ __global__ void sum(const float *in, float *out) {
 int main() { float *i, *o; sum<<<1, 32>>>(i, o); }
 `));
 
+  it('is charged where an array of integers is given floats', () =>
+    check(`
+__global__ void unpack(const unsigned *words, const float4 *rows, float *out) {
+  unsigned bits[4], others[4];
+  *(float4 *)bits = *(float4 *)(words + 4 * threadIdx.x);
+//^^^^^^^^^^^^^^^ global load 16 bytes
+  float4 row = rows[threadIdx.x];
+  *(float4 *)others = row;
+//^^^^^^^^^^^^^^^^^ global load 16 bytes
+  float total = 0;
+#pragma unroll
+  for (int k = 0; k < 4; k++)
+    total += (bits[k] & 15) * (others[k] & 7);
+  out[threadIdx.x] = total;
+}
+int main() { unsigned *w; float4 *r; float *o; unpack<<<1, 32>>>(w, r, o); }
+`));
+
   it('stays where it was read when the type does', () =>
     check(`${packed}
 __global__ void sum(const int *in, int *out) {
