@@ -1,6 +1,7 @@
 /** Integer and floating-point arithmetic, comparisons, selections. PTX ISA 9.0, 9.7.1 to 9.7.6. */
 
-import type { BinaryOp, CompareOp, Register, ScalarType, UnaryOp } from '../program/program';
+import type { BinaryOp, Register, ScalarType, UnaryOp } from '../program/program';
+import { ptxComparisons } from './comparisons';
 import type { Context } from './context';
 import type { FlatInstruction } from './flatten';
 import type { Operand } from './module';
@@ -199,25 +200,6 @@ function dotProduct(count: 2 | 4): Handler {
   };
 }
 
-const comparisons: Readonly<Record<string, CompareOp>> = {
-  eq: 'eq',
-  ne: 'ne',
-  lt: 'lt',
-  le: 'le',
-  gt: 'gt',
-  ge: 'ge',
-  lo: 'lt',
-  ls: 'le',
-  hi: 'gt',
-  hs: 'ge',
-  equ: 'eq',
-  neu: 'ne',
-  ltu: 'lt',
-  leu: 'le',
-  gtu: 'gt',
-  geu: 'ge',
-};
-
 /** The comparison of setp and set, with its boolean combination. */
 function comparison(ctx: Context, { opcode, operands }: FlatInstruction): Register | undefined {
   const { builder } = ctx;
@@ -234,7 +216,7 @@ function comparison(ctx: Context, { opcode, operands }: FlatInstruction): Regist
     const some = builder.binary('or', 'pred', builder.unary('isnan', type, a), builder.unary('isnan', type, b));
     result = name === 'nan' ? some : builder.unary('lognot', 'pred', some);
   } else {
-    const fn = comparisons[name];
+    const fn = ptxComparisons[name];
     if (fn === undefined) return undefined;
     result = builder.compare(fn, compareType, a, b);
   }

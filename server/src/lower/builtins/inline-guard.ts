@@ -4,6 +4,7 @@
  */
 import type { AsmStatement } from '../../parse/ast';
 import type { CompareOp, Register, ScalarType } from '../../program/program';
+import { ptxComparisons } from '../../ptx/comparisons';
 import { type Context, placeOf } from '../context';
 import type { Value } from '../values';
 
@@ -14,19 +15,6 @@ export type Guarded = (emit: () => void) => void;
 export type Guard = Register | undefined;
 
 const guarded = /@(!?)%?(\w+)\s+(?:cp\.async\.c[ag]|ld|st|atom|red)\./;
-
-const comparisons: Readonly<Record<string, CompareOp>> = {
-  eq: 'eq',
-  ne: 'ne',
-  lt: 'lt',
-  le: 'le',
-  gt: 'gt',
-  ge: 'ge',
-  lo: 'lt',
-  ls: 'le',
-  hi: 'gt',
-  hs: 'ge',
-};
 
 const opposite: Readonly<Record<CompareOp, CompareOp>> = { eq: 'ne', ne: 'eq', lt: 'ge', ge: 'lt', le: 'gt', gt: 'le' };
 
@@ -48,7 +36,7 @@ export function guardOf(ctx: Context, text: string, given: readonly (Value | und
   const set = new RegExp(
     `\\bsetp\\.(\\w+)\\.(\\w+)\\s+%?${name}\\s*,\\s*(%\\d+|-?\\d+)\\s*,\\s*(%\\d+|-?\\d+)\\s*;`,
   ).exec(text);
-  const fn = set && comparisons[set[1]];
+  const fn = set && ptxComparisons[set[1]];
   const type = set && bitTypes[set[2]];
   if (!fn || !type) return b.unknown('pred', 'guard of inline assembly');
   const [left, right] = [set[3], set[4]].map((operand) => operandOf(ctx, type, operand, given));
