@@ -2,7 +2,7 @@
  * What a launch leaves of the host's memory: what a kernel may write and the host reads without a copy (managed and mapped memory) is not known behind
  * it. What lies in the memory of the device alone holds nothing that the host has put there element by element.
  */
-import type { FunctionDeclaration, TypeNode } from '../parse/ast';
+import type { FunctionDeclaration, Parameter, TypeNode } from '../parse/ast';
 import { smudge } from './memory';
 import type { HostState } from './state';
 import type { Buffer, Value } from './value';
@@ -16,12 +16,18 @@ export function forgetWritten(
 ): void {
   const written = kernel && writtenParameters(kernel);
   passed.forEach((value, index) => {
-    const { name = '', type } = kernel?.parameters[index] ?? {};
+    const { name = '', type } = parameterFor(kernel, index) ?? {};
     const isWritten = (field: string): boolean => !written || written.has(name) || written.has(name + field);
     if (value.kind === 'struct')
       for (const [field, cell] of value.fields) forgetBehind(state, cell.value, isWritten(`.${field}`), new Set());
     else forgetBehind(state, value, isWritten('') && !pointsToConst(type), new Set());
   });
+}
+
+/** The last one, where it is a pack, is that of all the rest. */
+function parameterFor(kernel: FunctionDeclaration | undefined, index: number): Parameter | undefined {
+  const last = kernel?.parameters.at(-1);
+  return kernel?.parameters[index] ?? (last?.pack ? last : undefined);
 }
 
 function pointsToConst(type: TypeNode | undefined): boolean {

@@ -82,11 +82,24 @@ function partsOf(node: Node, use: Use): [unknown, Use][] | undefined {
       return without(node).map((part) => [part, 'kept']);
     case 'lambda':
       return [[node.body, 'read']];
+    case 'asm':
+    case 'launch':
+    case 'fold':
+    case 'new':
+      return without(node).map((part) => [part, 'handed']);
+    case 'rangeFor':
+      return [
+        [node.range, 'handed'],
+        [node.body, 'read'],
+      ];
     default:
-      // lists of arguments and initialisers pass on what becomes of them; statements and conditions only look
-      return without(node).map((part) => [part, node.kind === undefined || node.kind === 'initList' ? use : 'read']);
+      // lists, and what stands in them, pass on what becomes of them; statements and conditions only look
+      return without(node).map((part) => [part, passesOn.has(node.kind) ? use : 'read']);
   }
 }
+
+/** Kinds that say nothing themselves of what becomes of their parts; lists have none. */
+const passesOn: ReadonlySet<string | undefined> = new Set([undefined, 'initList', 'packExpansion']);
 
 function ofOperand(operator: string, use: Use): Use {
   if (operator === '*') return use === 'written' || use === 'handed' ? 'pointee' : 'read';

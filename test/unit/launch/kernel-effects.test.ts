@@ -26,6 +26,25 @@ describe('managed memory behind a launch', () => {
     checkManaged('auto f = [&] { m[n] = 2; }; f();', '?');
     checkManaged('for (int i = 0; i < n; i++) if (i > 3) while (n) { m[i] = n; }', '?');
   });
+  it('is not known where the kernel hands it on in other ways than calls', () => {
+    checkManaged('asm volatile("st.global.u32 [%0], %1;" :: "l"(m), "r"(n) : "memory");', '?');
+    checkManaged('for (int& x : View(m, n)) x = 1;', '?');
+    const main = 'int* m; cudaMallocManaged(&m, 8); m[0] = 5; w<<<1, 1>>>(1, m); show<<<1, 1>>>(m[0]);';
+    const packs = (body: string) =>
+      check(
+        `${show}template <class... T> __global__ void w(int n, T... all) { ${body} }\nint main() { ${main} }`,
+        'w<int*> <<<(1,1,1),(1,1,1),0>>>(1, m)',
+        shown('?'),
+      );
+    packs('put(n, all...);');
+    packs('(put(all), ...);');
+    check(
+      `${show}__global__ void w(int n, int* m) { w<<<1, 1>>>(0, m); }\nint main() { ${main} }`,
+      'w <<<(1,1,1),(1,1,1),0>>>(0, m)',
+      'w <<<(1,1,1),(1,1,1),0>>>(1, m)',
+      shown('?'),
+    );
+  });
   it('stays what it was where the kernel reads it, or its parameter points to const', () => {
     checkManaged('int x = m[n]; if (m[0] < x) n = *m;', 5);
     checkManaged('helper(m, n);', 5, 'const int* m, int n');
