@@ -40,3 +40,10 @@ export function endsOfPlane(
   }
   return found;
 }
+
+/** Blocks that are singled out anyway, and those. */
+export function withEnds(singled: SingledBlocks, ends: SingledBlocks | undefined): SingledBlocks {
+  if (!ends) return singled;
+  const along = (axis: 0 | 1 | 2) => [...new Set([...singled[axis], ...ends[axis]])].sort((a, b) => a - b);
+  return [along(0), along(1), along(2)];
+}

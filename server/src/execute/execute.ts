@@ -6,7 +6,7 @@ import type { Program } from '../program/program';
 import { AtomicContention } from './atomic-contention';
 import { type AccessNotes, type CounterLayout, counterLayout } from './counters';
 import { type Analysis, analyse } from './decode';
-import { endsOfPlane } from './ends-of-plane';
+import { endsOfPlane, withEnds } from './ends-of-plane';
 import type { AccessCounts, Execution, ExecutionBudget, LaunchShape } from './execution';
 import { allBlocks, type BlockClass, type BlockIndex, blockClasses, PERIOD, SMALL_GRID } from './grid';
 import { GridBudget } from './grid-budget';
@@ -485,10 +485,4 @@ class GridRun {
 /** Averages are right over whole cycles of samples only. */
 function wholeCycles(samples: number, cycle: number): number {
   return samples < cycle ? samples : samples - (samples % cycle);
-}
-
-function withEnds(singled: SingledBlocks, ends: SingledBlocks | undefined): SingledBlocks {
-  if (!ends) return singled;
-  const along = (axis: 0 | 1 | 2) => [...new Set([...singled[axis], ...ends[axis]])].sort((a, b) => a - b);
-  return [along(0), along(1), along(2)];
 }

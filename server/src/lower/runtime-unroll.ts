@@ -16,6 +16,7 @@
 import { anywhere, assignedBy } from '../parse/anywhere';
 import type * as ast from '../parse/ast';
 import { compoundStep } from '../parse/plain-step';
+import { launchVariables } from './builtins/variables';
 import { isSimple } from './conditional';
 import { constantOf } from './constants';
 import type { Context } from './context';
@@ -85,13 +86,11 @@ export function isWrittenInFours(ctx: Context, node: ast.ForStatement): boolean 
   return factorOf(ctx, node, counting.name) === 4;
 }
 
-const launchSizes: ReadonlySet<string> = new Set(['blockDim', 'gridDim', 'threadIdx', 'blockIdx']);
-
 /** `blockDim.x` as it is, unsigned: passes of an `int` that steps by it cannot be counted (steady-count.ts). */
 function isOfLaunch(step: ast.Expression): boolean {
   return anywhere(step, (node) => {
     if (node.kind === 'cast') return 'closed';
-    return node.kind === 'name' && launchSizes.has(node.name.parts[0].name);
+    return node.kind === 'name' && launchVariables.has(node.name.parts[0].name);
   });
 }
 

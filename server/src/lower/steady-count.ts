@@ -16,6 +16,7 @@
 import type * as ast from '../parse/ast';
 import type { ProgramBuilder } from '../program/builder';
 import type { Register, ScalarType } from '../program/program';
+import { launchVariables } from './builtins/variables';
 
 export interface SteadyQuestion {
   /** The variable's value in front of the loop, of its type. */
@@ -73,12 +74,10 @@ function isBelowMost(b: ProgramBuilder, { limit, bound }: SteadyQuestion, compar
 
 const shrinking: ReadonlySet<string> = new Set(['/', '>>', '%', '&']);
 
-const launchIndices: ReadonlySet<string> = new Set(['threadIdx', 'blockIdx', 'blockDim', 'gridDim']);
-
 /** `threadIdx.x` or the like, converted to 64 bits at most. */
 function isIndexItself(b: ProgramBuilder, register: Register): boolean {
   const isWide = sizeOf(b.typeOf(register)) === 64;
   return b.inputs
-    .filter(({ source }) => launchIndices.has(source.kind))
+    .filter(({ source }) => launchVariables.has(source.kind))
     .some((input) => (isWide ? b.convert('u32', 'i64', input.register) : input.register) === register);
 }

@@ -1,5 +1,6 @@
 /** Which loops the compiler writes out. */
 import type * as ast from '../parse/ast';
+import { launchVariables } from './builtins/variables';
 import { constantOf } from './constants';
 import type { Context } from './context';
 import { lookupName } from './lookup';
@@ -88,9 +89,6 @@ function stayingLoopsOf(ctx: Context, node: ast.ForStatement): readonly ast.ForS
   });
 }
 
-/** What a launch gives: known to no compiler. */
-const OF_LAUNCH: ReadonlySet<string> = new Set(['threadIdx', 'blockIdx', 'blockDim', 'gridDim']);
-
 /** The variable that the head of a loop declares, or sets: `int i = 0` or `i = 0`. */
 function counterOf(initializer: ast.Statement | undefined): string | undefined {
   if (initializer?.kind === 'expression') {
@@ -115,7 +113,7 @@ function isOpen(ctx: Context, node: ast.Expression, loopVariable: string | undef
   if (loopVariable !== undefined && names.includes(loopVariable)) return true;
   return (
     names.length > 0 &&
-    names.every((each) => OF_LAUNCH.has(each) || lookupName(ctx, ctx.scope, each)) &&
+    names.every((each) => launchVariables.has(each) || lookupName(ctx, ctx.scope, each)) &&
     constantOf(ctx, node) === undefined
   );
 }

@@ -19,3 +19,13 @@ export const ptxComparisons: Readonly<Record<string, CompareOp>> = {
   gtu: 'gt',
   geu: 'ge',
 };
+
+/** What holds where a comparison of integers does not. */
+export const opposite: Readonly<Record<string, CompareOp>> = {
+  eq: 'ne',
+  ne: 'eq',
+  lt: 'ge',
+  ge: 'lt',
+  le: 'gt',
+  gt: 'le',
+};

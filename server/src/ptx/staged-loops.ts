@@ -7,6 +7,7 @@
  * equally many passes nothing would count differently, so such loops stay as they are.
  */
 import { assignedBy, type FlatBlock, type FlatEnd, type FlatGraph, graphOf, registersIn } from './blocks';
+import { opposite, ptxComparisons } from './comparisons';
 import { type FlatInstruction, type FlatKernel, opcodeOf } from './flatten';
 import type { Operand, PtxRegister } from './module';
 import { constantOf, type MachineOf, registerOf, stepOf } from './unrolled-loops';
@@ -65,10 +66,6 @@ interface Loop {
   readonly exit: number;
 }
 
-/** Conditions under which a loop goes on. */
-const opposite: Readonly<Record<string, string>> = { lt: 'ge', ge: 'lt', gt: 'le', le: 'gt', ne: 'eq', eq: 'ne' };
-const unsignedNames: Readonly<Record<string, string>> = { lo: 'lt', ls: 'le', hi: 'gt', hs: 'ge' };
-
 /** A loop of one block that counts by constant steps towards a limit that stays, and compares behind the step. */
 function loopOf({ instructions, end }: FlatBlock, block: number): Loop | undefined {
   if (end.kind !== 'branch' || (end.ifTrue !== block && end.ifFalse !== block)) return undefined;
@@ -83,7 +80,7 @@ function loopOf({ instructions, end }: FlatBlock, block: number): Loop | undefin
     return undefined;
   const isFixed = constantOf(limit) !== undefined || registerOf(limit) >= 0;
   if (!isFixed || instructions.some((each) => assignedBy(each).includes(registerOf(limit)))) return undefined;
-  const plain = unsignedNames[written] ?? written;
+  const plain = ptxComparisons[written];
   const goesOn = end.ifTrue === block ? plain : opposite[plain];
   const isUp = step > 0;
   if (goesOn !== 'ne' && goesOn !== (isUp ? 'lt' : 'gt') && goesOn !== (isUp ? 'le' : 'ge')) return undefined;

@@ -3,8 +3,8 @@
  * no part, as behind a branch; what a load would have written keeps what was moved there before.
  */
 import type { AsmStatement } from '../../parse/ast';
-import type { CompareOp, Register, ScalarType } from '../../program/program';
-import { ptxComparisons } from '../../ptx/comparisons';
+import type { Register, ScalarType } from '../../program/program';
+import { opposite, ptxComparisons } from '../../ptx/comparisons';
 import { type Context, placeOf } from '../context';
 import type { Value } from '../values';
 
@@ -15,8 +15,6 @@ export type Guarded = (emit: () => void) => void;
 export type Guard = Register | undefined;
 
 const guarded = /@(!?)%?(\w+)\s+(?:cp\.async\.c[ag]|ld|st|atom|red)\./;
-
-const opposite: Readonly<Record<CompareOp, CompareOp>> = { eq: 'ne', ne: 'eq', lt: 'ge', ge: 'lt', le: 'gt', gt: 'le' };
 
 const bitTypes: Readonly<Record<string, ScalarType>> = {
   b32: 'u32',

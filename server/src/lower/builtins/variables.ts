@@ -5,6 +5,9 @@ import type { Value } from '../values';
 
 const triples = ['threadIdx', 'blockIdx', 'blockDim', 'gridDim'] as const;
 
+/** What a launch gives: known to no compiler. */
+export const launchVariables: ReadonlySet<string> = new Set(triples);
+
 /** threadIdx, blockIdx, blockDim, gridDim, warpSize. */
 export function builtinVariable(ctx: Context, name: string): Value | undefined {
   const triple = triples.find((t) => t === name);
