@@ -137,8 +137,7 @@ class Doubts {
     const loopIndex = this.flow.loopAtHeader[header];
     let outermost: number | undefined;
     for (let at = loopIndex; at >= 0; at = this.flow.loops[at].parent) {
-      const loop = this.flow.loops[at];
-      if (this.launching.some((launches, block) => launches === 1 && loop.contains[block] === 1)) break;
+      if (this.isLaunching(at)) break;
       outermost = at;
     }
     if (outermost === undefined) {
@@ -146,6 +145,11 @@ class Doubts {
       return;
     }
     const { header: top, contains, blocks: region } = this.flow.loops[outermost];
+    const known = this.loops.get(top)?.skip;
+    if (known) {
+      this.loops.set(header, { outermost: top, skip: known });
+      return;
+    }
     let join = this.proper.postDominator[top];
     while (join !== EXIT && contains[join] === 1) join = this.proper.postDominator[join];
     const skip = this.skipTo(top, join, region);
@@ -173,8 +177,12 @@ class Doubts {
   private isInLaunchingLoop(block: number): boolean {
     const { loops, loopOf } = this.flow;
     for (let at = loopOf[block]; at >= 0; at = loops[at].parent)
-      if (this.launching.some((launches, b) => launches === 1 && loops[at].contains[b] === 1)) return true;
+      if (this.isLaunching(at)) return true;
     return false;
+  }
+
+  private isLaunching(loop: number): boolean {
+    return this.flow.loops[loop].blocks.some((block) => this.launching[block] === 1);
   }
 
   /** @param entry block at whose start or end the region is left out */

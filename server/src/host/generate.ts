@@ -84,8 +84,8 @@ class Generator {
       },
     );
     if (!isStructured) return undefined;
-    const { locals, places, end } = this.values;
-    return { bytes: moduleOf(imports, locals, code, PAGES), places, end, reach: this.reach };
+    const { locals, globals, places, end } = this.values;
+    return { bytes: moduleOf(imports, locals, globals, code, PAGES), places, end, reach: this.reach };
   }
 
   /** Where a block may go on to beside its successors: past what is not followed. */

@@ -233,7 +233,7 @@ export class InstructionEmitter {
     code.op(isLong ? op.i64Eqz : op.i32Eqz);
     code.local(op.localSet, this.scratch.zero);
     if (this.values.mayBeUnknown(dst)) {
-      this.code.local(op.localGet, this.values.shadowLocal(dst));
+      this.values.getShadow(dst);
       code.i32(0);
       code.local(op.localGet, this.scratch.zero);
       code.op(op.i32Sub, op.i32Or);

@@ -3,7 +3,6 @@
  * -1 where it is not known, a byte's 0.
  */
 import { bytesOf, type Program, type Register, type ScalarType } from '../program/program';
-import { pointersOf } from './doubt';
 import { SHADOW } from './memory-layout';
 import { kindOf } from './operations';
 import { ANYWHERE, type Reach } from './reach';
@@ -137,25 +136,13 @@ export class MemoryEmitter {
   /** What an address points into may have been written anywhere; where not even the block is known, all that it may be in. */
   wild(address: Register, isFurther: boolean): void {
     const { code } = this;
-    const root = this.rootOf(address);
+    // the pointer that it was computed from: an index that is not known leaves the block known
+    const root = this.values.chainOf(address).at(-1) ?? address;
     this.values.get(root);
     this.values.shadow(root);
     code.i32(isFurther ? 1 : 0);
     code.i32(this.values.mayBeUnknown(root) ? this.reach.of(root, isFurther) : ANYWHERE);
     this.call('wild');
-  }
-
-  /** The pointer that an address was computed from: an index that is not known leaves the block known. */
-  private rootOf(address: Register): Register {
-    let root = address;
-    for (let i = 0; i < 32; i++) {
-      if (this.program.registers[root].role !== 'temporary' || !this.values.mayBeUnknown(root)) return root;
-      const instruction = this.values.definition.get(root);
-      const from = instruction && instruction.op !== 'load' ? pointersOf(instruction)[0] : undefined;
-      if (!from || kindOf[this.program.registers[from.from].type] !== i64) return root;
-      root = from.from;
-    }
-    return root;
   }
 }
 

@@ -59,14 +59,18 @@ class Needs {
     this.isRead = new Uint8Array(registers.length);
     this.isStale = new Uint8Array(blocks.length).fill(1);
     this.blockOf = new Int32Array(registers.length).fill(-1);
+    const assignments = new Uint32Array(registers.length);
     blocks.forEach(({ instructions }, block) => {
       for (const instruction of instructions)
-        for (const register of writesOf(instruction)) this.blockOf[register] = block;
+        for (const register of writesOf(instruction)) {
+          this.blockOf[register] = block;
+          assignments[register]++;
+        }
     });
     this.bitOf = new Int32Array(registers.length).fill(-1);
     let bits = 0;
-    registers.forEach(({ role }, r) => {
-      if (role === 'variable') this.bitOf[r] = bits++;
+    assignments.forEach((count, register) => {
+      if (count > 1) this.bitOf[register] = bits++;
     });
     this.registers = bits;
     this.words = Math.ceil((bits + this.pointsTo.count) / 32);

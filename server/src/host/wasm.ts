@@ -282,6 +282,16 @@ export interface Import extends FunctionType {
   readonly name: string;
 }
 
+/** Index of the first variable of the module that is not imported. */
+export const FIRST_GLOBAL = 1;
+
+const zeroOf: Readonly<Record<Kind, (code: Code) => void>> = {
+  [Kind.i32]: (code) => code.i32(0),
+  [Kind.i64]: (code) => code.i64(0n),
+  [Kind.f32]: (code) => code.f32(0),
+  [Kind.f64]: (code) => code.f64(0),
+};
+
 const section = (into: Code, id: number, fill: (code: Code) => void): void => {
   const body = new Code();
   fill(body);
@@ -297,11 +307,13 @@ const text = (into: Code, value: string): void => {
 
 /**
  * A module with one function, exported as `run`, over an imported memory `env.memory` and a variable `env.high`.
- * @param locals kinds of its variables, by index
+ * @param locals kinds of the function's variables, by index
+ * @param globals kinds of the module's own variables, which are zero at first; the first has the index `FIRST_GLOBAL`
  */
 export function moduleOf(
   imports: readonly Import[],
   locals: readonly Kind[],
+  globals: readonly Kind[],
   body: Code,
   pages: number,
 ): Uint8Array<ArrayBuffer> {
@@ -337,6 +349,14 @@ export function moduleOf(
   section(out, 3, (code) => {
     code.unsigned(1);
     code.unsigned(imports.length);
+  });
+  section(out, 6, (code) => {
+    code.unsigned(globals.length);
+    for (const kind of globals) {
+      code.op(kind, 0x01);
+      zeroOf[kind](code);
+      code.byte(op.end);
+    }
   });
   section(out, 7, (code) => {
     code.unsigned(1);
