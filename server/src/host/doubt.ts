@@ -176,8 +176,7 @@ class Doubts {
 
   private isInLaunchingLoop(block: number): boolean {
     const { loops, loopOf } = this.flow;
-    for (let at = loopOf[block]; at >= 0; at = loops[at].parent)
-      if (this.isLaunching(at)) return true;
+    for (let at = loopOf[block]; at >= 0; at = loops[at].parent) if (this.isLaunching(at)) return true;
     return false;
   }
 

@@ -202,7 +202,11 @@ export class HostValues {
   chainOf(address: Register): Register[] {
     const chain = [address];
     let root = address;
-    while (chain.length <= LONGEST_CHAIN && this.program.registers[root].role === 'temporary' && this.mayBeUnknown(root)) {
+    while (
+      chain.length <= LONGEST_CHAIN &&
+      this.program.registers[root].role === 'temporary' &&
+      this.mayBeUnknown(root)
+    ) {
       const instruction = this.definition.get(root);
       const from = instruction && instruction.op !== 'load' ? pointersOf(instruction)[0] : undefined;
       if (!from || this.kindOf(from.from) !== i64) break;
