@@ -2,7 +2,7 @@
 import type { Builtin } from './builtins';
 import { target } from './builtins-memory';
 import { deviceBuiltins } from './device-queries';
-import { launchByFunction } from './launch-expression';
+import { launchBuiltins } from './launch-functions';
 import { store } from './memory';
 import { number } from './value';
 
@@ -18,13 +18,7 @@ function gives(value: number): Builtin {
 }
 
 export const cudaBuiltins: readonly (readonly [string, Builtin])[] = [
-  ...[
-    'cudaLaunchKernel',
-    'cudaLaunchCooperativeKernel',
-    'cudaLaunchKernelEx',
-    'cudaLaunchKernelExC',
-    'cuLaunchKernel',
-  ].map((name): [string, Builtin] => [name, (call) => launchByFunction(name, call)]),
+  ...launchBuiltins,
   ...['cudaGetLastError', 'cudaPeekAtLastError', 'cudaDeviceSynchronize', 'cudaSetDevice', 'cudaThreadSynchronize'].map(
     (name): [string, Builtin] => [name, success],
   ),

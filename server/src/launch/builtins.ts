@@ -10,6 +10,7 @@ import type { HostArgument } from './function-call';
 import { wellKnownType } from './host-type';
 import type { Scope } from './scope';
 import { type HostState, sourceText } from './state';
+import { tupleBuiltins } from './tuples';
 import { number, unknown, type Value } from './value';
 
 export interface BuiltinCall {
@@ -27,7 +28,7 @@ export type Builtin = (call: BuiltinCall) => Value | undefined;
 let table: ReadonlyMap<string, Builtin> | undefined;
 
 function builtins(): ReadonlyMap<string, Builtin> {
-  table ??= new Map([...mathBuiltins, ...memoryBuiltins, ...cudaBuiltins, ...libraryBuiltins]);
+  table ??= new Map([...mathBuiltins, ...memoryBuiltins, ...cudaBuiltins, ...libraryBuiltins, ...tupleBuiltins]);
   return table;
 }
 

@@ -30,6 +30,7 @@ export function convert(state: HostState, value: Value, type: HostType | undefin
     case 'array':
     case 'container':
     case 'record':
+    case 'tuple':
       return value.kind === 'unknown' ? asTyped(value, type) : copyValue(value);
     default:
       return value.kind === 'unknown' && value.type === undefined ? asTyped(value, type) : copyValue(value);

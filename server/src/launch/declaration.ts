@@ -1,5 +1,6 @@
 /** Local declarations of host code. */
 import type { Declaration, EnumDeclaration, VariableDeclaration } from '../parse/ast';
+import { convert } from './conversion';
 import { evaluate } from './expression';
 import { autoType } from './host-type';
 import { initialValue } from './initialise';
@@ -88,8 +89,14 @@ function bindParts(state: HostState, declaration: VariableDeclaration, scope: Sc
   const initializer = declaration.initializer;
   const expression = initializer?.form === 'assign' ? initializer.value : undefined;
   const value: Value = expression ? evaluate(state, expression, scope) : unknown('a structured binding');
+  const isReference = declaration.type.kind === 'reference';
+  bindNames(state, declaration.bindings ?? [], isReference ? value : convert(state, value, autoType), scope);
+}
+
+/** Names for the parts of a value: the fields of an object, the elements of a pair or tuple. */
+export function bindNames(state: HostState, names: readonly string[], value: Value, scope: Scope): void {
   const parts = value.kind === 'struct' ? [...value.fields.values()] : [];
-  for (const [index, name] of (declaration.bindings ?? []).entries()) {
+  for (const [index, name] of names.entries()) {
     const part = parts[index];
     scope.values.set(
       name,

@@ -12,6 +12,7 @@ export type HostType =
   | VectorType
   | RecordType
   | { readonly kind: 'enum'; readonly name: string; readonly underlying: BuiltinTypeName; readonly scope?: Scope }
+  | TupleType
   | { readonly kind: 'container'; readonly name: string; readonly element: HostType; readonly length?: number }
   /** a type of which only the name (and perhaps the size) is known */
   | { readonly kind: 'opaque'; readonly name: string; readonly bytes?: number; readonly node?: TypeNode }
@@ -29,6 +30,13 @@ export interface VectorType {
   readonly element: BuiltinTypeName;
   readonly lanes: number;
   readonly alignment: number;
+}
+
+/** std::pair and std::tuple */
+export interface TupleType {
+  readonly kind: 'tuple';
+  readonly name: 'pair' | 'tuple';
+  readonly elements: readonly HostType[];
 }
 
 export interface RecordType {
@@ -178,6 +186,8 @@ export function typeName(type: HostType | undefined): string {
       return type.arguments ? `${type.name}<${type.arguments.map(argumentName).join(', ')}>` : type.name;
     case 'container':
       return `${type.name}<${typeName(type.element)}>`;
+    case 'tuple':
+      return `${type.name}<${type.elements.map(typeName).join(', ')}>`;
     case 'pack':
       return type.elements.map(typeName).join(', ');
     case 'constant':

@@ -4,13 +4,14 @@ import { evaluateArguments } from './call';
 import { convert, decay, makeVector } from './conversion';
 import { evaluate } from './expression';
 import { constructorsOf, runConstructor } from './function-call';
-import { autoType, type HostType, type RecordType, withoutReference } from './host-type';
+import { autoType, type HostType, type RecordType, type TupleType, withoutReference } from './host-type';
 import { layoutOf, sizeOf } from './layout';
 import { blank, cellAt, makeBuffer, makeCell, store } from './memory';
 import { pointerTo } from './place';
 import { resolveType } from './resolve-type';
 import { childScope, type Scope } from './scope';
 import { budgets, type HostState } from './state';
+import { tupleOf } from './tuples';
 import { unknownOf } from './unknown-of';
 import {
   type Buffer,
@@ -109,6 +110,8 @@ export function construct(
       return values.length === 1 ? convert(state, values[0], type) : makeVector(type, values);
     case 'record':
       return constructRecord(state, type, given, name);
+    case 'tuple':
+      return tupleFrom(state, type, values);
     case 'container':
       return form === 'braces' ? containerOfElements(state, type, values) : containerFrom(state, type, values);
     case 'constant':
@@ -181,6 +184,8 @@ export function fromList(state: HostState, list: InitListExpression, type: HostT
       return arrayFromList(state, list, type, scope, name);
     case 'vector':
       return makeVector(type, evaluateAll(state, list, scope));
+    case 'tuple':
+      return tupleFromList(state, list, type, scope);
     case 'record':
       return recordFromList(state, list, type, scope, name);
     case 'container':
@@ -194,6 +199,25 @@ export function fromList(state: HostState, list: InitListExpression, type: HostT
       return first ? convert(state, evaluate(state, first.value, scope), type) : zeroOf(state, type, '');
     }
   }
+}
+
+function tupleFromList(state: HostState, list: InitListExpression, type: TupleType, scope: Scope): Value {
+  return tupleOf(type, (element, part, index) => {
+    const given = list.elements[index]?.value;
+    if (!given) return zeroOf(state, element, part);
+    if (given.kind === 'initList') return fromList(state, given, element, scope);
+    return initialised(state, evaluate(state, given, scope), element);
+  });
+}
+
+/** A copy, or element by element. */
+function tupleFrom(state: HostState, type: TupleType, values: readonly Value[]): Value {
+  const [first] = values;
+  const isCopy = values.length === 1 && first.kind === 'struct' && first.type.kind === 'tuple';
+  const given = isCopy ? [...first.fields.values()].map((cell) => cell.value) : values;
+  return tupleOf(type, (element, part, index) =>
+    given[index] ? initialised(state, given[index], element) : zeroOf(state, element, part),
+  );
 }
 
 function evaluateAll(state: HostState, list: InitListExpression, scope: Scope): Value[] {

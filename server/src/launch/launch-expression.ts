@@ -1,7 +1,6 @@
-/** What a launch passes: `kernel<<<grid, block, shared>>>(…)` and the launch functions of the runtime. */
+/** What a launch passes: `kernel<<<grid, block, shared>>>(…)`. Those of the runtime's functions are in launch-functions.ts. */
 import type { Expression, FunctionDeclaration, LaunchExpression } from '../parse/ast';
 import { syntaxKey } from '../parse/syntax-key';
-import type { BuiltinCall } from './builtins';
 import { evaluateArguments } from './call';
 import { conversionCost, convert, decay } from './conversion';
 import { createExporter, exportTriple, launchKey, withParameterName } from './export';
@@ -12,15 +11,13 @@ import type { HostTemplateArgument } from './host-value';
 import { fromList, initialised } from './initialise';
 import { forgetWritten } from './kernel-effects';
 import { lookupQualified } from './lookup';
-import { makeCell } from './memory';
-import { dereference, read } from './place';
 import { bindArguments, resolveType } from './resolve-type';
 import { childScope, namespacePath, type Scope, spelledName } from './scope';
 import { type HostState, sourceText } from './state';
 import { bindParameters, deduceFromCall } from './template-binding';
 import { type BoundArgument, type FunctionSymbol, type FunctionValue, number, unknown, type Value } from './value';
 
-interface Configuration {
+export interface Configuration {
   readonly grid: Value;
   readonly block: Value;
   readonly shared: Value;
@@ -54,7 +51,8 @@ function launchedKernel(state: HostState, expression: Expression, scope: Scope):
   return { kind: 'function', name: spelledName(expression.name), overloads: [], templateArguments };
 }
 
-interface Passed {
+/** What a launch passes for a parameter. */
+export interface Passed {
   readonly value: Value;
   /** a braced list, to be read by the parameter's type */
   readonly list?: Expression & { kind: 'initList' };
@@ -65,83 +63,8 @@ function dimension(state: HostState, expression: Expression, scope: Scope): Valu
   return evaluate(state, expression, scope);
 }
 
-/** Records cudaLaunchKernel and its kin; gives cudaSuccess. */
-export function launchByFunction(name: string, call: BuiltinCall): Value {
-  const { state, scope, values } = call;
-  const [first, second, third, fourth, fifth] = values;
-  const at = call.call;
-  if (!first) return number(0);
-  if (name === 'cudaLaunchKernelEx' || name === 'cudaLaunchKernelExC') {
-    const configuration = fromStruct(state, first, at);
-    const list =
-      name === 'cudaLaunchKernelEx' ? values.slice(2).map((value) => ({ value })) : pointedTo(state, third, at);
-    const text = at.arguments[1] ? sourceText(state, at.arguments[1]) : '';
-    record(state, at, text, second ?? unknown('no kernel'), configuration, list, scope);
-  } else if (name === 'cuLaunchKernel') {
-    const configuration = {
-      grid: triple(values.slice(1, 4)),
-      block: triple(values.slice(4, 7)),
-      shared: values[7] ?? number(0),
-    };
-    record(
-      state,
-      at,
-      at.arguments[0] ? sourceText(state, at.arguments[0]) : '',
-      first,
-      configuration,
-      pointedTo(state, values[9], at),
-      scope,
-    );
-  } else {
-    const configuration = {
-      grid: second ?? unknown('the launch gives no grid'),
-      block: third ?? unknown('the launch gives no block'),
-      shared: fifth ?? number(0, 'unsigned long'),
-    };
-    const text = at.arguments[0] ? kernelText(state, at.arguments[0]) : '';
-    record(state, at, text, first, configuration, pointedTo(state, fourth, at), scope);
-  }
-  return number(0);
-}
-
-function kernelText(state: HostState, expression: Expression): string {
-  if (expression.kind === 'cast' && expression.arguments.length === 1)
-    return kernelText(state, expression.arguments[0]);
-  if (expression.kind === 'unary') return kernelText(state, expression.operand);
-  return sourceText(state, expression);
-}
-
-function triple(values: readonly Value[]): Value {
-  const fields = new Map(['x', 'y', 'z'].map((name, index) => [name, makeCell(values[index] ?? number(1))]));
-  return { kind: 'struct', type: dim3Type, fields };
-}
-
-/** gridDim, blockDim and dynamicSmemBytes of a cudaLaunchConfig_t. */
-function fromStruct(state: HostState, value: Value, at: Expression): Configuration {
-  const config = value.kind === 'pointer' ? read(dereference(state, value, at)) : value;
-  const field = (name: string): Value => {
-    const cell = config.kind === 'struct' ? config.fields.get(name) : undefined;
-    return cell?.value ?? unknown(`${name} of the launch configuration is not known`);
-  };
-  return { grid: field('gridDim'), block: field('blockDim'), shared: field('dynamicSmemBytes') };
-}
-
-/** The arguments behind `void* args[] = {&a, &b}`. */
-function pointedTo(state: HostState, value: Value | undefined, at: Expression): Passed[] {
-  const list = value && decay(value);
-  if (list?.kind !== 'pointer' || Number.isNaN(list.offset)) return [];
-  const offsets = [...list.to.cells.keys()].filter((offset) => offset >= list.offset).sort((a, b) => a - b);
-  return offsets.map((offset) => {
-    const pointer = list.to.cells.get(offset)?.value;
-    return {
-      value:
-        pointer?.kind === 'pointer' ? read(dereference(state, pointer, at)) : unknown('an argument that is not known'),
-    };
-  });
-}
-
 /** Records the launch once for each kernel that it may start. */
-function record(
+export function record(
   state: HostState,
   place: { readonly first: number; readonly last: number },
   text: string,

@@ -2,6 +2,7 @@
 import { opensLaunch } from '../parse/launch-token';
 import type { TokenStream } from '../preprocess/token';
 import type { HostTokens } from './host-tokens';
+import { launchFunctions } from './launch-functions';
 import { type CallSites, LaunchRecorder } from './launch-recorder';
 import { type HostIndex, type IndexedFunction, lastName } from './scope';
 import { launchedName } from './shared-kernels';
@@ -18,14 +19,6 @@ export interface Holder {
   /** Launch tokens of its own. */
   readonly sites: readonly number[];
 }
-
-const launchFunctions: ReadonlySet<string> = new Set([
-  'cudaLaunchKernel',
-  'cudaLaunchCooperativeKernel',
-  'cudaLaunchKernelEx',
-  'cudaLaunchKernelExC',
-  'cuLaunchKernel',
-]);
 
 const none: ReadonlySet<string> = new Set();
 

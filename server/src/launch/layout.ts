@@ -2,7 +2,7 @@
 import type { RecordDeclaration, VariableDeclaration } from '../parse/ast';
 import { arithmeticTypes } from './arithmetic';
 import { evaluate } from './expression';
-import type { HostType, RecordField, RecordLayout, RecordType } from './host-type';
+import type { HostType, RecordField, RecordLayout, RecordType, TupleType } from './host-type';
 import { resolveType } from './resolve-type';
 import type { HostState } from './state';
 
@@ -12,6 +12,7 @@ export function sizeOf(state: HostState, type: HostType): number | undefined {
     case 'arithmetic':
       return arithmeticTypes[type.name].bytes;
     case 'pointer':
+    case 'function':
       return 8;
     case 'reference':
       return sizeOf(state, type.to);
@@ -23,6 +24,8 @@ export function sizeOf(state: HostState, type: HostType): number | undefined {
       return product(sizeOf(state, type.of), type.length);
     case 'record':
       return layoutOf(state, type).bytes;
+    case 'tuple':
+      return tupleSize(state, type);
     case 'container':
       return type.length !== undefined ? product(sizeOf(state, type.element), type.length) : containerBytes[type.name];
     case 'opaque':
@@ -33,6 +36,17 @@ export function sizeOf(state: HostState, type: HostType): number | undefined {
     default:
       return undefined;
   }
+}
+
+/** The order of the elements in memory changes no size. */
+function tupleSize(state: HostState, type: TupleType): number | undefined {
+  let bytes: number | undefined = 0;
+  for (const element of type.elements) {
+    const size = sizeOf(state, element);
+    if (size === undefined) return undefined;
+    bytes = roundUp(bytes, alignOf(state, element)) + size;
+  }
+  return Math.max(1, roundUp(bytes, alignOf(state, type)));
 }
 
 /** libstdc++ */
@@ -53,6 +67,8 @@ export function alignOf(state: HostState, type: HostType): number {
       return type.alignment;
     case 'record':
       return layoutOf(state, type).alignment;
+    case 'tuple':
+      return Math.max(1, ...type.elements.map((element) => alignOf(state, element)));
     case 'container':
       return type.length !== undefined ? alignOf(state, type.element) : 8;
     default:

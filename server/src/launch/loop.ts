@@ -5,6 +5,7 @@
 import { anywhere } from '../parse/anywhere';
 import type { DoStatement, ForStatement, RangeForStatement, WhileStatement } from '../parse/ast';
 import { convert } from './conversion';
+import { bindNames } from './declaration';
 import { evaluate } from './expression';
 import { blurFurther, forMany, runMany } from './growth';
 import { autoType, type HostType, withoutReference } from './host-type';
@@ -222,10 +223,12 @@ function runElements(
   for (const [round, element] of elements.entries()) {
     state.recorder?.setRound(round);
     const inner = childScope(scope);
-    const name = statement.variable.name ?? '';
+    const { name = '', bindings } = statement.variable;
     const type = resolveType(state, statement.variable.type, scope);
     const source = element();
-    if (type.kind === 'reference') inner.values.set(name, source);
+    const isCopy = type.kind !== 'reference';
+    if (bindings) bindNames(state, bindings, isCopy ? convert(state, source.value, type) : source.value, inner);
+    else if (!isCopy) inner.values.set(name, source);
     else inner.values.set(name, makeCell(convert(state, source.value, type), { type, name, depth: state.depth }));
     const completion = runStatement(state, statement.body, inner);
     if (completion === 'break') return 'next';
@@ -236,12 +239,13 @@ function runElements(
 
 function runUnknownElement(state: HostState, statement: RangeForStatement, range: Value, scope: Scope): Completion {
   const inner = childScope(scope);
-  const name = statement.variable.name ?? '';
+  const { name = '', bindings } = statement.variable;
   const declared = withoutReference(resolveType(state, statement.variable.type, scope));
   const type = declared.kind === 'auto' ? (elementType(range) ?? autoType) : declared;
   const cell = makeCell(unknownFrom([range], 'an element'), { type, name, depth: state.depth });
   cell.value = type.kind === 'auto' ? named(state, cell, cell.value) : unknownOf(state, type, name, 'parameter');
-  inner.values.set(name, cell);
+  if (bindings) bindNames(state, bindings, cell.value, inner);
+  else inner.values.set(name, cell);
   return runStatement(state, statement.body, inner);
 }
 

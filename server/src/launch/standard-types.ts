@@ -44,6 +44,8 @@ const makers: ReadonlyMap<string, Make> = new Map<string, Make>([
     'array',
     ([element], [, size]) => element && { kind: 'container', name: 'array', element, length: numberArgument(size) },
   ],
+  ['pair', (elements) => ({ kind: 'tuple', name: 'pair', elements })],
+  ['tuple', (elements) => ({ kind: 'tuple', name: 'tuple', elements })],
   ['device_ptr', ([element]) => element && { kind: 'pointer', to: element }],
   ['string', () => ({ kind: 'container', name: 'string', element: charType })],
   ['integral_constant', (_types, [, value]) => integralConstant(value)],

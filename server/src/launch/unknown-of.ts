@@ -4,6 +4,7 @@ import type { HostType, RecordType } from './host-type';
 import { vectorFields } from './host-type';
 import { layoutOf, sizeOf } from './layout';
 import type { HostState } from './state';
+import { tupleOf } from './tuples';
 import { type Buffer, type Cell, number, unknown, type Value } from './value';
 
 /** parameter: a value from outside, pointers point to buffers of their own. uninitialised: nothing was stored yet. */
@@ -18,6 +19,8 @@ export function unknownOf(state: HostState, type: HostType, name: string, how: B
       return unknownOf(state, type.to, name, how, depth);
     case 'record':
       return depth < deepest ? unknownRecord(state, type, name, how, depth) : unknownScalar(state, type, name, how);
+    case 'tuple':
+      return tupleOf(type, (element, part) => unknownOf(state, element, `${name}.${part}`, how, depth + 1));
     case 'vector':
       return unknownVector(state, type, name, how);
     case 'array':

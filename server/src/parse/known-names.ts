@@ -25,7 +25,7 @@ addTypes(
 );
 addTypes('cudaArray cudaChannelFormatDesc cudaExtent cudaPos cudaPitchedPtr cudaMemcpy3DParms cudaResourceDesc');
 addTypes(
-  'cudaTextureDesc cudaPointerAttributes cudaFuncAttributes cudaLaunchConfig_t CUtensorMap uint128_t __float128 string',
+  'cudaTextureDesc cudaPointerAttributes cudaFuncAttributes cudaLaunchConfig_t cudaKernelNodeParams CUtensorMap uint128_t __float128 string',
 );
 
 const templates = new Set(

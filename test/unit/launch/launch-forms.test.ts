@@ -26,6 +26,12 @@ describe('forms of launches', () => {
       'k <<<(4,1,1),(128,1,1),256>>>(7, 8)',
     );
   });
+  it('nodes of a graph', () => {
+    checkMain(
+      'float* d; cudaMalloc(&d, 4); int n = 5; cudaGraph_t g; cudaGraphNode_t node; cudaKernelNodeParams p = {0}; p.func = (void*)k; p.gridDim = dim3(4); p.blockDim = 64; p.sharedMemBytes = 8; void* args[2] = {(void*)&d, &n}; p.kernelParams = args; cudaGraphAddKernelNode(&node, g, NULL, 0, &p);',
+      'k <<<(4,1,1),(64,1,1),8>>>(d, 5)',
+    );
+  });
   it('kernels in variables', () => {
     checkMain('auto f = k; f<<<1, 32>>>();', 'k <<<(1,1,1),(32,1,1),0>>>()');
     check(
@@ -46,6 +52,23 @@ describe('forms of launches', () => {
       '__global__ void a() {}\n__global__ void b() {}\nint main() { void (*all[])() = {a, b}; for (int i = 0; i < 2; i++) all[i]<<<1, 32>>>(); }',
       'a <<<(1,1,1),(32,1,1),0>>>()',
       'b <<<(1,1,1),(32,1,1),0>>>()',
+    );
+  });
+  it('kernels in pairs and tuples', () => {
+    const kernels = '__global__ void a(int n) {}\n template <int N> __global__ void b(int n) {}\n';
+    check(
+      `${kernels} int main() { const std::tuple<const char*, void (*)(int), unsigned> all[]{{"x", a, 64u}, {"y", b<4>, 96u}}; for (const auto& [name, f, threads] : all) f<<<1, threads>>>(5); }`,
+      'a <<<(1,1,1),(64,1,1),0>>>(5)',
+      'b<4> <<<(1,1,1),(96,1,1),0>>>(5)',
+    );
+    check(
+      `${kernels} int main() { std::vector<std::pair<void (*)(int), int>> all = {{a, 32}, {b<2>, 64}}; for (auto& each : all) each.first<<<2, each.second>>>(each.second); }`,
+      'a <<<(2,1,1),(32,1,1),0>>>(32)',
+      'b<2> <<<(2,1,1),(64,1,1),0>>>(64)',
+    );
+    check(
+      `${kernels} int main() { auto t = std::make_tuple(a, 96); auto [f, n] = std::make_pair(std::get<0>(t), std::get<1>(t)); n++; f<<<3, std::get<1>(t)>>>(n); }`,
+      'a <<<(3,1,1),(96,1,1),0>>>(97)',
     );
   });
   it('kernels in namespaces, overloads, macros', () => {

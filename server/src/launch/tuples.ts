@@ -1,0 +1,53 @@
+/** std::pair and std::tuple as objects: an element is a field, `first` and `second`, or named by its number. */
+import type { CallExpression } from '../parse/ast';
+import type { Builtin } from './builtins';
+import { convert } from './conversion';
+import { autoType, type HostType, type TupleType } from './host-type';
+import { makeCell } from './memory';
+import { bindArguments } from './resolve-type';
+import { type Cell, typeOf, unknown, type Value } from './value';
+
+const partsOfPair = ['first', 'second'];
+
+/** A pair or tuple of a type, each element as `make` gives it. */
+export function tupleOf(type: TupleType, make: (element: HostType, part: string, index: number) => Value): Value {
+  const fields = new Map<string, Cell>();
+  for (const [index, element] of type.elements.entries()) {
+    const part = type.name === 'pair' ? partsOfPair[index] : String(index);
+    fields.set(part, makeCell(make(element, part, index), { type: element, name: part }));
+  }
+  return { kind: 'struct', type, fields };
+}
+
+/** std::make_pair(…), std::make_tuple(…) */
+const makes =
+  (name: TupleType['name']): Builtin =>
+  ({ state, values }) => {
+    if (name === 'pair' && values.length !== 2) return undefined;
+    const given = values.map((value) => convert(state, value, autoType));
+    const elements = given.map(
+      (value): HostType => typeOf(value) ?? (value.kind === 'function' ? functionType : autoType),
+    );
+    return tupleOf({ kind: 'tuple', name, elements }, (_element, _part, index) => given[index]);
+  };
+
+const functionType: HostType = { kind: 'pointer', to: { kind: 'function' } };
+
+/** `std::get<1>(t)` of a pair or a tuple. */
+const get: Builtin = ({ state, call, scope, values: [of] }) => {
+  const given = templateArgumentsOf(call);
+  const [which] = given ? bindArguments(state, given, scope) : [];
+  if (which?.kind !== 'value' || which.value.kind !== 'number' || of?.kind !== 'struct') return undefined;
+  const element = [...of.fields.values()][which.value.value];
+  return element?.value ?? unknown('an element that the tuple does not have');
+};
+
+function templateArgumentsOf({ callee }: CallExpression) {
+  return callee.kind === 'name' ? callee.name.parts.at(-1)?.templateArguments : undefined;
+}
+
+export const tupleBuiltins: readonly (readonly [string, Builtin])[] = [
+  ['make_pair', makes('pair')],
+  ['make_tuple', makes('tuple')],
+  ['get', get],
+];
