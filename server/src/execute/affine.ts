@@ -128,7 +128,8 @@ export class Proof {
           return 0;
         if (isFloat(instruction.type)) return this.noRule();
         return this.each(frame, [instruction.a, instruction.b, instruction.c], (lane) => {
-          if (this.someUnknown([instruction.a, instruction.b, instruction.c], lane)) return 0;
+          if (this.isUnknown(instruction.a, lane) || this.isUnknown(instruction.b, lane)) return 0;
+          if (this.isUnknown(instruction.c, lane)) return 0;
           return this.product(instruction.type, instruction.a, instruction.b, lane) + this.at(instruction.c, lane);
         });
       case 'lane':
@@ -208,8 +209,8 @@ export class Proof {
     return undefined;
   }
 
-  private someUnknown(registers: readonly Register[], lane: number): boolean {
-    return registers.some((register) => isUnknownIn(this.values[register], lane));
+  private isUnknown(register: Register, lane: number): boolean {
+    return isUnknownIn(this.values[register], lane);
   }
 
   /** Asks a rule for every active lane, or once where all lanes agree; NaN fails. */
@@ -274,7 +275,7 @@ export class Proof {
     const rule = this.ruleOf(fn, type, a, b);
     if (!rule) return this.noRule();
     return this.each(frame, [a, b], (lane) => {
-      if (!this.someUnknown([a, b], lane)) return rule(lane);
+      if (!this.isUnknown(a, lane) && !this.isUnknown(b, lane)) return rule(lane);
       return this.staysUnknown(fn, a, b, lane) ? 0 : Number.NaN;
     });
   }
@@ -407,8 +408,12 @@ export class Proof {
     const [dx, dy] = [this.delta(a), this.delta(b)];
     const moveAlike = typeof dx === 'number' && typeof dy === 'number' && (x.unknown | y.unknown) === KNOWN;
     if (moveAlike && dx === dy && type !== 'u64') return 0;
+    if ((x.unknown | y.unknown) === KNOWN && type !== 'u64') {
+      this.limit(fewestUnchanged(fn, type, x, dx, y, dy, frame));
+      return 0;
+    }
     return this.each(frame, [a, b], (lane) => {
-      if (this.someUnknown([a, b], lane)) return 0;
+      if (this.isUnknown(a, lane) || this.isUnknown(b, lane)) return 0;
       const difference = number(laneOf(this.values[a], lane)) - number(laneOf(this.values[b], lane));
       this.keepSign(type, a, b, lane);
       this.limit(passesUnchanged(fn, difference, this.at(a, lane) - this.at(b, lane)));
@@ -436,6 +441,10 @@ export class Proof {
 function extremeOf(value: LaneValue, type: ScalarType, isLargest: boolean, frame: Frame): number {
   const number = numberOf(type);
   if (value.uniform) return number(value.scalar);
+  const { width, height, depth } = value.geometry;
+  const corner =
+    value.linear && frame.mask.count === width * height * depth ? cornerOf(value, type, isLargest) : Number.NaN;
+  if (!Number.isNaN(corner)) return corner;
   const vector = vectorOf(value);
   const { lanes } = frame.mask;
   let extreme = isLargest ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
@@ -445,6 +454,49 @@ function extremeOf(value: LaneValue, type: ScalarType, isLargest: boolean, frame
     if (isLargest ? now > extreme : now < extreme) extreme = now;
   }
   return extreme;
+}
+
+/** For how many further steps a comparison of known values gives what it does now, in every active lane. */
+function fewestUnchanged(
+  fn: CompareOp,
+  type: ScalarType,
+  x: LaneValue,
+  dx: Delta,
+  y: LaneValue,
+  dy: Delta,
+  frame: Frame,
+): number {
+  const xs = x.uniform ? undefined : vectorOf(x);
+  const ys = y.uniform ? undefined : vectorOf(y);
+  const { lanes } = frame.mask;
+  const isUnsigned = type === 'u32';
+  let fewest = Number.POSITIVE_INFINITY;
+  for (let lane = frame.lo; lane < frame.hi; lane++) {
+    if (lanes[lane] === 0) continue;
+    const step = (typeof dx === 'number' ? dx : dx[lane]) - (typeof dy === 'number' ? dy : dy[lane]);
+    if (step !== 0) {
+      const a = xs === undefined ? x.scalar : xs[lane];
+      const b = ys === undefined ? y.scalar : ys[lane];
+      const passes = passesUnchanged(fn, isUnsigned ? (a >>> 0) - (b >>> 0) : a - b, step);
+      if (passes < fewest) fewest = passes;
+    }
+    // all lanes are alike
+    if (xs === undefined && ys === undefined && typeof dx === 'number' && typeof dy === 'number') break;
+  }
+  return fewest;
+}
+
+/** The largest or least number of a linear value over the whole block; NaN where some lane may have wrapped. */
+function cornerOf(value: LaneValue, type: ScalarType, isLargest: boolean): number {
+  const range = type === 'i32' || type === 'u32' || type === 'i64' ? ranges[type] : undefined;
+  if (range === undefined) return Number.NaN;
+  const { width, height, depth } = value.geometry;
+  const [x, y, z] = [value.kx * (width - 1), value.ky * (height - 1), value.kz * (depth - 1)];
+  const scalar = type === 'u32' ? value.scalar >>> 0 : value.scalar;
+  const least = scalar + Math.min(0, x) + Math.min(0, y) + Math.min(0, z);
+  const most = scalar + Math.max(0, x) + Math.max(0, y) + Math.max(0, z);
+  if (!(least >= range[0] && most <= range[1])) return Number.NaN;
+  return isLargest ? most : least;
 }
 
 function isPowerOfTwo(x: number): boolean {

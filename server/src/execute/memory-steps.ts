@@ -13,7 +13,7 @@ import type { AccessPlan } from './access-plan';
 import type { Target } from './decode';
 import type { GlobalContents } from './global-data';
 import type { Frame } from './mask';
-import { type Cell, type Contents, cellOf, readTable, type Table } from './memory';
+import { type Cell, type Contents, cellOf, type LaneAddresses, readTable, type Table } from './memory';
 import { binaryOperation } from './operations';
 import type { Reasons } from './reasons';
 import { type Step, settle } from './steps';
@@ -137,6 +137,10 @@ function loadElement(
     else setUniform(out, value);
     return;
   }
+  if (address.unknown === KNOWN && !memory.global && memory.tables.length === 0) {
+    loadKnownAddresses(memory, out, address, offset, cell, site, frame);
+    return;
+  }
   const { lanes } = frame.mask;
   const vector = overwrite(out);
   const isMixed = address.unknown === MIXED;
@@ -151,6 +155,43 @@ function loadElement(
     const value = readLane(memory, at, lane, cell, site);
     if (value === undefined) markLanes(out, lastReason)[lane] = 1;
     else vector[lane] = value;
+  }
+  settle(out, frame);
+}
+
+/** The same where all addresses are known, and nothing of global and constant memory is. */
+function loadKnownAddresses(
+  memory: MemoryState,
+  out: LaneValue,
+  address: LaneValue<Lanes64>,
+  offset: number,
+  cell: Cell,
+  site: LoadedSite,
+  frame: Frame,
+): void {
+  const { lanes } = frame.mask;
+  const addresses = address.uniform ? undefined : vectorOf(address);
+  const vector = overwrite(out);
+  const { hi } = frame;
+  const at = { lanes, lane: frame.lo, hi, addresses, scalar: address.scalar, offset };
+  let marks: Uint8Array | undefined;
+  const unknown = (reason: number) => (marks ??= markLanes(out, reason));
+  while (at.lane < hi) {
+    const { lane } = at;
+    if (lanes[lane] === 0) {
+      at.lane++;
+      continue;
+    }
+    const place = (addresses === undefined ? address.scalar : addresses[lane]) + offset;
+    const contents = contentsAt(memory, place);
+    if (contents) {
+      at.lane = contents.readLanes(at, cell, vector, unknown);
+      if (at.lane > lane) continue;
+      // beside what is kept
+      contents.read(place, lane, cell);
+      unknown(contents.reason)[lane] = 1;
+    } else unknown(site.dataReason)[lane] = 1;
+    at.lane++;
   }
   settle(out, frame);
 }
@@ -192,6 +233,12 @@ function storeElement(
   const isKnownSomewhere = frame.speculative === 0 && value.unknown !== UNKNOWN;
   const reason = frame.speculative !== 0 ? frame.speculative : value.reason;
   const values = value.uniform || !isKnownSomewhere ? undefined : vectorOf(value);
+  if (address.unknown === KNOWN && !global) {
+    const at = { lanes, lane: frame.lo, hi: frame.hi, addresses, scalar: address.scalar, offset };
+    const marks = value.unknown === MIXED ? value.unknownLanes : undefined;
+    storeAtKnownAddresses(memory, at, cell, values, value.scalar, marks, isKnownSomewhere, reason);
+    return;
+  }
   for (let lane = frame.lo; lane < frame.hi; lane++) {
     if (lanes[lane] === 0) continue;
     if (isUnknownIn(address, lane)) {
@@ -205,6 +252,28 @@ function storeElement(
     const stored = !isKnown ? undefined : values === undefined ? value.scalar : values[lane];
     if (contents) contents.write(at, lane, cell, stored, reason);
     else global?.write(at, cell, stored, reason);
+  }
+}
+
+/** Stores what is kept of shared and local memory; the last parameters are those of `writeLanes`. */
+function storeAtKnownAddresses(
+  memory: MemoryState,
+  at: LaneAddresses,
+  cell: Cell,
+  stored: Int32Array | Float64Array | undefined,
+  same: number,
+  unknownLanes: Uint8Array | undefined,
+  isKnown: boolean,
+  reason: number,
+): void {
+  const { lanes, hi, addresses, scalar, offset } = at;
+  while (at.lane < hi) {
+    const { lane } = at;
+    const contents =
+      lanes[lane] === 0 ? undefined : contentsAt(memory, (addresses === undefined ? scalar : addresses[lane]) + offset);
+    const next = contents?.writeLanes(at, cell, stored, same, unknownLanes, isKnown, reason) ?? lane;
+    // a store beside what is kept changes nothing
+    at.lane = next > lane ? next : lane + 1;
   }
 }
 
