@@ -7,7 +7,8 @@
 
 import { writesOf } from '../program/operands';
 import type { CompareOp, Program, Register, ScalarType } from '../program/program';
-import { type Delta, passesUnchanged } from './affine';
+import type { Delta } from './affine';
+import { passesUnchanged } from './affine-ranges';
 import { type Carried, carriedThrough, difference, moveOn, rememberCarried, sameStep } from './carried';
 import { numberOf } from './conversion';
 import type { Analysis } from './decode';

@@ -1,6 +1,6 @@
 /** Steps of loads, stores, atomics and copies: they count the access and keep the contents that matter. */
 
-import { addressWindows, spaceOfAddress } from '../program/addresses';
+import { spaceOfAddress } from '../program/addresses';
 import {
   type AtomicInstruction,
   bytesOf,
@@ -12,8 +12,9 @@ import type { AccessCounter } from './access';
 import type { AccessPlan } from './access-plan';
 import type { Target } from './decode';
 import type { GlobalContents } from './global-data';
+import { contentsAt, loadKnownAddresses, storeAtKnownAddresses } from './known-addresses';
 import type { Frame } from './mask';
-import { type Cell, type Contents, cellOf, type LaneAddresses, readTable, type Table } from './memory';
+import { type Cell, type Contents, cellOf, readTable, type Table } from './memory';
 import { binaryOperation } from './operations';
 import type { Reasons } from './reasons';
 import { type Step, settle } from './steps';
@@ -45,11 +46,6 @@ export interface MemoryState {
   readonly reasons: Reasons;
   /** By access: 1 when what it stores decides something. */
   readonly storesMatter: Uint8Array;
-}
-
-function contentsAt(memory: MemoryState, address: number): Contents | undefined {
-  if (address < addressWindows.shared || address >= addressWindows.constant) return undefined;
-  return address < addressWindows.local ? memory.shared : memory.local;
 }
 
 export function loadStep(
@@ -138,7 +134,7 @@ function loadElement(
     return;
   }
   if (address.unknown === KNOWN && !memory.global && memory.tables.length === 0) {
-    loadKnownAddresses(memory, out, address, offset, cell, site, frame);
+    loadKnownAddresses(memory, out, address, offset, cell, site.dataReason, frame);
     return;
   }
   const { lanes } = frame.mask;
@@ -155,43 +151,6 @@ function loadElement(
     const value = readLane(memory, at, lane, cell, site);
     if (value === undefined) markLanes(out, lastReason)[lane] = 1;
     else vector[lane] = value;
-  }
-  settle(out, frame);
-}
-
-/** The same where all addresses are known, and nothing of global and constant memory is. */
-function loadKnownAddresses(
-  memory: MemoryState,
-  out: LaneValue,
-  address: LaneValue<Lanes64>,
-  offset: number,
-  cell: Cell,
-  site: LoadedSite,
-  frame: Frame,
-): void {
-  const { lanes } = frame.mask;
-  const addresses = address.uniform ? undefined : vectorOf(address);
-  const vector = overwrite(out);
-  const { hi } = frame;
-  const at = { lanes, lane: frame.lo, hi, addresses, scalar: address.scalar, offset };
-  let marks: Uint8Array | undefined;
-  const unknown = (reason: number) => (marks ??= markLanes(out, reason));
-  while (at.lane < hi) {
-    const { lane } = at;
-    if (lanes[lane] === 0) {
-      at.lane++;
-      continue;
-    }
-    const place = (addresses === undefined ? address.scalar : addresses[lane]) + offset;
-    const contents = contentsAt(memory, place);
-    if (contents) {
-      at.lane = contents.readLanes(at, cell, vector, unknown);
-      if (at.lane > lane) continue;
-      // beside what is kept
-      contents.read(place, lane, cell);
-      unknown(contents.reason)[lane] = 1;
-    } else unknown(site.dataReason)[lane] = 1;
-    at.lane++;
   }
   settle(out, frame);
 }
@@ -252,28 +211,6 @@ function storeElement(
     const stored = !isKnown ? undefined : values === undefined ? value.scalar : values[lane];
     if (contents) contents.write(at, lane, cell, stored, reason);
     else global?.write(at, cell, stored, reason);
-  }
-}
-
-/** Stores what is kept of shared and local memory; the last parameters are those of `writeLanes`. */
-function storeAtKnownAddresses(
-  memory: MemoryState,
-  at: LaneAddresses,
-  cell: Cell,
-  stored: Int32Array | Float64Array | undefined,
-  same: number,
-  unknownLanes: Uint8Array | undefined,
-  isKnown: boolean,
-  reason: number,
-): void {
-  const { lanes, hi, addresses, scalar, offset } = at;
-  while (at.lane < hi) {
-    const { lane } = at;
-    const contents =
-      lanes[lane] === 0 ? undefined : contentsAt(memory, (addresses === undefined ? scalar : addresses[lane]) + offset);
-    const next = contents?.writeLanes(at, cell, stored, same, unknownLanes, isKnown, reason) ?? lane;
-    // a store beside what is kept changes nothing
-    at.lane = next > lane ? next : lane + 1;
   }
 }
 
