@@ -43,8 +43,13 @@ function main(folder: string, isFirst: boolean): void {
   optimiseLate();
   const units = new UnitReader(new Map(), () => {});
   // one for all files, as the command line and the server have it: headers that files share are understood once
-  const analyzer = createAnalyzer();
+  let analyzer = createAnalyzer();
   process.on('message', (file: string) => {
+    // another round over all files: code that is compiled stays so, what was understood is forgotten
+    if (file === '') {
+      analyzer = createAnalyzer();
+      return;
+    }
     process.send?.({ started: file });
     process.send?.(analyse(folder, file, isFirst, units, analyzer));
   });

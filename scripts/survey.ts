@@ -1,11 +1,12 @@
 /**
- * npm run survey -- <folder> [--json] [--limit <seconds a file>] [--top <rows>]: analyses every CUDA file of a folder as the
+ * npm run survey -- <folder> [--json] [--limit <seconds a file>] [--top <rows>] [--warm <rounds>]: analyses every CUDA file of a folder as the
  * command line would (capability 9.0) and prints how much was understood: kernels, accesses, launches, times, crashes.
  * Times are taken twice, each over all files in a process of its own, so that neither finds the other's code compiled or results kept: of the
  * first answer, as an editor shows it while somebody types (what rests on a run of the host's program waits for it), and of the whole one.
  * Each is told by the clock (what a user waits) and in processor time of all threads (what it costs; other work on the machine counts for
  * little there). What serves a whole file is told as the file's, and counted for no kernel: parsing, launches, launches under sampled sizes, and the
  * run of the host's program, which an editor makes behind its first answer.
+ * With --warm the files are gone through as often before, with nothing kept but the code that V8 has compiled: a server that has run for a while.
  * With --typing it measures what half-typed code costs instead (typing-study.ts), with --latency how long edits keep their answers waiting (latency-study.ts).
  * A process of its own (survey-child.ts, bundled as the extension is) analyses the files; where it hangs or dies, that file is
  * reported and the rest goes on.
@@ -28,6 +29,8 @@ interface Options {
   readonly top: number;
   readonly typing?: TypingOptions;
   readonly latency: boolean;
+  /** Rounds over all files before the one whose times count. */
+  readonly warm: number;
 }
 
 function optionsOf(args: readonly string[]): Options | undefined {
@@ -43,6 +46,7 @@ function optionsOf(args: readonly string[]): Options | undefined {
     limitMs: value('--limit', 30) * 1000,
     top: value('--top', 25),
     latency: args.includes('--latency'),
+    warm: value('--warm', 0),
     typing: args.includes('--typing') ? { edits: value('--edits', 1000), seed: value('--seed', 1) } : undefined,
   };
 }
@@ -57,13 +61,16 @@ async function analyseAll(
   files: readonly string[],
   options: Options,
 ): Promise<FileResult[]> {
-  const results: FileResult[] = [];
+  let results: FileResult[] = [];
   let worker: ChildProcess | undefined;
-  for (const file of files) {
-    worker ??= await startChild(program, options.folder, answer);
-    const result = await ask(worker, file, options.limitMs);
-    results.push(result);
-    if (result.crash !== undefined) {
+  for (let round = 0; round <= options.warm; round++) {
+    results = [];
+    worker?.send('');
+    for (const file of files) {
+      worker ??= await startChild(program, options.folder, answer);
+      const result = await ask(worker, file, options.limitMs);
+      results.push(result);
+      if (result.crash === undefined) continue;
       worker.kill('SIGKILL');
       worker = undefined;
     }
@@ -275,7 +282,7 @@ async function main(): Promise<void> {
   const options = optionsOf(args);
   if (!options) {
     process.stderr.write(
-      'npm run survey -- <folder> [--json] [--limit <seconds a file>] [--top <rows>] [--typing] [--latency]\n',
+      'npm run survey -- <folder> [--json] [--limit <seconds a file>] [--top <rows>] [--warm <rounds>] [--typing] [--latency]\n',
     );
     process.exitCode = 2;
     return;
