@@ -7,10 +7,17 @@ import type { AccessReport, FileReport, KernelReport } from '../server/src/repor
 import { readSource } from '../server/src/workspace/text-files';
 import { UnitReader } from '../server/src/workspace/units';
 
+/** Milliseconds by the clock, and of processor time: of all threads of the process, so those of the compiler and the collector too. */
+export interface Time {
+  readonly clock: number;
+  readonly processor: number;
+}
 /** What the child tells of one file. */
 export interface FileResult {
   readonly file: string;
-  readonly milliseconds: number;
+  readonly time: Time;
+  /** Of that, what was done for the file between its kernels: the run of its host code, its launches under samples of sizes. */
+  readonly fileWork: Time;
   readonly kernels: readonly KernelResult[];
   readonly crash?: string;
 }
@@ -22,7 +29,7 @@ export interface KernelResult {
   readonly name: string;
   /** file:line of the definition */
   readonly place: string;
-  readonly milliseconds: number;
+  readonly time: Time;
   readonly skipped: readonly Reason[];
   readonly hasLaunch: boolean;
   readonly problem?: string;
@@ -32,54 +39,89 @@ export interface KernelResult {
 
 const memorySpaces = new Set(['shared', 'global']);
 
-function main(folder: string): void {
+function main(folder: string, isFirst: boolean): void {
   optimiseLate();
   const units = new UnitReader(new Map(), () => {});
   // one for all files, as the command line and the server have it: headers that files share are understood once
-  const analyzer = createAnalyzer();
+  let analyzer = createAnalyzer();
   process.on('message', (file: string) => {
+    // another round over all files: code that is compiled stays so, what was understood is forgotten
+    if (file === '') {
+      analyzer = createAnalyzer();
+      return;
+    }
     process.send?.({ started: file });
-    process.send?.(analyse(folder, file, units, analyzer));
+    process.send?.(analyse(folder, file, isFirst, units, analyzer));
   });
   process.send?.({ ready: true });
 }
 
-/** Milliseconds of processor time, so that other work on the machine counts for little. Those of the compiler and collector too. */
-function processorTime(): number {
+function now(): Time {
   const { user, system } = process.cpuUsage();
-  return (user + system) / 1000;
+  return { clock: performance.now(), processor: (user + system) / 1000 };
 }
 
-function analyse(folder: string, file: string, units: UnitReader, analyzer: Analyzer): FileResult {
-  const times: number[] = [];
-  let last = processorTime();
-  const begin = last;
+const none: Time = { clock: 0, processor: 0 };
+const plus = (a: Time, b: Time): Time => ({ clock: a.clock + b.clock, processor: a.processor + b.processor });
+const minus = (a: Time, b: Time): Time => ({ clock: a.clock - b.clock, processor: a.processor - b.processor });
+
+/** Takes the time of each kernel of a file, without what is done for the whole file meanwhile. */
+class Stopwatch {
+  readonly kernels: Time[] = [];
+  fileWork = none;
+  private readonly begin = now();
+  private last = this.begin;
+  private works = 0;
+  private workBegin = none;
+
+  get total(): Time {
+    return minus(now(), this.begin);
+  }
+
+  /** The first kernel's clock starts when parsing is over. */
+  parsed(): void {
+    this.last = now();
+  }
+
+  kernel(): void {
+    this.kernels.push(minus(now(), this.last));
+    this.last = now();
+  }
+
+  work(isBegin: boolean): void {
+    this.works += isBegin ? 1 : -1;
+    if (isBegin && this.works === 1) this.workBegin = now();
+    if (this.works > 0) return;
+    const taken = minus(now(), this.workBegin);
+    this.fileWork = plus(this.fileWork, taken);
+    this.last = plus(this.last, taken);
+  }
+}
+
+function analyse(folder: string, file: string, isFirst: boolean, units: UnitReader, analyzer: Analyzer): FileResult {
+  const watch = new Stopwatch();
   const source = readSource(path.join(folder, file));
-  const options = { computeCapability: '9.0', defines: new Map(), assume: new Map() };
+  const followData = isFirst ? ('ready' as const) : undefined;
+  const options = { computeCapability: '9.0', defines: new Map(), assume: new Map(), followData };
   const workspace = { folders: [folder], includePaths: [] };
   const text = 'text' in source ? source.text : '';
   const request: AnalysisRequest = {
     ...units.request(path.join(folder, file), text, options, workspace),
-    onKernel: () => {
-      const now = processorTime();
-      times.push(now - last);
-      last = now;
-    },
-    // the first kernel's clock starts when parsing is over
-    onParsed: () => {
-      last = processorTime();
-    },
+    onKernel: () => watch.kernel(),
+    onFileWork: (isBegin) => watch.work(isBegin),
+    onParsed: () => watch.parsed(),
   };
   try {
     const report = analyzer.analyze(request);
-    return { file, milliseconds: processorTime() - begin, kernels: kernelsOf(report, folder, times) };
+    const { total, fileWork } = watch;
+    return { file, time: total, fileWork, kernels: kernelsOf(report, folder, watch.kernels) };
   } catch (error) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    return { file, milliseconds: processorTime() - begin, kernels: [], crash: text.slice(0, 600) };
+    return { file, time: watch.total, fileWork: watch.fileWork, kernels: [], crash: text.slice(0, 600) };
   }
 }
 
-function kernelsOf(report: FileReport, folder: string, times: readonly number[]): KernelResult[] {
+function kernelsOf(report: FileReport, folder: string, times: readonly Time[]): KernelResult[] {
   const place = (at: { file: string; line: number }) => `${path.relative(folder, at.file)}:${at.line}`;
   const accessesOf = (kernel: KernelReport): KernelResult['accesses'] =>
     (kernel.launches[0]?.accesses ?? [])
@@ -88,7 +130,7 @@ function kernelsOf(report: FileReport, folder: string, times: readonly number[])
   return report.kernels.map((kernel, i) => ({
     name: kernel.name,
     place: place(kernel.nameRange),
-    milliseconds: times[i] ?? 0,
+    time: times[i] ?? none,
     skipped: kernel.skipped.map((s) => ({ reason: s.reason, place: place(s) })),
     hasLaunch: kernel.launches.some((l) => l.origin === 'launch-site'),
     problem: kernel.problem,
@@ -97,4 +139,4 @@ function kernelsOf(report: FileReport, folder: string, times: readonly number[])
   }));
 }
 
-main(process.argv[2]);
+main(process.argv[2], process.argv[3] === 'first');

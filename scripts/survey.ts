@@ -1,6 +1,12 @@
 /**
- * npm run survey -- <folder> [--json] [--limit <seconds a file>] [--top <rows>]: analyses every CUDA file of a folder as the
+ * npm run survey -- <folder> [--json] [--limit <seconds a file>] [--top <rows>] [--warm <rounds>]: analyses every CUDA file of a folder as the
  * command line would (capability 9.0) and prints how much was understood: kernels, accesses, launches, times, crashes.
+ * Times are taken twice, each over all files in a process of its own, so that neither finds the other's code compiled or results kept: of the
+ * first answer, as an editor shows it while somebody types (what rests on a run of the host's program waits for it), and of the whole one.
+ * Each is told by the clock (what a user waits) and in processor time of all threads (what it costs; other work on the machine counts for
+ * little there). What serves a whole file is told as the file's, and counted for no kernel: parsing, launches, launches under sampled sizes, and the
+ * run of the host's program, which an editor makes behind its first answer.
+ * With --warm the files are gone through as often before, with nothing kept but the code that V8 has compiled: a server that has run for a while.
  * With --typing it measures what half-typed code costs instead (typing-study.ts), with --latency how long edits keep their answers waiting (latency-study.ts).
  * A process of its own (survey-child.ts, bundled as the extension is) analyses the files; where it hangs or dies, that file is
  * reported and the rest goes on.
@@ -12,11 +18,9 @@ import * as path from 'node:path';
 import * as esbuild from 'esbuild';
 import { cudaFile, filesUnder } from '../server/src/workspace/source-tree';
 import { latencyStudy } from './latency-study';
-import type { FileResult, KernelResult, Reason } from './survey-child';
+import type { FileResult, KernelResult, Reason, Time } from './survey-child';
+import { slowest, timeLines, timesOf } from './survey-times';
 import { type TypingOptions, typingStudy } from './typing-study';
-
-/** Processor milliseconds. */
-const slowFile = 2000;
 
 interface Options {
   readonly folder: string;
@@ -25,6 +29,8 @@ interface Options {
   readonly top: number;
   readonly typing?: TypingOptions;
   readonly latency: boolean;
+  /** Rounds over all files before the one whose times count. */
+  readonly warm: number;
 }
 
 function optionsOf(args: readonly string[]): Options | undefined {
@@ -40,20 +46,31 @@ function optionsOf(args: readonly string[]): Options | undefined {
     limitMs: value('--limit', 30) * 1000,
     top: value('--top', 25),
     latency: args.includes('--latency'),
+    warm: value('--warm', 0),
     typing: args.includes('--typing') ? { edits: value('--edits', 1000), seed: value('--seed', 1) } : undefined,
   };
 }
 
+/** An editor's first answer, or the whole one. */
+type Answer = 'first' | 'whole';
+
 /** Analyses the files one after another; a file that takes longer than the limit ends the child, and a new one goes on. */
-async function analyseAll(files: readonly string[], options: Options): Promise<FileResult[]> {
-  const results: FileResult[] = [];
-  const program = bundledChild();
+async function analyseAll(
+  program: string,
+  answer: Answer,
+  files: readonly string[],
+  options: Options,
+): Promise<FileResult[]> {
+  let results: FileResult[] = [];
   let worker: ChildProcess | undefined;
-  for (const file of files) {
-    worker ??= await startChild(program, options.folder);
-    const result = await ask(worker, file, options.limitMs);
-    results.push(result);
-    if (result.crash !== undefined) {
+  for (let round = 0; round <= options.warm; round++) {
+    results = [];
+    worker?.send('');
+    for (const file of files) {
+      worker ??= await startChild(program, options.folder, answer);
+      const result = await ask(worker, file, options.limitMs);
+      results.push(result);
+      if (result.crash === undefined) continue;
       worker.kill('SIGKILL');
       worker = undefined;
     }
@@ -71,12 +88,14 @@ function bundledChild(): string {
   return outfile;
 }
 
-function startChild(program: string, folder: string): Promise<ChildProcess> {
+function startChild(program: string, folder: string, answer: Answer): Promise<ChildProcess> {
   return new Promise((resolve) => {
-    const worker = fork(program, [folder], { execArgv: [] });
+    const worker = fork(program, [folder, answer], { execArgv: [] });
     worker.once('message', () => resolve(worker));
   });
 }
+
+const nothing: Time = { clock: 0, processor: 0 };
 
 function ask(worker: ChildProcess, file: string, limitMs: number): Promise<FileResult> {
   return new Promise((resolve) => {
@@ -85,7 +104,8 @@ function ask(worker: ChildProcess, file: string, limitMs: number): Promise<FileR
       worker.removeAllListeners();
       resolve(result);
     };
-    const failed = (crash: string) => done({ file, milliseconds: limitMs, kernels: [], crash });
+    const failed = (crash: string) =>
+      done({ file, time: { clock: limitMs, processor: limitMs }, fileWork: nothing, kernels: [], crash });
     const timer = setTimeout(() => failed(`hangs: no answer within ${limitMs / 1000} s`), limitMs);
     worker.on('message', (message: FileResult) => {
       if (message.kernels !== undefined) done(message);
@@ -134,9 +154,6 @@ function collectLaunched(text: string, launched: Set<string>): void {
 
 // ---- figures ----
 
-const percentile = (sorted: readonly number[], share: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-
 /** Reasons that differ only in names and numbers are one. */
 export function generalised(reason: string): string {
   return reason
@@ -181,13 +198,12 @@ function distinctKernels(results: readonly FileResult[]): KernelResult[] {
 /** The address (or whether the access runs) follows from data in memory: nobody can know it from the text. */
 export const restsOnData = (reason: string): boolean => /depends on loaded data/.test(reason);
 
-function summary(results: readonly FileResult[], launched: ReadonlySet<string>) {
+function summary(results: readonly FileResult[], first: readonly FileResult[], launched: ReadonlySet<string>) {
   const kernels = distinctKernels(results);
   const accesses = kernels.flatMap((k) => k.accesses);
   const unknown = accesses.filter((a) => a.certainty === 'unknown');
   const fromData = unknown.filter((a) => restsOnData(a.reason));
   const withLaunch = kernels.filter((k) => launched.has(k.name));
-  const times = results.flatMap((r) => r.kernels.map((k) => k.milliseconds)).sort((a, b) => a - b);
   return {
     files: results.length,
     kernels: kernels.length,
@@ -202,10 +218,8 @@ function summary(results: readonly FileResult[], launched: ReadonlySet<string>) 
     launchedInFolder: withLaunch.length,
     launchFound: withLaunch.filter((k) => k.hasLaunch).length,
     launchFoundElsewhere: kernels.filter((k) => k.hasLaunch && !launched.has(k.name)).length,
-    p50: percentile(times, 0.5),
-    p95: percentile(times, 0.95),
-    max: times[times.length - 1] ?? 0,
-    slowFiles: results.filter((r) => r.milliseconds > slowFile).length,
+    first: timesOf(first),
+    whole: timesOf(results),
     crashes: results.filter((r) => r.crash !== undefined).length + kernels.filter(failed).length,
   };
 }
@@ -215,8 +229,13 @@ const failed = (kernel: KernelResult): boolean => /^the analysis failed/.test(ke
 
 const percent = (part: number, whole: number): string => (whole === 0 ? '-' : `${((100 * part) / whole).toFixed(1)} %`);
 
-function print(results: readonly FileResult[], launched: ReadonlySet<string>, options: Options): void {
-  const s = summary(results, launched);
+function print(
+  results: readonly FileResult[],
+  first: readonly FileResult[],
+  launched: ReadonlySet<string>,
+  options: Options,
+): void {
+  const s = summary(results, first, launched);
   const kernels = distinctKernels(results);
   const answerable = s.accesses - s.unknownFromData;
   const lines = [
@@ -225,8 +244,8 @@ function print(results: readonly FileResult[], launched: ReadonlySet<string>, op
     `accesses         ${s.accesses} shared and global: exact ${s.exact}, assumed ${s.assumed}, unknown ${s.unknown} (of these ${s.unknownFromData} by loaded data)`,
     `with a figure    ${percent(s.exact + s.assumed, answerable)} of the ${answerable} that do not rest on loaded data`,
     `launches         ${s.launchFound} of ${s.launchedInFolder} kernels launched in the folder (${percent(s.launchFound, s.launchedInFolder)}), ${s.launchFoundElsewhere} more`,
-    `CPU a kernel     p50 ${s.p50.toFixed(1)} ms, p95 ${s.p95.toFixed(1)} ms, max ${s.max.toFixed(0)} ms`,
-    `files over 2 s   ${s.slowFiles}`,
+    ...timeLines('first answer', s.first),
+    ...timeLines('whole answer', s.whole),
     `crashes, hangs   ${s.crashes}`,
   ];
   const block = (title: string, rows: readonly [string, Row][]) => {
@@ -253,15 +272,7 @@ function print(results: readonly FileResult[], launched: ReadonlySet<string>, op
         .map((k) => ({ reason: `${k.name} ${k.place}`, place: '' })),
     ),
   );
-  lines.push('', 'slowest files');
-  for (const r of [...results].sort((a, b) => b.milliseconds - a.milliseconds).slice(0, 5))
-    lines.push(`${r.milliseconds.toFixed(0).padStart(8)} ms  ${r.file}`);
-  lines.push('slowest kernels');
-  for (const k of results
-    .flatMap((r) => r.kernels)
-    .sort((a, b) => b.milliseconds - a.milliseconds)
-    .slice(0, 10))
-    lines.push(`${k.milliseconds.toFixed(0).padStart(8)} ms  ${k.name} ${k.place}`);
+  lines.push(...slowest(first, results));
   for (const r of results) if (r.crash !== undefined) lines.push('', `CRASH ${r.file}`, r.crash);
   process.stdout.write(`${lines.join('\n')}\n`);
 }
@@ -271,7 +282,7 @@ async function main(): Promise<void> {
   const options = optionsOf(args);
   if (!options) {
     process.stderr.write(
-      'npm run survey -- <folder> [--json] [--limit <seconds a file>] [--top <rows>] [--typing] [--latency]\n',
+      'npm run survey -- <folder> [--json] [--limit <seconds a file>] [--top <rows>] [--warm <rounds>] [--typing] [--latency]\n',
     );
     process.exitCode = 2;
     return;
@@ -279,10 +290,13 @@ async function main(): Promise<void> {
   const { files, launched } = filesOf(options.folder);
   if (options.typing) return typingStudy(options.folder, files, options.typing);
   if (options.latency) return latencyStudy(options.folder, files, options.top);
-  const results = await analyseAll(files, options);
-  if (options.json) process.stdout.write(`${JSON.stringify({ summary: summary(results, launched), results })}\n`);
-  else print(results, launched, options);
-  if (results.some((r) => r.crash !== undefined)) process.exitCode = 1;
+  const program = bundledChild();
+  const first = await analyseAll(program, 'first', files, options);
+  const results = await analyseAll(program, 'whole', files, options);
+  if (options.json)
+    process.stdout.write(`${JSON.stringify({ summary: summary(results, first, launched), results, first })}\n`);
+  else print(results, first, launched, options);
+  if ([...first, ...results].some((r) => r.crash !== undefined)) process.exitCode = 1;
 }
 
 void main();

@@ -96,6 +96,7 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
     return matchLaunches(context, kernels, memory.launches.find(tree, source, fingerprints, question));
   };
   const found = launchesUnder(new Map(), false);
+  const forFile = <T>(work: () => T): T => fileWork(request, work);
   const annotations = readAnnotations(kernels, source.comments);
   const data =
     request.options.followData === false
@@ -107,6 +108,7 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
           device: deviceCode(context, kernels, found),
           kernels: kernels.map((k) => k.declaration),
           isTrial: !withFindings,
+          around: forFile,
         });
   const unit: Unit = {
     request,
@@ -114,7 +116,7 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
     source,
     context,
     launches: completedLaunches(found, data, (kernel) => annotations.has(kernel), rounds),
-    sampled: new SampledLaunches(found, (values) => launchesUnder(values, true)),
+    sampled: new SampledLaunches(found, (values) => forFile(() => launchesUnder(values, true))),
     annotations,
     fingerprints,
     data,
@@ -172,6 +174,14 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
     notes: own,
     dataPending,
   };
+}
+
+/** Work that the first kernel to ask for it does for all of the file. */
+function fileWork<T>({ onFileWork }: AnalysisRequest, work: () => T): T {
+  onFileWork?.(true);
+  const made = work();
+  onFileWork?.(false);
+  return made;
 }
 
 /** A header is understood from the file that includes it, as long as that one's conditions let it through. */

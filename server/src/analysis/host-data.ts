@@ -35,6 +35,8 @@ export interface HostDataOptions {
   readonly kernels: readonly FunctionDeclaration[];
   /** A fix is tried: it changes how kernels come to what they write, not what that is. No kernel is executed for it. */
   readonly isTrial: boolean;
+  /** What the run is made in, for those who measure. */
+  readonly around?: (run: () => HostRun | undefined) => HostRun | undefined;
 }
 
 /** Runs of the host between edits: while only kernels change that were not executed in them, nothing is run again. */
@@ -47,7 +49,7 @@ export class HostDataCache {
     source: PreprocessResult,
     fingerprints: Fingerprints,
     defines: ReadonlyMap<string, string>,
-    { patience = 1, mayRun = true, device, properties, kernels, isTrial }: HostDataOptions,
+    { patience = 1, mayRun = true, device, properties, kernels, isTrial, around = (run) => run() }: HostDataOptions,
   ): HostData {
     const fingerprint = fingerprints.ofHost();
     const text = `${source.tokens.files[0]?.path}#${fingerprint.key}#${JSON.stringify([...defines])}#${patience}#${properties?.row.cc}#${properties?.device?.name}`;
@@ -60,7 +62,9 @@ export class HostDataCache {
       const key = isTrial ? `${text}#trial` : text;
       const tried = isTrial ? this.entries.get(key) : undefined;
       if (tried) return tried;
-      const run = runMain(tree, source.tokens, { patience, device: isTrial ? undefined : device, properties });
+      const run = around(() =>
+        runMain(tree, source.tokens, { patience, device: isTrial ? undefined : device, properties }),
+      );
       const consulted = [...(run?.consulted ?? [])].map((k) => [k, fingerprints.of(k).key] as const);
       const entry = { fingerprint, run, kernels: new Map(consulted) };
       this.entries.delete(key);

@@ -2,7 +2,7 @@
  * Numbers that a kernel asks nothing of but whether they equal others: the key or digest that a search looks for. They are no sizes, and
  * a sample of them would tell nothing but that nothing is found.
  */
-import { readsOf, writesOf } from '../program/operands';
+import { readsInto, readsOf, writesOf } from '../program/operands';
 import type { Instruction, Program, Register } from '../program/program';
 
 export interface Key {
@@ -20,7 +20,8 @@ export function keysOf(program: Program): ReadonlyMap<Register, Key> {
 }
 
 function findKeys(program: Program): Map<Register, Key> {
-  const read = new Set<Register>();
+  const read = new Uint8Array(program.registers.length);
+  const reads: Register[] = [];
   const others = new Map<Register, Register[]>();
   for (const { instructions, terminator } of program.blocks) {
     for (const i of instructions) {
@@ -32,14 +33,19 @@ function findKeys(program: Program): Map<Register, Key> {
       ) {
         others.set(i.a, [...(others.get(i.a) ?? []), i.b]);
         others.set(i.b, [...(others.get(i.b) ?? []), i.a]);
-      } else for (const r of readsOf(i)) read.add(r);
+        continue;
+      }
+      const count = readsInto(i, reads);
+      for (let k = 0; k < count; k++) read[reads[k]] = 1;
     }
-    if (terminator.kind === 'branch') read.add(terminator.condition);
+    if (terminator.kind === 'branch') read[terminator.condition] = 1;
   }
-  const definitions = definitionsOf(program);
   const keys = new Map<Register, Key>();
-  for (const [register, compared] of others)
-    if (!read.has(register)) keys.set(register, { isIndex: compared.some((r) => isIndex(definitions, r, 0)) });
+  const onlyCompared = [...others].filter(([register]) => read[register] === 0);
+  if (onlyCompared.length === 0) return keys;
+  const definitions = definitionsOf(program);
+  for (const [register, compared] of onlyCompared)
+    keys.set(register, { isIndex: compared.some((r) => isIndex(definitions, r, 0)) });
   return keys;
 }
 

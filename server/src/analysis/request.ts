@@ -91,5 +91,7 @@ export interface AnalysisRequest {
   readonly cancelled?: () => boolean;
   /** Told when the text is parsed and when a kernel is done, for progress and for measuring. */
   readonly onParsed?: () => void;
+  /** Told when work for the whole file begins (true) and ends between two kernels: the run of its host code, its launches under a sample. For measuring. */
+  readonly onFileWork?: (isBegin: boolean) => void;
   readonly onKernel?: (report: KernelReport) => void;
 }

@@ -53,6 +53,8 @@ export class Acceleration {
   private memory: MemoryProof | undefined;
   private proving = -1;
   private readonly trackers: readonly Tracker[];
+  /** By block: of each instruction the registers that it assigns and something needs. */
+  private readonly assigned: (readonly (readonly Register[])[])[] = [];
   private readonly carriedBy: (readonly Register[] | undefined)[];
 
   constructor(private readonly machine: Machine) {
@@ -120,19 +122,26 @@ export class Acceleration {
       return;
     }
     const { proof, memory } = this;
-    analysis.slice.kept[block].forEach((instruction, i) => {
+    const kept = analysis.slice.kept[block];
+    const assigned = this.assignedIn(block);
+    for (let i = 0; i < kept.length; i++) {
       if (!proof || !memory || proof.failed) {
         steps[i](frame);
-        return;
+        continue;
       }
-      memory.before(instruction, frame);
-      const delta = proof.before(instruction, frame);
+      memory.before(kept[i], frame);
+      const delta = proof.before(kept[i], frame) ?? 0;
       steps[i](frame);
-      memory.after(instruction);
-      for (const register of writesOf(instruction)) {
-        if (analysis.slice.needed[register] === 1) proof.after(register, delta ?? 0, frame);
-      }
-    });
+      memory.after(kept[i]);
+      const registers = assigned[i];
+      for (let k = 0; k < registers.length; k++) proof.after(registers[k], delta, frame);
+    }
+  }
+
+  private assignedIn(block: number): readonly (readonly Register[])[] {
+    const { slice } = this.machine.decoder.analysis;
+    this.assigned[block] ??= slice.kept[block].map((i) => writesOf(i).filter((r) => slice.needed[r] === 1));
+    return this.assigned[block];
   }
 
   /** Variables are saved or merged outside of instructions: that is understood only for those that do not move. */

@@ -38,10 +38,10 @@ export interface Tally {
 
 /** Addresses of a full warp, told from the first, and what they count. */
 interface Pattern {
-  readonly space: number;
-  readonly remainder: number;
-  readonly bytes: number;
-  readonly operation: AccessShape['operation'];
+  space: number;
+  remainder: number;
+  bytes: number;
+  operation: AccessShape['operation'];
   readonly distances: Float64Array;
   readonly counts: WarpCounts;
 }
@@ -301,10 +301,23 @@ export class AccessCounter {
       return;
     }
     this.countWarp(plan, addresses, mask, first, WARP, 1, frame);
-    const distances = last?.distances ?? new Float64Array(WARP);
-    for (let lane = 0; lane < WARP; lane++) distances[lane] = addresses[first + lane] - addresses[first];
     const { bytes, operation } = shape;
-    this.patterns[plan.access] = { space, remainder, bytes, operation, distances, counts: { ...counts } };
+    const pattern = last ?? {
+      space,
+      remainder,
+      bytes,
+      operation,
+      distances: new Float64Array(WARP),
+      counts: emptyCounts(),
+    };
+    this.patterns[plan.access] = pattern;
+    pattern.space = space;
+    pattern.remainder = remainder;
+    pattern.bytes = bytes;
+    pattern.operation = operation;
+    const start = addresses[first];
+    for (let lane = 0; lane < WARP; lane++) pattern.distances[lane] = addresses[first + lane] - start;
+    copyCounts(counts, pattern.counts);
   }
 
   /**

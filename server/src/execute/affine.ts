@@ -6,26 +6,16 @@
 
 import type { BinaryOp, CompareOp, Instruction, Program, Register, ScalarType } from '../program/program';
 import { bytesOf } from '../program/program';
+import { extremeOf, fewestUnchanged, passesUnchanged, ranges } from './affine-ranges';
 import { numberOf } from './conversion';
 import type { Frame } from './mask';
-import { type Geometry, isFloat, isUnknownIn, KNOWN, type LaneValue, laneOf, MIXED, UNKNOWN, vectorOf } from './value';
+import { type Geometry, isFloat, isUnknownIn, KNOWN, type LaneValue, laneOf, MIXED, UNKNOWN } from './value';
 
 /** The same for all lanes, or by lane. */
 export type Delta = number | Float64Array;
 
 /** A period is at most this many passes long. */
 export const LONGEST_PERIOD = 128;
-
-const ranges: Partial<Record<ScalarType, readonly [number, number]>> = {
-  i8: [-128, 127],
-  u8: [0, 255],
-  i16: [-32768, 32767],
-  u16: [0, 65535],
-  i32: [-(2 ** 31), 2 ** 31 - 1],
-  u32: [0, 2 ** 32 - 1],
-  i64: [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
-  u64: [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
-};
 
 export function greatestCommonDivisor(a: number, b: number): number {
   let [x, y] = [Math.abs(a), Math.abs(b)];
@@ -128,7 +118,8 @@ export class Proof {
           return 0;
         if (isFloat(instruction.type)) return this.noRule();
         return this.each(frame, [instruction.a, instruction.b, instruction.c], (lane) => {
-          if (this.someUnknown([instruction.a, instruction.b, instruction.c], lane)) return 0;
+          if (this.isUnknown(instruction.a, lane) || this.isUnknown(instruction.b, lane)) return 0;
+          if (this.isUnknown(instruction.c, lane)) return 0;
           return this.product(instruction.type, instruction.a, instruction.b, lane) + this.at(instruction.c, lane);
         });
       case 'lane':
@@ -208,8 +199,8 @@ export class Proof {
     return undefined;
   }
 
-  private someUnknown(registers: readonly Register[], lane: number): boolean {
-    return registers.some((register) => isUnknownIn(this.values[register], lane));
+  private isUnknown(register: Register, lane: number): boolean {
+    return isUnknownIn(this.values[register], lane);
   }
 
   /** Asks a rule for every active lane, or once where all lanes agree; NaN fails. */
@@ -274,7 +265,7 @@ export class Proof {
     const rule = this.ruleOf(fn, type, a, b);
     if (!rule) return this.noRule();
     return this.each(frame, [a, b], (lane) => {
-      if (!this.someUnknown([a, b], lane)) return rule(lane);
+      if (!this.isUnknown(a, lane) && !this.isUnknown(b, lane)) return rule(lane);
       return this.staysUnknown(fn, a, b, lane) ? 0 : Number.NaN;
     });
   }
@@ -407,8 +398,12 @@ export class Proof {
     const [dx, dy] = [this.delta(a), this.delta(b)];
     const moveAlike = typeof dx === 'number' && typeof dy === 'number' && (x.unknown | y.unknown) === KNOWN;
     if (moveAlike && dx === dy && type !== 'u64') return 0;
+    if ((x.unknown | y.unknown) === KNOWN && type !== 'u64') {
+      this.limit(fewestUnchanged(fn, type, x, dx, y, dy, frame));
+      return 0;
+    }
     return this.each(frame, [a, b], (lane) => {
-      if (this.someUnknown([a, b], lane)) return 0;
+      if (this.isUnknown(a, lane) || this.isUnknown(b, lane)) return 0;
       const difference = number(laneOf(this.values[a], lane)) - number(laneOf(this.values[b], lane));
       this.keepSign(type, a, b, lane);
       this.limit(passesUnchanged(fn, difference, this.at(a, lane) - this.at(b, lane)));
@@ -432,44 +427,6 @@ export class Proof {
   }
 }
 
-/** The largest or least number a known value has in the active lanes. */
-function extremeOf(value: LaneValue, type: ScalarType, isLargest: boolean, frame: Frame): number {
-  const number = numberOf(type);
-  if (value.uniform) return number(value.scalar);
-  const vector = vectorOf(value);
-  const { lanes } = frame.mask;
-  let extreme = isLargest ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
-  for (let lane = frame.lo; lane < frame.hi; lane++) {
-    if (lanes[lane] === 0) continue;
-    const now = number(vector[lane]);
-    if (isLargest ? now > extreme : now < extreme) extreme = now;
-  }
-  return extreme;
-}
-
 function isPowerOfTwo(x: number): boolean {
   return x >= 1 && Number.isInteger(Math.log2(x));
-}
-
-/** For how many further steps a comparison of `difference` with zero gives what it gives now. */
-export function passesUnchanged(fn: CompareOp, difference: number, step: number): number {
-  if (step === 0) return Number.POSITIVE_INFINITY;
-  // Steps until the difference is zero, counted along the movement; negative when it moves away.
-  const meets = -difference / step;
-  switch (fn) {
-    case 'eq':
-    case 'ne':
-      if (difference === 0) return 0;
-      return meets > 0 && Number.isInteger(meets) ? meets - 1 : Number.POSITIVE_INFINITY;
-    case 'lt':
-    case 'ge':
-      // Negative or not.
-      if (difference < 0) return step > 0 ? Math.ceil(meets) - 1 : Number.POSITIVE_INFINITY;
-      return step < 0 ? Math.floor(meets) : Number.POSITIVE_INFINITY;
-    case 'le':
-    case 'gt':
-      // Positive or not.
-      if (difference > 0) return step < 0 ? Math.ceil(meets) - 1 : Number.POSITIVE_INFINITY;
-      return step > 0 ? Math.floor(meets) : Number.POSITIVE_INFINITY;
-  }
 }

@@ -69,9 +69,14 @@ export class AtomicContention {
       const line = this.lineOf(address);
       if (isAgain) line.updates += cost.sharing;
       // the first lane of the request in this line
-      else if (!seen.subarray(0, at).some((other) => lineNumber(other) === lineNumber(address)))
-        line.updates += cost.request;
+      else if (!this.isOfLine(at, lineNumber(address))) line.updates += cost.request;
     }
+  }
+
+  /** Whether one of the first addresses seen is of a line. */
+  private isOfLine(count: number, line: number): boolean {
+    for (let k = 0; k < count; k++) if (lineNumber(this.seen[k]) === line) return true;
+    return false;
   }
 
   private lineOf(address: number): Line {

@@ -8,17 +8,17 @@ import { numberOf } from './conversion';
 import type { Analysis, Decoder } from './decode';
 import type { Mask } from './mask';
 import {
-  areAlike,
   changeSome,
   copyValue,
   isFloat,
   isUnknownIn,
   KNOWN,
   LaneValue,
-  laneOf,
+  MIXED,
   setLinear,
   setUniform,
   UNKNOWN,
+  vectorOf,
 } from './value';
 
 /** A variable as it was at the header of a loop, and by how much it has moved since. */
@@ -54,24 +54,38 @@ export function difference(carried: Carried, now: LaneValue, mask: Mask): Delta 
   if (start.unknown === UNKNOWN && now.unknown === UNKNOWN) return 0;
   const mustStay = isFloat(type) || type === 'pred';
   const number = numberOf(type === 'u64' ? 'i64' : type);
-  const stepOf = (before: number, after: number) => {
-    if (Object.is(before, after)) return 0;
-    return mustStay ? undefined : number(after) - number(before);
-  };
-  if ((start.unknown | now.unknown) === KNOWN && areAlike({ ...start, scalar: now.scalar }, now)) {
-    return stepOf(start.scalar, now.scalar);
+  if ((start.unknown | now.unknown) === KNOWN && haveOneForm(start, now)) {
+    if (Object.is(start.scalar, now.scalar)) return 0;
+    return mustStay ? undefined : number(now.scalar) - number(start.scalar);
   }
-  const steps = new Float64Array(now.geometry.lanes);
+  // one that is unknown everywhere is never unknown in no lane
+  if ((start.unknown === UNKNOWN) !== (now.unknown === UNKNOWN) && start.unknown !== MIXED && now.unknown !== MIXED)
+    return undefined;
+  const before = start.uniform || start.unknown === UNKNOWN ? undefined : vectorOf(start);
+  const after = now.uniform || now.unknown === UNKNOWN ? undefined : vectorOf(now);
+  // made with the first lane that moves
+  let steps: Float64Array | undefined;
   for (let lane = mask.lo; lane < mask.hi; lane++) {
     if (mask.lanes[lane] === 0) continue;
     const wasUnknown = isUnknownIn(start, lane);
     if (wasUnknown !== isUnknownIn(now, lane)) return undefined;
     if (wasUnknown) continue;
-    const step = stepOf(laneOf(start, lane), laneOf(now, lane));
-    if (step === undefined) return undefined;
-    steps[lane] = step;
+    const [from, to] = [
+      before === undefined ? start.scalar : before[lane],
+      after === undefined ? now.scalar : after[lane],
+    ];
+    if (Object.is(from, to)) continue;
+    if (mustStay) return undefined;
+    steps ??= new Float64Array(now.geometry.lanes);
+    steps[lane] = number(to) - number(from);
   }
-  return steps.every((step) => step === 0) ? 0 : steps;
+  return steps === undefined || steps.every((step) => step === 0) ? 0 : steps;
+}
+
+/** Both are uniform, or linear with the same slopes: they differ by one number in all lanes. */
+function haveOneForm(a: LaneValue, b: LaneValue): boolean {
+  if (a.uniform && b.uniform) return true;
+  return a.linear && b.linear && a.kx === b.kx && a.ky === b.ky && a.kz === b.kz;
 }
 
 export function sameStep(a: Delta, b: Delta, mask: Mask): boolean {

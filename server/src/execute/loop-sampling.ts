@@ -7,7 +7,8 @@
 
 import { writesOf } from '../program/operands';
 import type { CompareOp, Program, Register, ScalarType } from '../program/program';
-import { type Delta, passesUnchanged } from './affine';
+import type { Delta } from './affine';
+import { passesUnchanged } from './affine-ranges';
 import { type Carried, carriedThrough, difference, moveOn, rememberCarried, sameStep } from './carried';
 import { numberOf } from './conversion';
 import type { Analysis } from './decode';
@@ -15,7 +16,7 @@ import type { LoopState, Machine } from './machine';
 import type { Mask } from './mask';
 import type { Entry } from './stack';
 import { ticketAccesses } from './tickets';
-import { KNOWN, type LaneValue, laneOf } from './value';
+import { copyValue, KNOWN, type LaneValue, laneOf } from './value';
 
 /** The first passes often differ from the others. */
 const FIRST_PASS = 3;
@@ -209,14 +210,16 @@ export class LoopSampling {
   private measure(tracker: Tracker, top: Entry): boolean {
     const { values } = this.machine.decoder;
     const isSecond = tracker.phase === 'second';
+    const steps: Delta[] = [];
     for (const each of tracker.carried) {
       const step = difference(each, values[each.register], top.mask);
       if (step === undefined || (isSecond && !sameStep(step, each.step, top.mask))) return false;
+      steps.push(step);
     }
-    tracker.carried = tracker.carried.map((each) => {
-      const step = difference(each, values[each.register], top.mask) ?? 0;
-      return { ...rememberCarried(this.machine.decoder, each.register), step };
-    });
+    for (const [k, each] of tracker.carried.entries()) {
+      copyValue(each.start, values[each.register]);
+      each.step = steps[k];
+    }
     for (const exit of tracker.exits?.values() ?? []) {
       if (exit.seen > 1 || (exit.seen === 1 && exit.now === undefined)) return false;
       exit.before = isSecond ? exit.before : exit.now;
@@ -280,7 +283,8 @@ export class LoopSampling {
       if (now === undefined || before === undefined) return 0;
       for (let lane = mask.lo; lane < mask.hi; lane++) {
         if (mask.lanes[lane] === 0) continue;
-        const [last, first] = [now, before].map((d) => (typeof d === 'number' ? d : d[lane]));
+        const last = typeof now === 'number' ? now : now[lane];
+        const first = typeof before === 'number' ? before : before[lane];
         if (Number.isNaN(last) || Number.isNaN(first)) continue;
         left = Math.min(left, passesUnchanged(fn, last, last - first));
         if (typeof now === 'number' && typeof before === 'number') break;

@@ -1,6 +1,6 @@
 /** Steps of loads, stores, atomics and copies: they count the access and keep the contents that matter. */
 
-import { addressWindows, spaceOfAddress } from '../program/addresses';
+import { spaceOfAddress } from '../program/addresses';
 import {
   type AtomicInstruction,
   bytesOf,
@@ -12,6 +12,7 @@ import type { AccessCounter } from './access';
 import type { AccessPlan } from './access-plan';
 import type { Target } from './decode';
 import type { GlobalContents } from './global-data';
+import { contentsAt, loadKnownAddresses, storeAtKnownAddresses } from './known-addresses';
 import type { Frame } from './mask';
 import { type Cell, type Contents, cellOf, readTable, type Table } from './memory';
 import { binaryOperation } from './operations';
@@ -45,11 +46,6 @@ export interface MemoryState {
   readonly reasons: Reasons;
   /** By access: 1 when what it stores decides something. */
   readonly storesMatter: Uint8Array;
-}
-
-function contentsAt(memory: MemoryState, address: number): Contents | undefined {
-  if (address < addressWindows.shared || address >= addressWindows.constant) return undefined;
-  return address < addressWindows.local ? memory.shared : memory.local;
 }
 
 export function loadStep(
@@ -137,6 +133,10 @@ function loadElement(
     else setUniform(out, value);
     return;
   }
+  if (address.unknown === KNOWN && !memory.global && memory.tables.length === 0) {
+    loadKnownAddresses(memory, out, address, offset, cell, site.dataReason, frame);
+    return;
+  }
   const { lanes } = frame.mask;
   const vector = overwrite(out);
   const isMixed = address.unknown === MIXED;
@@ -192,6 +192,12 @@ function storeElement(
   const isKnownSomewhere = frame.speculative === 0 && value.unknown !== UNKNOWN;
   const reason = frame.speculative !== 0 ? frame.speculative : value.reason;
   const values = value.uniform || !isKnownSomewhere ? undefined : vectorOf(value);
+  if (address.unknown === KNOWN && !global) {
+    const at = { lanes, lane: frame.lo, hi: frame.hi, addresses, scalar: address.scalar, offset };
+    const marks = value.unknown === MIXED ? value.unknownLanes : undefined;
+    storeAtKnownAddresses(memory, at, cell, values, value.scalar, marks, isKnownSomewhere, reason);
+    return;
+  }
   for (let lane = frame.lo; lane < frame.hi; lane++) {
     if (lanes[lane] === 0) continue;
     if (isUnknownIn(address, lane)) {

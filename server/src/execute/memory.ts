@@ -48,6 +48,19 @@ export function cellOf(type: ScalarType): Cell {
   return { tag: tagOf[type], bytes: bytesOf[type], read: reread[type] ?? identity };
 }
 
+/** Where lanes read or write: at the addresses of a vector, or all at one. */
+export interface LaneAddresses {
+  /** Active lanes, those from `lane` to `hi` - 1 are meant. */
+  readonly lanes: Uint8Array;
+  lane: number;
+  readonly hi: number;
+  readonly addresses: Float64Array | undefined;
+  readonly scalar: number;
+  readonly offset: number;
+}
+
+type LaneVector = Int32Array | Float64Array;
+
 /** Stores that are listed, so that all of it may become unknown at once for what they cost. */
 const MOST_LISTED = 4096;
 
@@ -139,6 +152,77 @@ export class Contents {
     this.holdsKnown ||= value !== undefined;
     if (slot < this.low) this.low = slot;
     if (slot + cell.bytes * step > this.high) this.high = slot + cell.bytes * step;
+  }
+
+  /**
+   * What lanes find, one after the other as by `read`, from the first given on as long as their addresses lie in this memory.
+   * @param found what is known is written here
+   * @param unknown called before the first lane that finds nothing is marked; gives the marks
+   * @returns the first lane that was not looked at
+   */
+  readLanes(at: LaneAddresses, cell: Cell, found: LaneVector, unknown: (reason: number) => Uint8Array): number {
+    const { lanes, hi, addresses, scalar, offset } = at;
+    const { base, bytes, copies, tags, values } = this;
+    const { tag, read } = cell;
+    const last = bytes - cell.bytes;
+    const isAsStored = read === identity;
+    let marks: Uint8Array | undefined;
+    let lane = at.lane;
+    for (; lane < hi; lane++) {
+      if (lanes[lane] === 0) continue;
+      const place = (addresses === undefined ? scalar : addresses[lane]) + offset - base;
+      if (!(place >= 0 && place <= last) || place % 1 !== 0) break;
+      const slot = copies === 1 ? place : place * copies + lane;
+      if (tags[slot] === tag) found[lane] = isAsStored ? values[slot] : read(values[slot]);
+      else {
+        marks ??= unknown(tags[slot] === NOT_KNOWN ? values[slot] : this.otherwise);
+        marks[lane] = 1;
+      }
+    }
+    return lane;
+  }
+
+  /**
+   * Stores to lanes one after the other, as by `write`, from the first given on as long as their addresses lie in this memory.
+   * @param stored undefined where the same number is stored in all lanes
+   * @param unknownLanes lanes for which the number is not known; undefined: none
+   * @param isKnown false: it is not known in any
+   * @returns the first lane that was not looked at
+   */
+  writeLanes(
+    at: LaneAddresses,
+    cell: Cell,
+    stored: LaneVector | undefined,
+    same: number,
+    unknownLanes: Uint8Array | undefined,
+    isKnown: boolean,
+    reason: number,
+  ): number {
+    const { lanes, hi, addresses, scalar, offset } = at;
+    const { base, bytes, copies, tags, values, mostListed } = this;
+    const last = bytes - cell.bytes;
+    const span = cell.bytes * copies;
+    let lane = at.lane;
+    for (; lane < hi; lane++) {
+      if (lanes[lane] === 0) continue;
+      const place = (addresses === undefined ? scalar : addresses[lane]) + offset - base;
+      if (!(place >= 0 && place <= last) || place % 1 !== 0) break;
+      const slot = copies === 1 ? place : place * copies + lane;
+      const isLaneKnown = isKnown && (unknownLanes === undefined || unknownLanes[lane] === 0);
+      const tag = isLaneKnown ? cell.tag : NOT_KNOWN;
+      if (tags[slot] !== tag || tag === NOT_KNOWN) this.claim(slot, cell.bytes, copies, place);
+      if (this.storedCount < mostListed) {
+        this.stored[2 * this.storedCount] = slot;
+        this.stored[2 * this.storedCount + 1] = cell.bytes;
+      }
+      if (this.storedCount <= mostListed) this.storedCount++;
+      tags[slot] = tag;
+      values[slot] = isLaneKnown ? (stored === undefined ? same : stored[lane]) : reason;
+      if (isLaneKnown) this.holdsKnown = true;
+      if (slot < this.low) this.low = slot;
+      if (slot + span > this.high) this.high = slot + span;
+    }
+    return lane;
   }
 
   /** Frees bytes for a value: what overlapped it is lost. */

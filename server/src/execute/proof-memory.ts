@@ -39,6 +39,7 @@ export class MemoryProof {
 
   /** To be called before the instruction is executed. */
   before(instruction: Instruction, frame: Frame): void {
+    if (!isMemory(instruction)) return;
     for (const access of accessesIn(this.decoder, instruction)) this.checkShift(access, frame);
     if (instruction.op === 'store' && this.matters(instruction.access)) {
       this.checkStore(instruction.address, instruction.values, instruction.access, frame);
@@ -127,6 +128,11 @@ export class MemoryProof {
     }
     return shift ?? { step: 0, address: 0 };
   }
+}
+
+/** Most of a program only computes. */
+function isMemory({ op }: Instruction): boolean {
+  return op === 'load' || op === 'store' || op === 'atomic' || op === 'asyncCopy' || op === 'matrix';
 }
 
 const known = new WeakMap<Instruction, readonly Access[]>();

@@ -34,7 +34,8 @@ export function rvalue(ctx: Context, value: Value, node: Node): Value {
   if (type.kind === 'array') return decay(ctx, value.place, type, node);
   const read =
     value.place.kind === 'storage' ? readStorage(ctx, value.place.storage) : readMemory(ctx, value.place, type);
-  if (read.kind === 'scalar') ctx.builder.readAt(read.register, () => placeOf(ctx, node));
+  if (read.kind === 'scalar' && ctx.builder.asksForPlace(read.register))
+    ctx.builder.readAt(read.register, () => placeOf(ctx, node));
   return ctx.unit.isHost && !ctx.moves && ownsMemory(type) ? copied(ctx, read, node) : read;
 }
 

@@ -65,22 +65,23 @@ type Shareable = Extract<Instruction, { op: 'unary' | 'convert' | 'binary' | 'co
 /** Computations whose operands never change and whose result is a temporary. */
 function isShareable(program: Program, i: Instruction): i is Shareable {
   const { registers } = program;
-  const isStable = (r: Register) => registers[r].role !== 'variable';
   switch (i.op) {
     case 'unary':
     case 'convert':
-      return isStable(i.a) && registers[i.dst].role === 'temporary';
+      return registers[i.dst].role === 'temporary' && isStable(program, i.a);
     case 'binary':
     case 'compare':
-      return isStable(i.a) && isStable(i.b) && registers[i.dst].role === 'temporary';
+      return registers[i.dst].role === 'temporary' && isStable(program, i.a) && isStable(program, i.b);
     case 'select':
-      return isStable(i.p) && isStable(i.a) && isStable(i.b) && registers[i.dst].role === 'temporary';
     case 'fma':
-      return isStable(i.a) && isStable(i.b) && isStable(i.c) && registers[i.dst].role === 'temporary';
+      if (registers[i.dst].role !== 'temporary' || !isStable(program, i.a) || !isStable(program, i.b)) return false;
+      return isStable(program, i.op === 'select' ? i.p : i.c);
     default:
       return false;
   }
 }
+
+const isStable = ({ registers }: Program, r: Register): boolean => registers[r].role !== 'variable';
 
 /** The register that holds the same already, or -1: then it is known from here on. */
 function findOrAdd(program: Program, known: ExpressionTable, i: Shareable): Register {

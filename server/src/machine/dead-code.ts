@@ -9,7 +9,8 @@ import type { Block, Instruction, Program, Register } from '../program/program';
 
 export function dropDeadCode(program: Program): Program {
   const needed = neededRegisters(program);
-  const facts: Facts = { needed, overwritten: new Int32Array(program.registers.length), block: 0, dropsNeeded: false };
+  const overwritten = new Int32Array(program.registers.length);
+  const facts: Facts = { needed, overwritten, reads: [], block: 0, dropsNeeded: false };
   let changes = false;
   const blocks = program.blocks.map((block, index): Block => {
     facts.block = index + 1;
@@ -28,6 +29,8 @@ interface Facts {
   readonly needed: Uint8Array;
   /** By register: the number of the block in which what it holds is not read any more. */
   readonly overwritten: Int32Array;
+  /** What the instruction at hand reads. */
+  readonly reads: Register[];
   /** From 1 on. */
   block: number;
   /** A move was dropped though something needs the variable. */
@@ -36,8 +39,7 @@ interface Facts {
 
 /** What stays of a block, the list itself where all does: no moves either to a variable that it assigns again before anything reads it. */
 function keptOf(program: Program, instructions: readonly Instruction[], facts: Facts): readonly Instruction[] {
-  const { needed, overwritten, block } = facts;
-  const reads: Register[] = [];
+  const { needed, overwritten, block, reads } = facts;
   // from the end on; made with the first that does not stay as it is
   let kept: Instruction[] | undefined;
   for (let k = instructions.length - 1; k >= 0; k--) {

@@ -44,7 +44,8 @@ export function fetchAhead(program: Program): Program {
   const flow = controlFlow(program);
   const isShared = addressesOfSeveralBlocks(program, flow);
   let known: Congruences | undefined;
-  let blocks: Instruction[][] | undefined;
+  /** Copied where they change. */
+  let blocks: (readonly Instruction[])[] | undefined;
   let changes = false;
   for (const block of flow.order) {
     if (flow.predecessors[block].length !== 1) continue;
@@ -54,13 +55,13 @@ export function fetchAhead(program: Program): Program {
       known ??= congruences(program);
       const placed = windowsOf(known, instruction);
       if (placed.length === 0) continue;
-      blocks ??= program.blocks.map((b) => [...b.instructions]);
+      blocks ??= program.blocks.map((b) => b.instructions);
       const first = firstOfWindows(program, flow, blocks, block, instruction, placed);
       if (!first) continue;
-      const own = blocks[block];
       changes = true;
-      own.splice(own.indexOf(instruction), 1);
-      blocks[first.block].splice(blocks[first.block].indexOf(first.load) + 1, 0, instruction);
+      blocks[block] = blocks[block].toSpliced(blocks[block].indexOf(instruction), 1);
+      const at = blocks[first.block].indexOf(first.load) + 1;
+      blocks[first.block] = blocks[first.block].toSpliced(at, 0, instruction);
     }
   }
   if (!blocks || !changes) return program;
@@ -105,7 +106,7 @@ const modulo = (a: number, n: number): number => ((a % n) + n) % n;
 function firstOfWindows(
   program: Program,
   flow: ControlFlow,
-  blocks: readonly Instruction[][],
+  blocks: readonly (readonly Instruction[])[],
   from: number,
   load: LoadInstruction,
   placed: readonly PlacedWindow[],
@@ -124,7 +125,7 @@ function firstOfWindows(
 function firstOfWindow(
   program: Program,
   flow: ControlFlow,
-  blocks: readonly Instruction[][],
+  blocks: readonly (readonly Instruction[])[],
   from: number,
   load: LoadInstruction,
   window: PlacedWindow,

@@ -56,7 +56,10 @@ export function mergeNeighbours(program: Program): Program {
   const work: MergeWork = {
     program,
     registers: [...program.registers],
-    known: congruences(program),
+    // asked for where several accesses may become one, which is seldom
+    get known() {
+      return congruences(program);
+    },
     pivotOf: pivots(program),
     stepOf: stepsOfChoosingLoops(program),
   };

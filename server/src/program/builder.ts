@@ -360,6 +360,11 @@ export class ProgramBuilder {
   /** By register: the bitcast that gives it, as long as nobody has said where it is read first. */
   private readonly unread = new Map<Register, { place?: SourcePlace }>();
 
+  /** Whether it is asked where the value of a register is read first. */
+  asksForPlace(register: Register): boolean {
+    return this.unread.has(register);
+  }
+
   /** The value of a register is read at a place. */
   readAt(register: Register, place: () => SourcePlace): void {
     const bitcast = this.unread.get(register);
