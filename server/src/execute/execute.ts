@@ -203,8 +203,10 @@ class GridRun {
       smaller = this.withoutIdleAxes(grid, [...samples], singled, runBlock);
       return smaller !== undefined;
     };
+    this.spent.reserved = classes.reduce((sum, { least }) => sum + least, 0);
     for (const each of classes) {
       if (!this.isWithinBudget) break;
+      this.spent.reserved -= each.least;
       const isInner = each === classes[0];
       const counted = this.sampleClass(
         each,

@@ -15,6 +15,9 @@ export class GridBudget {
   /** What a block may take, where that is settled. */
   stepsEach: number | undefined;
 
+  /** Blocks that classes still to come need at least: what differs before them may not use these up. */
+  reserved = 0;
+
   constructor(readonly limit: ExecutionBudget) {}
 
   /** Warp instructions that are left, at least 0. */
@@ -58,15 +61,11 @@ export class GridBudget {
   /** Blocks that may still be executed where blocks differ. */
   affordable(): number {
     const { warpInstructions } = this.limit;
-    const left = Math.min(
-      DIVERSE_GRID,
-      warpInstructions / DIVERSE_PART,
-      (warpInstructions - this.warpInstructions) / 2,
-    );
+    const cost = Math.max(1, this.costOfBlock);
+    const free = warpInstructions - this.warpInstructions - this.reserved * cost;
+    const left = Math.min(DIVERSE_GRID, warpInstructions / DIVERSE_PART, free / 2);
     // Half of the blocks is left to other classes.
-    return Math.min(
-      Math.floor(left / Math.max(1, this.costOfBlock)),
-      Math.floor((this.limit.blocks - this.blocks) / 2),
-    );
+    const blocks = (this.limit.blocks - this.blocks - this.reserved) / 2;
+    return Math.max(0, Math.floor(Math.min(left / cost, blocks)));
   }
 }
