@@ -4,6 +4,7 @@ import type { MemoryModel } from '../hardware/memory-model';
 import { dataLoads } from '../program/data-loads';
 import type { Program } from '../program/program';
 import { AtomicContention } from './atomic-contention';
+import { leastCommonMultiple, quotientPeriod } from './block-quotients';
 import { type AccessNotes, type CounterLayout, counterLayout } from './counters';
 import { type Analysis, analyse } from './decode';
 import { endsOfPlane, withEnds } from './ends-of-plane';
@@ -60,6 +61,9 @@ function refuse(launch: LaunchShape): string | undefined {
   return undefined;
 }
 
+/** Longer periods cost more blocks than are executed of a row. */
+const LONGEST_PERIOD = 128;
+
 class GridRun {
   incomplete: string | undefined;
   private readonly analysis: Analysis;
@@ -73,6 +77,8 @@ class GridRun {
   private alignment = 0;
   /** Blocks of a row after which the places within segments at which they begin repeat. */
   private period = 1;
+  /** Blocks of a row after which quotients that conditions rest on come again; undefined: that is not known. */
+  private readonly turns: number | undefined;
   private isUniform = true;
   private sampledLoops = false;
   private isEstimated = false;
@@ -92,6 +98,8 @@ class GridRun {
   ) {
     this.spent = new GridBudget(budget);
     this.analysis = analyse(program, launch.data !== undefined, counted);
+    const [, height, depth] = launch.grid;
+    this.turns = height * depth === 1 ? quotientPeriod(program, launch) : 1;
     this.layout = counterLayout(program);
     this.totals = new Float64Array(this.layout.size);
     this.differs = new Uint8Array(this.layout.size);
@@ -203,10 +211,10 @@ class GridRun {
       smaller = this.withoutIdleAxes(grid, [...samples], singled, runBlock);
       return smaller !== undefined;
     };
-    this.spent.reserved = classes.reduce((sum, { least }) => sum + least, 0);
+    this.spent.reserved = classes.reduce((sum, { most }) => sum + most, 0);
     for (const each of classes) {
       if (!this.isWithinBudget) break;
-      this.spent.reserved -= each.least;
+      this.spent.reserved -= each.most;
       const isInner = each === classes[0];
       const counted = this.sampleClass(
         each,
@@ -290,8 +298,10 @@ class GridRun {
   ): boolean {
     const run = (n: number) => (this.isWithinBudget ? runBlock(blocks.at(n)) : undefined);
     const runs = row.size > 0 ? sumOfRuns(row, blocks.size, run, this.rowPeriod, mostChanges) : undefined;
-    if (runs) this.addScaled(runs, 1);
-    return runs !== undefined;
+    if (!runs) return false;
+    this.addScaled(runs, 1);
+    if (this.turnsIn(blocks) && this.rowPeriod % (this.turns ?? Number.NaN) !== 0) this.isUniform = false;
+    return true;
   }
 
   /** Inner blocks of a plane whose samples agree may differ next to those at the border: these; undefined where none do. */
@@ -309,9 +319,19 @@ class GridRun {
     return undefined;
   }
 
-  /** Where data lead few blocks are alike: it is not worth while to ask for the remainders of bytes. */
+  /**
+   * Blocks of a row of which each remainder is a row of its own. Where data lead few blocks are alike: it is not worth while to ask for the
+   * remainders of bytes.
+   */
   private get rowPeriod(): number {
-    return this.isLedByData ? Math.min(PERIOD, this.period) : this.period;
+    const aligned = this.isLedByData ? Math.min(PERIOD, this.period) : this.period;
+    const both = leastCommonMultiple(aligned, this.turns ?? 1);
+    return both <= LONGEST_PERIOD ? both : aligned;
+  }
+
+  /** Blocks of a row differ in turns, perhaps, that samples spread over it do not tell. */
+  private turnsIn({ place }: BlockClass): boolean {
+    return place !== undefined && (this.turns === undefined || PERIOD % this.turns !== 0);
   }
 
   /** Inner blocks of a row whose samples agree may differ towards its ends, if the blocks at the border do. */
@@ -399,10 +419,14 @@ class GridRun {
     // what loaded data lead to in some blocks tells nothing of the others
     if (agree && samples < blocks.size && this.isLedByData && this.executeAll(blocks, runBlock)) return undefined;
     // samples agree on remainders modulo 8, and of rows of bytes more may differ
-    const isOpen = !agree || this.rowPeriod > PERIOD;
-    if (isOpen && samples < blocks.size && this.addRuns(blocks, row, runBlock)) return undefined;
+    const turns = this.turnsIn(blocks);
+    const isOpen = !agree || turns || this.rowPeriod > PERIOD;
+    if (isOpen && samples < blocks.size) {
+      if (turns && agree && this.executeAll(blocks, runBlock)) return undefined;
+      if (this.addRuns(blocks, row, runBlock)) return undefined;
+    }
     const isLikeInner = inner !== undefined && areEqual(first, inner, this.layout.used);
-    if (samples < blocks.size && (!agree || (samples < least && !isLikeInner))) this.isUniform = false;
+    if (samples < blocks.size && (!agree || turns || (samples < least && !isLikeInner))) this.isUniform = false;
     if (sum === undefined) this.addScaled(first, blocks.size);
     else {
       if (samples < blocks.size) this.noteDifferences(first, sum, weights);

@@ -15,7 +15,7 @@ export class GridBudget {
   /** What a block may take, where that is settled. */
   stepsEach: number | undefined;
 
-  /** Blocks that classes still to come need at least: what differs before them may not use these up. */
+  /** Blocks that classes still to come may need: what differs before them may not use these up. */
   reserved = 0;
 
   constructor(readonly limit: ExecutionBudget) {}

@@ -282,6 +282,77 @@ describe('grids', () => {
     }
   });
 
+  it('what rests on a quotient of the block index comes again with its divisor, which samples may miss', () => {
+    // the first row of each plane does nothing: x of a width, y of a height
+    const text = copy(`
+      plane = mul.i32 width height
+      inPlane = rem.i32 x plane
+      y = div.i32 inPlane width
+      i = mov.i32 x`)
+      .replace('c = lt.i32 x n', 'd = lt.i32 x n\n e = ne.i32 y 0\n c = and.pred d e')
+      .replace('in n i32', 'in width i32 parameter\n in height i32 parameter\n in n i32');
+    for (const [width, height, depth, isTold] of [
+      [128, 128, 128, true],
+      [64, 96, 300, true],
+      [96, 40, 400, true],
+      [1024, 32, 40, true],
+      [130, 1200, 9, false],
+    ] as const) {
+      const n = width * height * depth;
+      const grid = [Math.ceil(n / 256), 1, 1] as const;
+      const launch = launchOf(sound(text), { grid: [...grid], block: [256, 1, 1], values: { n, width, height } });
+      const sampled = execute(sound(text), launch, plainModel, { warpInstructions: 400_000, blocks: 4096 });
+      if (isTold) assert.equal(sampled.accesses[0].activeLanes, n - width * depth, `${width} ${height}`);
+      assert.ok(sampled.simulatedBlocks < grid[0]);
+      assert.equal(sampled.uniformBlocks, isTold);
+    }
+  });
+
+  it('blocks at the borders have figures of their own where those inside differ by their alignment', () => {
+    // tiles of 8 × 8 × 8 threads that overlap by two: those at the ends of each axis reach beyond the data
+    const text = `
+      in tx i32 threadIdx.x
+      in ty i32 threadIdx.y
+      in tz i32 threadIdx.z
+      in bx i32 blockIdx.x
+      in by i32 blockIdx.y
+      in bz i32 blockIdx.z
+      in n i32 parameter
+      in p u64 parameter
+      x0 = mul.i32 bx 6
+      x = add.i32 x0 tx
+      y0 = mul.i32 by 6
+      y1 = add.i32 y0 ty
+      y = sub.i32 y1 1
+      z0 = mul.i32 bz 6
+      z1 = add.i32 z0 tz
+      z = sub.i32 z1 1
+      ux = lt.u32 x n
+      uy = lt.u32 y n
+      uz = lt.u32 z n
+      a1 = and.pred ux uy
+      c = and.pred a1 uz
+      if c body end
+      body:
+        r0 = mul.i32 z n
+        r1 = add.i32 r0 y
+        r2 = mul.i32 r1 n
+        i = add.i32 r2 x
+        w = convert.u64.i32 i
+        o = mul.u64 w 4
+        a = add.u64 p o
+        store.f32 global [a] 0
+      end:
+        exit`;
+    const n = 128;
+    const grid = [22, 22, 22] as [number, number, number];
+    for (const warpInstructions of [450_000, 550_000, 650_000, 750_000, 900_000, 1_100_000]) {
+      const execution = run(text, { grid, block: [8, 8, 8], values: { n }, warpInstructions, blocks: 2048 });
+      // along y and z: 7 of the first tile, 8 of twenty, 3 of the last
+      assert.equal(execution.accesses[0].activeLanes, (21 * 8 + 2) * (7 + 20 * 8 + 3) ** 2, `${warpInstructions}`);
+    }
+  });
+
   it('corners and edges of a plane count by their number', () => {
     const text = copy('r = mul.i32 by 100000\n i = add.i32 x r').replace(
       'c = lt.i32 x n',
