@@ -12,7 +12,8 @@
  * - nothing else leads behind the arms: not where the branch ends the body of another `if` without else, or the kernel after an early
  *   return;
  * - a zero is no operand that is selected where it stands in the arm whose line the store would bear (`else y[i] = 0` keeps its store, in a loop
- *   `if (c) y[i] = 0` does), but where the loop around does not change the address (loop-addresses.ts);
+ *   `if (c) y[i] = 0` does), but where the loop around does not change the address (loop-addresses.ts): the one store is shown at the loop then, while one
+ *   whose last arm loads or computes what it stores is shown there, and so is one that stores another constant beside a load (PTX of 37 kernels);
  * - where both arms store what is known in front of them, InstCombine has made one store of it before, with any values;
  *   its line is that of the side that is taken (PTX of 3,500 kernels in eleven contexts for these four);
  * - where the arm's condition says what a variable is (`if (i == 0)`), it reads a constant in its place, which is a difference; stores to a[i] stay apart then, but
@@ -176,7 +177,9 @@ function sinkStore(work: Work, join: number): boolean {
   const target = emit(work, arms, address, out, gone, chosen);
   const values = [emit(work, arms, value, out, gone, chosen)];
   const offset = withOffset(address) ? 0 : stores[chosen].offset;
-  const access = loop ? accessInLoop(work, loop, stores, chosen) : stores[chosen].access;
+  // an arm that comes to its store without computing anything has no line of its own left, nor has one that stores zero
+  const isBare = isPlain || work.registers[stores[chosen].values[0]].value === 0;
+  const access = loop && isBare ? accessInLoop(work, loop, stores, chosen) : stores[chosen].access;
   out.push({ ...stores[chosen], address: target, offset, values, access });
   moveTo(work, join, arms, out, gone);
   return true;
