@@ -24,7 +24,8 @@ export function placeBehind(program: Program, flow: ControlFlow, block: number):
   return undefined;
 }
 
-function placeOf({ accesses, registers }: Program, i: Instruction): SourcePlace | undefined {
+/** The line of an instruction: where its access or barrier stands, or the statement that it was made for. */
+export function placeOf({ accesses, registers }: Program, i: Instruction): SourcePlace | undefined {
   switch (i.op) {
     case 'load':
     case 'store':

@@ -27,6 +27,23 @@ describe('lines of loads that leave a loop', () => {
         s += a[i] * a[j]; //= global load 10 x 4 bytes
     y[i] = s;
 }`));
+  it('are those of what stands before an inner loop that counts between constants', () =>
+    checkLines(`k(const float4 *p, const float *in, float *o, int n, int m)
+{
+    __shared__ float s[256];
+    int i = blockIdx.x * 256 + threadIdx.x;
+    float sum = 0;
+    for (int t = 0; t < m; t++) { //= none
+        s[threadIdx.x] = in[t * 256 + threadIdx.x]; //= global load 10 x 4 bytes, shared store 10 x 4 bytes
+        __syncthreads(); //= global load 10 x 4 bytes
+        for (int j = 0; j < 256; j++) { //= none
+            float d = s[j] - p[i].x; //= shared load 640 x 16 bytes
+            sum += d * d;
+        }
+        __syncthreads();
+    }
+    o[i] = sum; //= global store 1 x 4 bytes
+}`));
   it('are the head of the outer loop where that does not change whether the inner one has a pass', () => {
     const nest = (start: string, [outer, inner]: readonly string[]) =>
       checkLines(`k(const float *a, const float *b, float *y, int n)
