@@ -1,5 +1,4 @@
 /** shared-bank-conflict: lanes of one request want different words of one bank, which serves one a wavefront. */
-import { CONDITION_OF_LANES } from '../execute/speculation';
 import type { AccessBytes } from '../hardware/capabilities';
 import { explainShared } from '../hardware/explain';
 import type { AccessReport, AccessWitness, Finding } from '../report/report';
@@ -9,6 +8,7 @@ import {
   accessFinding,
   conditionText,
   figure,
+  hasConditionOfLanes,
   isCertain,
   laneList,
   type Rule,
@@ -54,8 +54,7 @@ function findingFor(context: RuleContext, worst: WorstAccess): Finding {
  * Pairs of lanes conflict, and each lane comes only under a condition of its own that is not known: where few come no pair is whole
  * (two accesses of one program: 1.01 and 1.03 measured, 10 % of the lanes came).
  */
-const mayMissItsPartner = ({ access, excess }: WorstAccess): boolean =>
-  excess <= PAIR && access.reason?.split('; ').some((part) => part.startsWith(CONDITION_OF_LANES)) === true;
+const mayMissItsPartner = ({ access, excess }: WorstAccess): boolean => excess <= PAIR && hasConditionOfLanes(access);
 
 /** An asynchronous copy that reads from places which share their position in the lines of 128 bytes. */
 function copyFinding(

@@ -47,6 +47,24 @@ describe('conditions on loaded data that are rarely met', () => {
   it('a loop over what is left', () => check('for (int n = left[i]; n > 0; n--) b.y = n;', 'b.y'));
 });
 
+describe('requests of a few lanes under a condition on data of each', () => {
+  const rules = (lanes: number, condition: string) =>
+    analyse(`
+  __global__ void k(const int* data, float* out, int n) {
+    int t = threadIdx.x;
+    if (${condition}) out[t * 3] = 1;
+  }
+  int main() { k<<<1, ${lanes}>>>(0, 0, 5); }`)
+      .diagnostics.map((d) => d.rule)
+      .filter((rule) => rule === 'uncoalesced-global-access');
+
+  it('of half of them one sector a request is left, and less is not to be had', () =>
+    assert.deepEqual(rules(5, 'data[t] > n'), []));
+  it('all of them move twice what they must', () => assert.equal(rules(5, 't < n').length, 1));
+  it('half of a warp moves three times as much, like all of it', () =>
+    assert.equal(rules(32, 'data[t] > n').length, 1));
+});
+
 describe('pairs of lanes that conflict under a condition on data', () => {
   const severities = (condition: string, stride: number) =>
     analyse(`
