@@ -44,11 +44,36 @@ function findDeciding(program: Program): Quotient[] {
 const isQuotient = ({ fn, type }: Quotient): boolean =>
   (fn === 'div' || fn === 'rem' || fn === 'shr' || fn === 'and') && type !== 'f32' && type !== 'f64' && type !== 'pred';
 
+/** Longer periods cost more blocks than are executed of a row. */
+const LONGEST_PERIOD = 128;
+
+/** In which turns the blocks of a grid that is one row do the same again. */
+export class TurnsOfRow {
+  /** 1 where no condition rests on a quotient; undefined where the turns are not known. */
+  private readonly period: number | undefined;
+
+  constructor(program: Program, launch: LaunchShape) {
+    const [, height, depth] = launch.grid;
+    this.period = height * depth === 1 ? quotientPeriod(program, launch) : 1;
+  }
+
+  /** A period of another cause together with this one, unless that is too long. */
+  with(other: number): number {
+    const both = leastCommonMultiple(other, this.period ?? 1);
+    return both <= LONGEST_PERIOD ? both : other;
+  }
+
+  /** Whether blocks may differ that are one such period apart. */
+  areLeftOutBy(other: number): boolean {
+    return this.period === undefined || other % this.period !== 0;
+  }
+}
+
 /**
  * Blocks of a row along x after which all quotients that conditions rest on come again; 1 where there is none, undefined where a
  * divisor or a step is not known.
  */
-export function quotientPeriod(program: Program, launch: LaunchShape): number | undefined {
+function quotientPeriod(program: Program, launch: LaunchShape): number | undefined {
   const values = new LaunchValues(program, launch);
   let period = 1;
   for (const quotient of decidingQuotients(program)) {
@@ -80,7 +105,7 @@ function divisorOf(fn: Quotient['fn'], by: number): number | undefined {
   return divisor > 0 && Number.isSafeInteger(divisor) && (fn !== 'and' || isPower) ? divisor : undefined;
 }
 
-export const leastCommonMultiple = (a: number, b: number): number => (a / gcd(a, b)) * b;
+const leastCommonMultiple = (a: number, b: number): number => (a / gcd(a, b)) * b;
 
 function gcd(a: number, b: number): number {
   return b === 0 ? a : gcd(b, a % b);

@@ -4,7 +4,7 @@ import type { MemoryModel } from '../hardware/memory-model';
 import { dataLoads } from '../program/data-loads';
 import type { Program } from '../program/program';
 import { AtomicContention } from './atomic-contention';
-import { leastCommonMultiple, quotientPeriod } from './block-quotients';
+import { TurnsOfRow } from './block-quotients';
 import { type AccessNotes, type CounterLayout, counterLayout } from './counters';
 import { type Analysis, analyse } from './decode';
 import { endsOfPlane, withEnds } from './ends-of-plane';
@@ -61,9 +61,6 @@ function refuse(launch: LaunchShape): string | undefined {
   return undefined;
 }
 
-/** Longer periods cost more blocks than are executed of a row. */
-const LONGEST_PERIOD = 128;
-
 class GridRun {
   incomplete: string | undefined;
   private readonly analysis: Analysis;
@@ -77,8 +74,7 @@ class GridRun {
   private alignment = 0;
   /** Blocks of a row after which the places within segments at which they begin repeat. */
   private period = 1;
-  /** Blocks of a row after which quotients that conditions rest on come again; undefined: that is not known. */
-  private readonly turns: number | undefined;
+  private readonly turns: TurnsOfRow;
   private isUniform = true;
   private sampledLoops = false;
   private isEstimated = false;
@@ -98,8 +94,7 @@ class GridRun {
   ) {
     this.spent = new GridBudget(budget);
     this.analysis = analyse(program, launch.data !== undefined, counted);
-    const [, height, depth] = launch.grid;
-    this.turns = height * depth === 1 ? quotientPeriod(program, launch) : 1;
+    this.turns = new TurnsOfRow(program, launch);
     this.layout = counterLayout(program);
     this.totals = new Float64Array(this.layout.size);
     this.differs = new Uint8Array(this.layout.size);
@@ -300,7 +295,7 @@ class GridRun {
     const runs = row.size > 0 ? sumOfRuns(row, blocks.size, run, this.rowPeriod, mostChanges) : undefined;
     if (!runs) return false;
     this.addScaled(runs, 1);
-    if (this.turnsIn(blocks) && this.rowPeriod % (this.turns ?? Number.NaN) !== 0) this.isUniform = false;
+    if (this.turns.areLeftOutBy(this.rowPeriod)) this.isUniform = false;
     return true;
   }
 
@@ -324,14 +319,7 @@ class GridRun {
    * remainders of bytes.
    */
   private get rowPeriod(): number {
-    const aligned = this.isLedByData ? Math.min(PERIOD, this.period) : this.period;
-    const both = leastCommonMultiple(aligned, this.turns ?? 1);
-    return both <= LONGEST_PERIOD ? both : aligned;
-  }
-
-  /** Blocks of a row differ in turns, perhaps, that samples spread over it do not tell. */
-  private turnsIn({ place }: BlockClass): boolean {
-    return place !== undefined && (this.turns === undefined || PERIOD % this.turns !== 0);
+    return this.turns.with(this.isLedByData ? Math.min(PERIOD, this.period) : this.period);
   }
 
   /** Inner blocks of a row whose samples agree may differ towards its ends, if the blocks at the border do. */
@@ -419,7 +407,7 @@ class GridRun {
     // what loaded data lead to in some blocks tells nothing of the others
     if (agree && samples < blocks.size && this.isLedByData && this.executeAll(blocks, runBlock)) return undefined;
     // samples agree on remainders modulo 8, and of rows of bytes more may differ
-    const turns = this.turnsIn(blocks);
+    const turns = blocks.place !== undefined && this.turns.areLeftOutBy(PERIOD);
     const isOpen = !agree || turns || this.rowPeriod > PERIOD;
     if (isOpen && samples < blocks.size) {
       if (turns && agree && this.executeAll(blocks, runBlock)) return undefined;
