@@ -48,8 +48,21 @@ function numbers(ctx: Context, node: ast.CallExpression): Value[] {
   );
 }
 
-/** Arguments; packs are spread. */
+/**
+ * Arguments; packs are spread. On the host the last one is evaluated first, as g++ does for calls of functions, methods, lambdas and
+ * constructors alike (22 calls with side effects, run): `connect(a(), b())` draws for `b` before it draws for `a`.
+ */
 export function callArguments(ctx: Context, nodes: readonly ast.Expression[]): Value[] {
+  if (!ctx.unit.isHost || nodes.length < 2) return listElements(ctx, nodes);
+  return nodes
+    .toReversed()
+    .map((node) => listElements(ctx, [node]))
+    .reverse()
+    .flat();
+}
+
+/** What stands in braces is evaluated from the left; packs are spread. */
+export function listElements(ctx: Context, nodes: readonly ast.Expression[]): Value[] {
   const out: Value[] = [];
   for (const node of nodes) {
     const value = expression(ctx, node);

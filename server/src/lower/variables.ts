@@ -2,7 +2,7 @@
 import type { Expression, Node, Parameter, Specifiers, VariableDeclaration, VariableInitializer } from '../parse/ast';
 import { baseOf } from './bases';
 import { declareBindings } from './bindings';
-import { callArguments } from './calls';
+import { callArguments, listElements } from './calls';
 import { construct, constructInPlace, initialiseFromList, lengthOfList } from './construct';
 import { type Context, placeOf, skip } from './context';
 import { convertValue } from './conversions';
@@ -235,7 +235,8 @@ export function initialiseInMemory(
   const given =
     init?.form === 'call' ? init.arguments : init?.form === 'braces' ? init.list.elements.map((e) => e.value) : [];
   const isConstructed = !init || init.form === 'call' || (init.form === 'braces' && type.kind === 'record');
-  if (isConstructed && constructInPlace(ctx, place, type, callArguments(ctx, given), node)) return;
+  const evaluate = init?.form === 'call' ? callArguments : listElements;
+  if (isConstructed && constructInPlace(ctx, place, type, evaluate(ctx, given), node)) return;
   if (!init) {
     constructParts(ctx, place, type, node);
     return;

@@ -323,4 +323,53 @@ int main() {
   k<<<1, 32>>>(n); //= n: 6
 }`);
   });
+
+  it('arguments of calls, evaluated from the last to the first; lists from the first', () => {
+    check(`
+__global__ void k(int n, int m) {}
+struct Pair {
+  int a, b;
+  Pair(int a, int b) : a(a), b(b) {}
+  int with(int x, int y) const { return 100 * a + 10 * x + y; }
+};
+int both(int a, int b, int c) { return 100 * a + 10 * b + c; }
+int main() {
+  int drawn = 0;
+  auto draw = [&] { return drawn++; };
+  k<<<1, 32>>>(both(draw(), draw(), draw()), drawn); //= n: 210, m: 3
+  Pair p(draw(), draw());
+  k<<<1, 32>>>(p.a, p.b); //= n: 4, m: 3
+  Pair list{draw(), draw()};
+  k<<<1, 32>>>(list.a, list.b); //= n: 5, m: 6
+  k<<<1, 32>>>(Pair{1, 0}.with(draw() - 4, draw() - 4), 0); //= n: 143
+  auto sum = [](int a, int b) { return 10 * a + b; };
+  k<<<1, 32>>>(sum(draw(), draw()), 0); //= n: 109
+}`);
+  });
+
+  it('sets and maps of many elements, which are made in place', () => {
+    check(`
+__global__ void k(int n, int m, int isNew) {}
+int main() {
+  std::set<std::pair<int, int>> edges;
+  unsigned s = 7;
+  for (int i = 0; i < 1000; ++i) {
+    s = s * 1103515245u + 12345u;
+    edges.emplace(int(s >> 8) % 3000, i);
+  }
+  bool isNew = edges.insert({1, 2}).second;
+  k<<<1, 32>>>((int)edges.size(), edges.begin()->second, isNew); //= n: 1001, isNew: 1
+  isNew = edges.emplace(1, 2).second;
+  int rising = 1;
+  int last = -1;
+  for (auto& [a, b] : edges) { rising = rising && a >= last; last = a; }
+  k<<<1, 32>>>((int)edges.count({1, 2}), rising, isNew); //= n: 1, m: 1, isNew: 0
+  std::map<int, int> m;
+  isNew = m.try_emplace(4, 40).second;
+  m.insert_or_assign(4, 41);
+  m.emplace(3, 30);
+  m.erase(3);
+  k<<<1, 32>>>(m.at(4), (int)m.size(), m.emplace(4, 1).second); //= n: 41, m: 1, isNew: 0
+}`);
+  });
 });
