@@ -7,6 +7,7 @@ import { convertValue } from './conversions';
 import { expression } from './expressions';
 import { containerFromList } from './host/copies';
 import { freshObject } from './host/memory';
+import { withClass } from './host/virtual-calls';
 import { chooseOverload } from './overloads';
 import { forEachElement } from './packs';
 import { assign, readStorage, rvalue, writeStorage } from './places';
@@ -242,7 +243,7 @@ function defaultMembers(ctx: Context, type: Type & { kind: 'record' }, node: Nod
       ? construct(ctx, f.type, [], node, uninitialised)
       : unknownValue(f.type, 'member could not be followed');
   });
-  return { kind: 'aggregate', type, elements };
+  return withClass(ctx, { kind: 'aggregate', type, elements });
 }
 
 interface ListItem {

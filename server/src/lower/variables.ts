@@ -9,6 +9,7 @@ import { convertValue } from './conversions';
 import { expression } from './expressions';
 import { ownsMemory } from './host/copies';
 import { emitHost } from './host/memory';
+import { markClass } from './host/virtual-calls';
 import { assign, countParts, rvalue, writeStorage } from './places';
 import { argumentKey, declaredAlignment, recordOf } from './records';
 import { inScope, resolveType } from './resolve-type';
@@ -260,6 +261,7 @@ function constructParts(ctx: Context, place: MemoryPlace, type: Type, node: Node
   } else if (type.kind === 'record') {
     for (const field of type.record.fields)
       initialiseInMemory(ctx, { ...place, offset: place.offset + field.offset }, field.type, undefined, node);
+    markClass(ctx, { kind: 'place', type, place }, node);
   }
 }
 
