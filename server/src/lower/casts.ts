@@ -1,7 +1,7 @@
 /** Casts, sizeof and alignof. */
 import type * as ast from '../parse/ast';
 import { baseOf } from './bases';
-import { callArguments } from './calls';
+import { callArguments, listElements } from './calls';
 import { construct, initialiseFromList } from './construct';
 import type { Context } from './context';
 import { convertValue } from './conversions';
@@ -18,7 +18,7 @@ export function castExpression(ctx: Context, node: ast.CastExpression): Value {
   if (node.form === 'functional' || node.form === 'braced') {
     if (node.form === 'braced' && node.arguments.length === 1 && node.arguments[0].kind === 'initList')
       return initialiseFromList(ctx, type, node.arguments[0]);
-    const args = callArguments(ctx, node.arguments);
+    const args = (node.form === 'braced' ? listElements : callArguments)(ctx, node.arguments);
     if (type.kind === 'unknown' && !type.template) return unknownValue(type, type.reason);
     return construct(ctx, type, args, node, false);
   }

@@ -122,21 +122,37 @@ function commonType(a: Type, b: Type): Type {
   return same && a.kind === b.kind ? a : arithmeticType(a, b);
 }
 
-function branchingConditional(ctx: Context, node: ast.ConditionalExpression, condition: number): Value {
+const branchingConditional = (ctx: Context, node: ast.ConditionalExpression, condition: number): Value =>
+  choice(
+    ctx,
+    node,
+    condition,
+    () => rvalue(ctx, expression(ctx, node.then), node.then),
+    () => rvalue(ctx, expression(ctx, node.else), node.else),
+  );
+
+/** One of two values, made on a side of a branch each. */
+export function choice(
+  ctx: Context,
+  node: ast.Node,
+  condition: number,
+  onTrueValue: () => Value,
+  onFalseValue: () => Value,
+): Value {
   const b = ctx.builder;
   const [onTrue, onFalse, join] = [b.newBlock(), b.newBlock(), b.newBlock()];
   b.branch(condition, onTrue, onFalse, { place: placeOf(ctx, node), kind: 'conditional' });
   const before = ctx.known.fork();
-  const side = (block: number, value: ast.Expression) => {
+  const side = (block: number, value: () => Value) => {
     ctx.known = before.fork();
     b.use(block);
     b.enterRegion();
-    const result = rvalue(ctx, expression(ctx, value), value);
+    const result = value();
     return { result, end: b.currentBlock, known: ctx.known };
   };
-  const then = side(onTrue, node.then);
+  const then = side(onTrue, onTrueValue);
   b.leaveRegion();
-  const otherwise = side(onFalse, node.else);
+  const otherwise = side(onFalse, onFalseValue);
   b.leaveRegion();
   return joinSides(ctx, node, then, otherwise, join);
 }
@@ -148,7 +164,7 @@ interface Side {
 }
 
 /** Both sides write the same variables, which are read behind the join. */
-function joinSides(ctx: Context, node: ast.ConditionalExpression, a: Side, c: Side, join: number): Value {
+function joinSides(ctx: Context, node: ast.Node, a: Side, c: Side, join: number): Value {
   const b = ctx.builder;
   const shape = shapeOf(a.result, c.result);
   const variables: number[] = [];

@@ -1,12 +1,13 @@
 /** Objects made from arguments or lists: zero values, aggregates, constructors. */
 import type { Expression, FunctionDeclaration, InitListExpression, Node, QualifiedName } from '../parse/ast';
-import { callArguments, callFunction } from './calls';
+import { callArguments, callFunction, listElements } from './calls';
 import { deduceClass } from './class-arguments';
 import { type Context, skip } from './context';
 import { convertValue } from './conversions';
 import { expression } from './expressions';
 import { containerFromList } from './host/copies';
 import { freshObject } from './host/memory';
+import { withClass } from './host/virtual-calls';
 import { chooseOverload } from './overloads';
 import { forEachElement } from './packs';
 import { assign, readStorage, rvalue, writeStorage } from './places';
@@ -242,7 +243,7 @@ function defaultMembers(ctx: Context, type: Type & { kind: 'record' }, node: Nod
       ? construct(ctx, f.type, [], node, uninitialised)
       : unknownValue(f.type, 'member could not be followed');
   });
-  return { kind: 'aggregate', type, elements };
+  return withClass(ctx, { kind: 'aggregate', type, elements });
 }
 
 interface ListItem {
@@ -256,7 +257,7 @@ function itemsOf(ctx: Context, { elements }: InitListExpression): readonly ListI
   if (!elements.some((e) => e.value.kind === 'packExpansion')) return elements;
   return elements.flatMap(({ value }): readonly ListItem[] => {
     if (value.kind !== 'packExpansion') return [{ value }];
-    return callArguments(ctx, [value]).map((known) => ({ value, known }));
+    return listElements(ctx, [value]).map((known) => ({ value, known }));
   });
 }
 
@@ -284,7 +285,7 @@ export function initialiseFromList(ctx: Context, type: Type, list: InitListExpre
   if (scalarOf(plain)) return fill(ctx, plain, cursor());
   if (plain.kind === 'unknown' && plain.template) {
     const values = list.elements.map((e) => e.value);
-    return construct(ctx, plain, callArguments(ctx, values), list, false);
+    return construct(ctx, plain, listElements(ctx, values), list, false);
   }
   if (list.elements.length === 1) return expression(ctx, list.elements[0].value);
   return unknownValue(plain, 'initialiser list of a type that is not known');
@@ -296,7 +297,7 @@ function recordFromList(ctx: Context, type: Type & { kind: 'record' }, list: Ini
   if (container) return container;
   if (constructorsOf(record).length > 0) {
     const values = list.elements.map((e) => e.value);
-    return construct(ctx, type, callArguments(ctx, values), list, false);
+    return construct(ctx, type, listElements(ctx, values), list, false);
   }
   const designated = list.elements.some((e) => e.designator !== undefined);
   const items = itemsOf(ctx, list);

@@ -5,6 +5,7 @@ import { baseOf } from './bases';
 import { callFunction } from './calls';
 import { convertByConstructor } from './construct';
 import type { Context } from './context';
+import { withClass } from './host/virtual-calls';
 import { rvalue } from './places';
 import { recordOf } from './records';
 import { resolveType } from './resolve-type';
@@ -51,7 +52,8 @@ function recordToRecord(
   target: Type & { kind: 'record' },
   node: Node,
 ): Value {
-  return baseOf(value, target.record) ?? convertByConstructor(ctx, value, target, node) ?? value;
+  const base = baseOf(value, target.record);
+  return (base && withClass(ctx, base)) ?? convertByConstructor(ctx, value, target, node) ?? value;
 }
 
 /** `operator T*()` and the like of a user's record. */

@@ -28,7 +28,7 @@ export interface ChosenFunction {
   readonly templateArguments: readonly TemplateValue[];
 }
 
-/** The best function with a body for the arguments. */
+/** The best function with a body for the arguments; on the host a virtual method may be without (`= 0`). */
 export function chooseOverload(
   ctx: Context,
   candidates: readonly ast.FunctionDeclaration[],
@@ -38,7 +38,8 @@ export function chooseOverload(
 ): ChosenFunction | undefined {
   let best: Rated | undefined;
   for (const declaration of candidates) {
-    if (!declaration.body || !acceptsCount(declaration, args.length)) continue;
+    const isAbstract = ctx.unit.isHost && declaration.specifiers.isVirtual;
+    if (!(declaration.body || isAbstract) || !acceptsCount(declaration, args.length)) continue;
     const specialised = declaration.name.parts.at(-1)?.templateArguments;
     if (explicit?.length && !declaration.templateParameters && !specialised) continue;
     const rated = rate(ctx, declaration, scope, args, explicit ?? []);

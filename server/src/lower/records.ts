@@ -23,6 +23,7 @@ import {
   type TemplateValue,
   type Type,
   typeKey,
+  types,
   unknownType,
   vectorTypes,
 } from './types';
@@ -280,6 +281,9 @@ function layOut(
   for (const type of declaration.bases.flatMap((base) => baseTypes(ctx, base.type, scope))) {
     if (type.kind === 'record') place(`(base ${type.record.name})`, type, { isBase: true });
   }
+  // behind the bases: a pointer to an object stays one to its first base
+  const isClass = ctx.unit.isHost && declaration.members?.some((m) => m.kind === 'function' && m.specifiers.isVirtual);
+  if (isClass && !fields.some(({ type }) => hasClass(type))) place(CLASS_FIELD, types.ulong, {});
   // the scope's record must already show the bases while member types are resolved
   if (scope.recordType?.kind === 'record') Object.assign(scope.recordType.record, { fields });
   for (const member of declaration.members ?? []) {
@@ -293,6 +297,11 @@ function layOut(
   const alignment = Math.max(cursor.alignment, wanted);
   return { fields, bytes: Math.max(1, Math.ceil(cursor.size / alignment) * alignment), alignment };
 }
+
+/** The hidden member by which an object of the host with virtual methods tells its class. */
+export const CLASS_FIELD = '(class)';
+
+const hasClass = (type: Type): boolean => type.kind === 'record' && findField(type.record, CLASS_FIELD) !== undefined;
 
 function baseTypes(ctx: Context, base: TypeNode, scope: Scope): readonly Type[] {
   if (base.kind === 'packExpansion') return expandTypes(ctx, base.of, scope) ?? [];

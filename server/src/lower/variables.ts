@@ -2,13 +2,14 @@
 import type { Expression, Node, Parameter, Specifiers, VariableDeclaration, VariableInitializer } from '../parse/ast';
 import { baseOf } from './bases';
 import { declareBindings } from './bindings';
-import { callArguments } from './calls';
+import { callArguments, listElements } from './calls';
 import { construct, constructInPlace, initialiseFromList, lengthOfList } from './construct';
 import { type Context, placeOf, skip } from './context';
 import { convertValue } from './conversions';
 import { expression } from './expressions';
 import { ownsMemory } from './host/copies';
 import { emitHost } from './host/memory';
+import { markClass } from './host/virtual-calls';
 import { assign, countParts, rvalue, writeStorage } from './places';
 import { argumentKey, declaredAlignment, recordOf } from './records';
 import { inScope, resolveType } from './resolve-type';
@@ -235,7 +236,8 @@ export function initialiseInMemory(
   const given =
     init?.form === 'call' ? init.arguments : init?.form === 'braces' ? init.list.elements.map((e) => e.value) : [];
   const isConstructed = !init || init.form === 'call' || (init.form === 'braces' && type.kind === 'record');
-  if (isConstructed && constructInPlace(ctx, place, type, callArguments(ctx, given), node)) return;
+  const evaluate = init?.form === 'call' ? callArguments : listElements;
+  if (isConstructed && constructInPlace(ctx, place, type, evaluate(ctx, given), node)) return;
   if (!init) {
     constructParts(ctx, place, type, node);
     return;
@@ -259,6 +261,7 @@ function constructParts(ctx: Context, place: MemoryPlace, type: Type, node: Node
   } else if (type.kind === 'record') {
     for (const field of type.record.fields)
       initialiseInMemory(ctx, { ...place, offset: place.offset + field.offset }, field.type, undefined, node);
+    markClass(ctx, { kind: 'place', type, place }, node);
   }
 }
 

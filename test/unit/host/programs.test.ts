@@ -281,7 +281,7 @@ int main() {
 }`);
   });
 
-  it('which of several methods a pointer to a base calls is not known', () => {
+  it('calls through a base the method of the class that the object is of', () => {
     check(`
 __global__ void k(int n) {}
 struct Size {
@@ -290,15 +290,78 @@ struct Size {
   virtual int fixed() const { return 3; }
 };
 struct Large : Size { int of() const override { return 100; } };
+int by(const Size& size) { return size.of(); }
 int main() {
   Large large;
   Size* size = new Large();
   int n = size->of();
-  k<<<1, 32>>>(n); //= n: ?
+  k<<<1, 32>>>(n); //= n: 100
   k<<<1, 32>>>(size->fixed()); //= n: 3
   k<<<1, 32>>>(large.of()); //= n: 100
-  n = large.twice();
+  Size* plain = new Size;
+  k<<<1, 32>>>(10 * plain->twice() + plain->Size::of()); //= n: 21
+  k<<<1, 32>>>(by(*size) + by(*plain)); //= n: 101
+  Size cut = *(Large*)size;
+  k<<<1, 32>>>(cut.of()); //= n: 1
+  k<<<1, 32>>>(size->twice()); //= n: 200
+}`);
+  });
+
+  it('which method is called where the class is not known', () => {
+    check(`
+__global__ void k(int n) {}
+struct Size { virtual int of() const { return 1; } };
+struct Large : Size { int of() const override { return 100; } };
+int main() {
+  int isLarge;
+  std::cin >> isLarge;
+  Size* sizes[2] = {new Size(), new Large()};
+  Size* size = sizes[isLarge & 1];
+  int n = size->of();
   k<<<1, 32>>>(n); //= n: ?
+  Size* same = (Size*)malloc(sizeof(Size));
+  k<<<1, 32>>>(same->of()); //= n: ?
+}`);
+  });
+
+  it('launches from methods that a loop calls for objects of several classes', () => {
+    check(`
+__global__ void k(const int* a, int n) {}
+${upload}
+class Format {
+ public:
+  explicit Format(int rows) : rows_(rows) {}
+  virtual ~Format() = default;
+  virtual void apply(std::vector<int>& log) const = 0;
+ protected:
+  int rows_;
+};
+template <int C> class Sliced final : public Format {
+  std::vector<int> width_;
+ public:
+  explicit Sliced(int rows) : Format(rows), width_(rows / C, C) {}
+  void apply(std::vector<int>& log) const override {
+    k<<<1, 32>>>(up(width_), rows_); //= a: 4 4, n: 8; a: 2 2 2 2, n: 9
+    log.push_back(C);
+  }
+};
+struct Plain : Format {
+  int extra = 5;
+  Plain() : Format(3) {}
+  void apply(std::vector<int>& log) const override;
+};
+void Plain::apply(std::vector<int>& log) const {
+  log.push_back(extra + rows_);
+  k<<<1, 32>>>(up(log), extra); //= a: 4 2 8, n: 5
+}
+int main() {
+  std::vector<std::unique_ptr<Format>> all;
+  all.emplace_back(new Sliced<4>(8));
+  all.push_back(std::make_unique<Sliced<2>>(9));
+  all.emplace_back(new Plain());
+  std::vector<int> log;
+  for (const auto& each : all) each->apply(log);
+  k<<<1, 32>>>(up(log), (int)log.size()); //= a: 4 2 8, n: 3
 }`);
   });
 
@@ -321,6 +384,55 @@ int main() {
   lists.push_back({n++, n++, 7});
   k<<<1, 32>>>(lists[0][1] + lists[0].size()); //= n: 8
   k<<<1, 32>>>(n); //= n: 6
+}`);
+  });
+
+  it('arguments of calls, evaluated from the last to the first; lists from the first', () => {
+    check(`
+__global__ void k(int n, int m) {}
+struct Pair {
+  int a, b;
+  Pair(int a, int b) : a(a), b(b) {}
+  int with(int x, int y) const { return 100 * a + 10 * x + y; }
+};
+int both(int a, int b, int c) { return 100 * a + 10 * b + c; }
+int main() {
+  int drawn = 0;
+  auto draw = [&] { return drawn++; };
+  k<<<1, 32>>>(both(draw(), draw(), draw()), drawn); //= n: 210, m: 3
+  Pair p(draw(), draw());
+  k<<<1, 32>>>(p.a, p.b); //= n: 4, m: 3
+  Pair list{draw(), draw()};
+  k<<<1, 32>>>(list.a, list.b); //= n: 5, m: 6
+  k<<<1, 32>>>(Pair{1, 0}.with(draw() - 4, draw() - 4), 0); //= n: 143
+  auto sum = [](int a, int b) { return 10 * a + b; };
+  k<<<1, 32>>>(sum(draw(), draw()), 0); //= n: 109
+}`);
+  });
+
+  it('sets and maps of many elements, which are made in place', () => {
+    check(`
+__global__ void k(int n, int m, int isNew) {}
+int main() {
+  std::set<std::pair<int, int>> edges;
+  unsigned s = 7;
+  for (int i = 0; i < 1000; ++i) {
+    s = s * 1103515245u + 12345u;
+    edges.emplace(int(s >> 8) % 3000, i);
+  }
+  bool isNew = edges.insert({1, 2}).second;
+  k<<<1, 32>>>((int)edges.size(), edges.begin()->second, isNew); //= n: 1001, isNew: 1
+  isNew = edges.emplace(1, 2).second;
+  int rising = 1;
+  int last = -1;
+  for (auto& [a, b] : edges) { rising = rising && a >= last; last = a; }
+  k<<<1, 32>>>((int)edges.count({1, 2}), rising, isNew); //= n: 1, m: 1, isNew: 0
+  std::map<int, int> m;
+  isNew = m.try_emplace(4, 40).second;
+  m.insert_or_assign(4, 41);
+  m.emplace(3, 30);
+  m.erase(3);
+  k<<<1, 32>>>(m.at(4), (int)m.size(), m.emplace(4, 1).second); //= n: 41, m: 1, isNew: 0
 }`);
   });
 });

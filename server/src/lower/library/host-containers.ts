@@ -103,7 +103,8 @@ template <class T> struct vector {
   T* insert(const T* at, const T& x) {
     size_t k = at - first_;
     __room(size_ + 1);
-    for (size_t i = size_; i > k; --i) first_[i] = first_[i - 1];
+    if constexpr (__warplens_is_plain(T)) memmove(first_ + k + 1, first_ + k, (size_ - k) * sizeof(T));
+    else for (size_t i = size_; i > k; --i) first_[i] = first_[i - 1];
     first_[k] = x;
     size_ = size_ + 1;
     return first_ + k;

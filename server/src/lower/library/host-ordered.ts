@@ -1,4 +1,7 @@
-/** Containers of the host that keep an order: sorted vectors, and heaps. */
+/**
+ * Containers of the host that keep an order: sorted vectors, and heaps. What has come to a set lately stands in a second, short vector, as many as the
+ * root of what is there, so that graphs of a hundred thousand edges can be made of one.
+ */
 export const hostOrdered = `
 template <class T, class V = vector<T>, class F = less<T>> struct priority_queue {
   vector<T> held_;
@@ -32,27 +35,47 @@ template <class T, class V = vector<T>, class F = less<T>> struct priority_queue
 };
 
 template <class T> struct set {
-  vector<T> held_;
-  size_t __at(const T& x) const { return lower_bound(held_.begin(), held_.end(), x) - held_.begin(); }
-  bool __has(size_t k, const T& x) const { return k < held_.size() && !(x < held_[k]); }
-  void insert(const T& x) {
-    size_t k = __at(x);
-    if (!__has(k, x)) held_.insert(held_.begin() + k, x);
+  mutable vector<T> held_;
+  mutable vector<T> late_;
+  static size_t __at(const vector<T>& v, const T& x) { return lower_bound(v.begin(), v.end(), x) - v.begin(); }
+  static bool __has(const vector<T>& v, size_t k, const T& x) { return k < v.size() && !(x < v[k]); }
+  void __settle() const {
+    size_t m = late_.size();
+    if (m == 0) return;
+    size_t n = held_.size();
+    held_.resize(n + m);
+    while (m > 0) {
+      if (n > 0 && late_[m - 1] < held_[n - 1]) { held_[n + m - 1] = held_[n - 1]; n = n - 1; }
+      else { held_[n + m - 1] = late_[m - 1]; m = m - 1; }
+    }
+    late_.clear();
   }
-  size_t count(const T& x) const { return __has(__at(x), x) ? 1 : 0; }
-  bool contains(const T& x) const { return __has(__at(x), x); }
+  pair<const T*, bool> insert(const T& x) {
+    size_t n = __at(held_, x);
+    if (__has(held_, n, x)) return pair<const T*, bool>{held_.begin() + n, false};
+    size_t k = __at(late_, x);
+    if (__has(late_, k, x)) return pair<const T*, bool>{late_.begin() + k, false};
+    if (late_.size() * late_.size() <= 64 + 2 * held_.size()) return pair<const T*, bool>{late_.insert(late_.begin() + k, x), true};
+    __settle();
+    return pair<const T*, bool>{held_.insert(held_.begin() + __at(held_, x), x), true};
+  }
+  template <class... A> pair<const T*, bool> emplace(A&&... a) { return insert(T(a...)); }
+  template <class U> void insert(U* a, U* b) { for (; a != b; ++a) insert(*a); }
+  size_t count(const T& x) const { return contains(x) ? 1 : 0; }
+  bool contains(const T& x) const { return __has(held_, __at(held_, x), x) || __has(late_, __at(late_, x), x); }
   size_t erase(const T& x) {
-    size_t k = __at(x);
-    if (!__has(k, x)) return 0;
+    __settle();
+    size_t k = __at(held_, x);
+    if (!__has(held_, k, x)) return 0;
     held_.erase(held_.begin() + k);
     return 1;
   }
-  size_t size() const { return held_.size(); }
-  bool empty() const { return held_.empty(); }
-  void clear() { held_.clear(); }
-  const T* begin() const { return held_.begin(); }
-  const T* end() const { return held_.end(); }
-  const T* find(const T& x) const { size_t k = __at(x); return __has(k, x) ? held_.begin() + k : held_.end(); }
+  size_t size() const { return held_.size() + late_.size(); }
+  bool empty() const { return size() == 0; }
+  void clear() { held_.clear(); late_.clear(); }
+  const T* begin() const { __settle(); return held_.begin(); }
+  const T* end() const { __settle(); return held_.end(); }
+  const T* find(const T& x) const { __settle(); size_t k = __at(held_, x); return __has(held_, k, x) ? held_.begin() + k : held_.end(); }
 };
 template <class K, class V> struct map {
   using value_type = pair<K, V>;
@@ -76,8 +99,20 @@ template <class K, class V> struct map {
   const V& at(const K& key) const { return held_[__at(key)].second; }
   size_t count(const K& key) const { return __has(__at(key), key) ? 1 : 0; }
   bool contains(const K& key) const { return __has(__at(key), key); }
-  void emplace(const K& key, const V& x) { if (!count(key)) (*this)[key] = x; }
-  void insert(const pair<K, V>& x) { if (!count(x.first)) (*this)[x.first] = x.second; }
+  pair<pair<K, V>*, bool> insert(const pair<K, V>& x) {
+    size_t k = __at(x.first);
+    if (__has(k, x.first)) return pair<pair<K, V>*, bool>{held_.begin() + k, false};
+    return pair<pair<K, V>*, bool>{held_.insert(held_.begin() + k, x), true};
+  }
+  pair<pair<K, V>*, bool> emplace(const K& key, const V& x) { return insert(pair<K, V>{key, x}); }
+  template <class... A> pair<pair<K, V>*, bool> try_emplace(const K& key, A&&... a) { return insert(pair<K, V>{key, V(a...)}); }
+  void insert_or_assign(const K& key, const V& x) { (*this)[key] = x; }
+  size_t erase(const K& key) {
+    size_t k = __at(key);
+    if (!__has(k, key)) return 0;
+    held_.erase(held_.begin() + k);
+    return 1;
+  }
   size_t size() const { return held_.size(); }
   bool empty() const { return held_.empty(); }
   void clear() { held_.clear(); }
