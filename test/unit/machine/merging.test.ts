@@ -16,6 +16,11 @@ describe('merging of neighbours', () => {
     float b = s[4 * i]; //= none
     float c = s[4 * i + 3] + s[4 * i + 1];
     out[i] = a + b + c;`));
+  it('volatile elements stay apart', () =>
+    shared(
+      'out[i] = s[2 * i] + s[2 * i + 1]; //= shared load 2 x 4 bytes, global store 1 x 4 bytes',
+      '__shared__ volatile float s[1024];',
+    ));
   it('bear the line of the second where one operation takes the first two, but in the first block', () => {
     const last = (body: string) =>
       checkLines(`k(const float *in, float *out)
