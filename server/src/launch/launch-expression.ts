@@ -91,7 +91,7 @@ function recordOne(
   const symbol = kernel && pickKernel(state, kernel, list);
   const bound = symbol && bindKernel(state, symbol, kernel, list);
   const passed = symbol
-    ? convertArguments(state, symbol.declaration, list, bound?.scope ?? symbol.scope)
+    ? convertArguments(state, symbol.declaration, list, bound?.scope ?? symbol.scope, scope)
     : plainArguments(state, list, scope);
   const values = passed.map((value, index) =>
     withParameterName(exporter.value(value), symbol?.declaration.parameters[index]),
@@ -185,19 +185,20 @@ function bindKernel(
   return { scope, list: bindParameters(state, parameters, kernel.templateArguments ?? [], scope, deduced) };
 }
 
-/** Arguments as the kernel's parameters take them, its default arguments included. */
+/** Arguments as the kernel's parameters take them, its default arguments included; what braces hold is the caller's. */
 function convertArguments(
   state: HostState,
   declaration: FunctionDeclaration,
   list: readonly Passed[],
   scope: Scope,
+  caller: Scope,
 ): Value[] {
   const result: Value[] = [];
   for (const [index, parameter] of declaration.parameters.entries()) {
     if (parameter.pack) return [...result, ...list.slice(index).map(({ value }) => convert(state, value, undefined))];
     const type = withoutReference(resolveType(state, parameter.type, scope));
     const given = list[index];
-    if (given?.list) result.push(fromList(state, given.list, type, scope));
+    if (given?.list) result.push(fromList(state, given.list, type, caller));
     else if (given) result.push(toParameter(state, given.value, type));
     else if (parameter.default) result.push(convert(state, evaluate(state, parameter.default, scope), type));
     else result.push(unknown('the launch does not pass it'));

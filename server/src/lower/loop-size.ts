@@ -62,8 +62,10 @@ function sizeOfNode(ctx: Context, node: ast.Statement, depth: number): Size {
   let tokens = node.last - node.first + 1 - freeTokens(node);
   let library = 0;
   for (const name of calledNames(node)) {
-    library += LIBRARY[name] ?? 0;
-    const body = depth < DEEPEST_CALL ? bodyOf(ctx, name) : undefined;
+    const known = LIBRARY[name] ?? 0;
+    library += known;
+    // what the table tells is the whole function, though some are written in the library's own words (`sincospif`)
+    const body = known === 0 && depth < DEEPEST_CALL ? bodyOf(ctx, name) : undefined;
     if (!body) continue;
     const inside = sizeOfNode(ctx, body, depth + 1);
     tokens += inside.tokens;

@@ -122,6 +122,8 @@ function arrayElement(ctx: Context, place: Place, type: Type & { kind: 'array' }
     type: of,
     place: {
       ...place,
+      // `volatile float s[32]`: the elements are
+      isVolatile: place.isVolatile || of.isVolatile,
       address: ctx.builder.binary('add', 'i64', place.address, scaled),
       node,
       aligned: elementAlignment(ctx, place, of, index, node),

@@ -22,6 +22,7 @@
  * Stores and atomics wait for values, and what is issued before them is not known here: they stay where they are. So do loads in the
  * passes that are left of a loop, whose addresses are computed anew.
  */
+import { addressWindows } from '../program/addresses';
 import { type ControlFlow, controlFlow } from '../program/control-flow';
 import { readsInto, writesOf } from '../program/operands';
 import type {
@@ -128,12 +129,29 @@ function chargedIn(work: Work, block: number): readonly Instruction[] {
     if (!isNext) work.statement = -1;
     before = issued;
     const charged = chargedBy(work, issued);
-    const load = charged && loadAt(instructions, issued);
-    if (!load || issued.at === undefined || work.accesses[load.access].charged) continue;
+    if (!charged || issued.at === undefined) continue;
+    const shown = shownAt(work, instructions[issued.at], charged);
+    if (!shown) continue;
     out ??= [...instructions];
-    out[issued.at] = { ...load, access: work.accesses.push({ ...work.accesses[load.access], charged }) - 1 };
+    out[issued.at] = shown;
   }
   return out ?? instructions;
+}
+
+/** The same access at the line of a call; undefined where its line is settled, or it has none of its own. */
+function shownAt({ accesses }: Work, i: Instruction, charged: SourcePlace): Instruction | undefined {
+  const moved = (access: number): number => accesses.push({ ...accesses[access], charged }) - 1;
+  switch (i.op) {
+    case 'load':
+    case 'matrix':
+      return accesses[i.access].charged ? undefined : { ...i, access: moved(i.access) };
+    case 'asyncCopy':
+      return accesses[i.loadAccess].charged
+        ? undefined
+        : { ...i, loadAccess: moved(i.loadAccess), storeAccess: moved(i.storeAccess) };
+    default:
+      return undefined;
+  }
 }
 
 function loadAt(instructions: readonly Instruction[], { at }: Issued): LoadInstruction | undefined {
@@ -144,6 +162,7 @@ function loadAt(instructions: readonly Instruction[], { at }: Issued): LoadInstr
 /** Nothing is issued between them. */
 function isTogether(instructions: readonly Instruction[], before: Issued, issued: Issued): boolean {
   if (before.phase !== issued.phase || before.level !== issued.level) return false;
+  if (issued.at !== undefined && isInOrder(instructions[issued.at])) return false;
   return loadAt(instructions, before)?.address === loadAt(instructions, issued)?.address;
 }
 
@@ -201,7 +220,17 @@ function issuedIn(work: Work, block: number): Issued[] {
     const behind = i.op === 'load' ? level + 1 : level;
     if (behind > 0) for (const r of written) levels.set(r, behind);
     const place = placeOf(work, i);
-    if (place) {
+    if (place && isInOrder(i)) {
+      close();
+      all.push({
+        statement: place.statement ?? 0,
+        stretches: stretchesOf(work, place.call),
+        level: 0,
+        phase: Phase.load,
+        at,
+      });
+      countStatement(work.counts, work.frames.of(place.call), place.statement ?? 0);
+    } else if (place) {
       const { statement = 0, call } = place;
       const stretches = stretchesOf(work, call);
       if (i.op === 'load') {
@@ -221,7 +250,7 @@ function issuedIn(work: Work, block: number): Issued[] {
       }
       countStatement(work.counts, work.frames.of(call), statement);
     }
-    if (i.op === 'barrier' || i.op === 'atomic' || i.op === 'asyncCopy') close();
+    if (i.op === 'barrier' || i.op === 'atomic') close();
   });
   close();
   const branch = branchOf(work, block);
@@ -241,6 +270,9 @@ function branchOf(work: Work, block: number): Issued | undefined {
   const { statement = 0, call } = place;
   return { statement, stretches: stretchesOf(work, call), level: 0, phase: Phase.before };
 }
+
+/** Of these nothing is issued together: volatile assembly keeps its order. */
+const isInOrder = (i: Instruction): boolean => i.op === 'matrix' || i.op === 'asyncCopy';
 
 const isCall = (i: Instruction): boolean => i.op === 'work' && i.fence === 'call';
 
@@ -290,7 +322,10 @@ function placeOf({ program, sums }: Work, i: Instruction): Place | undefined {
     case 'load':
     case 'store':
     case 'atomic':
+    case 'matrix':
       return program.accesses[i.access].place;
+    case 'asyncCopy':
+      return program.accesses[i.loadAccess].place;
     case 'barrier':
       return i.place;
     case 'convert':
@@ -300,12 +335,21 @@ function placeOf({ program, sums }: Work, i: Instruction): Place | undefined {
     case 'unary':
       if (i.fn === 'neg' || i.fn === 'bitcast') return undefined;
       if (i.fn === 'mov' && !isStart(program, i.dst, i.a)) return undefined;
+      break;
+    case 'binary':
+      if (isOfWindow(program, i.b)) return undefined;
   }
   const [dst] = writesOf(i);
   if (dst === undefined || sums.isMoving(dst)) return undefined;
   const made = program.registers[dst];
   return made.statement === undefined ? undefined : made;
 }
+
+/** Where shared memory begins among generic addresses is no matter to instructions of shared memory. */
+const isOfWindow = ({ registers }: Program, b: Register): boolean => {
+  const { role, value } = registers[b];
+  return role === 'constant' && Math.abs(Number(value)) === addressWindows.shared;
+};
 
 /** What a variable begins with is moved to its register. */
 const isStart = ({ registers }: Program, dst: Register, a: Register): boolean =>

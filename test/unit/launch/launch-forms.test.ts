@@ -54,6 +54,15 @@ describe('forms of launches', () => {
       'b <<<(1,1,1),(32,1,1),0>>>()',
     );
   });
+  it('braced lists of what the caller has', () => {
+    const kernels =
+      'template <typename T> struct View { T* at; int rows[2]; }; __global__ void a(View<const int> v, int n) {}\n template <int N> __global__ void b(View<float> v) {}\n';
+    check(
+      `${kernels} int main() { int n = 3; const int m = 7; int* p; cudaMalloc(&p, 4); float* q; cudaMalloc(&q, 4); a<<<1, 32>>>({p, {n, m}}, {n}); b<4><<<1, 32>>>({q, {m}}); }`,
+      'a <<<(1,1,1),(32,1,1),0>>>({at: p, rows: [3, 7]}, 3)',
+      'b<4> <<<(1,1,1),(32,1,1),0>>>({at: q, rows: [7, 0]})',
+    );
+  });
   it('kernels in pairs and tuples', () => {
     const kernels = '__global__ void a(int n) {}\n template <int N> __global__ void b(int n) {}\n';
     check(

@@ -46,6 +46,32 @@ describe('loads of inlined functions are shown', () => {
     );
   });
 
+  const stage = `__device__ void stage16(unsigned to, const void *from) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from)); //= none
+}
+__device__ void rows(unsigned (&r)[4], unsigned at) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];" : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(at)); //= none
+}`;
+
+  it('at the call where it is assembly alone', () => {
+    checkLines(
+      `k(const float *a, unsigned *o) {
+  __shared__ alignas(128) float s[512];
+  unsigned base = static_cast<unsigned>(__cvta_generic_to_shared(s)), t = threadIdx.x;
+  for (int i = 0; i < 2; ++i)
+    stage16(base + (t + 32 * i) * 16, a + (t + 32 * i) * 4); //= global load 2 x 16 bytes, shared store 2 x 16 bytes
+  stage16(base + (t ^ 3) * 16 + 1024, a + 640 + t * 4); //= global load 1 x 16 bytes, shared store 1 x 16 bytes
+  asm volatile("cp.async.wait_all;");
+  __syncthreads();
+  unsigned r[4], q[4];
+  rows(r, base + t * 16); //= shared load 1 x 16 bytes
+  rows(q, base + t * 16 + 512); //= shared load 1 x 16 bytes
+  o[t] = r[0] + r[1] + r[2] + r[3] + q[0] + q[1] + q[2] + q[3];
+}`,
+      stage,
+    );
+  });
+
   it('in the function where it makes sums of its own', () => {
     checkLines(
       `k(const float *u, float *o, int n) {

@@ -47,6 +47,24 @@ describe('loads that one arm uses', () => {
     arm('float u = a[i] * a[i] + t;', load);
     arm('float u = a[i] * a[i + 1];', 'none');
   });
+  it('together where a record is copied in pieces of its alignment', () => {
+    const record = (align: string, uses: string, expected: string) =>
+      checkLines(`k(const float *a, float *y, int n)
+{
+    struct ${align} Quad { float x, y, z, w; };
+    int i = threadIdx.x;
+    float s = 0;
+    Quad q = *reinterpret_cast<const Quad *>(a + 4 * i); //= ${expected}
+    ${uses}
+    y[i] = s;
+}`);
+    const each =
+      'if (n > 500) s += __expf(y[i]) * q.x; if (n > 600) s += __expf(y[i + 1]) * q.y; if (n > 700) s += __expf(y[i + 2]) * q.z;';
+    record('alignas(16)', each, 'global load 1 x 16 bytes');
+    record('alignas(8)', each, 'global load 2 x 8 bytes');
+    record('', each, 'global load 2 x 4 bytes');
+    record('alignas(16)', 'if (n > 500) s += __expf(y[i]) * q.x * q.y;', 'none');
+  });
   it('but where the text asks for that operation', () => {
     arm('float u = fmaf(a[i], a[i + 1], t);', 'none');
     arm('float u = __fmaf_rn(a[i], 3.f, fmaf(b[i], 5.f, t));', 'none');
