@@ -114,7 +114,22 @@ function matchLaunch(
   const last = Math.max(...told.flatMap((l) => l.rounds ?? []));
   if (told.length > 0 && (told.length === alike.length || round <= last)) return nearestRound(told, round);
   if (alike.length <= 2 || rounds.length <= alike.length) return alike[round % alike.length];
+  const series = seriesOf(all, recorded, rounds);
+  if (series.length === alike.length) return alike[series.indexOf(recorded)];
   return alike[Math.round((round * (alike.length - 1)) / (rounds.length - 1))];
+}
+
+/** Rounds that follow each other without another kernel's launch between: where a loop is come to again and again, one time of it. */
+function seriesOf(
+  all: readonly RecordedLaunch[],
+  recorded: RecordedLaunch,
+  rounds: readonly RecordedLaunch[],
+): readonly RecordedLaunch[] {
+  const at = all.indexOf(recorded);
+  let [first, last] = [at, at];
+  while (first > 0 && rounds.includes(all[first - 1])) first--;
+  while (last + 1 < all.length && rounds.includes(all[last + 1])) last++;
+  return all.slice(first, last + 1);
 }
 
 /** Of launches that tell which rounds they stand for. */

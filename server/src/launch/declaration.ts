@@ -7,7 +7,7 @@ import { initialValue } from './initialise';
 import { makeCell, named } from './memory';
 import { locate, read } from './place';
 import { instantiateRecord, resolveType } from './resolve-type';
-import { addSymbol, lastName, type Scope } from './scope';
+import { addSymbol, bring, lastName, type Scope } from './scope';
 import type { HostState } from './state';
 import { unknownOf } from './unknown-of';
 import { type Cell, number, unknown, type Value } from './value';
@@ -37,6 +37,10 @@ function declare(state: HostState, declaration: Declaration, scope: Scope): void
     case 'using':
       // A using-directive of a function counts for the rest of the unit: names seldom clash.
       if (declaration.isDirective) addSymbol(state.index.root, declaration);
+      else bring(scope, lastName(declaration.name), declaration.name);
+      break;
+    case 'namespace':
+      if (declaration.alias) bring(scope, declaration.name, declaration.alias);
       break;
     default:
   }

@@ -319,6 +319,11 @@ function foldLogical(operator: string, a: Value, b: Value): Value {
 
 /** Scopes in which the packs that an expression mentions stand for their elements, one after another. */
 export function expandPack(state: HostState, expression: Node, scope: Scope): Scope[] {
+  return expandKnownPack(state, expression, scope) ?? [];
+}
+
+/** The same; undefined where the expression mentions no pack that is known, which an empty one is. */
+export function expandKnownPack(state: HostState, expression: Node, scope: Scope): Scope[] | undefined {
   const values = new Map<string, readonly Cell[]>();
   const types = new Map<string, readonly HostType[]>();
   for (let at: Scope | undefined = scope; at; at = at.parent) {
@@ -327,11 +332,12 @@ export function expandPack(state: HostState, expression: Node, scope: Scope): Sc
     for (const [name, type] of at.types) if (type.kind === 'pack' && !types.has(name)) types.set(name, type.elements);
   }
   const mentioned = mentionedNames(state, expression);
-  let count = 0;
+  let count: number | undefined;
   for (const [name, list] of [...values, ...types]) {
-    if (mentioned === undefined || mentioned.has(name)) count = Math.max(count, list.length);
+    if (mentioned === undefined || mentioned.has(name)) count = Math.max(count ?? 0, list.length);
     else values.delete(name);
   }
+  if (count === undefined) return undefined;
   return Array.from({ length: count }, (_, index) => {
     const inner = childScope(scope);
     for (const [name, cells] of values) if (cells[index]) inner.values.set(name, cells[index]);

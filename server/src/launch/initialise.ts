@@ -1,6 +1,7 @@
 /** Initialisation of host objects: declarations, constructors, braces. */
 import type { Expression, InitListExpression, VariableDeclaration } from '../parse/ast';
 import { evaluateArguments } from './call';
+import { deduceClass, isOpenClass } from './class-deduction';
 import { convert, decay, makeVector } from './conversion';
 import { evaluate } from './expression';
 import { constructorsOf, runConstructor } from './function-call';
@@ -43,7 +44,7 @@ export function initialValue(
 
 function finalType(declared: HostType, value: Value): HostType {
   if (declared.kind === 'array' && declared.length === undefined) return typeOf(value) ?? declared;
-  return declared.kind === 'auto' ? (typeOf(value) ?? declared) : declared;
+  return declared.kind === 'auto' || isOpenClass(declared) ? (typeOf(value) ?? declared) : declared;
 }
 
 function fromInitializer(
@@ -146,6 +147,12 @@ export function constructRecord(
   given: readonly { value: Value; cell?: Cell }[],
   name = '',
 ): Value {
+  const instance = deduceClass(
+    state,
+    type,
+    given.map(({ value }) => value),
+  );
+  if (instance) return constructRecord(state, instance, given, name);
   const only = given.length === 1 ? given[0].value : undefined;
   if (only?.kind === 'struct' && only.type.kind === 'record' && only.type.declaration === type.declaration) {
     return convert(state, only, type);
@@ -328,7 +335,9 @@ function recordFromList(
       name,
     );
   }
-  const object = defaultRecord(state, type, name);
+  const isPlain = !isDesignated && list.elements.every(({ value }) => value.kind !== 'initList');
+  const instance = isPlain && isOpenClass(type) ? deduceClass(state, type, evaluateAll(state, list, scope)) : undefined;
+  const object = defaultRecord(state, instance ?? type, name);
   const cells = [...object.fields.values()];
   let next = 0;
   for (const element of list.elements) {

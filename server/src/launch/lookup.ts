@@ -14,6 +14,7 @@ import {
   ownType,
   ownValue,
   type Scope,
+  type UsingSymbol,
   type VariableSymbol,
 } from './scope';
 import type { HostState } from './state';
@@ -42,6 +43,9 @@ function lookupHere(state: HostState, name: string, scope: Scope): Found | undef
   if (cell) return { kind: 'cell', cell };
   const type = ownType(scope, name);
   if (type) return { kind: 'type', type };
+  const brought = scope.brought?.get(name);
+  const behind = brought && ofUsing(state, brought);
+  if (behind) return behind;
   const field = scope.self && fieldOf(scope.self.value, name);
   if (field) return { kind: 'cell', cell: field };
   // inside of a class its name is the type, not its constructors
@@ -62,10 +66,9 @@ function fieldOf(value: Value, name: string): Cell | undefined {
 }
 
 /** `using part::part;`: what stands before the `::` is no name that the declaration itself gives. */
-function ofUsing(state: HostState, using: HostSymbol & { readonly kind: 'using' }): Found | undefined {
+function ofUsing(state: HostState, using: UsingSymbol): Found | undefined {
   const { name, scope } = using;
-  const isItself = lastName(name) && name.parts.length === 1;
-  if (isItself || state.openUsings.has(using)) return undefined;
+  if (state.openUsings.has(using)) return undefined;
   state.openUsings.add(using);
   try {
     return lookupQualified(state, name, scope);

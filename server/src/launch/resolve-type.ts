@@ -1,7 +1,7 @@
 /** From the syntax of a type to a host type: names looked up, templates instantiated. */
 import type { NamePart, QualifiedName, RecordDeclaration, TemplateArgument, TypeNode } from '../parse/ast';
 import { deduceType } from './deduction';
-import { evaluate, expandPack } from './expression';
+import { evaluate, expandKnownPack } from './expression';
 import {
   argumentName,
   autoType,
@@ -15,7 +15,7 @@ import { enumeratorScope, lookupQualified, undeclaredType } from './lookup';
 import { addSymbol, childScope, type HostSymbol, lastName, type Scope, spelledName } from './scope';
 import { standardType } from './standard-types';
 import type { HostState } from './state';
-import { bindParameters } from './template-binding';
+import { bindPack, bindParameters } from './template-binding';
 import { type BoundArgument, typeOf, type Value } from './value';
 
 type RecordSymbol = HostSymbol & { kind: 'record' };
@@ -88,8 +88,10 @@ function hiddenType(state: HostState, name: string, from: Scope): HostType | und
 /** Inside of a template record its bare name is itself; `Self<U>` is another instance. */
 function respecialised(state: HostState, type: HostType, given: readonly BoundArgument[]): HostType {
   if (type.kind !== 'record' || !type.declaration.templateParameters || !type.scope.parent?.parent) return type;
-  const symbol: RecordSymbol = { kind: 'record', declaration: type.declaration, scope: type.scope.parent.parent };
-  return instantiateRecord(state, symbol, given);
+  const around = type.scope.parent.parent;
+  const declared = (around.symbols?.get(type.name) ?? []).filter((symbol) => symbol.kind === 'record');
+  const symbol: RecordSymbol = { kind: 'record', declaration: type.declaration, scope: around };
+  return resolveRecords(state, declared.length > 0 ? declared : [symbol], given) ?? type;
 }
 
 /** The type that records, enumerations and aliases of one name stand for; undefined for a template without arguments. */
@@ -182,8 +184,9 @@ function matchSpecialisation(
   const pattern = candidate.declaration.name?.parts.at(-1)?.templateArguments ?? [];
   const names = new Set((candidate.declaration.templateParameters ?? []).map((parameter) => parameter.name ?? ''));
   const bound = new Map<string, BoundArgument>();
-  if (pattern.length !== given.length) return undefined;
-  for (const [index, part] of pattern.entries()) {
+  const rest = pattern.at(-1)?.pack ? pattern.length - 1 : undefined;
+  if (rest === undefined ? pattern.length !== given.length : given.length < rest) return undefined;
+  for (const [index, part] of pattern.slice(0, rest).entries()) {
     const actual = given[index];
     const open = openName(part, names);
     if (open) {
@@ -198,7 +201,16 @@ function matchSpecialisation(
     const [exact] = bindArguments(state, [part], scope);
     if (argumentName(exact) !== argumentName(actual)) return undefined;
   }
+  const pack = rest === undefined ? undefined : openPack(pattern[rest], names);
+  if (rest !== undefined && pack === undefined) return undefined;
+  if (pack !== undefined) bound.set(pack, { kind: 'pack', elements: given.slice(rest) });
   return bound;
+}
+
+/** `Rest` in `List<First, Rest...>` */
+function openPack(part: TemplateArgument, names: ReadonlySet<string>): string | undefined {
+  const type = part.type?.kind === 'packExpansion' ? part.type.of : part.type;
+  return openName({ ...part, type }, names);
 }
 
 /** The parameter a pattern argument consists of: `N` in `Traits<float, N>`. */
@@ -250,6 +262,7 @@ function makeRecord(
 function bindOne(scope: Scope, name: string, argument: BoundArgument): void {
   if (argument.kind === 'type') scope.types.set(name, argument.type);
   else if (argument.kind === 'value') scope.values.set(name, { value: argument.value, name, depth: 0 });
+  else bindPack(name, argument.elements, scope);
 }
 
 function enumType(state: HostState, symbol: HostSymbol & { kind: 'enum' }): HostType {
@@ -277,8 +290,8 @@ function bindArgument(state: HostState, argument: TemplateArgument, scope: Scope
     const pack = asType && packElements(asType, argument, scope);
     if (pack) return pack;
     const pattern = argument.type ?? argument.expression;
-    const scopes = argument.pack && pattern && state.tokens ? expandPack(state, pattern, scope) : [];
-    if (scopes.length > 0) return scopes.flatMap((inner) => bindArgument(state, { ...argument, pack: false }, inner));
+    const scopes = argument.pack && pattern && state.tokens ? expandKnownPack(state, pattern, scope) : undefined;
+    if (scopes) return scopes.flatMap((inner) => bindArgument(state, { ...argument, pack: false }, inner));
   }
   const isKnownType = asType && asType.kind !== 'opaque' && asType.kind !== 'auto';
   if (!argument.expression || isKnownType) return [{ kind: 'type', type: asType ?? autoType }];

@@ -27,6 +27,8 @@ export interface Scope {
   /** the object a method runs on */
   readonly self?: Cell;
   readonly record?: RecordType;
+  /** of a block: what its using-declarations and aliases of namespaces name */
+  brought?: Map<string, UsingSymbol>;
   /** Values that a caller of evaluateConstant supplies. */
   readonly outside?: (name: string) => Cell | undefined;
 }
@@ -45,7 +47,13 @@ export type HostSymbol =
   | { readonly kind: 'enumerator'; readonly of: EnumSymbol; readonly index: number }
   | { readonly kind: 'alias'; readonly declaration: AliasDeclaration; readonly scope: Scope }
   | { readonly kind: 'namespace'; readonly scope: Scope }
-  | { readonly kind: 'using'; readonly name: QualifiedName; readonly scope: Scope };
+  | UsingSymbol;
+
+export interface UsingSymbol {
+  readonly kind: 'using';
+  readonly name: QualifiedName;
+  readonly scope: Scope;
+}
 
 export interface VariableSymbol {
   readonly kind: 'variable';
@@ -96,6 +104,7 @@ class LocalScope implements Scope {
   readonly usings?: QualifiedName[];
   readonly self?: Cell;
   readonly record?: RecordType;
+  brought?: Map<string, UsingSymbol>;
   readonly outside?: (name: string) => Cell | undefined;
 
   constructor(
@@ -135,6 +144,12 @@ export function childScope(parent: Scope, extra?: Partial<Scope>): Scope {
   return new LocalScope(parent, extra);
 }
 
+/** `using part::name;`, `namespace name = part::other;` in a block */
+export function bring(scope: Scope, name: string, of: QualifiedName): void {
+  scope.brought ??= new Map();
+  scope.brought.set(name, { kind: 'using', name: of, scope });
+}
+
 /** The variable of that name in this scope itself. */
 export function ownValue(scope: Scope, name: string): Cell | undefined {
   return scope instanceof LocalScope ? scope.ownValue(name) : scope.values.get(name);
@@ -151,7 +166,7 @@ export function localVariable(scope: Scope, name: string): Cell | undefined {
     if (at.outside) return undefined;
     const cell = ownValue(at, name);
     if (cell) return cell;
-    if (at.symbols || at.self || at.record || ownType(at, name)) return undefined;
+    if (at.symbols || at.self || at.record || ownType(at, name) || at.brought?.has(name)) return undefined;
   }
   return undefined;
 }

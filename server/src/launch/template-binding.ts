@@ -21,7 +21,7 @@ export function bindParameters(
   for (const [index, parameter] of parameters.entries()) {
     if (parameter.pack) {
       const elements = index < given.length ? given.slice(index) : packOf(deduced.get(parameter.name ?? ''));
-      bindPack(parameter, elements, scope);
+      bindPack(parameter.name ?? '', elements, scope, parameter.kind);
       result.push(...elements);
       break;
     }
@@ -65,9 +65,14 @@ function openValue(state: HostState, name: string, type: HostType | undefined): 
   return unknown(`template parameter ${name} is open`, { name, roots: [name], type });
 }
 
-function bindPack(parameter: TemplateParameter, elements: readonly BoundArgument[], scope: Scope): void {
-  const name = parameter.name ?? '';
-  if (parameter.kind === 'value') {
+/** @param kind of the pack's parameter; left out: that of its elements */
+export function bindPack(
+  name: string,
+  elements: readonly BoundArgument[],
+  scope: Scope,
+  kind: TemplateParameter['kind'] = elements[0]?.kind === 'value' ? 'value' : 'type',
+): void {
+  if (kind === 'value') {
     const cells = elements.flatMap((element): Cell[] => (element.kind === 'value' ? [makeCell(element.value)] : []));
     scope.values.set(name, makeCell({ kind: 'pack', elements: cells }));
   } else {
@@ -76,10 +81,13 @@ function bindPack(parameter: TemplateParameter, elements: readonly BoundArgument
   }
 }
 
+/** What deduction looks at of a function. */
+type Deducible = Pick<FunctionDeclaration, 'parameters' | 'templateParameters'>;
+
 /** Deduces template parameters of a function from the values passed. */
 export function deduceFromCall(
   state: HostState,
-  declaration: FunctionDeclaration,
+  declaration: Deducible,
   values: readonly Value[],
 ): Map<string, BoundArgument> {
   const names = new Set((declaration.templateParameters ?? []).map((parameter) => parameter.name ?? ''));
@@ -97,7 +105,7 @@ export function deduceFromCall(
   return bound;
 }
 
-const packsOf = ({ templateParameters = [] }: FunctionDeclaration): ReadonlySet<string> =>
+const packsOf = ({ templateParameters = [] }: Deducible): ReadonlySet<string> =>
   new Set(templateParameters.flatMap(({ name, pack }) => (name && pack ? [name] : [])));
 
 /** `Args&&... args` takes the types of all that is left, `const Args*... args` what they point to. */

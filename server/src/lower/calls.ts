@@ -6,7 +6,7 @@ import { assertion } from './assertion';
 import { callBuiltin } from './builtins/functions';
 import { takesNumbers } from './builtins/math';
 import { constexprValue } from './constexpr';
-import { construct, initialiseMembers } from './construct';
+import { construct, initialiseFromList, initialiseMembers } from './construct';
 import { type Context, type Frame, forgetSince, LIBRARY_TOKENS, placeOf, skip } from './context';
 import { convertValue } from './conversions';
 import { expression } from './expressions';
@@ -400,13 +400,7 @@ export function returnValue(ctx: Context, node: ast.ReturnStatement): void {
   if (node.value) {
     const raw =
       node.value.kind === 'initList' && frame.result.kind === 'record'
-        ? construct(
-            ctx,
-            frame.result,
-            node.value.elements.map((e) => expression(ctx, e.value)),
-            node,
-            false,
-          )
+        ? initialiseFromList(ctx, frame.result, node.value)
         : expression(ctx, node.value);
     value = reference ? raw : returned(ctx, raw, node.value);
     if (!reference && frame.result.kind !== 'unknown' && frame.result.kind !== 'void')

@@ -1,5 +1,6 @@
 /** Arguments of a class template that are not written but follow from what an object is made of: `std::pair p(1, 2.f)`. */
 import type { FunctionDeclaration, Parameter, RecordDeclaration, Specifiers } from '../parse/ast';
+import { GUIDE } from '../parse/functions';
 import type { Context } from './context';
 import { instantiateRecord } from './records';
 import { isSpecialisation, resolveType } from './resolve-type';
@@ -11,8 +12,8 @@ import type { Value } from './values';
 type RecordEntity = Entity & { kind: 'record' };
 
 /**
- * The instance that the arguments mean, by the library's guides, by the constructors or, of an aggregate, by the members. Guides of the
- * user's are not read. Undefined when nothing fits.
+ * The instance that the arguments mean, by the library's guides and the user's, by the constructors or, of an aggregate, by the members.
+ * Undefined when nothing fits.
  */
 export function deduceClass(ctx: Context, template: RecordEntity, args: readonly Value[]): Type | undefined {
   const primary = template.declarations.find((d) => !isSpecialisation(d));
@@ -26,7 +27,7 @@ function byGuide(
   primary: RecordDeclaration,
   args: readonly Value[],
 ): Type | undefined {
-  const guides = template.scope.own(`__guide_${primary.name?.parts.at(-1)?.name}`);
+  const guides = template.scope.own(GUIDE + (primary.name?.parts.at(-1)?.name ?? ''));
   if (guides?.kind !== 'functions') return undefined;
   for (const guide of guides.declarations) {
     const found = deduced(ctx, guide, template.scope, args);

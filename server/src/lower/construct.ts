@@ -133,8 +133,12 @@ export function convertByConstructor(
   target: Type & { kind: 'record' },
   node: Node,
 ): Value | undefined {
-  return callConstructor(ctx, target, [value], node, false);
+  return callConstructor(ctx, target, argumentsOfList(value) ?? [value], node, false);
 }
+
+/** What stands in braces that are an argument: the arguments of the constructor that makes the parameter. */
+const argumentsOfList = (value: Value): readonly Value[] | undefined =>
+  value.kind === 'aggregate' && value.list ? value.elements : undefined;
 
 /** Runs what stands behind the `:` of a constructor for the object it makes: bases and members in their order in the record. */
 export function initialiseMembers(ctx: Context, declaration: FunctionDeclaration, self: Value): void {

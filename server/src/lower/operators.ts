@@ -152,7 +152,7 @@ export function assignExpression(ctx: Context, node: ast.AssignExpression): Valu
     if (overloaded) return overloaded;
     const at = recordLine(ctx, node);
     const read = right && at !== node.right ? standingAt(right, at) : right;
-    const list = ctx.unit.isHost && node.right.kind === 'initList' ? node.right : undefined;
+    const list = node.right.kind === 'initList' ? node.right : undefined;
     const value = read
       ? combine(ctx, operator, place, read, node)
       : list

@@ -17,6 +17,9 @@ import { skipRequiresClause } from './templates';
 import { parseTypeId, recordScopeName } from './types';
 import { Word } from './words';
 
+/** What the name of a deduction guide begins with; the class's follows. */
+export const GUIDE = '__guide_';
+
 interface FunctionHead {
   readonly first: number;
   readonly set: SpecifierSet;
@@ -31,7 +34,8 @@ type MutableFunction = { -readonly [K in keyof FunctionDeclaration]: FunctionDec
 /** A function from behind its parameters to its `;` or body. */
 export function parseFunction(p: Parser, place: DeclarationPlace, into: Declaration[], head: FunctionHead): void {
   const { declarator, first } = head;
-  const name = declarator.name && !head.typed ? withoutInjectedArguments(p, declarator.name) : declarator.name;
+  const given = declarator.name && !head.typed ? withoutInjectedArguments(p, declarator.name) : declarator.name;
+  const name = given ?? guideName(p, head);
   if (!name) {
     skipDeclaration(p, p.pos);
     p.report(first, p.last, "the function's name is missing");
@@ -68,6 +72,14 @@ export function parseFunction(p: Parser, place: DeclarationPlace, into: Declarat
   declaration.mentions = mentionsOf(p, first, declaration.last);
   if (p.damage > damage) declaration.broken = true;
   into.push(declaration);
+}
+
+/** `Range(T*, int) -> Range<T>;` guides the deduction of a class's arguments: it is kept as a function of a name that no one writes. */
+function guideName(p: Parser, { typed, declarator }: FunctionHead): QualifiedName | undefined {
+  const { type } = declarator;
+  if (!typed || !p.at('->') || type.kind !== 'named') return undefined;
+  const { name } = type;
+  return { ...name, parts: [{ name: GUIDE + (name.parts.at(-1)?.name ?? '') }] };
 }
 
 /** `A<T>(int)` in the body of A: a constructor, whose name is A. */

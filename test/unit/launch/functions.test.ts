@@ -415,3 +415,55 @@ describe('functions that the classes of the arguments bring', () => {
     );
   });
 });
+
+describe('arguments of class templates', () => {
+  const field = 'template <class T> struct Field { T* p; int n;';
+  it('follow from constructors, guides and the members of aggregates', () => {
+    check(
+      `${field} Field(int n) : n(n) {} Field(const std::vector<T>& h) : n(h.size()) { cudaMalloc(&p, n * sizeof(T)); } };
+       template <class P, class T> __global__ void each(T* p, int n); template <class P, class T> void run(const Field<T>& f) { each<P><<<1, 32>>>(f.p, f.n); }
+       int main() { std::vector<double> h(10); std::vector<short> g(20); Field f{h}; run<int>(f); run<char>(Field(g)); Field again = f; run<long>(again); }`,
+      'each<int, double> <<<(1,1,1),(32,1,1),0>>>(f.p, 10)',
+      'each<char, short> <<<(1,1,1),(32,1,1),0>>>(p, 20)',
+      'each<long, double> <<<(1,1,1),(32,1,1),0>>>(f.p, 10)',
+    );
+    check(
+      `${field} template <class I> Field(I from, I to) : n(7) {} }; template <class I> Field(I*, I*) -> Field<I>;
+       template <class T> __global__ void each(Field<T> f); int main() { double a[4]; Field f(a, a + 4); each<<<f.n, 32>>>(f); }`,
+      'each<double> <<<(7,1,1),(32,1,1),0>>>({p: ?, n: 7})',
+    );
+    check(
+      `template <class A, class B> struct Two { A a; B b; }; template <class T> __global__ void each(T t);
+       int main() { each<<<1, 32>>>(Two{1, 2.5f}); }`,
+      'each<Two<int, float>> <<<(1,1,1),(32,1,1),0>>>({a: 1, b: 2.5})',
+    );
+  });
+  it('choose specialisations with packs, empty ones too', () => {
+    const chain = `template <class... F> struct Chain; template <> struct Chain<> {}; template <class F, class... R> struct Chain<F, R...> { F f; Chain<R...> rest; };
+       struct One { int n; }; struct Two { int n; }; template <class C> __global__ void each(C c);`;
+    check(
+      `${chain} int main() { each<<<1, 32>>>(Chain<One, Two>{{1}, {{2}, {}}}); }`,
+      'each<Chain<One, Two>> <<<(1,1,1),(32,1,1),0>>>({f: {n: 1}, rest: {f: {n: 2}, rest: {}}})',
+    );
+    check(
+      `${chain} template <class... F> auto join(F... f) { if constexpr (sizeof...(F) == 0) return Chain<>{}; else return [](auto a, auto... r) { return Chain<decltype(a), decltype(r)...>{a, join(r...)}; }(f...); }
+       int main() { each<<<1, 32>>>(join(One{3}, Two{4})); }`,
+      'each<Chain<One, Two>> <<<(1,1,1),(32,1,1),0>>>({f: {n: 3}, rest: {f: {n: 4}, rest: {}}})',
+    );
+  });
+});
+
+describe('names that a block brings', () => {
+  it('stand for what they name elsewhere', () => {
+    const far = `namespace far { enum class Order { rows, columns }; struct Tile { static constexpr int size = 48; }; int half(int n) { return n / 2; } template <class T> struct Box { T v; }; }
+       template <far::Order O> struct Plan { static constexpr int block = O == far::Order::columns ? 64 : 32; };`;
+    check(
+      `${far} int main() { using far::Order; using far::Tile; using far::half; using far::Box; using P = Plan<Order::columns>; Box<int> b{5}; k<<<half(Tile::size), P::block>>>(b.v); }`,
+      'k <<<(24,1,1),(64,1,1),0>>>(5)',
+    );
+    check(
+      `${far} int main() { namespace f = far; { using std::min; k<<<f::half(min(8, 20)), Plan<f::Order::rows>::block>>>(); } }`,
+      'k <<<(4,1,1),(32,1,1),0>>>()',
+    );
+  });
+});

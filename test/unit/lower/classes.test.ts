@@ -40,6 +40,22 @@ struct Twice : Base { int extra; __device__ Twice(int s) : Base(2 * s), extra(1)
     equals('S s(2);', 's.a + s.b', 5, 'struct S { int a = 1, b = 3; __device__ S(int x) : a(x) {} };');
   });
 
+  it('take what stands in braces, wherever an object is made', () => {
+    const pair = `
+struct P { int a, b; __device__ P(int a = 0, int b = 0) : a(a), b(b) {} };
+struct Q { P p, q; int c; };
+__device__ int of(P p) { return p.a + p.b; }
+__device__ P made(int n) { return {n, 1}; }
+__device__ Q both(int n) { return {{n, 1}, {2}, 3}; }
+__device__ void set(Q& q) { q.p = {1, 2}; q.q = {1}; q.c = 1; }`;
+    equals('P p; p = {2, 3};', 'p.a + p.b', 5, pair);
+    equals('P p[2]; p[1] = {2, 3}; p[0] = {};', 'p[1].a + p[1].b + p[0].a', 5, pair);
+    equals('Q q; set(q);', 'q.p.a + q.p.b + q.q.a + q.q.b + q.c', 5, pair);
+    equals('', 'of({2, 3})', 5, pair);
+    equals('P p = made(4);', 'p.a + p.b', 5, pair);
+    equals('Q q = both(1);', 'q.p.a + q.p.b + q.q.a + q.q.b + q.c', 7, pair);
+  });
+
   it('of a pack of bases', () => {
     const all = `
 struct A { int a; __device__ A(int x) : a(x) {} };

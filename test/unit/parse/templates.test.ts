@@ -70,6 +70,13 @@ describe('templates', () => {
     check('template __global__ void k<4>(int*);', '(instance (fn global k<4> (*int) void))');
   });
 
+  it('reads guides as functions of a name that nobody writes', () => {
+    check(
+      'template <class T> struct A { A(T*, int); }; template <class T> A(T*, int) -> A<T>; A(float) -> A<int>;',
+      '(struct <typename T> A {(fn A (*T, int) void)}) (fn <typename T> __guide_A (*T, int) A<T>) (fn __guide_A (float) A<int>)',
+    );
+  });
+
   it('reads template arguments', () => {
     checkBody('A<int, 4, float*> x;', '(var x A<int, 4, *float>)');
     checkBody('A<B<C<int>>> x;', '(var x A<B<C<int>?>?>)');
