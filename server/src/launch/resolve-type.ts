@@ -70,8 +70,16 @@ function resolveNamed(state: HostState, node: TypeNode & { kind: 'named' }, scop
   }
   return (
     standardType(lastName(name), given ?? []) ??
+    memberOfTrait(state, name, scope) ??
     undeclaredType(name) ?? { kind: 'opaque', name: spelledName(name), node: opaqueNode(node, given) }
   );
+}
+
+/** `std::conditional<c, A, B>::type` is what `std::conditional_t<c, A, B>` is. */
+function memberOfTrait(state: HostState, name: QualifiedName, scope: Scope): HostType | undefined {
+  const outer = name.parts.at(-2);
+  if (lastName(name) !== 'type' || !outer?.templateArguments) return undefined;
+  return standardType(`${outer.name}_t`, bindArguments(state, outer.templateArguments, scope));
 }
 
 /** `struct Par` where a variable Par hides the type. */

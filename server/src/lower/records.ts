@@ -63,7 +63,7 @@ export function instantiateRecord(
   const known = ctx.records.get(given);
   if (known) return known;
   if (ctx.templateDepth > ctx.budget.templateDepth || ctx.records.size > 4000)
-    return unknownType(`templates nested too deeply at ${labelOf(primary, args)}`);
+    return unknownType(`templates nested too deeply at ${labelOf(primary, scope, args)}`);
   ctx.templateDepth++;
   try {
     // an instance is the same whether its defaults are written or not
@@ -77,15 +77,17 @@ export function instantiateRecord(
   }
 }
 
-function labelOf(primary: RecordDeclaration, args: readonly TemplateValue[] | undefined): string {
+/** A member's name begins with its record's: `View<float>::Handle` and `View<double>::Handle` are two types. */
+function labelOf(primary: RecordDeclaration, scope: Scope, args: readonly TemplateValue[] | undefined): string {
+  const outer = scope.recordType?.kind === 'record' ? `${scope.recordType.record.name}::` : '';
   const written = primary.name?.parts.at(-1)?.name ?? primary.typedefName;
   // two of them are two types
   const name = written ?? `(unnamed ${primary.key} ${primary.first})`;
-  return args ? `${name}<${args.map(argumentKey).join(', ')}>` : name;
+  return outer + (args ? `${name}<${args.map(argumentKey).join(', ')}>` : name);
 }
 
 function keyOf(primary: RecordDeclaration, scope: Scope, args: readonly TemplateValue[] | undefined): string {
-  return `${primary.first}:${labelOf(primary, args)}:${scopeKey(scope)}`;
+  return `${primary.first}:${labelOf(primary, scope, args)}:${scopeKey(scope)}`;
 }
 
 /** Arguments with the defaults behind them; packs are spread. */
@@ -124,7 +126,7 @@ function buildRecord(
   declarations: readonly RecordDeclaration[],
   key: string,
 ): Type {
-  const label = labelOf(primary, args);
+  const label = labelOf(primary, scope, args);
   const inner = new Scope(scope, label);
   let declaration = primary;
   if (args && primary.templateParameters) {
