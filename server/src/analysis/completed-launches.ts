@@ -5,6 +5,7 @@
 import type { HostRound } from '../host/run-host';
 import type { HostTriple, HostValue } from '../launch/host-value';
 import { reportedRounds } from '../launch/reported-rounds';
+import { isSameInstance } from '../lower/records';
 import type { TypeNode } from '../parse/ast';
 import type { HostData } from './host-data';
 import type { FoundKernel } from './kernels';
@@ -30,7 +31,7 @@ export function completedLaunches(
     // a way that the text's first round does not take, with numbers of that round
     const isOfOthers = !launch.reached && agreeing.length === 0;
     const rounds = distinct(isOfOthers || (launch.isFirstOfMany && agreeing.length > 0) ? all : agreeing);
-    const isOfInstance = rounds.every((round) => round.launch.instance === instance);
+    const isOfInstance = rounds.every((round) => isSameInstance(round.launch.instance, instance));
     // which of the instances of a template a round was of may not be known
     if (rounds.length === 0 || (instances.size > 1 && rounds.length > 1 && !isOfInstance)) return [launch];
     const picked = reportedRounds(rounds.length, most, (at) => shapeOf(rounds[at]));

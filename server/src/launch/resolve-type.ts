@@ -266,7 +266,7 @@ function enumType(state: HostState, symbol: HostSymbol & { kind: 'enum' }): Host
   const underlying = symbol.declaration.underlying && resolveType(state, symbol.declaration.underlying, symbol.scope);
   const type: HostType = {
     kind: 'enum',
-    name: symbol.declaration.name ? lastName(symbol.declaration.name) : '',
+    name: symbol.declaration.name ? lastName(symbol.declaration.name) : (symbol.declaration.typedefName ?? ''),
     underlying: underlying?.kind === 'arithmetic' ? underlying.name : 'int',
     scope: enumeratorScope(state, symbol),
   };

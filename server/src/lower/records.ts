@@ -51,6 +51,12 @@ export function argumentKey(value: TemplateValue): string {
 /** Equal for launches of the same instance of a kernel. */
 export const instanceKey = (values: readonly TemplateValue[]): string => values.map(argumentKey).join(',');
 
+/** Whether two keys are of one instance; the text of a launch does not say what a pointer's data is const for. */
+export const isSameInstance = (a: string | undefined, b: string | undefined): boolean =>
+  a === b || (a !== undefined && b !== undefined && withoutConst(a) === withoutConst(b));
+
+const withoutConst = (key: string): string => key.replace(/\bconst /g, '');
+
 /** The type of a record declaration, its template instantiated for `args` (written or deduced; undefined: none given). */
 export function instantiateRecord(
   ctx: Context,

@@ -245,4 +245,25 @@ int main() {
   it('what the text tells stays as it is', () => {
     check(`${kernel}\nint main() { float* d; cudaMalloc(&d, 4096); k<<<2, 32>>>(d, 50); }`, ['2x1x1, 50 lanes']);
   });
+
+  it('of one of several instances, whose pack takes a named enumeration and a pointer to constants', () => {
+    const [apply] = analyse(`typedef enum { SMALL, LARGE } Mode;
+template <class... Args> __global__ void apply(int n, float* p, Args... args) { if (threadIdx.x < n) p[threadIdx.x] = 1; }
+template <class... Args> void run(const std::vector<int>& sizes, float* p, Args... args) {
+  int blocks = 0;
+  for (int size : sizes) blocks += size;
+  apply<<<blocks, 32>>>(8, p, args...);
+}
+int main() {
+  float* p;
+  cudaMalloc(&p, 4096);
+  std::vector<int> sizes;
+  for (int i = 1; i < 3000; i = i * 3 + 1) sizes.push_back(i % 7);
+  run(sizes, p, 1.0f);
+  sizes.pop_back();
+  const Mode mode = LARGE;
+  run(sizes, p, mode, (const float*)p);
+}`).kernels.map(({ launches }) => launches.map((l) => `${l.templateArguments} ${l.grid.join('x')}`));
+    assert.deepEqual(apply, ['float 19x1x1', 'Mode,float* 18x1x1']);
+  });
 });
