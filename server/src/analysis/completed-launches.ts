@@ -22,6 +22,7 @@ export function completedLaunches(
   isAnnotated: (kernel: FoundKernel) => boolean,
   most: number,
 ): Launch[] {
+  const told = new Set<HostRound>();
   return launches.flatMap((launch) => {
     if (!data || !isOpen(launch) || isAnnotated(launch.kernel)) return [launch];
     const { place, instance } = launch;
@@ -34,8 +35,11 @@ export function completedLaunches(
     const isOfInstance = rounds.every((round) => isSameInstance(round.launch.instance, instance));
     // which of the instances of a template a round was of may not be known
     if (rounds.length === 0 || (instances.size > 1 && rounds.length > 1 && !isOfInstance)) return [launch];
-    const picked = reportedRounds(rounds.length, most, (at) => shapeOf(rounds[at]));
-    return picked.map((at) => completed(launch, rounds[at], isOfOthers || launch.isFirstOfMany === true));
+    // the text may come to a launch in several ways that it cannot tell apart: the rounds of a loop are told for the first of them
+    const untold = rounds.length > 1 ? rounds.filter((round) => !told.has(round)) : rounds;
+    for (const round of rounds) told.add(round);
+    const picked = reportedRounds(untold.length, most, (at) => shapeOf(untold[at]));
+    return picked.map((at) => completed(launch, untold[at], isOfOthers || launch.isFirstOfMany === true));
   });
 }
 
