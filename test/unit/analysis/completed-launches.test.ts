@@ -266,4 +266,30 @@ int main() {
 }`).kernels.map(({ launches }) => launches.map((l) => `${l.templateArguments} ${l.grid.join('x')}`));
     assert.deepEqual(apply, ['float 19x1x1', 'Mode,float* 18x1x1']);
   });
+
+  it('of lists of pointers that are filled anew for each round', () => {
+    const [kernel] = analyse(`struct List { float* at[41]; int count; };
+__global__ void zero(List list) { list.at[blockIdx.x][threadIdx.x] = 0; }
+void all(const std::vector<float*>& arrays) {
+  List list;
+  list.count = 0;
+  for (int i = 0; i < (int)arrays.size(); i++) {
+    list.at[list.count++] = arrays[i];
+    if (list.count == 41 || i == (int)arrays.size() - 1) {
+      zero<<<list.count, 32>>>(list);
+      list.count = 0;
+    }
+  }
+}
+int main() {
+  float* p;
+  cudaMalloc(&p, 16384);
+  std::vector<float*> arrays;
+  for (int i = 0; i < 50; i++) arrays.push_back(p + i * 34);
+  all(arrays);
+}`).kernels;
+    const shown = kernel.launches.map(({ grid, accesses: [store] }) => `${grid.join('x')} ${store.sectors} sectors`);
+    // every fourth array begins with a sector
+    assert.deepEqual(shown, [`41x1x1 ${11 * 4 + 30 * 5} sectors`, `9x1x1 ${2 * 4 + 7 * 5} sectors`]);
+  });
 });
