@@ -5,6 +5,7 @@
 import type { HostRound } from '../host/run-host';
 import type { HostTriple, HostValue } from '../launch/host-value';
 import { reportedRounds } from '../launch/reported-rounds';
+import { isSameInstance } from '../lower/records';
 import type { TypeNode } from '../parse/ast';
 import type { HostData } from './host-data';
 import type { FoundKernel } from './kernels';
@@ -21,6 +22,7 @@ export function completedLaunches(
   isAnnotated: (kernel: FoundKernel) => boolean,
   most: number,
 ): Launch[] {
+  const told = new Set<HostRound>();
   return launches.flatMap((launch) => {
     if (!data || !isOpen(launch) || isAnnotated(launch.kernel)) return [launch];
     const { place, instance } = launch;
@@ -30,11 +32,15 @@ export function completedLaunches(
     // a way that the text's first round does not take, with numbers of that round
     const isOfOthers = !launch.reached && agreeing.length === 0;
     const rounds = distinct(isOfOthers || (launch.isFirstOfMany && agreeing.length > 0) ? all : agreeing);
-    const isOfInstance = rounds.every((round) => round.launch.instance === instance);
+    const isOfInstance = rounds.every((round) => isSameInstance(round.launch.instance, instance));
     // which of the instances of a template a round was of may not be known
     if (rounds.length === 0 || (instances.size > 1 && rounds.length > 1 && !isOfInstance)) return [launch];
-    const picked = reportedRounds(rounds.length, most, (at) => shapeOf(rounds[at]));
-    return picked.map((at) => completed(launch, rounds[at], isOfOthers || launch.isFirstOfMany === true));
+    // the text may come to a launch in several ways that it cannot tell apart: the rounds of a loop are told for the first of them
+    const untold = rounds.length > 1 ? rounds.filter((round) => !told.has(round)) : rounds;
+    for (const round of rounds) told.add(round);
+    const picked = reportedRounds(untold.length, most, (at) => shapeOf(untold[at]));
+    const isOfMany = isOfOthers || launch.isFirstOfMany === true || rounds.length > 1;
+    return picked.map((at) => completed(launch, untold[at], isOfMany));
   });
 }
 
@@ -116,8 +122,11 @@ function completed(launch: Launch, round: HostRound, isOfMany: boolean): Launch 
   const isLater = isOfMany && !agrees(launch, round);
   const whole = mapped(launch, (value, part) => {
     const isOther = isLater && value.kind === 'number' && (numbers.has(part) || /^\d/.test(part));
-    if (value.kind !== 'unknown' && !isOther) return value;
-    const known = givenTo(numbers, part) ?? pointerOf(launch, round, part) ?? (isOther ? NOT_GIVEN : undefined);
+    // lists of pointers hold others in each round; a parameter that is one keeps its name
+    const isMoved = isOfMany && value.kind === 'pointer' && part.includes('.');
+    if (value.kind !== 'unknown' && !isOther && !isMoved) return value;
+    const known =
+      givenTo(numbers, part) ?? pointerOf(launch, round, part, isLater) ?? (isOther ? NOT_GIVEN : undefined);
     if (known) added.push(`${part}=${JSON.stringify([...numbers].filter(([name]) => isWithin(name, part)))}`);
     return known ?? value;
   });
@@ -127,7 +136,7 @@ function completed(launch: Launch, round: HostRound, isOfMany: boolean): Launch 
 const isWithin = (name: string, part: string): boolean => name === part || name.startsWith(`${part}.`);
 
 /** Where in its block a pointer led that the text does not tell; pointers into one block are of one allocation. */
-function pointerOf(launch: Launch, round: HostRound, part: string): HostValue | undefined {
+function pointerOf(launch: Launch, round: HostRound, part: string, isLater: boolean): HostValue | undefined {
   const pointers = round.launch.values.flatMap((value, i) => {
     const address = round.values[i];
     if (value.kind !== 'parameter' || !value.isPointer || !address) return [];
@@ -137,7 +146,8 @@ function pointerOf(launch: Launch, round: HostRound, part: string): HostValue | 
   const block = own && round.contents.find(({ address, size }) => isBetween(own.address, address, address + size));
   if (!block) return undefined;
   const { address, size } = block;
-  for (const other of pointers) {
+  // what the text says of pointers holds for the first round
+  for (const other of isLater ? [] : pointers) {
     const known = launch.arguments[Number(other.part)];
     if (known?.kind !== 'pointer' || !isBetween(other.address, address, address + size)) continue;
     return { ...known, offsetBytes: known.offsetBytes + own.address - other.address };

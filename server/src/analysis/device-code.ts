@@ -1,7 +1,7 @@
 /** The kernels of a unit, as the run of its host's program executes them. */
 import type { DeviceCode } from '../host/run-kernel';
 import type { UnitContext } from '../lower/context';
-import { instanceKey } from '../lower/records';
+import { instanceKey, isSameInstance } from '../lower/records';
 import type { FoundKernel } from './kernels';
 import type { Launch } from './launches';
 
@@ -17,7 +17,8 @@ export function deviceCode(
       const kernel = kernels.find((k) => k.declaration === declaration);
       if (!kernel) return undefined;
       const key = instanceKey(templateArguments);
-      const found = launches.find((l) => l.kernel === kernel && l.instance === key);
+      const own = launches.filter((l) => l.kernel === kernel);
+      const found = own.find((l) => l.instance === key) ?? own.find((l) => isSameInstance(l.instance, key));
       return { declaration, scope: kernel.scope, templateArguments: found?.templateArguments ?? templateArguments };
     },
   };

@@ -7,6 +7,7 @@ import type { DeviceProperties } from '../hardware/device-properties';
 import type { HostRound, HostRun } from '../host/run-host';
 import { type DeviceCode, nameOf } from '../host/run-kernel';
 import { runMain } from '../host/run-main';
+import { isSameInstance } from '../lower/records';
 import type { FunctionDeclaration, TranslationUnit } from '../parse/ast';
 import type { PreprocessResult } from '../preprocess/token';
 import type { Program } from '../program/program';
@@ -153,8 +154,9 @@ export class HostData {
       return at !== undefined && !this.keysOf(round).includes('pending');
     });
     const instances = new Set(rounds.map(({ launch }) => launch.instance));
-    if (instance === undefined || (instances.size <= 1 && !instances.has(instance))) return rounds;
-    return rounds.filter(({ launch }) => launch.instance === instance);
+    if (instance === undefined) return rounds;
+    const own = rounds.filter(({ launch }) => isSameInstance(launch.instance, instance));
+    return own.length > 0 || instances.size > 1 ? own : rounds;
   }
 
   /** Whether a time that the run came to a launch is one of those that are planned. @param numbers by input */

@@ -6,8 +6,10 @@ import type {
   FoldExpression,
   LambdaExpression,
   NameExpression,
+  NamePart,
   NewExpression,
   Node,
+  QualifiedName,
   SizeofExpression,
   UnaryExpression,
 } from '../parse/ast';
@@ -26,6 +28,7 @@ import { binaryOperation } from './operator';
 import { addressOf, locate, pointerTo, read } from './place';
 import { bindArguments, resolveType } from './resolve-type';
 import { childScope, lastName, localVariable, type Scope, spelledName } from './scope';
+import { standardConstant } from './standard-types';
 import { budgets, type HostState, sourceText, step } from './state';
 import { runList } from './statement';
 import { type Cell, merge, number, truth, typeOf, unknown, unknownFrom, type Value } from './value';
@@ -130,7 +133,14 @@ function evaluateName(state: HostState, expression: NameExpression, scope: Scope
       ? found.type.value
       : unknown(`${spelledName(name)} is a type`, { type: found.type });
   }
-  return undeclared(state, lastName(name), spelledName(name));
+  return libraryConstant(state, name, scope) ?? undeclared(state, lastName(name), spelledName(name));
+}
+
+function libraryConstant(state: HostState, name: QualifiedName, scope: Scope): Value | undefined {
+  const [part, outer] = [name.parts.at(-1), name.parts.at(-2)];
+  const given = (of: NamePart | undefined) => bindArguments(state, of?.templateArguments ?? [], scope);
+  if (!part || !(part.templateArguments || outer?.templateArguments)) return undefined;
+  return standardConstant(part.name, given(part), outer && { name: outer.name, given: given(outer) });
 }
 
 function undeclared(state: HostState, last: string, spelled: string): Value {

@@ -176,6 +176,16 @@ function runCall(state: HostState, symbol: FunctionSymbol, list: readonly HostAr
   const { declaration } = symbol;
   const scope = childScope(symbol.scope, { self: options.self, record: symbol.scope.record });
   bindTemplate(state, declaration, scope, list, options.templateArguments);
+  bindAll(state, declaration, list, scope);
+  return runBody(state, declaration, scope, false);
+}
+
+function bindAll(
+  state: HostState,
+  declaration: FunctionDeclaration,
+  list: readonly HostArgument[],
+  scope: Scope,
+): void {
   for (const [index, parameter] of declaration.parameters.entries()) {
     if (parameter.pack) {
       bindPack(state, parameter, list.slice(index), scope);
@@ -183,7 +193,6 @@ function runCall(state: HostState, symbol: FunctionSymbol, list: readonly HostAr
     }
     bindParameter(state, parameter, list[index], scope);
   }
-  return runBody(state, declaration, scope, false);
 }
 
 function bindTemplate(
@@ -324,8 +333,7 @@ function runInitializers(
   const { declaration } = symbol;
   const scope = childScope(symbol.scope, { self, record: type });
   bindTemplate(state, declaration, scope, list, undefined);
-  for (const [index, parameter] of declaration.parameters.entries())
-    bindParameter(state, parameter, list[index], scope);
+  bindAll(state, declaration, list, scope);
   for (const initializer of declaration.initializers ?? []) {
     initialiseMember(state, type, self, lastName(initializer.member), initializer.arguments, scope);
   }

@@ -183,7 +183,7 @@ export function typeName(type: HostType | undefined): string {
     case 'array':
       return `${typeName(type.of)}[${type.length ?? ''}]`;
     case 'record':
-      return type.arguments ? `${type.name}<${type.arguments.map(argumentName).join(', ')}>` : type.name;
+      return recordName(type);
     case 'container':
       return `${type.name}<${typeName(type.element)}>`;
     case 'tuple':
@@ -200,6 +200,14 @@ export function typeName(type: HostType | undefined): string {
     default:
       return type.name;
   }
+}
+
+/** A member's begins with its record's: `View<float>::Handle` and `View<double>::Handle` are two types. */
+function recordName(type: RecordType): string {
+  // between the two stands the scope of its own template arguments
+  const outer = type.scope.parent?.parent?.record;
+  const own = type.arguments ? `${type.name}<${type.arguments.map(argumentName).join(', ')}>` : type.name;
+  return outer && outer !== type ? `${recordName(outer)}::${own}` : own;
 }
 
 /** Spelling of a template argument, the same for equal arguments. */

@@ -3,7 +3,7 @@ import type { Expression, InitListExpression, VariableDeclaration } from '../par
 import { evaluateArguments } from './call';
 import { deduceClass, isOpenClass } from './class-deduction';
 import { convert, decay, makeVector } from './conversion';
-import { evaluate } from './expression';
+import { evaluate, expandPack } from './expression';
 import { constructorsOf, runConstructor } from './function-call';
 import { autoType, type HostType, type RecordType, type TupleType, withoutReference } from './host-type';
 import { layoutOf, sizeOf } from './layout';
@@ -282,12 +282,16 @@ function arrayFromList(
   scope: Scope,
   name: string,
 ): Value {
-  const length = type.length ?? list.elements.length;
+  const length = type.length ?? list.elements.reduce((sum, { value }) => sum + valuesOf(state, value, scope), 0);
   const whole: HostType = { ...type, length };
   const buffer = makeBuffer(name || 'a list', { rest: 'zero', bytes: sizeOf(state, whole) });
   fillFromList(state, buffer, 0, list, type.of, scope);
   return { kind: 'array', buffer, offset: 0, element: type.of, length };
 }
+
+/** How many values an element of a list stands for: `{n...}` has one for each of the pack. */
+const valuesOf = (state: HostState, value: Expression, scope: Scope): number =>
+  value.kind === 'packExpansion' ? expandPack(state, value.operand, scope).length : 1;
 
 /** Nested braces of an array of arrays fill one flat buffer. */
 function fillFromList(
@@ -299,11 +303,12 @@ function fillFromList(
   scope: Scope,
 ): void {
   const size = sizeOf(state, element) ?? 1;
-  for (const [index, { value }] of list.elements.slice(0, longestList).entries()) {
-    const at = offset + index * size;
+  let at = offset;
+  for (const { value } of list.elements.slice(0, longestList)) {
     if (element.kind === 'array' && value.kind === 'initList')
       fillFromList(state, buffer, at, value, element.of, scope);
     else fill(state, buffer, at, elementValues(state, { ...list, elements: [{ value }] }, element, scope), element);
+    at += size * valuesOf(state, value, scope);
   }
 }
 

@@ -1,5 +1,5 @@
 /** How well an overload fits its arguments: smaller is better, infinite where it cannot be called. */
-import type { Expression, TypeNode } from '../parse/ast';
+import type { Expression, FunctionDeclaration, TypeNode } from '../parse/ast';
 import { conversionCost } from './conversion';
 import { type RecordType, withoutReference } from './host-type';
 import { resolveType } from './resolve-type';
@@ -15,10 +15,21 @@ export function overloadCost(state: HostState, symbol: FunctionSymbol, values: r
   for (const [index, value] of values.entries()) {
     const parameter = declaration.parameters[index];
     if (!parameter || parameter.pack) cost += 1;
-    else if (isTemplate) cost += patternCost(value, parameter.type);
+    else if (isDependent(parameter.type, declaration)) cost += patternCost(value, parameter.type);
     else cost += conversionCost(value, resolveType(state, parameter.type, symbol.scope));
   }
   return cost;
+}
+
+/** Whether a type may name a parameter of the function's own template; where none is named nothing is deduced, and arguments convert. */
+function isDependent(type: TypeNode, { templateParameters }: FunctionDeclaration): boolean {
+  if (!templateParameters) return false;
+  let inner = type;
+  while (inner.kind === 'pointer' || inner.kind === 'reference') inner = inner.to;
+  if (inner.kind === 'builtin') return false;
+  if (inner.kind !== 'named' || inner.name.scopeOf || inner.name.parts.some((part) => part.templateArguments))
+    return true;
+  return templateParameters.some((parameter) => parameter.name === inner.name.parts[0].name);
 }
 
 /** Deduction takes no conversions: a number is no `Vector<T>`. Of two that fit, `Vector<T>` is the closer one than `T`. */

@@ -70,8 +70,16 @@ function resolveNamed(state: HostState, node: TypeNode & { kind: 'named' }, scop
   }
   return (
     standardType(lastName(name), given ?? []) ??
+    memberOfTrait(state, name, scope) ??
     undeclaredType(name) ?? { kind: 'opaque', name: spelledName(name), node: opaqueNode(node, given) }
   );
+}
+
+/** `std::conditional<c, A, B>::type` is what `std::conditional_t<c, A, B>` is. */
+function memberOfTrait(state: HostState, name: QualifiedName, scope: Scope): HostType | undefined {
+  const outer = name.parts.at(-2);
+  if (lastName(name) !== 'type' || !outer?.templateArguments) return undefined;
+  return standardType(`${outer.name}_t`, bindArguments(state, outer.templateArguments, scope));
 }
 
 /** `struct Par` where a variable Par hides the type. */
@@ -271,7 +279,7 @@ function enumType(state: HostState, symbol: HostSymbol & { kind: 'enum' }): Host
   const underlying = symbol.declaration.underlying && resolveType(state, symbol.declaration.underlying, symbol.scope);
   const type: HostType = {
     kind: 'enum',
-    name: symbol.declaration.name ? lastName(symbol.declaration.name) : '',
+    name: symbol.declaration.name ? lastName(symbol.declaration.name) : (symbol.declaration.typedefName ?? ''),
     underlying: underlying?.kind === 'arithmetic' ? underlying.name : 'int',
     scope: enumeratorScope(state, symbol),
   };

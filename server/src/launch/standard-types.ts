@@ -1,6 +1,7 @@
 /** Library types whose headers are not read: containers, smart pointers and the usual traits. */
 import { type HostType, withoutReference } from './host-type';
-import { type BoundArgument, number, truth } from './value';
+import { traitAnswer, traitNames } from './type-traits';
+import { type BoundArgument, number, truth, type Value } from './value';
 
 type Make = (types: readonly HostType[], values: readonly BoundArgument[]) => HostType | undefined;
 
@@ -52,12 +53,16 @@ const makers: ReadonlyMap<string, Make> = new Map<string, Make>([
   ['bool_constant', (_types, [value]) => integralConstant(value)],
   ['true_type', () => ({ kind: 'constant', value: number(1, 'bool') })],
   ['false_type', () => ({ kind: 'constant', value: number(0, 'bool') })],
+  ...traitNames.map((name): [string, Make] => [name, (types) => answered(traitAnswer(name, types))]),
   ['conditional_t', (_types, values) => chosen(values)],
   ['index_sequence', (_types, values) => sequence(values)],
   ['integer_sequence', (_types, [, ...values]) => sequence(values)],
   ['make_index_sequence', (_types, [count]) => counting(count)],
   ['make_integer_sequence', (_types, [, count]) => counting(count)],
 ]);
+
+const answered = (holds: boolean | undefined): HostType | undefined =>
+  holds === undefined ? undefined : { kind: 'constant', value: number(holds ? 1 : 0, 'bool') };
 
 function sequence(given: readonly BoundArgument[]): HostType {
   return { kind: 'sequence', values: given.flatMap((g) => (g.kind === 'value' ? [g.value] : [])) };
@@ -93,4 +98,19 @@ function chosen(values: readonly BoundArgument[]): HostType | undefined {
 export function standardType(name: string, given: readonly BoundArgument[]): HostType | undefined {
   const types = given.flatMap((argument) => (argument.kind === 'type' ? [argument.type] : []));
   return makers.get(name)?.(types, given);
+}
+
+/** `std::is_same<A, B>::value`, `std::is_same_v<A, B>`: what a name that nothing declares stands for as a constant of the library. */
+export function standardConstant(
+  last: string,
+  own: readonly BoundArgument[],
+  outer: { readonly name: string; readonly given: readonly BoundArgument[] } | undefined,
+): Value | undefined {
+  const type =
+    last === 'value' && outer
+      ? standardType(outer.name, outer.given)
+      : last.endsWith('_v')
+        ? standardType(last.slice(0, -2), own)
+        : undefined;
+  return type?.kind === 'constant' ? type.value : undefined;
 }

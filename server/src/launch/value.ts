@@ -183,6 +183,9 @@ export function truth(value: Value): boolean | undefined {
     case 'lambda':
     case 'string':
       return true;
+    case 'unknown':
+      // `std::is_pointer<T>()` converts to its value
+      return value.type?.kind === 'constant' ? truth(value.type.value) : undefined;
     default:
       return undefined;
   }

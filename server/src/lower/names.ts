@@ -8,7 +8,7 @@ import { globalValue, variableInstance } from './globals';
 import { lookupQualified } from './lookup';
 import { memberOf } from './members';
 import { addressOf } from './places';
-import { evaluateArguments, inScope, resolveNamedType } from './resolve-type';
+import { enumName, evaluateArguments, inScope, resolveNamedType } from './resolve-type';
 import type { Entity, Scope } from './scope';
 import { type Type, types } from './types';
 import { unknownValue, type Value } from './values';
@@ -132,7 +132,7 @@ function implicitThis(ctx: Context, owner: Scope): Value | undefined {
 }
 
 function enumeratorValue(ctx: Context, entity: Entity & { kind: 'enumerator' }): Value {
-  const type: Type = { kind: 'enum', scalar: 'i32', name: entity.declaration.name?.parts.at(-1)?.name ?? 'enum' };
+  const type: Type = { kind: 'enum', scalar: 'i32', name: enumName(entity.declaration) };
   let ofScope = ctx.enumerators.get(entity.scope);
   if (!ofScope) ctx.enumerators.set(entity.scope, (ofScope = new Map()));
   const enumerator = entity.declaration.enumerators?.[entity.index];

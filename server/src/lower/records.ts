@@ -52,6 +52,12 @@ export function argumentKey(value: TemplateValue): string {
 /** Equal for launches of the same instance of a kernel. */
 export const instanceKey = (values: readonly TemplateValue[]): string => values.map(argumentKey).join(',');
 
+/** Whether two keys are of one instance; the text of a launch does not say what a pointer's data is const for. */
+export const isSameInstance = (a: string | undefined, b: string | undefined): boolean =>
+  a === b || (a !== undefined && b !== undefined && withoutConst(a) === withoutConst(b));
+
+const withoutConst = (key: string): string => key.replace(/\bconst /g, '');
+
 /** The type of a record declaration, its template instantiated for `args` (written or deduced; undefined: none given). */
 export function instantiateRecord(
   ctx: Context,
@@ -64,7 +70,7 @@ export function instantiateRecord(
   const known = ctx.records.get(given);
   if (known) return known;
   if (ctx.templateDepth > ctx.budget.templateDepth || ctx.records.size > 4000)
-    return unknownType(`templates nested too deeply at ${labelOf(primary, args)}`);
+    return unknownType(`templates nested too deeply at ${labelOf(primary, scope, args)}`);
   ctx.templateDepth++;
   try {
     // an instance is the same whether its defaults are written or not
@@ -78,15 +84,17 @@ export function instantiateRecord(
   }
 }
 
-function labelOf(primary: RecordDeclaration, args: readonly TemplateValue[] | undefined): string {
+/** A member's name begins with its record's: `View<float>::Handle` and `View<double>::Handle` are two types. */
+function labelOf(primary: RecordDeclaration, scope: Scope, args: readonly TemplateValue[] | undefined): string {
+  const outer = scope.recordType?.kind === 'record' ? `${scope.recordType.record.name}::` : '';
   const written = primary.name?.parts.at(-1)?.name ?? primary.typedefName;
   // two of them are two types
   const name = written ?? `(unnamed ${primary.key} ${primary.first})`;
-  return args ? `${name}<${args.map(argumentKey).join(', ')}>` : name;
+  return outer + (args ? `${name}<${args.map(argumentKey).join(', ')}>` : name);
 }
 
 function keyOf(primary: RecordDeclaration, scope: Scope, args: readonly TemplateValue[] | undefined): string {
-  return `${primary.first}:${labelOf(primary, args)}:${scopeKey(scope)}`;
+  return `${primary.first}:${labelOf(primary, scope, args)}:${scopeKey(scope)}`;
 }
 
 /** Arguments with the defaults behind them; packs are spread. */
@@ -125,7 +133,7 @@ function buildRecord(
   declarations: readonly RecordDeclaration[],
   key: string,
 ): Type {
-  const label = labelOf(primary, args);
+  const label = labelOf(primary, scope, args);
   const inner = new Scope(scope, label);
   let declaration = primary;
   if (args && primary.templateParameters) {

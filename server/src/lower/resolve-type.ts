@@ -1,5 +1,5 @@
 /** From syntactic types to semantic ones: lookup, template substitution, array sizes. */
-import type { Expression, NamePart, QualifiedName, TemplateArgument, TypeNode } from '../parse/ast';
+import type { EnumDeclaration, Expression, NamePart, QualifiedName, TemplateArgument, TypeNode } from '../parse/ast';
 import { builtinTemplateType } from './builtin-types';
 import { unevaluatedType } from './casts';
 import { constantOf } from './constants';
@@ -65,7 +65,7 @@ function resolveUnqualified(ctx: Context, node: TypeNode, scope: Scope): Type {
     case 'record':
       return instantiateRecord(ctx, node.record, scope, undefined);
     case 'enum':
-      return { kind: 'enum', scalar: 'i32', name: 'enum' };
+      return enumType(ctx, node.enumeration, scope);
     case 'function':
       return { kind: 'function' };
     case 'packExpansion':
@@ -140,14 +140,20 @@ export function resolveNamedType(ctx: Context, from: Scope, entity: Entity, part
     }
     case 'alias':
       return resolveAlias(ctx, entity, part, from);
-    case 'enum': {
-      const under = entity.declaration.underlying && resolveType(ctx, entity.declaration.underlying, entity.scope);
-      return { kind: 'enum', scalar: under?.kind === 'scalar' ? under.scalar : 'i32', name: part.name };
-    }
+    case 'enum':
+      return enumType(ctx, entity.declaration, entity.scope);
     default:
       return undefined;
   }
 }
+
+function enumType(ctx: Context, declaration: EnumDeclaration, scope: Scope): Type {
+  const under = declaration.underlying && resolveType(ctx, declaration.underlying, scope);
+  return { kind: 'enum', scalar: under?.kind === 'scalar' ? under.scalar : 'i32', name: enumName(declaration) };
+}
+
+export const enumName = ({ name, typedefName }: EnumDeclaration): string =>
+  name?.parts.at(-1)?.name ?? typedefName ?? 'enum';
 
 export const isSpecialisation = (d: { name?: QualifiedName }): boolean =>
   d.name?.parts[d.name.parts.length - 1].templateArguments !== undefined;

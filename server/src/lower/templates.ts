@@ -153,6 +153,10 @@ function packOf(
 ): TemplateValue {
   const name = parameter.name ?? '';
   const found = state.found.get(name);
+  const written = explicit.flatMap((e): readonly (TemplateValue | undefined)[] =>
+    e?.kind === 'pack' ? e.elements : [e],
+  );
+  if (found?.kind === 'pack') return { kind: 'pack', elements: found.elements.map((e, i) => written[i] ?? e) };
   if (found) return found;
   const given = explicit.filter((e) => e !== undefined);
   const isNamed = given.length === 0 && declaration.parameters.some((p) => namesIn(p.type).has(name));

@@ -24,6 +24,7 @@ export function parseTypedefs(p: Parser, base: TypeNode, into: Declaration[], fi
     }
     declareAlias(p, name, type, false);
     if (type.kind === 'record' && !type.record.name) type.record.typedefName ??= name;
+    if (type.kind === 'enum' && !type.enumeration.name) type.enumeration.typedefName ??= name;
     into.push({ kind: 'alias', name, type, first, last: p.last });
     if (!p.eat(',')) break;
   }

@@ -507,6 +507,8 @@ export interface RecordDeclaration extends Node {
 export interface EnumDeclaration extends Node {
   readonly kind: 'enum';
   readonly name?: QualifiedName;
+  /** `typedef enum { … } T;` */
+  typedefName?: string;
   readonly isScoped: boolean;
   readonly underlying?: TypeNode;
   readonly enumerators?: readonly { readonly name: string; readonly value?: Expression }[];

@@ -245,4 +245,51 @@ int main() {
   it('what the text tells stays as it is', () => {
     check(`${kernel}\nint main() { float* d; cudaMalloc(&d, 4096); k<<<2, 32>>>(d, 50); }`, ['2x1x1, 50 lanes']);
   });
+
+  it('of one of several instances, whose pack takes a named enumeration and a pointer to constants', () => {
+    const [apply] = analyse(`typedef enum { SMALL, LARGE } Mode;
+template <class... Args> __global__ void apply(int n, float* p, Args... args) { if (threadIdx.x < n) p[threadIdx.x] = 1; }
+template <class... Args> void run(const std::vector<int>& sizes, float* p, Args... args) {
+  int blocks = 0;
+  for (int size : sizes) blocks += size;
+  apply<<<blocks, 32>>>(8, p, args...);
+}
+int main() {
+  float* p;
+  cudaMalloc(&p, 4096);
+  std::vector<int> sizes;
+  for (int i = 1; i < 3000; i = i * 3 + 1) sizes.push_back(i % 7);
+  run(sizes, p, 1.0f);
+  sizes.pop_back();
+  const Mode mode = LARGE;
+  run(sizes, p, mode, (const float*)p);
+}`).kernels.map(({ launches }) => launches.map((l) => `${l.templateArguments} ${l.grid.join('x')}`));
+    assert.deepEqual(apply, ['float 19x1x1', 'Mode,float* 18x1x1']);
+  });
+
+  it('of lists of pointers that are filled anew for each round', () => {
+    const [kernel] = analyse(`struct List { float* at[41]; int count; };
+__global__ void zero(List list) { list.at[blockIdx.x][threadIdx.x] = 0; }
+void all(const std::vector<float*>& arrays) {
+  List list;
+  list.count = 0;
+  for (int i = 0; i < (int)arrays.size(); i++) {
+    list.at[list.count++] = arrays[i];
+    if (list.count == 41 || i == (int)arrays.size() - 1) {
+      zero<<<list.count, 32>>>(list);
+      list.count = 0;
+    }
+  }
+}
+int main() {
+  float* p;
+  cudaMalloc(&p, 16384);
+  std::vector<float*> arrays;
+  for (int i = 0; i < 50; i++) arrays.push_back(p + i * 34);
+  all(arrays);
+}`).kernels;
+    const shown = kernel.launches.map(({ grid, accesses: [store] }) => `${grid.join('x')} ${store.sectors} sectors`);
+    // every fourth array begins with a sector
+    assert.deepEqual(shown, [`41x1x1 ${11 * 4 + 30 * 5} sectors`, `9x1x1 ${2 * 4 + 7 * 5} sectors`]);
+  });
 });

@@ -1,0 +1,74 @@
+/** What templates are told apart by on the host: types of members, packs, the answers of traits. */
+import { check } from './support';
+
+describe('templates of host code', () => {
+  it('are overloads by the parameters that name no template parameter', () => {
+    const policies = `struct Flat { int n; }; struct Team { int teams, size; };
+      template <class F> void forEach(const Flat& p, F f) { k<<<p.n, 64>>>(f); }
+      template <class F> void forEach(const Team& p, F f) { k<<<p.teams, p.size>>>(f); }`;
+    check(
+      `${policies} int main() { forEach(Team{7, 96}, 1); forEach(Flat{5}, 2); }`,
+      'k <<<(5,1,1),(64,1,1),0>>>(2)',
+      'k <<<(7,1,1),(96,1,1),0>>>(1)',
+    );
+    check(
+      `template <int N> void go(const double* p) { k<<<N, 32>>>(p); } template <int N> void go(const float* p) { k<<<N, 64>>>(p); }
+       int main() { double* d; float* f; cudaMalloc(&d, 400); cudaMalloc(&f, 400); go<3>(f); go<4>(d); }`,
+      'k <<<(4,1,1),(32,1,1),0>>>(d)',
+      'k <<<(3,1,1),(64,1,1),0>>>(f)',
+    );
+    // what deduces is closer than what converts
+    check(
+      `struct Flat { int n; }; struct Own : Flat {}; template <class F> void go(const Flat& p, F f) { k<<<1, 32>>>(); }
+       template <class P, class F> void go(const P& p, F f) { k<<<2, 32>>>(); } int main() { Own o; go(o, 1); Flat f; go(f, 1); }`,
+      'k <<<(1,1,1),(32,1,1),0>>>()',
+      'k <<<(2,1,1),(32,1,1),0>>>()',
+    );
+  });
+  it('are one for each record whose member is the argument', () =>
+    check(
+      `struct Rows {}; struct Columns {}; template <class L> struct Table { struct Ref { int n; }; };
+       template <class R> struct Sweep { R r; }; template <class R> __global__ void k();
+       template <class R> void sweep(R r, int b) { Sweep<R> s{r}; k<Sweep<R>><<<1, b>>>(); }
+       int main() { sweep(Table<Rows>::Ref{1}, 32); sweep(Table<Columns>::Ref{1}, 32); }`,
+      'k<Sweep<Table<Rows>::Ref>> <<<(1,1,1),(32,1,1),0>>>()',
+      'k<Sweep<Table<Columns>::Ref>> <<<(1,1,1),(32,1,1),0>>>()',
+    ));
+  it('spread packs in constructors and in lists of arrays', () => {
+    check(
+      `template <class T, int R> struct Shape { int e[R], s;
+         template <class... N> Shape(T first, N... n) { const int all[] = {static_cast<int>(n)..., 9}; s = sizeof(all) / sizeof(int);
+           for (int i = 0; i < R; ++i) e[i] = all[i]; } };
+       int main() { Shape<float, 2> s(1.f, 6, 7); k<<<s.s, 32>>>(s.e[0], s.e[1]); }`,
+      'k <<<(3,1,1),(32,1,1),0>>>(6, 7)',
+    );
+    check(
+      'template <class... N> void go(N... n) { int all[] = {1, n..., 5}; k<<<1, 32>>>(all[1], all[2], all[3]); } int main() { go(3, 4); }',
+      'k <<<(1,1,1),(32,1,1),0>>>(3, 4, 5)',
+    );
+  });
+  it('ask the traits of the standard library', () => {
+    const ask = (question: string, ...blocks: string[]) =>
+      check(
+        `#include <type_traits>\ntemplate <class T> void go() { const int b = ${question} ? 64 : 128; k<<<1, b>>>(); }
+         int main() { go<float>(); go<int*>(); go<unsigned>(); }`,
+        ...blocks.map((b) => `k <<<(1,1,1),(${b},1,1),0>>>()`),
+      );
+    // launches that are alike are one
+    ask('std::is_same<T, float>::value', '64', '128');
+    ask('std::is_same_v<T, int *>', '128', '64');
+    ask('std::is_floating_point<T>()', '64', '128');
+    ask('(std::is_unsigned_v<T> || std::is_pointer<T>::value)', '128', '64');
+    check(
+      `template <class T> void go() { typename std::conditional<sizeof(T) == 4, short, double>::type x; k<<<1, 32 * sizeof(x)>>>(); }
+       int main() { go<float>(); go<char>(); }`,
+      'k <<<(1,1,1),(64,1,1),0>>>()',
+      'k <<<(1,1,1),(256,1,1),0>>>()',
+    );
+    // what a name of an unread header is nobody knows
+    check(
+      'void go() { k<<<1, std::is_same<lib::Number, float>::value ? 64 : 128>>>(); } int main() { go(); }',
+      'k <<<(1,1,1),(?,1,1),0>>>()',
+    );
+  });
+});
