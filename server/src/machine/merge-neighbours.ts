@@ -40,8 +40,6 @@ import { type Base, copyWindows, loadWindows, storeWindows, type Window } from '
 import { type Access, type Candidate, replaceByOne } from './wide-access';
 
 const WIDEST = 16;
-/** Of half-precision elements that are read one by one, which only ptxas merges. */
-const WIDEST_OF_HALVES = 8;
 
 export interface MergeWork {
   readonly program: Program;
@@ -223,7 +221,6 @@ function mergeGroup(
     const starts = new Set([...byOffset.keys()].map((offset) => offset - modulo(offset + base.remainder, width)));
     for (const start of [...starts].sort((a, b) => a - b)) {
       const run = within(byOffset, start, width).filter((c) => !replaced.has(c.index));
-      if (width > WIDEST_OF_HALVES && run.some((c) => isConvertedLoad(work.program, c.instruction))) continue;
       if (!isMergeable(run, width, small) || !mayMove(work, instructions, run, width)) continue;
       replaceByOne(work.registers, run, start, width, replaced, bearerOf(work, block, instructions, run, width));
     }
@@ -290,10 +287,6 @@ function mergesSmall(program: Program, group: readonly Candidate[]): boolean {
   const known = object === undefined ? undefined : program.objects[object];
   return known !== undefined && (known.isDynamic || known.alignment >= 4);
 }
-
-/** Not of bfloat16: read as a float it stays by itself, computed with it is merged (machine code of five kernels), which is not told apart here. */
-const isConvertedLoad = (program: Program, i: Access): boolean =>
-  i.op === 'load' && i.type === 'f16' && isConverted(program, i);
 
 /** Half-precision elements read one by one: each goes through inline assembly (__half2float), which keeps their order. */
 function isConverted(program: Program, { type, access }: Access): boolean {

@@ -16,21 +16,6 @@ describe('merging of neighbours', () => {
     float b = s[4 * i]; //= none
     float c = s[4 * i + 3] + s[4 * i + 1];
     out[i] = a + b + c;`));
-  it('halves that are read one by one are up to four in a load, shorts up to eight', () => {
-    const elements = (type: string, value: string, expected: string) =>
-      checkLines(`k(const ${type} *in, float *out)
-{
-    __shared__ alignas(16) ${type} s[1024];
-    for (int i = threadIdx.x; i < 1024; i += 32) s[i] = in[i];
-    __syncthreads();
-    float r = 0;
-    for (int i = 0; i < 8; i++)
-        r = r * 2 + ${value}; //= shared load ${expected}
-    out[threadIdx.x] = r;
-}`);
-    elements('half', '__half2float(s[threadIdx.x * 8 + i])', '2 x 8 bytes');
-    elements('unsigned short', 's[threadIdx.x * 8 + i]', '1 x 16 bytes');
-  });
   it('volatile elements stay apart', () =>
     shared(
       'out[i] = s[2 * i] + s[2 * i + 1]; //= shared load 2 x 4 bytes, global store 1 x 4 bytes',
