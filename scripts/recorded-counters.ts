@@ -1,4 +1,4 @@
-/** The counters recorded on an H200 (test/hardware/recorded), as the comparing scripts read them. */
+/** The counters recorded on an H200, and of the last set on an H100 (test/hardware/recorded), as the comparing scripts read them. */
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 
@@ -51,10 +51,21 @@ export function recordedPrograms(wanted: readonly string[]): string[] {
   return wanted.length === 0 ? names : names.filter((name) => wanted.includes(name));
 }
 
-export function recordedLaunches(program: string): readonly RecordedLaunch[] {
-  const text = fs.readFileSync(path.join(hardwareFolder, 'recorded', `${program}.json`), 'utf8');
-  return (JSON.parse(text) as { launches: RecordedLaunch[] }).launches;
+interface Recording {
+  /** As the driver names it. */
+  readonly device: string;
+  readonly launches: readonly RecordedLaunch[];
 }
+
+function recordingOf(program: string): Recording {
+  return JSON.parse(fs.readFileSync(path.join(hardwareFolder, 'recorded', `${program}.json`), 'utf8'));
+}
+
+export const recordedLaunches = (program: string): readonly RecordedLaunch[] => recordingOf(program).launches;
+
+/** Counters are those of the capability, times those of the device. */
+export const isRecordedOn = (device: string, program: string): boolean =>
+  recordingOf(program).device.split(' ').includes(device);
 
 /** Actual and ideal of the counter that matters in a space; undefined where none was recorded. */
 export function recordedCost(group: RecordedGroup): { readonly actual: number; readonly ideal: number } | undefined {

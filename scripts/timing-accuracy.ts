@@ -9,7 +9,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { analyzeFile } from '../server/src/analysis/analyze';
 import type { LaunchReport } from '../server/src/report/report';
-import { hardwareFolder, recordedLaunches, recordedPrograms } from './recorded-counters';
+import { hardwareFolder, isRecordedOn, recordedLaunches, recordedPrograms } from './recorded-counters';
 
 interface Row {
   readonly program: string;
@@ -73,7 +73,9 @@ function line(name: string, rows: readonly Row[]): string {
   return `| ${[name, given.length, rows.length - given.length, ...cells].join(' | ')} |`;
 }
 
-const rows = recordedPrograms([]).flatMap(rowsOf);
+const rows = recordedPrograms([])
+  .filter((program) => isRecordedOn('H200', program))
+  .flatMap(rowsOf);
 if (process.argv.includes('--all'))
   for (const row of [...rows].sort((a, b) => factor(b) - factor(a)))
     console.log(
