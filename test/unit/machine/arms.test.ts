@@ -164,60 +164,44 @@ describe('arms of a branch that end alike', () => {
     else
         out[i] = in[i] + 1; //= global load 1 x 4 bytes, global store 1 x 4 bytes
 }`));
+  /** A tile that one arm fills and the other pads. @param head what is shown at the loop around */
+  const guardedTile = (head: string, [condition, first, second]: readonly [string, string, string]) =>
+    checkLines(`k(const float *a, float *c, int rows, int cols)
+{
+    __shared__ float tile[16][17];
+    int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
+    float sum = 0;
+    for (int m = 0; m < (rows - 1) / 16 + 1; m++) { //= ${head}
+        if (${condition})
+            tile[ty][tx] = ${first}
+        else
+            tile[ty][tx] = ${second}
+        __syncthreads();
+        for (int k = 0; k < 16; k++)
+            sum += tile[ty][k] * tile[k][tx];
+        __syncthreads();
+    }
+    c[threadIdx.x] = sum; //= global store 1 x 4 bytes
+}`);
+  const element = 'a[ty * cols + m * 16 + tx];';
   it('a zero too, where the loop around does not change the address: then it is shown at the head of the loop', () =>
-    checkLines(`k(const float *a, float *c, int rows, int cols)
-{
-    __shared__ float tile[16][17];
-    int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
-    float sum = 0;
-    for (int m = 0; m < (rows - 1) / 16 + 1; m++) { //= shared store 1 x 4 bytes
-        if (ty < rows && m * 16 + tx < cols)
-            tile[ty][tx] = a[ty * cols + m * 16 + tx]; //= global load 1 x 4 bytes
-        else
-            tile[ty][tx] = 0; //= none
-        __syncthreads();
-        for (int k = 0; k < 16; k++)
-            sum += tile[ty][k] * tile[k][tx];
-        __syncthreads();
-    }
-    c[threadIdx.x] = sum; //= global store 1 x 4 bytes
-}`));
+    guardedTile('shared store 1 x 4 bytes', [
+      'ty < rows && m * 16 + tx < cols',
+      `${element} //= global load 1 x 4 bytes`,
+      '0; //= none',
+    ]));
   it('at the last arm, where that one loads what it stores', () =>
-    checkLines(`k(const float *a, float *c, int rows, int cols)
-{
-    __shared__ float tile[16][17];
-    int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
-    float sum = 0;
-    for (int m = 0; m < (rows - 1) / 16 + 1; m++) { //= none
-        if (ty >= rows || m * 16 + tx >= cols)
-            tile[ty][tx] = 0; //= none
-        else
-            tile[ty][tx] = a[ty * cols + m * 16 + tx]; //= global load 1 x 4 bytes, shared store 1 x 4 bytes
-        __syncthreads();
-        for (int k = 0; k < 16; k++)
-            sum += tile[ty][k] * tile[k][tx];
-        __syncthreads();
-    }
-    c[threadIdx.x] = sum; //= global store 1 x 4 bytes
-}`));
+    guardedTile('none', [
+      'ty >= rows || m * 16 + tx >= cols',
+      '0; //= none',
+      `${element} //= global load 1 x 4 bytes, shared store 1 x 4 bytes`,
+    ]));
   it('another constant beside a load is shown at its own line', () =>
-    checkLines(`k(const float *a, float *c, int rows, int cols)
-{
-    __shared__ float tile[16][17];
-    int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
-    float sum = 0;
-    for (int m = 0; m < (rows - 1) / 16 + 1; m++) { //= none
-        if (ty < rows && m * 16 + tx < cols)
-            tile[ty][tx] = a[ty * cols + m * 16 + tx]; //= global load 1 x 4 bytes
-        else
-            tile[ty][tx] = 1; //= shared store 1 x 4 bytes
-        __syncthreads();
-        for (int k = 0; k < 16; k++)
-            sum += tile[ty][k] * tile[k][tx];
-        __syncthreads();
-    }
-    c[threadIdx.x] = sum; //= global store 1 x 4 bytes
-}`));
+    guardedTile('none', [
+      'ty < rows && m * 16 + tx < cols',
+      `${element} //= global load 1 x 4 bytes`,
+      '1; //= shared store 1 x 4 bytes',
+    ]));
   it('a zero stays apart only in the arm whose line the store would bear: in a loop that is the first', () =>
     checkLines(`k(const float *a, float *c)
 {
