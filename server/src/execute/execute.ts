@@ -30,6 +30,8 @@ const IN_ORDER_GRID = 800_000;
 const IN_ORDER_PART = 2;
 /** Warp instructions that every block takes. */
 const LEAST_BLOCK = 8;
+/** Blocks that each remainder of a row in turns takes: both ends, and what finds where it changes. */
+const BLOCKS_OF_TURN = 4;
 /** Further blocks that are executed in part where one is too long. */
 const MOST_ESTIMATES = 7;
 
@@ -411,7 +413,8 @@ class GridRun {
     const isOpen = !agree || turns || this.rowPeriod > PERIOD;
     if (isOpen && samples < blocks.size) {
       if (turns && agree && this.executeAll(blocks, runBlock)) return undefined;
-      if (this.addRuns(blocks, row, runBlock)) return undefined;
+      const isAffordable = !turns || BLOCKS_OF_TURN * this.rowPeriod <= this.spent.affordable();
+      if (isAffordable && this.addRuns(blocks, row, runBlock)) return undefined;
     }
     const isLikeInner = inner !== undefined && areEqual(first, inner, this.layout.used);
     if (samples < blocks.size && (!agree || turns || (samples < least && !isLikeInner))) this.isUniform = false;
