@@ -174,8 +174,7 @@ function conversionCost(from: Type, to: Type): number | undefined {
   const sa = scalarOf(a);
   const sb = scalarOf(b);
   if (b.kind === 'record' && (a.kind === 'pointer' || a.kind === 'array')) return madeOf(b).pointer ? 22 : undefined;
-  if (a.kind === 'array' && b.kind === 'pointer')
-    return typeKey(a.of) === typeKey(b.to) ? 0.5 : b.to.kind === 'void' ? 5 : undefined;
+  if (a.kind === 'array' && b.kind === 'pointer') return b.to.kind === 'void' ? 5 : pointeeCost(a.of, b.to);
   if (a.kind === 'pointer' && b.kind === 'pointer') return pointerCost(a, b);
   if (b.kind === 'pointer' && a.kind === 'record') return mayConvert(a) ? 25 : undefined;
   if (a.kind === 'pointer' || b.kind === 'pointer') return undefined;
@@ -217,5 +216,14 @@ function pointerCost(a: Type & { kind: 'pointer' }, b: Type & { kind: 'pointer' 
   if (a.to.isConst && !b.to.isConst) return undefined;
   if (a.to.kind === 'unknown' || b.to.kind === 'unknown') return 30;
   if (a.to.kind === 'record' && b.to.kind === 'record') return typeKey(a.to) === typeKey(b.to) ? 0.5 : 8;
-  return typeKey(a.to) === typeKey(b.to) ? 0.5 : undefined;
+  return pointeeCost(a.to, b.to);
+}
+
+/** What a pointer leads to, of the same type but for qualifiers that are added: those of rows stand at their elements. */
+function pointeeCost(from: Type, to: Type): number | undefined {
+  if (typeKey(from) === typeKey(to)) return 0.5;
+  let [a, b] = [from, to];
+  while (a.kind === 'array' && b.kind === 'array' && a.count === b.count) [a, b] = [a.of, b.of];
+  const adds = (b.isConst || !a.isConst) && (b.isVolatile || !a.isVolatile);
+  return a !== from && adds && typeKey(a) === typeKey(b) ? 0.75 : undefined;
 }

@@ -473,3 +473,18 @@ describe('votes', () => {
     equals('int same; unsigned all = __match_all_sync(~0u, threadIdx.x / 8, &same);', 'all + same + 3', 3);
   });
 });
+
+describe('pointers to const of arrays', () => {
+  const rows = `
+__device__ int second(const double x[8][3], const int (*y)[4]) { return (int)sizeof(x[0]) + (int)sizeof(y[0]); }
+__device__ int first(int (*y)[4]) { return 1; }
+__device__ int first(const int (*y)[4]) { return 2; }`;
+  it('take rows that may be written', () => {
+    equals('double x[8][3]; int y[2][4]; x[0][0] = 0; y[0][0] = 0;', 'second(x, y)', 40, rows);
+    equals('double x[8][3]; int y[2][4]; int (*z)[4] = y; x[0][0] = 0;', 'second(x, z)', 40, rows);
+  });
+  it('are the worse choice where the rows are not const', () => {
+    equals('int y[2][4]; y[0][0] = 0;', 'first(y)', 1, rows);
+    equals('const int y[2][4] = {};', 'first(y)', 2, rows);
+  });
+});
