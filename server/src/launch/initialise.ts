@@ -1,5 +1,6 @@
 /** Initialisation of host objects: declarations, constructors, braces. */
 import type { Expression, InitListExpression, VariableDeclaration } from '../parse/ast';
+import { isCopyOf, takes } from '../parse/constructors';
 import { evaluateArguments } from './call';
 import { deduceClass, isOpenClass } from './class-deduction';
 import { convert, decay, makeVector } from './conversion';
@@ -157,13 +158,24 @@ export function constructRecord(
   if (only?.kind === 'struct' && only.type.kind === 'record' && only.type.declaration === type.declaration) {
     return convert(state, only, type);
   }
-  const object = defaultRecord(state, type, name);
   const constructors = constructorsOf(state, type);
+  if (constructors.length === 0 && isMadeElsewhere(type, given.length))
+    return unknownOf(state, type, name || type.name, 'parameter');
+  const object = defaultRecord(state, type, name);
   if (constructors.length > 0) return runConstructor(state, type, object, constructors, given);
   for (const [index, cell] of [...object.fields.values()].entries()) {
     if (index < given.length) store(state, cell, given[index].value);
   }
   return object;
+}
+
+/** By a constructor that is only declared here: such a class takes no values for its fields, and nobody knows what they become. */
+function isMadeElsewhere(type: RecordType, given: number): boolean {
+  const own = type.scope.symbols?.get(type.name) ?? [];
+  return own.some((symbol) => {
+    if (symbol.kind !== 'function' || given === 0) return false;
+    return !isCopyOf(type.name, symbol.declaration) && takes(symbol.declaration, given);
+  });
 }
 
 /** An object with its fields' default initialisers. */
@@ -340,6 +352,8 @@ function recordFromList(
       name,
     );
   }
+  if (!isDesignated && isMadeElsewhere(type, list.elements.length))
+    return unknownOf(state, type, name || type.name, 'parameter');
   const isPlain = !isDesignated && list.elements.every(({ value }) => value.kind !== 'initList');
   const instance = isPlain && isOpenClass(type) ? deduceClass(state, type, evaluateAll(state, list, scope)) : undefined;
   const object = defaultRecord(state, instance ?? type, name);

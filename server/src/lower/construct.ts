@@ -1,12 +1,13 @@
 /** Objects made from arguments or lists: zero values, aggregates, constructors. */
 import type { Expression, FunctionDeclaration, InitListExpression, Node, QualifiedName } from '../parse/ast';
+import { isCopyOf, takes } from '../parse/constructors';
 import { callArguments, callFunction, listElements } from './calls';
 import { deduceClass } from './class-arguments';
 import { type Context, skip } from './context';
 import { convertValue } from './conversions';
 import { expression } from './expressions';
 import { containerFromList } from './host/copies';
-import { freshObject } from './host/memory';
+import { changeByCall, freshObject } from './host/memory';
 import { withClass } from './host/virtual-calls';
 import { chooseOverload } from './overloads';
 import { forEachElement } from './packs';
@@ -51,6 +52,13 @@ function constructRecord(
   if (args.length === 1 && recordOf(args[0].type) === record) return rvalue(ctx, args[0], node);
   const constructed = callConstructor(ctx, type, args, node, uninitialised);
   if (constructed) return constructed;
+  const elsewhere = args.length > 0 ? declaredConstructor(record, args.length) : undefined;
+  if (elsewhere) {
+    const reason = `constructor of ${record.name} is not in this file`;
+    skip(ctx, node, reason);
+    changeByCall(ctx, elsewhere, args, undefined, node);
+    return unknownValue(type, reason);
+  }
   const [only] = record.fields;
   if (record.fields.length === 1 && only.type.kind === 'array' && args.length > 0 && args[0].type.kind !== 'array') {
     const { of, count } = only.type;
@@ -74,6 +82,12 @@ function constructRecord(
 
 const constructorsOf = ({ declaration, methods }: RecordInfo): readonly FunctionDeclaration[] =>
   methods.get(declaration?.name?.parts.at(-1)?.name ?? '')?.filter((m) => m.body) ?? [];
+
+/** A constructor that is only declared and takes so many arguments: its class takes no values for its fields. */
+function declaredConstructor({ declaration, methods }: RecordInfo, count: number): FunctionDeclaration | undefined {
+  const name = declaration?.name?.parts.at(-1)?.name ?? '';
+  return methods.get(name)?.find((m) => !m.body && !isCopyOf(name, m) && takes(m, count));
+}
 
 /** What the constructor for these arguments makes; undefined when there is none. */
 function callConstructor(

@@ -1,5 +1,6 @@
 /** Overload resolution: which function a call means. */
 import type * as ast from '../parse/ast';
+import { takes } from '../parse/constructors';
 import { pathToBase } from './bases';
 import { type Context, LIBRARY_TOKENS } from './context';
 import { lookupQualified } from './lookup';
@@ -39,7 +40,7 @@ export function chooseOverload(
   let best: Rated | undefined;
   for (const declaration of candidates) {
     const isAbstract = ctx.unit.isHost && declaration.specifiers.isVirtual;
-    if (!(declaration.body || isAbstract) || !acceptsCount(declaration, args.length)) continue;
+    if (!(declaration.body || isAbstract) || !takes(declaration, args.length)) continue;
     const specialised = declaration.name.parts.at(-1)?.templateArguments;
     if (explicit?.length && !declaration.templateParameters && !specialised) continue;
     const rated = rate(ctx, declaration, scope, args, explicit ?? []);
@@ -58,13 +59,6 @@ function isMoreSpecial(ctx: Context, a: Rated, b: Rated): boolean {
   const [own, other] = [a.chosen.declaration, b.chosen.declaration];
   if (a.cost !== b.cost || !own.templateParameters || !other.templateParameters) return false;
   return isMoreSpecialFunction(ctx, own, other, a.chosen.scope);
-}
-
-function acceptsCount(declaration: ast.FunctionDeclaration, count: number): boolean {
-  const parameters = declaration.parameters;
-  const required = parameters.filter((p) => !p.default && !p.pack).length;
-  const open = declaration.isVariadic || parameters.some((p) => p.pack);
-  return count >= required && (open || count <= parameters.length);
 }
 
 function rate(

@@ -1,4 +1,4 @@
-/** launch-exceeds-limits: the launch asks for more than the hardware of the chosen capability has, and fails. */
+/** launch-exceeds-limits: the launch asks for more than the hardware of the chosen capability has, or for nothing, and fails. */
 import type { LaunchFailure } from '../hardware/occupancy';
 import { opensLaunch } from '../parse/launch-token';
 import type { Finding, LaunchReport } from '../report/report';
@@ -33,6 +33,8 @@ export function failuresOf(context: RuleContext, launch: LaunchReport): string[]
     ...staticShared(context, launch),
     ...withoutOptIn(context, launch),
     ...bounds(launch),
+    ...empty('block', launch.block),
+    ...empty('grid', launch.grid),
     ...tooLong('block', launch.block, block),
     ...tooLong('grid', launch.grid, grid),
   ];
@@ -59,6 +61,15 @@ function bounds(launch: LaunchReport): string[] {
   const threads = launch.block[0] * launch.block[1] * launch.block[2];
   if (most === undefined || threads <= most || launch.origin !== 'launch-site') return [];
   return [`a block of ${threads} threads, __launch_bounds__ says ${most} at most`];
+}
+
+/** Mostly a quotient that rounds down: `n / 256` of 100 elements. */
+function empty(what: keyof typeof units, size: readonly number[]): string[] {
+  const at = size.findIndex((extent) => extent < 1);
+  if (at < 0) return [];
+  return [
+    `a ${what} of 0 ${units[what]} in ${'xyz'[at]}, at least 1 is needed; a quotient of integers rounds down, (n + size - 1) / size rounds up`,
+  ];
 }
 
 const units = { grid: 'blocks', block: 'threads' } as const;

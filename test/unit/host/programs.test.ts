@@ -435,4 +435,18 @@ int main() {
   k<<<1, 32>>>(m.at(4), (int)m.size(), m.emplace(4, 1).second); //= n: 41, m: 1, isNew: 0
 }`);
   });
+
+  it('an object that a constructor of another file makes holds nothing that is known', () => {
+    check(`
+__global__ void k(const int* a, int n) {}
+struct Rows { int first, last, count; Rows(const char* path, int most); };
+int main() {
+  Rows rows("x", 3);
+  int h[2] = {rows.last, 4};
+  int* a;
+  cudaMalloc(&a, sizeof h);
+  cudaMemcpy(a, h, sizeof h, cudaMemcpyHostToDevice);
+  k<<<1, 32>>>(a, 2); //= a: ? 4
+}`);
+  });
 });

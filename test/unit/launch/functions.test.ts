@@ -68,6 +68,11 @@ int main() { std::vector<std::unique_ptr<Step>> all; all.push_back(std::make_uni
       'k <<<(5,1,1),(64,1,1),0>>>()',
     );
   });
+  it('do not know objects that a constructor of another file makes', () =>
+    check(
+      'struct Rows { int first, last, count; Rows(const char* path, int most); int size() { return count; } }; int main() { Rows rows("x", 3); k<<<rows.size(), 64>>>(rows.first); }',
+      'k <<<(?rows.count,1,1),(64,1,1),0>>>(?rows.first)',
+    ));
   it('make objects of braces whose elements a constructor takes together', () =>
     check(
       'struct Shape { std::vector<int> sizes; Shape(std::initializer_list<int> s) : sizes(s) {} int all() const { int n = 1; for (auto s : sizes) n *= s; return n; } }; int main() { Shape s{4, 8, 2}; k<<<s.sizes.size(), s.all()>>>(s.sizes[1]); }',

@@ -22,6 +22,18 @@ describe('launch rules', () => {
     check(`${kernel}int main() { k<<<1, 1024>>>(0); }`, ['a block of 1024 threads, 512 are allowed'], '1.3');
   });
 
+  it('a grid of no blocks is an error where the program comes to it', () => {
+    const rounded = 'int main() { int n = 100; k<<<ceil(n / 256), 256>>>(0); }';
+    check(`${kernel}${rounded}`, ['(grid 0, block 256) fails on capability 9.0: a grid of 0 blocks in x, at least 1']);
+    check(
+      `${kernel}int main() { int n = 100; if (n > 255) k<<<n / 256, 256>>>(0); k<<<(n + 255) / 256, 256>>>(0); }`,
+      [],
+    );
+    // nobody knows what a constructor of another file makes of it
+    const elsewhere = 'struct Rows { int first, count; Rows(const char* path); };';
+    check(`${elsewhere}${kernel}int main() { Rows rows("x"); k<<<rows.count, 32>>>(0); }`, []);
+  });
+
   it('more threads than __launch_bounds__ allow is an error', () => {
     const bounded = kernel.replace('void k', 'void __launch_bounds__(N) k');
     check(`#define N 128\n${bounded}int main() { k<<<1, 256>>>(0); }`, [
