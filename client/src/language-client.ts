@@ -14,6 +14,7 @@ export const isCuda = (document: vscode.TextDocument): boolean => vscode.languag
 
 export function createClient(context: vscode.ExtensionContext): LanguageClient {
   const module = vscode.Uri.joinPath(context.extensionUri, 'dist', 'server.js').fsPath;
+  const codeCache = vscode.Uri.joinPath(context.globalStorageUri, 'code').fsPath;
   const initializationOptions: InitializationOptions = {
     settings: vscode.workspace.getConfiguration('warplens'),
     isTrusted: vscode.workspace.isTrusted,
@@ -26,7 +27,7 @@ export function createClient(context: vscode.ExtensionContext): LanguageClient {
     'warplens',
     'Warplens',
     {
-      run: { module, transport: TransportKind.ipc },
+      run: { module, transport: TransportKind.ipc, args: ['--code-cache', codeCache] },
       debug: { module, transport: TransportKind.ipc, options: { execArgv: ['--nolazy', '--inspect=6009'] } },
     },
     {

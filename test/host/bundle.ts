@@ -4,10 +4,15 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import * as esbuild from 'esbuild';
 
-const entries = { server: 'server/src/lsp/main.ts', worker: 'server/src/lsp/worker.ts', cli: 'server/src/cli/main.ts' };
+const entries = {
+  server: 'server/src/lsp/main.ts',
+  worker: 'server/src/lsp/worker.ts',
+  'worker-start': 'server/src/lsp/worker-start.ts',
+  cli: 'server/src/cli/main.ts',
+};
 let folder: string | undefined;
 
-/** The folder with server.js, worker.js and cli.js; removed when the process ends. */
+/** The folder with server.js, worker.js, worker-start.js and cli.js; removed when the process ends. */
 export function bundledPrograms(): string {
   if (folder !== undefined) return folder;
   const made = fs.mkdtempSync(path.join(os.tmpdir(), 'warplens-bundle-'));

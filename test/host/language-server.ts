@@ -16,6 +16,8 @@ export interface ServerOptions {
   readonly folder: string;
   readonly settings?: unknown;
   readonly isTrusted?: boolean;
+  /** Folder where compiled code is kept from start to start. */
+  readonly codeCache?: string;
   /** Capabilities of the client, as the protocol has them. */
   readonly capabilities?: object;
 }
@@ -33,7 +35,10 @@ export class LanguageServer {
   ) {}
 
   static async start(options: ServerOptions): Promise<{ server: LanguageServer; initialized: InitializeResult }> {
-    const child = spawn(process.execPath, [options.program, '--stdio'], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const kept = options.codeCache === undefined ? [] : ['--code-cache', options.codeCache];
+    const child = spawn(process.execPath, [options.program, '--stdio', ...kept], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
     const reader = new StreamMessageReader(child.stdout);
     const connection = createProtocolConnection(reader, new StreamMessageWriter(child.stdin));
     const server = new LanguageServer(child, connection);

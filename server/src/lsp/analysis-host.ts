@@ -1,8 +1,9 @@
 /** The server's side of the analysis worker: starts it, stops a job, and replaces a worker that hangs or dies. */
+import * as path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { FileReport } from '../report/report';
 import type { CompilerAnswer } from './compiler-service';
-import type { AnalysisJob, FromWorker, ToWorker, WorkerSetup } from './worker-messages';
+import type { AnalysisJob, FromWorker, ToWorker, WorkerSetup, WorkerStart } from './worker-messages';
 
 export type Outcome =
   | {
@@ -19,6 +20,8 @@ export type Outcome =
 export interface HostOptions {
   /** Path of the worker's program. */
   readonly program: string;
+  /** Folder where compiled code is kept from start to start; none is kept without. */
+  readonly codeCache?: string;
   readonly log: (line: string) => void;
   /** Milliseconds after which a job is asked to answer with what it has. */
   readonly budgetMs?: number;
@@ -121,8 +124,10 @@ export class AnalysisHost {
       open: this.documents,
       compiled: this.compiled,
     };
-    const worker = new Worker(this.options.program, {
-      workerData: setup,
+    const { program, codeCache } = this.options;
+    const kept: WorkerStart | undefined = codeCache === undefined ? undefined : { ...setup, program, codeCache };
+    const worker = new Worker(kept ? path.join(path.dirname(program), 'worker-start.js') : program, {
+      workerData: kept ?? setup,
       // none of the server's own flags: a debugger's port can be opened once only
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: this.options.memoryMb ?? 900 },

@@ -26,6 +26,8 @@ export interface Analysed {
 export interface DocumentsOptions {
   /** Path of the analysis worker's program. */
   readonly workerProgram: string;
+  /** Folder where the worker's compiled code is kept. */
+  readonly codeCache?: string;
   readonly log: (line: string) => void;
   readonly settingsFor: (uri: string) => Promise<Settings>;
   readonly folders: () => readonly string[];
@@ -44,7 +46,7 @@ export class Documents {
   private readonly schedule: Schedule;
 
   constructor(private readonly options: DocumentsOptions) {
-    this.host = new AnalysisHost({ program: options.workerProgram, log: options.log });
+    this.host = new AnalysisHost({ program: options.workerProgram, codeCache: options.codeCache, log: options.log });
     this.schedule = new Schedule({
       host: this.host,
       jobFor: (uri) => this.jobFor(uri),

@@ -24,8 +24,8 @@ const abilities: InitializeResult = {
   },
 };
 
-/** Sets the server up on a connection; the caller starts to listen. */
-export function startServer(connection: Connection, workerProgram = path.join(__dirname, 'worker.js')): void {
+/** Sets the server up on a connection; the caller starts to listen. `codeCache`: folder where compiled code is kept from start to start. */
+export function startServer(connection: Connection, codeCache?: string): void {
   const texts = new TextDocuments(TextDocument);
   const log = (line: string): void => connection.console.warn(line);
   // the editor's own spelling of a URI where it has the file open
@@ -34,7 +34,8 @@ export function startServer(connection: Connection, workerProgram = path.join(__
   const configuration = new Configuration(connection, log);
   const announcements = new Announcements(connection, uriOf, () => configuration.canRefreshLenses);
   const documents = new Documents({
-    workerProgram,
+    workerProgram: path.join(__dirname, 'worker.js'),
+    codeCache,
     log,
     settingsFor: (uri) => configuration.settingsFor(uri),
     folders: () => configuration.folders,

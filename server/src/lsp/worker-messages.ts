@@ -14,6 +14,14 @@ export interface WorkerSetup {
   readonly compiled: ReadonlyMap<string, CompilerAnswer>;
 }
 
+/** Handed to the program that starts the worker with kept code. */
+export interface WorkerStart extends WorkerSetup {
+  /** Path of the worker's program. */
+  readonly program: string;
+  /** Folder of the code that is kept. */
+  readonly codeCache: string;
+}
+
 export interface AnalysisJob {
   readonly path: string;
   readonly text: string;
