@@ -40,6 +40,53 @@ describe('conditions of several parts', () => {
   });
 });
 
+describe('answers of several parts', () => {
+  const record = 'struct Row { int a, b, c, d; };';
+  it('what a question has read before its last answer is known to what follows', () => {
+    check(`
+${record}
+__device__ bool isFull(const Row& row) {
+  if (row.a > 500) return false;
+  if (row.b > 500) return false;
+//    ^^^^^ global load x2
+  return true;
+}
+__device__ int rate(const Row& row) {
+  if (!isFull(row)) return -1;
+  return row.a + row.b;
+}
+// warplens: block=64 grid=1
+__global__ void k(const Row* __restrict__ rows, int* out) {
+  out[threadIdx.x] = rate(rows[threadIdx.x]);
+//^^^^^^^^^^^^^^^^ global store x2 4/4 sectors exact
+}`);
+  });
+
+  it('so it is to what a flag guards, a number or a truth value', () => {
+    const flagged = (type: string, yes: string, no: string, asks: string) =>
+      checkLines(`k(const int *in, int *out) {
+  int i = threadIdx.x;
+  ${type} keep = ${yes};
+  if (in[i] == 70) keep = ${no};          //= global load 1 x 4 bytes
+  else if (in[i + 1] == 70) keep = ${no}; //= global load 1 x 4 bytes
+  if (${asks}) out[i] = in[i + 1];        //= global store 1 x 4 bytes
+}`);
+    flagged('bool', 'true', 'false', 'keep');
+    flagged('int', '1', '0', 'keep == 1');
+  });
+
+  it('not behind a barrier', () => {
+    checkLines(`k(const int *in, int *out) {
+  int i = threadIdx.x;
+  bool keep = true;
+  if (in[i] == 70) keep = false;          //= global load 1 x 4 bytes
+  else if (in[i + 1] == 70) keep = false; //= global load 1 x 4 bytes
+  __syncthreads();
+  if (keep) out[i] = in[i + 1];           //= global load 1 x 4 bytes, global store 1 x 4 bytes
+}`);
+  });
+});
+
 describe('loads on one side of a branch', () => {
   it('of a fixed element of a declared array are made by all lanes, once', () => {
     checkLines(`k(const int *in, int *out) {
