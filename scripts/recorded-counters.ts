@@ -1,4 +1,4 @@
-/** The counters recorded on an H200, and of the last set on an H100 (test/hardware/recorded), as the comparing scripts read them. */
+/** The counters recorded on an H200, and of the last two sets on an H100 (test/hardware/recorded), as the comparing scripts read them. */
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 
