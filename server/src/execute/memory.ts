@@ -2,6 +2,7 @@
 
 import { bytesOf, type ScalarType } from '../program/program';
 import { wrapTo } from './integer32';
+import { assembled, isAssembled, takeBytes } from './reinterpret';
 
 /** No value starts here, or it was partly overwritten. */
 const NOTHING = 0;
@@ -130,8 +131,25 @@ export class Contents {
     }
     const slot = this.copies === 1 ? at : at * this.copies + lane;
     if (this.tags[slot] === cell.tag) return cell.read(this.values[slot]);
-    this.reason = this.tags[slot] === NOT_KNOWN ? this.values[slot] : this.otherwise;
-    return undefined;
+    return this.readOther(slot, cell);
+  }
+
+  /** What was stored in other types, put together of its bytes; undefined, upon which `reason` says why, if one is not known. */
+  private readOther(slot: number, { tag, bytes, read }: Cell): number | undefined {
+    const { tags, values, copies } = this;
+    this.reason = tags[slot] === NOT_KNOWN ? values[slot] : this.otherwise;
+    if (tags[slot] === NOTHING || tags[slot] === NOT_KNOWN || !isAssembled(tag)) return undefined;
+    for (let done = 0; done < bytes; ) {
+      let head = slot + done * copies;
+      let skipped = 0;
+      for (; tags[head] === REST && head >= copies; head -= copies) skipped++;
+      if (tags[head] === NOT_KNOWN) this.reason = values[head];
+      const taken = takeBytes(tags[head], values[head], skipped, done);
+      if (taken === 0) return undefined;
+      done += taken;
+    }
+    const value = assembled(tag);
+    return value === undefined ? undefined : read(value);
   }
 
   /** Stores a value, or undefined for one that is unknown for `reason`. */
@@ -175,8 +193,12 @@ export class Contents {
       const slot = copies === 1 ? place : place * copies + lane;
       if (tags[slot] === tag) found[lane] = isAsStored ? values[slot] : read(values[slot]);
       else {
-        marks ??= unknown(tags[slot] === NOT_KNOWN ? values[slot] : this.otherwise);
-        marks[lane] = 1;
+        const other = this.readOther(slot, cell);
+        if (other !== undefined) found[lane] = other;
+        else {
+          marks ??= unknown(this.reason);
+          marks[lane] = 1;
+        }
       }
     }
     return lane;

@@ -162,7 +162,7 @@ function mergeBlock(work: MergeWork, block: number, instructions: readonly Instr
   const replaced = new Map<number, readonly Instruction[]>();
   for (const group of done) {
     if (group.length < 2) continue;
-    mergeGroup(work, block, instructions, group, provenBase(work, block, group[0].instruction), replaced);
+    mergeGroup(work, instructions, group, provenBase(work, block, group[0].instruction), replaced);
   }
   if (replaced.size === 0) return instructions;
   return instructions.flatMap((instruction, index) => replaced.get(index) ?? [instruction]);
@@ -202,7 +202,6 @@ const modulo = (a: number, n: number): number => ((a % n) + n) % n;
 /** Greedy from each aligned start: 16 bytes, then 8, then less for small elements. */
 function mergeGroup(
   work: MergeWork,
-  block: number,
   instructions: readonly Instruction[],
   group: readonly Candidate[],
   proven: Base,
@@ -222,7 +221,7 @@ function mergeGroup(
     for (const start of [...starts].sort((a, b) => a - b)) {
       const run = within(byOffset, start, width).filter((c) => !replaced.has(c.index));
       if (!isMergeable(run, width, small) || !mayMove(work, instructions, run, width)) continue;
-      replaceByOne(work.registers, run, start, width, replaced, bearerOf(work, block, instructions, run, width));
+      replaceByOne(work.registers, run, start, width, replaced, bearerOf(work, instructions, run, width));
     }
   }
 }
@@ -230,16 +229,15 @@ function mergeGroup(
 /** The site that a load bears which ptxas makes of several, unless the first of them. */
 function bearerOf(
   { program }: MergeWork,
-  block: number,
   instructions: readonly Instruction[],
   run: readonly Candidate[],
   width: number,
 ): number | undefined {
-  if (block === controlFlow(program).order[0]) return undefined;
-  const [first, second] = run.toSorted((a, b) => a.index - b.index).map(({ instruction }) => instruction);
-  if (first.op !== 'load' || second?.op !== 'load' || first.access === second.access) return undefined;
+  if (controlFlow(program).order.length === 1) return undefined;
   if (run.some(({ instruction }) => promisedAlignment(program, instruction) >= width)) return undefined;
-  return writtenFirst(instructions, first, second).access;
+  const loads = run.toSorted((a, b) => a.index - b.index).flatMap(({ instruction: i }) => (i.op === 'load' ? [i] : []));
+  if (loads.length === 0) return undefined;
+  return loads.reduce((first, load) => writtenFirst(program, instructions, first, load)).access;
 }
 
 /**

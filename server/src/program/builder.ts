@@ -2,27 +2,34 @@ import { ExpressionTable, operationKey } from './expression-table';
 import { foldBinary, foldCompare, foldConvert, foldUnary } from './fold';
 import { type Linear, LinearForms, lowestBit } from './linear';
 import { type Cycle, LowBits } from './low-bits';
-import type {
-  AccessSite,
-  BinaryOp,
-  Block,
-  BranchSite,
-  CompareOp,
-  Input,
-  InputSource,
-  Instruction,
-  LibraryBranches,
-  MemoryObject,
-  Program,
-  Register,
-  RegisterInfo,
-  ScalarType,
-  SourcePlace,
-  Terminator,
-  UnaryOp,
+import {
+  type AccessSite,
+  type BinaryOp,
+  type Block,
+  type BranchSite,
+  bytesOf,
+  type CompareOp,
+  type Input,
+  type InputSource,
+  type Instruction,
+  type LibraryBranches,
+  type MemoryObject,
+  type Program,
+  type Register,
+  type RegisterInfo,
+  type ScalarType,
+  type SourcePlace,
+  type Terminator,
+  type UnaryOp,
 } from './program';
+import { ZeroBits } from './zero-bits';
 
 type PureInstruction = Extract<Instruction, { op: 'unary' | 'convert' | 'binary' | 'compare' | 'select' | 'fma' }>;
+
+/** Of 32 or 64 bits. */
+const isWhole = (type: ScalarType): boolean => isInteger(type) && bytesOf[type] >= 4;
+
+const isInteger = (type: ScalarType): boolean => type.startsWith('i') || type.startsWith('u');
 
 interface OpenBlock {
   readonly instructions: Instruction[];
@@ -54,6 +61,7 @@ export class ProgramBuilder {
   private readonly objectsAt = new Map<Register, number>();
   private readonly linear = new LinearForms(this.registers);
   private readonly lowBits = new LowBits(this.registers);
+  private readonly zeroBits = new ZeroBits(this.registers, this.lowBits, (r) => this.linear.of(r));
   instructionCount = 0;
   /** Where registers are made: the first token of the statement, and the call that is being inlined. */
   statement: number | undefined = 0;
@@ -280,6 +288,7 @@ export class ProgramBuilder {
     if (this.nonNegative.has(a)) this.nonNegative.add(dst);
     this.pure(key, a, -1, -1, { op: 'convert', from, type, dst, a });
     this.linear.convert(dst, a, from, type);
+    if (isWhole(from) && isWhole(type)) this.zeroBits.convert(dst, type, a);
     return dst;
   }
 
@@ -302,6 +311,9 @@ export class ProgramBuilder {
       this.nonNegative.add(dst);
     this.pure(key, a, b, -1, { op: 'binary', fn, type, dst, a, b, branches });
     this.linear.binary(dst, fn, type, a, b);
+    if ((fn === 'or' || fn === 'xor') && cb !== undefined && this.zeroBits.areAdded(a, cb))
+      this.linear.setBits(dst, a, cb);
+    this.zeroBits.binary(dst, fn, type, a, b);
     return dst;
   }
 
@@ -324,7 +336,7 @@ export class ProgramBuilder {
 
   /** Integers that their low bits tell apart. */
   private isNever(type: ScalarType, a: Register, b: Register): boolean {
-    if (!/^[iu]/.test(type)) return false;
+    if (!isInteger(type)) return false;
     const [value, other] = this.constantValue(a) !== undefined ? [b, a] : [a, b];
     return this.lowBits.isNever(this.linear.of(value), this.constantValue(other));
   }

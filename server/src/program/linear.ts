@@ -85,6 +85,12 @@ export class LinearForms {
     else if (fn === 'mul' || fn === 'shl') this.multiply(dst, fn, a, b);
   }
 
+  /** A number with bits set that it does not have. */
+  setBits(dst: Register, a: Register, bits: number): void {
+    const form = this.of(a);
+    if (form) this.set(dst, { ...form, constant: form.constant + bits });
+  }
+
   private add(dst: Register, a: Register, b: Register, sign: number): void {
     const fa = this.of(a);
     const fb = this.of(b);

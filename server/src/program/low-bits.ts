@@ -46,6 +46,13 @@ export class LowBits {
     return bits !== undefined && bits !== ((number % modulus) + modulus) % modulus;
   }
 
+  /** The lowest bits of a number as far as they are zero in all its values. */
+  lowZeros(a: Linear | undefined): number {
+    let modulus = 2 ** 30;
+    while (a && modulus > 1 && this.remainder(a, modulus) !== 0) modulus /= 2;
+    return a ? modulus - 1 : 0;
+  }
+
   /** Of a division by a power of two, which wrapping around leaves as it is. */
   private remainder({ registers, factors, constant }: Linear, modulus: number): number | undefined {
     let sum = constant;

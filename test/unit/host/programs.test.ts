@@ -449,4 +449,35 @@ int main() {
   k<<<1, 32>>>(a, 2); //= a: ? 4
 }`);
   });
+
+  it('bits counted by what the compiler has for them', () => {
+    check(`
+__global__ void k(int n, int m) {}
+int main() {
+  unsigned x = 0xf00;
+  unsigned long long w = 1ull << 40;
+  k<<<1, 32>>>(__builtin_popcount(x) + __builtin_popcountll(w | 3), __builtin_parity(7)); //= n: 7, m: 1
+  k<<<1, 32>>>(__builtin_clz(x), __builtin_ctz(x)); //= n: 20, m: 8
+  k<<<1, 32>>>(__builtin_clzll(w), __builtin_ctzl(w)); //= n: 23, m: 40
+  k<<<1, 32>>>((int)__builtin_bswap32(x), __builtin_ffs(0)); //= n: 983040, m: 0
+  k<<<1, 32>>>(std::countr_zero(x), (int)std::rotl(x, 28)); //= n: 8, m: 240
+}`);
+  });
+
+  it('suffixes of a text, sorted by what follows', () => {
+    check(`
+__global__ void k(const int* order, const int* at) {}
+${upload}
+int main() {
+  std::vector<unsigned char> text{2, 1, 2, 1, 1};
+  std::vector<int> order(6);
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](int a, int b) {
+    return std::lexicographical_compare(text.begin() + a, text.end(), text.begin() + b, text.end());
+  });
+  auto from = std::partition_point(order.begin(), order.end(), [&](int a) { return a == 5 || text[a] < 2; });
+  std::vector<int> at{(int)(from - order.begin())};
+  k<<<1, 32>>>(up(order), up(at)); //= order: 5 4 3 1 2 0, at: 4
+}`);
+  });
 });

@@ -46,6 +46,45 @@ describe('low bits of a loop variable', () => {
     ));
 });
 
+describe('a bit that a number does not have', () => {
+  const pair = (index: string, set: string, expected: string) =>
+    check(`
+__global__ void pair(const float *in, float *out, int n) {
+  __shared__ float s[1024];
+  int t = threadIdx.x;
+  unsigned u = threadIdx.x;
+  for (int i = t; i < 1024; i += 128) s[i] = in[i];
+  __syncthreads();
+  int p = ${index};
+  float a = s[p];
+  float b = ${set};
+${expected}
+  out[t] = a * (b + 3);
+}
+int main() { float *p; pair<<<1, 128>>>(p, p, 12); }
+`);
+  const together = (index: string, set: string) =>
+    pair(index, set, `  //        ${'^'.repeat(set.length)} shared load 8 bytes`);
+  const apart = (index: string, set: string) =>
+    pair(index, set, `  //        ${'^'.repeat(set.length)} shared load 4 bytes`);
+
+  it('is added by setting or turning it', () => {
+    for (const index of ['2 * t', 't << 1', '(t << 1) & 63', '2 * n + 4 * t', 'u / 8 << 4 | (u & 7) << 1']) {
+      together(index, 's[p | 1]');
+      together(index, 's[p ^ 1]');
+    }
+  });
+  it('is not where a mask alone has cleared it, which is gone where it is set again', () => {
+    apart('n & ~1', 's[p | 1]');
+    apart('(unsigned)n / 2 * 2', 's[p | 1]');
+    together('n & ~1', 's[p + 1]');
+  });
+  it('is not where it may be there', () => {
+    apart('t', 's[p | 1]');
+    apart('n % 2 ? 2 * t : 4 * t', 's[p | 1]');
+  });
+});
+
 describe('a buffer that is changed over in every pass', () => {
   const turned = (copies: number, how: string, expected: string) =>
     pairs(`int c = 0;\n#pragma unroll ${copies}\n  for (int p = 0; p < 252; ++p)`, 'c', expected, how);

@@ -20,6 +20,19 @@ describe('64-bit words', () => {
     ['w << threadIdx.y', whole],
     ['w * 3', whole],
     ['(w >> 60) | (w << 60)', whole],
+    ['w & 0xff00000000', half],
+    ['w >> 32 << 32', half],
+    ['(w ^ i) >> 32', half],
+    ['(unsigned)(w * 3 + i)', half],
+    ['(w + i) >> 32', whole],
+    ['(w >> 10) << 40', whole],
+    ['(i % 2 ? w : 5) >> 40', half],
+    ['((w >> 32) + 1) << 32', whole],
+    ['((w >> 40) + 1) << 32', half],
+    ['(w >> 32) < 7', whole],
+    ['(w >> 32) == 7', half],
+    ['(w >> 32) < threadIdx.y', half],
+    ['w < 7', whole],
   ])
     it(`of which ${use} is used: ${expected}`, () => checkLines(k(use, expected)));
 

@@ -39,6 +39,37 @@ describe('merging of neighbours', () => {
     float b = s[1]; //= none
     out[threadIdx.x] = a + b;`);
   });
+  it('bear the line of the one that is used first, of two that are compared the second', () => {
+    const last = (body: string) =>
+      checkLines(`k(float *out)
+{
+    __shared__ float s[128];
+    int i = threadIdx.x;
+    s[i] = i;
+    if (i % 2) s[i + 64] = 3;
+    __syncthreads();
+    ${body}
+}`);
+    last(`float a = s[2 * i]; //= none
+    float b = s[2 * i + 1]; //= shared load 1 x 8 bytes
+    if (a > b) {
+      s[2 * i] = b;
+      s[2 * i + 1] = a;
+    }
+    __syncthreads();
+    out[i] = s[i];`);
+    last(`float a = s[2 * i]; //= shared load 1 x 8 bytes
+    float b = s[2 * i + 1]; //= none
+    out[i + 64] = a;
+    if (a > b) out[i] = b;`);
+    last(`float a = s[2 * i]; //= none
+    float b = s[2 * i + 1]; //= shared load 1 x 8 bytes
+    out[i] = a * (b + 1);`);
+    last(`float a = s[2 * i]; //= shared load 1 x 8 bytes
+    float b = s[2 * i + 1]; //= none
+    s[2 * i] = a + b;
+    s[2 * i + 1] = a - b;`);
+  });
   it('three of four are enough for a load', () =>
     shared(
       'out[i] = s[4 * i + 1] + s[4 * i + 2] + s[4 * i + 3]; //= shared load 1 x 16 bytes, global store 1 x 4 bytes',

@@ -56,6 +56,24 @@ template <class T, class V> T* upper_bound(T* a, T* b, const V& x) {
   }
   return a + low;
 }
+template <class T, class F> T* partition_point(T* a, T* b, F f) {
+  size_t first = 0, n = b - a;
+  while (n > 0) {
+    size_t half = n / 2;
+    if (f(a[first + half])) { first = first + half + 1; n = n - half - 1; } else n = half;
+  }
+  return a + first;
+}
+template <class T, class U> bool lexicographical_compare(T* a, T* b, U* c, U* d) {
+  size_t n = b - a, m = d - c, k = 0;
+  while (k < n && k < m && a[k] == c[k]) ++k;
+  return k < n && k < m ? a[k] < c[k] : n < m;
+}
+template <class T, class U, class F> bool lexicographical_compare(T* a, T* b, U* c, U* d, F before) {
+  size_t n = b - a, m = d - c, k = 0;
+  while (k < n && k < m && !before(a[k], c[k]) && !before(c[k], a[k])) ++k;
+  return k < n && k < m ? before(a[k], c[k]) : n < m;
+}
 template <class T, class V> bool binary_search(T* a, T* b, const V& x) { T* p = lower_bound(a, b, x); return p != b && !(x < *p); }
 template <class T> T* unique(T* a, T* b) {
   size_t n = b - a;

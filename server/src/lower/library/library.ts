@@ -12,6 +12,7 @@ import { LIBRARY_TOKENS } from '../context';
 import { declareAll, Scope } from '../scope';
 import { aten } from './aten';
 import { atomicBuiltins } from './atomic-builtins';
+import { bitBuiltins } from './bit-builtins';
 import { bytes } from './bytes';
 import { collectives } from './collectives';
 import { complex } from './complex';
@@ -57,6 +58,7 @@ const parts: readonly Part[] = [
   { text: sineCosine, wanted: /^(?:__)?sincos/ },
   { text: device, wanted: /^cuda(?:DeviceProp$|GetDevicePrope|DeviceGetAttr|OccupancyMax)/, isOfHost: true },
   { text: hostFormat, wanted: /^sn?printf$/, isOfHost: true },
+  { text: bitBuiltins, wanted: /^__builtin_(?:popcount|parity|c[lt]z|ffs|bswap)/, isOfHost: true },
   { text: bytes, wanted: /^(?:__builtin_)?memset$/ },
 ];
 

@@ -66,6 +66,9 @@ template <class I, class J, class T> constexpr T inner_product(I first, I last, 
 template <class I, class T> constexpr void iota(I first, I last, T x) { for (ptrdiff_t i = 0; i < last - first; ++i) first[i] = x + i; }
 template <class T> constexpr int popcount(T x) { if constexpr (sizeof(T) == 8) return __popcll(x); else return __popc(x); }
 template <class T> constexpr int countl_zero(T x) { if constexpr (sizeof(T) == 8) return __clzll(x); else return __clz(x) - (32 - 8 * (int)sizeof(T)); }
+template <class T> constexpr int countr_zero(T x) { return x == 0 ? 8 * (int)sizeof(T) : sizeof(T) == 8 ? __ffsll(x) - 1 : __ffs(x) - 1; }
+template <class T> constexpr T rotl(T x, int n) { return (n & (8 * sizeof(T) - 1)) == 0 ? x : T(x << (n & (8 * sizeof(T) - 1))) | T(x >> (-n & (8 * sizeof(T) - 1))); }
+template <class T> constexpr T rotr(T x, int n) { return rotl(x, -n); }
 template <class T> constexpr int bit_width(T x) { return 8 * sizeof(T) - countl_zero(x); }
 template <class T> constexpr bool has_single_bit(T x) { return x != 0 && (x & (x - 1)) == 0; }
 template <class T> constexpr T bit_ceil(T x) { return x <= 1 ? T(1) : T(T(1) << bit_width(T(x - 1))); }
