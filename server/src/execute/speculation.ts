@@ -29,7 +29,13 @@ import {
 /** How the reason begins where each lane of a warp has a condition of its own: some come there, and nobody knows which. */
 export const CONDITION_OF_LANES = 'condition of each lane';
 
-const innerReason = new RegExp(`^(?:${RARE_CONDITION}|${CONDITION_OF_LANES}|condition|number of iterations) `);
+const ITERATIONS = 'number of iterations';
+/** The same within passes of which nobody knows the number. */
+export const ITERATIONS_AND_LANES = `${ITERATIONS}, and for each lane whether it comes,`;
+
+const innerReason = new RegExp(
+  `^(?:${RARE_CONDITION}|${CONDITION_OF_LANES}|condition|${ITERATIONS_AND_LANES}|${ITERATIONS}) `,
+);
 
 /** Variables of a warp that are copied, and copied back, in the time of an instruction. */
 const COPIES_A_STEP = 4;
@@ -98,7 +104,7 @@ export class UnknownBranches {
         this.machine.doubt = cause;
         return;
       }
-      const reason = reasons.number(`number of iterations ${why}`);
+      const reason = reasons.number(`${ITERATIONS} ${why}`);
       this.leaveOrStay(block, targets, plan, details, reason, ifTrue, ifFalse, unknown);
       return;
     }
@@ -125,6 +131,7 @@ export class UnknownBranches {
     unknown: Mask,
   ): void {
     const { stack } = this.machine;
+    const outer = stack.top.speculative;
     const loop = this.machine.decoder.analysis.flow.loopOf[block];
     if (loop >= 0) this.machine.guardLoops(loop, block);
     const lanes = stack.masks.copyOf(unknown);
@@ -148,11 +155,11 @@ export class UnknownBranches {
     };
     const second = stack.push(targets.ifFalse, block, plan.meets, stack.masks.copyOf(ifFalse));
     second.both = lanes;
-    second.speculative = this.reasonOf('false', second.speculative, details, reason);
+    second.speculative = this.reasonOf('false', outer, details, reason);
     second.onPop = (arrived) => arrivedFalse.copyFrom(arrived);
     const first = stack.push(targets.ifTrue, block, plan.meets, stack.masks.copyOf(ifTrue));
     first.both = lanes;
-    first.speculative = this.reasonOf('true', first.speculative, details, reason);
+    first.speculative = this.reasonOf('true', outer, details, reason);
     first.onPop = (arrived) => {
       arrivedTrue.copyFrom(arrived);
       afterTrue = this.save(details.assigned);
@@ -161,11 +168,18 @@ export class UnknownBranches {
     sides.push(first, second);
   }
 
-  /** Why a side is executed: the outermost reason, but a rare condition within others makes all of it rare. */
-  private reasonOf(side: Side, outer: number, { rare }: UnknownBranchPlan, reason: number): number {
-    if (rare !== side) return outer || reason;
+  /**
+   * Why a side is executed: the outermost reason, but a rare condition within others makes all of it rare, and where each lane asks for
+   * a number of its own those that meet it are some of the lanes that others let through.
+   */
+  private reasonOf(side: Side, outer: number, { rare, seldom }: UnknownBranchPlan, reason: number): number {
     const { reasons } = this.machine.decoder;
-    return reasons.number(`${RARE_CONDITION} ${reasons.text(reason).replace(innerReason, '')}`);
+    const saidOf = (kind: string, why: number) =>
+      reasons.number(`${kind} ${reasons.text(why).replace(innerReason, '')}`);
+    if (rare === side) return saidOf(RARE_CONDITION, reason);
+    if (outer === 0) return reason;
+    const isOfPasses = seldom === side && reasons.text(outer).startsWith(ITERATIONS);
+    return isOfPasses ? saidOf(ITERATIONS_AND_LANES, outer) : outer;
   }
 
   /** A branch that leaves a loop, with a condition that is unknown in some lanes. */

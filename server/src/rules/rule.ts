@@ -4,7 +4,7 @@ import type { AnalysisRequest } from '../analysis/request';
 import { isSmallName } from '../analysis/sampling';
 import type { CheckKind, Simulation } from '../analysis/simulate';
 import { RARE_CONDITION } from '../execute/rare-side';
-import { CONDITION_OF_LANES } from '../execute/speculation';
+import { CONDITION_OF_LANES, ITERATIONS_AND_LANES } from '../execute/speculation';
 import type { Capability } from '../hardware/capabilities';
 import { lineAndColumn } from '../preprocess/positions';
 import { TokenFlag, type TokenStream } from '../preprocess/token';
@@ -81,7 +81,8 @@ const isRarelyExecuted = ({ reason }: AccessReport): boolean =>
 
 /** Each lane comes there only under a condition of its own, and nobody knows which do. */
 export const hasConditionOfLanes = ({ reason }: AccessReport): boolean =>
-  reason?.split('; ').some((part) => part.startsWith(CONDITION_OF_LANES)) === true;
+  reason?.split('; ').some((part) => part.startsWith(CONDITION_OF_LANES) || part.startsWith(ITERATIONS_AND_LANES)) ===
+  true;
 
 /**
  * What is known of it rests on data, and for some lanes the data do not tell whether or where they come: the figure is of all lanes, and
