@@ -31,6 +31,7 @@ import { reuseLoads } from './reuse-loads';
 import { separateVariables } from './separate-variables';
 import { sinkCommon } from './sink-common';
 import { sinkIntoArms } from './sink-into-arms';
+import { storeOnce } from './store-once';
 import { threadJumps } from './thread-jumps';
 import { unrollFurther } from './unroll-further';
 
@@ -50,6 +51,7 @@ const passes: readonly Pass[] = [
   hoistCommonLoads,
   sinkIntoArms,
   sinkCommon,
+  storeOnce,
   convertBranches,
   threadJumps,
   loadForAlternatives,
