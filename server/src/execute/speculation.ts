@@ -4,7 +4,7 @@
  * two passes, and then go on behind it, where one of its ways out does. What the sides leave different in variables becomes unknown.
  */
 
-import type { Register } from '../program/program';
+import { NOT_INITIALISED, type Register } from '../program/program';
 import { type BranchPlan, type UnknownBranchPlan, unknownBranchPlan, variablesOfLoop } from './branch-plan';
 import type { Machine, Targets } from './machine';
 import type { Mask } from './mask';
@@ -54,7 +54,11 @@ export class UnknownBranches {
   /** By reason: a value that is unknown in all lanes, which all that are have in common. */
   private readonly unknowns = new Map<number, LaneValue>();
 
-  constructor(private readonly machine: Machine) {}
+  private readonly notInitialised: number;
+
+  constructor(private readonly machine: Machine) {
+    this.notInitialised = machine.decoder.reasons.number(NOT_INITIALISED);
+  }
 
   take(
     top: Entry,
@@ -285,7 +289,7 @@ export class UnknownBranches {
     guard.onResume = () => {
       earlier?.();
       before.registers.forEach((register, i) => {
-        forgetDifferences(machine.decoder.values[register], before.values[i], lanes, reason);
+        this.forgetDifferences(machine.decoder.values[register], before.values[i], lanes, reason);
       });
     };
   }
@@ -388,24 +392,34 @@ export class UnknownBranches {
       const [current, value] = [decoder.values[register], afterTrue.values[i]];
       if (isAsTaken(current, value)) return;
       if (onlyTrue.count > 0) assignLanes(current, value, onlyTrue.lanes, onlyTrue.lo, onlyTrue.hi);
-      forgetDifferences(current, value, didBoth, reason);
+      this.forgetDifferences(current, value, didBoth, reason);
     });
     stack.masks.give(onlyTrue);
     stack.masks.give(didBoth);
   }
-}
 
-/** Marks the lanes unknown in which the value is not what it was. */
-function forgetDifferences(current: LaneValue, other: LaneValue, lanes: Mask, reason: number): void {
-  if (lanes.count === 0 || current.unknown === UNKNOWN || isAsTaken(current, other)) return;
-  const bothKnown = (current.unknown | other.unknown) === KNOWN;
-  if (bothKnown && areAlike(current, other)) return;
-  let marks: Uint8Array | undefined;
-  for (let lane = lanes.lo; lane < lanes.hi; lane++) {
-    if (lanes.lanes[lane] === 0 || isUnknownIn(current, lane)) continue;
-    if (!isUnknownIn(other, lane) && laneOf(current, lane) === laneOf(other, lane)) continue;
-    marks ??= markLanes(current, reason);
-    marks[lane] = 1;
+  /**
+   * Marks the lanes unknown in which the value is not what it was. Where one of the two was never assigned the other is meant, to the
+   * compiler as to who wrote it.
+   */
+  private forgetDifferences(current: LaneValue, other: LaneValue, lanes: Mask, reason: number): void {
+    if (lanes.count === 0 || isAsTaken(current, other) || this.isOpen(other)) return;
+    if (this.isOpen(current)) assignLanes(current, other, lanes.lanes, lanes.lo, lanes.hi);
+    if (current.unknown === UNKNOWN) return;
+    const bothKnown = (current.unknown | other.unknown) === KNOWN;
+    if (bothKnown && areAlike(current, other)) return;
+    let marks: Uint8Array | undefined;
+    for (let lane = lanes.lo; lane < lanes.hi; lane++) {
+      if (lanes.lanes[lane] === 0 || isUnknownIn(current, lane)) continue;
+      if (!isUnknownIn(other, lane) && laneOf(current, lane) === laneOf(other, lane)) continue;
+      marks ??= markLanes(current, reason);
+      marks[lane] = 1;
+    }
+  }
+
+  /** Nothing was assigned in any lane. */
+  private isOpen({ unknown, reason }: LaneValue): boolean {
+    return unknown === UNKNOWN && reason === this.notInitialised;
   }
 }
 

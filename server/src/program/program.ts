@@ -358,6 +358,9 @@ export interface SourcePlace {
   readonly location?: { readonly file: string; readonly line: number; readonly column: number };
 }
 
+/** Why the value of a variable is not known that nothing was assigned to. */
+export const NOT_INITIALISED = 'not initialised';
+
 export interface BranchSite {
   readonly place: SourcePlace;
   readonly kind: 'if' | 'loop' | 'switch' | 'conditional' | 'logical' | 'exit';
