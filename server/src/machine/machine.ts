@@ -19,6 +19,7 @@ import { convertBranches, convertCheapBranches } from './if-conversion';
 import { inferObjects } from './infer-objects';
 import { placeLoadsOfPasses } from './lines-of-passes';
 import { loadForAlternatives } from './load-for-alternatives';
+import { loadOnce } from './load-once';
 import { mergeNeighbours } from './merge-neighbours';
 import { narrowIntegers } from './narrow-integers';
 import { narrowVectors } from './narrow-vectors';
@@ -52,6 +53,7 @@ const passes: readonly Pass[] = [
   sinkIntoArms,
   sinkCommon,
   storeOnce,
+  loadOnce,
   convertBranches,
   threadJumps,
   loadForAlternatives,

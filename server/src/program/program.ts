@@ -370,6 +370,8 @@ export interface BranchSite {
   readonly isFree?: boolean;
   /** It decides what is read in front of a loop, whose own branch counts already. */
   readonly isGuard?: boolean;
+  /** Of what ends a pass of a loop that is written out: the step behind it. */
+  readonly step?: SourcePlace;
 }
 
 /** A machine instruction that the assembler made of an access. */
