@@ -61,6 +61,7 @@ export function analyzePtx(request: AnalysisRequest): FileReport {
       ...findingsOf({
         report,
         launches: [{ plan, simulation, program: simulation.program, report: report.launches[0] }],
+        later: [],
         capability: row,
         request,
         tokens: noTokens,

@@ -135,11 +135,13 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
     const { report, result } = analyzeSafely(unit, kernel, memory.results, model);
     reports.push(report);
     if (result && withFindings) {
+      const launches = result.launches.map((l, i) => ({ ...l, report: report.launches[i] }));
       findings.push(
         ...findingsOf({
           report,
-          // what only some data make of a launch is told, and no finding
-          launches: result.launches.flatMap((l, i) => (l.change ? [] : [{ ...l, report: report.launches[i] }])),
+          // what only some data make of a launch is told, and no finding, but where nothing else comes
+          launches: launches.filter(({ change }) => !change),
+          later: launches.filter(({ change }) => change),
           capability: row,
           request,
           tokens: source.tokens,

@@ -8,7 +8,7 @@ import type { Program, Register } from '../program/program';
 import type { Reconvergence } from '../program/reconvergence';
 import { divergentRegisters } from '../program/uniformity';
 import type { Analysis } from './decode';
-import { isEvenChance, rareSide, type Side } from './rare-side';
+import { isEvenChance, rareSide, type Side, seldomSide } from './rare-side';
 
 export interface BranchPlan {
   /** Where the sides meet. */
@@ -39,6 +39,8 @@ export interface UnknownBranchPlan {
   readonly isOfEachLane: boolean;
   /** The side that is taken rarely, by the form of the condition, of a branch that leaves no loop. */
   readonly rare?: Side;
+  /** The side that few of the lanes take where each asks for itself. */
+  readonly seldom?: Side;
 }
 
 export function branchPlan(
@@ -91,6 +93,8 @@ function makePlan(analysis: Analysis, block: number, plan: BranchPlan): UnknownB
   }
   const regions = sides.map((side) => reachableWithout(successors, side, plan.meets));
   const isFinal = regions.map((region) => leadsToReturnsOnly(analysis, region, plan.meets));
+  // `a < 0 || b`: where either side leads, what the first condition says tells nothing
+  const isShared = regions[0]?.some((inside) => inside !== EXIT && regions[1]?.includes(inside)) === true;
   const returns = regions.map((region, i) => isFinal[i] && !region.some((inside) => hasAccess(analysis, inside)));
   return {
     returns: returns[0] ? 'true' : returns[1] ? 'false' : undefined,
@@ -100,7 +104,8 @@ function makePlan(analysis: Analysis, block: number, plan: BranchPlan): UnknownB
     carriedOut: [],
     assigned: assignedIn(analysis, regions.flat(), [plan.meets, sides[1]]),
     isOfEachLane: isOfEachLane(analysis.program, block),
-    rare: rareSide(analysis.program, block),
+    rare: isShared ? undefined : rareSide(analysis.program, block),
+    seldom: isShared ? undefined : seldomSide(analysis.program, block),
   };
 }
 

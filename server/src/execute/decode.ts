@@ -8,6 +8,7 @@ import {
   bytesOf,
   type Instruction,
   type LoadInstruction,
+  NOT_INITIALISED,
   type Program,
   type Register,
   type ScalarType,
@@ -359,7 +360,8 @@ function computeInto(
     }
     case 'select': {
       const p = read(instruction.p, 'pred') as LaneValue<Lanes32>;
-      return selectStep(out, p, read(instruction.a, instruction.type), read(instruction.b, instruction.type));
+      const [a, b] = [read(instruction.a, instruction.type), read(instruction.b, instruction.type)];
+      return selectStep(out, p, a, b, decoder.reasons.number(NOT_INITIALISED));
     }
     case 'fma': {
       const operation = fmaOperation(instruction.type);

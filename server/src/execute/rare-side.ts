@@ -1,6 +1,6 @@
 /**
- * Which side of a branch is taken rarely, where nothing but the form of its condition tells: a value below zero, or a floating-point
- * number equal to a constant (the opcode heuristic of Ball and Larus, "Branch prediction for free", PLDI 1993, right for 84 % of the
+ * Which side of a branch is taken rarely, where nothing but the form of its condition tells: a value below zero, or two floating-point
+ * numbers that are equal (the opcode heuristic of Ball and Larus, "Branch prediction for free", PLDI 1993, right for 84 % of the
  * branches that it predicts). A negative value is what programs mend: a particle below the floor, a count that ran out.
  * And a thread's number equal to what all threads of the warp read: one thread of a row at most (`if (threadIdx.x == best[0])`).
  */
@@ -32,13 +32,27 @@ export function rareSide(program: Program, block: number): Side | undefined {
   return compare?.op === 'compare' ? rareResult(program, compare) : undefined;
 }
 
+/**
+ * The side on which the value of each lane is equal to a constant. Wu and Larus ("Static branch frequency and program profile
+ * analysis", MICRO 1994) predict that it is not taken; flags of threads are set more often than that, but not in all of them.
+ */
+export function seldomSide(program: Program, block: number): Side | undefined {
+  const { terminator, instructions } = program.blocks[block];
+  if (terminator.kind !== 'branch' || divergentRegisters(program)[terminator.condition] === 0) return undefined;
+  const compare = instructions.findLast((i) => i.op === 'compare' && i.dst === terminator.condition);
+  if (compare?.op !== 'compare') return undefined;
+  const isConstant = (register: number) => program.registers[register].role === 'constant';
+  return isConstant(compare.a) === isConstant(compare.b) ? undefined : rareOfEqual[compare.fn];
+}
+
 function rareResult(program: Program, compare: Extract<Instruction, { op: 'compare' }>): Side | undefined {
   const { fn, type, a, b } = compare;
   if (!floats.has(type) && rareOfEqual[fn] && isOneThread(program, a, b)) return rareOfEqual[fn];
+  // a number that is compared with itself is asked whether it is one
+  if (floats.has(type) && a !== b && rareOfEqual[fn]) return rareOfEqual[fn];
   const isConstant = (register: number) => program.registers[register].role === 'constant';
   if (isConstant(a) === isConstant(b)) return undefined;
   const [op, constant] = isConstant(b) ? [fn, b] : [mirrored[fn], a];
-  if (floats.has(type) && rareOfEqual[op]) return rareOfEqual[op];
   return program.registers[constant].value === 0 ? rareAgainstZero[op] : undefined;
 }
 

@@ -4,7 +4,7 @@
  * two passes, and then go on behind it, where one of its ways out does. What the sides leave different in variables becomes unknown.
  */
 
-import type { Register } from '../program/program';
+import { NOT_INITIALISED, type Register } from '../program/program';
 import { type BranchPlan, type UnknownBranchPlan, unknownBranchPlan, variablesOfLoop } from './branch-plan';
 import type { Machine, Targets } from './machine';
 import type { Mask } from './mask';
@@ -29,7 +29,13 @@ import {
 /** How the reason begins where each lane of a warp has a condition of its own: some come there, and nobody knows which. */
 export const CONDITION_OF_LANES = 'condition of each lane';
 
-const innerReason = new RegExp(`^(?:${RARE_CONDITION}|${CONDITION_OF_LANES}|condition|number of iterations) `);
+const ITERATIONS = 'number of iterations';
+/** The same within passes of which nobody knows the number. */
+export const ITERATIONS_AND_LANES = `${ITERATIONS}, and for each lane whether it comes,`;
+
+const innerReason = new RegExp(
+  `^(?:${RARE_CONDITION}|${CONDITION_OF_LANES}|condition|${ITERATIONS_AND_LANES}|${ITERATIONS}) `,
+);
 
 /** Variables of a warp that are copied, and copied back, in the time of an instruction. */
 const COPIES_A_STEP = 4;
@@ -48,7 +54,11 @@ export class UnknownBranches {
   /** By reason: a value that is unknown in all lanes, which all that are have in common. */
   private readonly unknowns = new Map<number, LaneValue>();
 
-  constructor(private readonly machine: Machine) {}
+  private readonly notInitialised: number;
+
+  constructor(private readonly machine: Machine) {
+    this.notInitialised = machine.decoder.reasons.number(NOT_INITIALISED);
+  }
 
   take(
     top: Entry,
@@ -98,7 +108,7 @@ export class UnknownBranches {
         this.machine.doubt = cause;
         return;
       }
-      const reason = reasons.number(`number of iterations ${why}`);
+      const reason = reasons.number(`${ITERATIONS} ${why}`);
       this.leaveOrStay(block, targets, plan, details, reason, ifTrue, ifFalse, unknown);
       return;
     }
@@ -125,6 +135,7 @@ export class UnknownBranches {
     unknown: Mask,
   ): void {
     const { stack } = this.machine;
+    const outer = stack.top.speculative;
     const loop = this.machine.decoder.analysis.flow.loopOf[block];
     if (loop >= 0) this.machine.guardLoops(loop, block);
     const lanes = stack.masks.copyOf(unknown);
@@ -148,11 +159,11 @@ export class UnknownBranches {
     };
     const second = stack.push(targets.ifFalse, block, plan.meets, stack.masks.copyOf(ifFalse));
     second.both = lanes;
-    second.speculative = this.reasonOf('false', second.speculative, details, reason);
+    second.speculative = this.reasonOf('false', outer, details, reason);
     second.onPop = (arrived) => arrivedFalse.copyFrom(arrived);
     const first = stack.push(targets.ifTrue, block, plan.meets, stack.masks.copyOf(ifTrue));
     first.both = lanes;
-    first.speculative = this.reasonOf('true', first.speculative, details, reason);
+    first.speculative = this.reasonOf('true', outer, details, reason);
     first.onPop = (arrived) => {
       arrivedTrue.copyFrom(arrived);
       afterTrue = this.save(details.assigned);
@@ -161,11 +172,18 @@ export class UnknownBranches {
     sides.push(first, second);
   }
 
-  /** Why a side is executed: the outermost reason, but a rare condition within others makes all of it rare. */
-  private reasonOf(side: Side, outer: number, { rare }: UnknownBranchPlan, reason: number): number {
-    if (rare !== side) return outer || reason;
+  /**
+   * Why a side is executed: the outermost reason, but a rare condition within others makes all of it rare, and where each lane asks for
+   * a number of its own those that meet it are some of the lanes that others let through.
+   */
+  private reasonOf(side: Side, outer: number, { rare, seldom }: UnknownBranchPlan, reason: number): number {
     const { reasons } = this.machine.decoder;
-    return reasons.number(`${RARE_CONDITION} ${reasons.text(reason).replace(innerReason, '')}`);
+    const saidOf = (kind: string, why: number) =>
+      reasons.number(`${kind} ${reasons.text(why).replace(innerReason, '')}`);
+    if (rare === side) return saidOf(RARE_CONDITION, reason);
+    if (outer === 0) return reason;
+    const isOfPasses = seldom === side && reasons.text(outer).startsWith(ITERATIONS);
+    return isOfPasses ? saidOf(ITERATIONS_AND_LANES, outer) : outer;
   }
 
   /** A branch that leaves a loop, with a condition that is unknown in some lanes. */
@@ -271,7 +289,7 @@ export class UnknownBranches {
     guard.onResume = () => {
       earlier?.();
       before.registers.forEach((register, i) => {
-        forgetDifferences(machine.decoder.values[register], before.values[i], lanes, reason);
+        this.forgetDifferences(machine.decoder.values[register], before.values[i], lanes, reason);
       });
     };
   }
@@ -374,24 +392,34 @@ export class UnknownBranches {
       const [current, value] = [decoder.values[register], afterTrue.values[i]];
       if (isAsTaken(current, value)) return;
       if (onlyTrue.count > 0) assignLanes(current, value, onlyTrue.lanes, onlyTrue.lo, onlyTrue.hi);
-      forgetDifferences(current, value, didBoth, reason);
+      this.forgetDifferences(current, value, didBoth, reason);
     });
     stack.masks.give(onlyTrue);
     stack.masks.give(didBoth);
   }
-}
 
-/** Marks the lanes unknown in which the value is not what it was. */
-function forgetDifferences(current: LaneValue, other: LaneValue, lanes: Mask, reason: number): void {
-  if (lanes.count === 0 || current.unknown === UNKNOWN || isAsTaken(current, other)) return;
-  const bothKnown = (current.unknown | other.unknown) === KNOWN;
-  if (bothKnown && areAlike(current, other)) return;
-  let marks: Uint8Array | undefined;
-  for (let lane = lanes.lo; lane < lanes.hi; lane++) {
-    if (lanes.lanes[lane] === 0 || isUnknownIn(current, lane)) continue;
-    if (!isUnknownIn(other, lane) && laneOf(current, lane) === laneOf(other, lane)) continue;
-    marks ??= markLanes(current, reason);
-    marks[lane] = 1;
+  /**
+   * Marks the lanes unknown in which the value is not what it was. Where one of the two was never assigned the other is meant, to the
+   * compiler as to who wrote it.
+   */
+  private forgetDifferences(current: LaneValue, other: LaneValue, lanes: Mask, reason: number): void {
+    if (lanes.count === 0 || isAsTaken(current, other) || this.isOpen(other)) return;
+    if (this.isOpen(current)) assignLanes(current, other, lanes.lanes, lanes.lo, lanes.hi);
+    if (current.unknown === UNKNOWN) return;
+    const bothKnown = (current.unknown | other.unknown) === KNOWN;
+    if (bothKnown && areAlike(current, other)) return;
+    let marks: Uint8Array | undefined;
+    for (let lane = lanes.lo; lane < lanes.hi; lane++) {
+      if (lanes.lanes[lane] === 0 || isUnknownIn(current, lane)) continue;
+      if (!isUnknownIn(other, lane) && laneOf(current, lane) === laneOf(other, lane)) continue;
+      marks ??= markLanes(current, reason);
+      marks[lane] = 1;
+    }
+  }
+
+  /** Nothing was assigned in any lane. */
+  private isOpen({ unknown, reason }: LaneValue): boolean {
+    return unknown === UNKNOWN && reason === this.notInitialised;
   }
 }
 

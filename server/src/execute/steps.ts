@@ -181,8 +181,12 @@ function selectLoop64(d: Float64Array, p: Lanes32, x: Float64Array, y: Float64Ar
   for (let i = lo; i < hi; i++) d[i] = p[i] !== 0 ? x[i] : y[i];
 }
 
-/** p ? a : b; where p is known only the side taken matters. */
-export function selectStep(out: LaneValue, p: LaneValue<Lanes32>, a: LaneValue, b: LaneValue): Step {
+/**
+ * p ? a : b; where p is known only the side taken matters, and where it is not and one of the two was never assigned, the other is meant.
+ * @param open why what was never assigned is not known
+ */
+export function selectStep(out: LaneValue, p: LaneValue<Lanes32>, a: LaneValue, b: LaneValue, open: number): Step {
+  const isOpen = ({ unknown, reason }: LaneValue): boolean => unknown === UNKNOWN && reason === open;
   const loop = (out.wide ? selectLoop64 : selectLoop32) as (
     d: LaneValue['vector'],
     p: Lanes32,
@@ -191,15 +195,21 @@ export function selectStep(out: LaneValue, p: LaneValue<Lanes32>, a: LaneValue, 
     lo: number,
     hi: number,
   ) => void;
+  const take = (taken: LaneValue, frame: Frame): void => {
+    copyLanes(out, taken);
+    inheritUnknown(out, taken, frame);
+  };
   return (frame) => {
+    if (p.unknown !== KNOWN && (isOpen(a) || isOpen(b))) {
+      take(isOpen(a) ? b : a, frame);
+      return;
+    }
     if (p.unknown === UNKNOWN) {
       setUnknown(out, p.reason);
       return;
     }
     if (p.unknown === KNOWN && p.uniform) {
-      const taken = p.scalar !== 0 ? a : b;
-      copyLanes(out, taken);
-      inheritUnknown(out, taken, frame);
+      take(p.scalar !== 0 ? a : b, frame);
       return;
     }
     if (areAlike(a, b)) copyLanes(out, a);

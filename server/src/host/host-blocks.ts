@@ -84,14 +84,21 @@ export class HostBlocks {
 
   /** Before it are the program's own objects. */
   private readonly heap: number;
+  /** No fewer than that a nest of loops that moves bytes is left with its part of the instructions before all are moved. */
+  private readonly instructionsAByte: number;
 
-  /** @param top the first place that is free */
+  /**
+   * @param top the first place that is free
+   * @param fuel instructions of the whole run
+   */
   constructor(
     readonly memory: HostMemory,
     public top: number,
     private readonly reached: readonly (ReadonlySet<number> | undefined)[],
+    fuel: number,
   ) {
     this.heap = top;
+    this.instructionsAByte = Math.max(1 / MOVED_AT_ONCE, fuel / MOST_MOVED);
   }
 
   /** @param bytes -1: not known */
@@ -157,7 +164,7 @@ export class HostBlocks {
   spent(): bigint {
     const moved = this.movesBefore - this.moves;
     this.movesBefore = this.moves;
-    return BigInt(Math.ceil(moved / MOVED_AT_ONCE));
+    return BigInt(Math.ceil(moved * this.instructionsAByte));
   }
 
   copy(to: number, from: number, bytes: number): void {

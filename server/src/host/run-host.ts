@@ -53,7 +53,7 @@ declare const WebAssembly: {
 export function runHost(program: Program, fuel: number, kernels?: KernelRuns): HostRun | undefined {
   const generated = generateHost(program, fuel);
   if (!generated) return undefined;
-  const machine = new HostMachine(program, generated, kernels);
+  const machine = new HostMachine(program, generated, fuel, kernels);
   const module = new WebAssembly.Module(generated.bytes);
   const instance = new WebAssembly.Instance(module, { env: { ...hostMath, ...machine.imports() } });
   let stopped: string | undefined;
@@ -85,10 +85,11 @@ class HostMachine {
   constructor(
     private readonly program: Program,
     { places, end, reach }: GeneratedHost,
+    fuel: number,
     private readonly kernels: KernelRuns | undefined,
   ) {
     const memory = new HostMemory();
-    this.blocks = new HostBlocks(memory, end, reach.sets);
+    this.blocks = new HostBlocks(memory, end, reach.sets, fuel);
     this.device = this.deviceMemory();
     // variables lie there, whose stores are not watched
     memory.raise(end);

@@ -1,6 +1,7 @@
 /** Objects made from arguments or lists: zero values, aggregates, constructors. */
 import type { Expression, FunctionDeclaration, InitListExpression, Node, QualifiedName } from '../parse/ast';
 import { isCopyOf, takes } from '../parse/constructors';
+import { NOT_INITIALISED } from '../program/program';
 import { callArguments, callFunction, listElements } from './calls';
 import { deduceClass } from './class-arguments';
 import { type Context, skip } from './context';
@@ -27,7 +28,7 @@ export function construct(ctx: Context, type: Type, args: readonly Value[], node
   const scalar = scalarOf(plain);
   if (scalar) {
     if (args.length > 0) return convertValue(ctx, rvalue(ctx, args[0], node), plain, node);
-    const register = uninitialised ? ctx.builder.unknown(scalar, 'not initialised') : ctx.builder.constant(scalar, 0);
+    const register = uninitialised ? ctx.builder.unknown(scalar, NOT_INITIALISED) : ctx.builder.constant(scalar, 0);
     return { kind: 'scalar', type: plain, register };
   }
   if (plain.kind === 'record') return constructRecord(ctx, plain, args, node, uninitialised);

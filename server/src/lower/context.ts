@@ -30,6 +30,9 @@ export interface WrittenPass {
   /** Passes behind it. */
   readonly left: number;
   readonly around: WrittenPass | undefined;
+  /** The statement that it ends with, and what the loop steps with behind it. */
+  readonly last?: Node;
+  readonly step?: Node;
 }
 
 /** The function being inlined. */

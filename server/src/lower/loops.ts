@@ -69,8 +69,9 @@ function unrolled(ctx: Context, node: ast.ForStatement, trips: number, guard: Gu
   const sizes: number[] = [];
   if (guard) b.enterRegion();
   const around = ctx.writtenOut;
+  const last = lastOf(node.body);
   for (let i = 0; i < trips && b.reachable; i++) {
-    ctx.writtenOut = { begin: b.instructionCount, left: trips - i - 1, around };
+    ctx.writtenOut = { begin: b.instructionCount, left: trips - i - 1, around, last, step: node.increment };
     if (guard) leaveUnless(ctx, node, guard, breaks, ends);
     const next = jumps ? b.newBlock() : undefined;
     const target: JumpTarget = { breakBlock: breaks, continueBlock: next ?? breaks, onBreak: ends, onContinue: [] };
@@ -97,6 +98,14 @@ function unrolled(ctx: Context, node: ast.ForStatement, trips: number, guard: Gu
   b.use(breaks);
   if (ends.length === 0) b.exit();
   ctx.known = KnownValues.merged(ends);
+}
+
+/** The statement that a pass ends with. */
+function lastOf(body: ast.Statement): ast.Statement | undefined {
+  for (let at: ast.Statement | undefined = body; ; ) {
+    if (at?.kind !== 'compound') return at;
+    at = at.body.at(-1);
+  }
 }
 
 /** Lowers a body; all but the first of its passes are copies, which a loop that stays does without. */

@@ -207,9 +207,11 @@ function branches(ctx: Context, node: ast.IfStatement, condition: number): void 
   const thenBlock = b.newBlock();
   const join = b.newBlock();
   const elseBlock = node.else ? b.newBlock() : join;
+  const step = ctx.writtenOut?.last === node ? ctx.writtenOut.step : undefined;
   b.branch(condition, thenBlock, elseBlock, {
     place: placeOf(ctx, { first: node.condition.first, last: node.condition.last }),
     kind: 'if',
+    ...(step && { step: placeOf(ctx, step) }),
   });
   const before = ctx.known;
   const ends: KnownValues[] = node.else ? [] : [before];

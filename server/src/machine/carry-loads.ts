@@ -10,73 +10,37 @@
  * - a loop that is left between the reads and a step that some index has made already (`if (v[i] > v[i + 1]) break; i++`) keeps its question in front
  *   and is not read ahead of (7 of 7; with anything else beside the step it is: 2 of 2);
  * - both are read in every pass, the one handed on before any branch, and nothing in the loop may change them;
+ * - what this pass has stored is handed on as well (`v[j] += v[j - 1]`), where nothing behind the store, nor in front of the read, may change it: where the
+ *   loop begins at a constant, counting up or down, written out or not, or reads at its counter itself (`v[j + 1] = v[j] * 2`). The passes left over behind
+ *   a loop that is written out begin at no constant (NVVM adds nothing up in front of a loop for that), nor does one from `n - 2` down (PTX of 26 kernels);
  * - the read in front bears the line of the one that it replaces, and is for those that have a pass.
  */
-import { type ControlFlow, controlFlow, dominates, type Loop } from '../program/control-flow';
+import { controlFlow, dominates, type Loop } from '../program/control-flow';
 import { readsInto, writesInto, writesOf } from '../program/operands';
 import {
+  type AccessSite,
   type Block,
   bytesOf,
   type Instruction,
   type LoadInstruction,
   type Program,
   type Register,
-  type RegisterInfo,
-  type ScalarType,
+  type StoreInstruction,
 } from '../program/program';
 import { withOperands } from './common-expressions';
+import { type Around, type Definition, type Form, formOf, keyOf, nextForm, one, type Work } from './loop-forms';
 import { changesAtFence, isFence, isReadOnly, mayTouch } from './memory-overlap';
 import { isPure } from './pure';
-
-interface Definition {
-  readonly block: number;
-  readonly instruction: Instruction;
-}
-
-interface Work {
-  readonly program: Program;
-  readonly flow: ControlFlow;
-  readonly registers: RegisterInfo[];
-  readonly blocks: Block[];
-  /** Registers that something reads. */
-  readonly needed: ReadonlySet<Register>;
-}
-
-/** A loop with what it writes. */
-interface Around {
-  readonly loop: Loop;
-  readonly before: number;
-  readonly latch: number;
-  readonly inside: readonly number[];
-  /** By register: its definitions in the loop. */
-  readonly definitions: ReadonlyMap<Register, readonly Definition[]>;
-}
-
-/** `base + scale × counter + at`. */
-interface Form {
-  readonly counter: Counter;
-  readonly scale: number;
-  readonly base: string;
-  readonly at: number;
-}
-
-/** What is made of a variable as the pass began. */
-interface Counter {
-  readonly variable: Register;
-  /** What is added last. */
-  readonly plus: number;
-  /** Conversions that may change the number, from the last to the first, each with what is added before it. */
-  readonly before: readonly Conversion[];
-}
-
-interface Conversion {
-  readonly types: string;
-  readonly plus: number;
-}
 
 interface Read {
   readonly block: number;
   readonly load: LoadInstruction;
+  readonly form: Form;
+}
+
+interface Written {
+  readonly block: number;
+  readonly store: StoreInstruction;
   readonly form: Form;
 }
 
@@ -103,24 +67,96 @@ function carryIn(work: Work, loop: Loop): void {
       i.op === 'load' && isPlain(work.program, i) ? [{ block, load: i }] : [],
     ),
   );
-  if (loads.length < 2) return;
+  if (loads.length === 0) return;
   const around: Around = { loop, before, latch, inside, definitions: definitionsIn(blocks, inside) };
+  carryStored(work, around, loads, own);
+  if (loads.length < 2) return;
   const reads = loads.flatMap(({ block, load }): Read[] => {
     const form = formOf(work, around, load);
     return form && isKept(work, around, load) ? [{ block, load, form }] : [];
   });
-  const byForm = new Map(reads.map((read) => [keyOf(read.load, read.form), read]));
+  const byForm = new Map(reads.map((read) => [keyOf(read.load.type, read.load.dst.length, read.form), read]));
   for (const read of reads) {
     const next = isAtHead(work, around, read.block) ? nextForm(work, around, read.form) : undefined;
-    const same = next && byForm.get(keyOf(read.load, next));
+    const same = next && byForm.get(keyOf(read.load.type, read.load.dst.length, next));
     if (!next || !same || !needsAsMuch(work, same.load, read.load)) continue;
-    if (!isAskedFirst(work, around, read, next, reads)) carry(work, around, read, same);
+    if (!isAskedFirst(work, around, read, next, reads)) carry(work, around, read, same.load.dst);
   }
 }
 
-function isPlain({ accesses }: Program, { access, dst }: LoadInstruction): boolean {
-  const { space, isVolatile, isAssembly, atomic } = accesses[access];
-  return (space === 'global' || space === 'shared') && !isVolatile && !isAssembly && !atomic && dst.length > 0;
+/** What a pass has stored is what the next one begins by reading. */
+function carryStored(
+  work: Work,
+  around: Around,
+  loads: readonly Pick<Read, 'block' | 'load'>[],
+  own: readonly number[],
+) {
+  const { program, blocks } = work;
+  const stores = own.flatMap((block) =>
+    blocks[block].instructions.flatMap((store): Written[] => {
+      if (store.op !== 'store' || store.values.length !== 1 || !isPlain(program, store)) return [];
+      const form = formOf(work, around, store);
+      return form ? [{ block, store, form }] : [];
+    }),
+  );
+  if (stores.length === 0) return;
+  const byForm = new Map(stores.map((each) => [keyOf(each.store.type, 1, each.form), each]));
+  for (const { block, load } of loads) {
+    if (load.dst.length !== 1 || !isAtHead(work, around, block)) continue;
+    const form = formOf(work, around, load);
+    const next = form && nextForm(work, around, form);
+    const same = next && byForm.get(keyOf(load.type, 1, next));
+    if (!form || !same || !isFoundInFront(work, around, form)) continue;
+    const read = { block, load, form };
+    if (isLeftAlone(work, around, read, same, stores)) carry(work, around, read, same.store.values);
+  }
+}
+
+/** Whether nothing has to be added up in front of the loop for the address of its first read. */
+function isFoundInFront({ flow, registers, blocks }: Work, { before }: Around, { counter, at }: Form): boolean {
+  if (at === 0 && counter.before.every(({ plus }) => plus === 0)) return true;
+  for (let block: number | undefined = before, depth = 0; block !== undefined && depth < 8; depth++) {
+    const i = blocks[block].instructions.findLast((each) => writesOf(each).includes(counter.variable));
+    if (i) return i.op === 'unary' && i.fn === 'mov' && registers[i.a].role === 'constant';
+    const from: readonly number[] = flow.predecessors[block];
+    block = from.length === 1 ? from[0] : undefined;
+  }
+  return false;
+}
+
+/** Whether nothing may change what is read between the store and the end of the pass, and from there to the read. */
+function isLeftAlone(
+  { program, flow, blocks }: Work,
+  { inside, loop }: Around,
+  read: Read,
+  { block, store, form }: Written,
+  stores: readonly Written[],
+): boolean {
+  const site = program.accesses[read.load.access];
+  const isEarlier = (a: number, of: number) => a !== of && dominates(flow.dominator, a, of);
+  const partsOf = (each: number): readonly Instruction[] => {
+    const { instructions } = blocks[each];
+    const isBehind = !isEarlier(each, block);
+    const isBefore = isEarlier(each, read.block) || each === loop.header;
+    const from = !isBehind ? instructions.length : each === block ? instructions.indexOf(store) + 1 : 0;
+    const to = each === read.block ? instructions.indexOf(read.load) : isBefore ? instructions.length : 0;
+    return [...instructions.slice(0, to), ...instructions.slice(from)];
+  };
+  const unit = bytesOf[store.type];
+  // other elements of what the same counter leads to
+  const others = stores.filter(
+    (each) => each.store.type === store.type && Math.abs(each.form.at - form.at) >= unit && isBeside(each.form, form),
+  );
+  const isOther = (i: Instruction) => others.some((each) => each.store === i);
+  return !inside.some((each) => partsOf(each).some((i) => !isOther(i) && mayChange(program, site, i)));
+}
+
+const isBeside = (a: Form, b: Form): boolean => keyOf('i8', 1, { ...a, at: 0 }) === keyOf('i8', 1, { ...b, at: 0 });
+
+function isPlain({ accesses }: Program, i: LoadInstruction | StoreInstruction): boolean {
+  const { space, isVolatile, isAssembly, atomic } = accesses[i.access];
+  const isOfAny = i.op === 'store' || i.dst.length > 0;
+  return (space === 'global' || space === 'shared') && !isVolatile && !isAssembly && !atomic && isOfAny;
 }
 
 function definitionsIn(blocks: readonly Block[], inside: readonly number[]): Map<Register, Definition[]> {
@@ -137,12 +173,6 @@ function definitionsIn(blocks: readonly Block[], inside: readonly number[]): Map
     }
   return found;
 }
-
-const keyOf = ({ type, dst }: LoadInstruction, { counter, scale, base, at }: Form): string =>
-  `${type}x${dst.length}:${nameOf(counter)}*${scale}+${base}+${at}`;
-
-const nameOf = ({ variable, before }: Counter): string =>
-  before.reduceRight((name, { types, plus }) => `${types}(${name}+${plus})`, String(variable));
 
 function neededIn(blocks: readonly Block[]): Set<Register> {
   const needed = new Set<Register>();
@@ -187,13 +217,14 @@ const innermost = ({ counter, scale, at }: Form): number => counter.before.at(-1
 function isKept({ program, blocks }: Work, { inside }: Around, { access }: LoadInstruction): boolean {
   const site = program.accesses[access];
   if (isReadOnly(site, program)) return true;
-  const changes = (i: Instruction): boolean => {
-    if (isFence(i) && changesAtFence(program, site)) return true;
-    if (i.op === 'store' || i.op === 'atomic') return mayTouch(program, site, program.accesses[i.access]);
-    if (i.op === 'asyncCopy') return mayTouch(program, site, program.accesses[i.storeAccess]);
-    return i.op === 'matrix' && i.direction === 'store';
-  };
-  return !inside.some((block) => blocks[block].instructions.some(changes));
+  return !inside.some((block) => blocks[block].instructions.some((i) => mayChange(program, site, i)));
+}
+
+function mayChange(program: Program, site: AccessSite, i: Instruction): boolean {
+  if (isFence(i) && changesAtFence(program, site)) return true;
+  if (i.op === 'store' || i.op === 'atomic') return mayTouch(program, site, program.accesses[i.access]);
+  if (i.op === 'asyncCopy') return mayTouch(program, site, program.accesses[i.storeAccess]);
+  return i.op === 'matrix' && i.direction === 'store';
 }
 
 /** No branch stands before it but the question whether there is a pass. */
@@ -206,117 +237,10 @@ function isAtHead({ flow, blocks }: Work, { loop }: Around, block: number): bool
   return true;
 }
 
-// ---- what an address is made of ----
-
-const one = (around: Around, register: Register): Definition | undefined => {
-  const found = around.definitions.get(register);
-  return found?.length === 1 ? found[0] : undefined;
-};
-
-const constantOf = ({ registers }: Work, register: Register): number | undefined =>
-  registers[register].role === 'constant' ? registers[register].value : undefined;
-
-function formOf(work: Work, around: Around, { address, offset, access }: LoadInstruction): Form | undefined {
-  const kept: Register[] = [];
-  const moving: Register[] = [];
-  const split = (register: Register, depth: number): void => {
-    const made = one(around, register)?.instruction;
-    if (!around.definitions.has(register)) kept.push(register);
-    else if (made?.op === 'binary' && made.fn === 'add' && depth < 8) {
-      split(made.a, depth + 1);
-      split(made.b, depth + 1);
-    } else moving.push(register);
-  };
-  split(address, 0);
-  if (moving.length !== 1) return undefined;
-  const scaled = scaledOf(work, around, moving[0]);
-  const counted = scaled && counterOf(work, around, scaled.register);
-  if (!scaled || !counted) return undefined;
-  const { scale } = scaled;
-  if (!isPlainIndex(work.program, access, kept, scale)) return undefined;
-  return {
-    counter: counted,
-    scale,
-    base: kept.sort((a, b) => a - b).join('+'),
-    at: offset + scale * counted.plus,
-  };
-}
-
-/** A counter and a constant as an index of its own: of an array that has several, or of a pointer to elements with nothing added. */
-function isPlainIndex(program: Program, access: number, kept: readonly Register[], scale: number): boolean {
-  const { object } = program.accesses[access];
-  const array = object === undefined ? undefined : program.objects[object];
-  if (array === undefined) return kept.length === 0;
-  if (array.dimensions.length > 1) return true;
-  return kept.length === 0 || (kept.length === 1 && kept[0] === array.register && scale === array.elementBytes);
-}
-
-function scaledOf(work: Work, around: Around, register: Register): { register: Register; scale: number } | undefined {
-  const made = one(around, register)?.instruction;
-  if (made?.op !== 'binary' || (made.fn !== 'mul' && made.fn !== 'shl')) return { register, scale: 1 };
-  const by = constantOf(work, made.b);
-  return by === undefined ? undefined : { register: made.a, scale: made.fn === 'mul' ? by : 2 ** by };
-}
-
-/** A counter as it is when a pass begins, and constants. */
-function counterOf(work: Work, around: Around, register: Register): Counter | undefined {
-  const before: Conversion[] = [];
-  // what is added first stands last
-  const sums = [0];
-  let at = register;
-  for (let depth = 0; depth < 8; depth++) {
-    const found = one(around, at);
-    const made = found?.instruction;
-    if (!found || !made || !('type' in made) || isFloat(made.type)) return undefined;
-    if (made.op === 'convert') {
-      if (isFloat(made.from)) return undefined;
-      // a sum of signed words may be taken as one that does not overflow, and the longest integers are all addresses
-      if (bytesOf[made.type] !== 8 || (made.from !== 'i32' && bytesOf[made.from] !== 8)) {
-        before.push({ types: `${made.from}>${made.type}`, plus: 0 });
-        sums.push(0);
-      }
-      at = made.a;
-    } else if (made.op === 'binary' && (made.fn === 'add' || made.fn === 'sub')) {
-      const by = constantOf(work, made.b);
-      if (by === undefined) return undefined;
-      sums[sums.length - 1] += made.fn === 'add' ? by : -by;
-      at = made.a;
-    } else if (made.op === 'unary' && made.fn === 'mov' && work.registers[at].role === 'temporary') {
-      const changed = one(around, made.a);
-      if (work.registers[made.a].role !== 'variable' || !changed) return undefined;
-      if (!comesBefore(work, found, changed)) return undefined;
-      return { variable: made.a, plus: sums[0], before: before.map((each, k) => ({ ...each, plus: sums[k + 1] })) };
-    } else return undefined;
-  }
-  return undefined;
-}
-
-const isFloat = (type: ScalarType): boolean => type.startsWith('f');
-
-function comesBefore({ flow, blocks }: Work, a: Definition, b: Definition): boolean {
-  if (a.block !== b.block) return dominates(flow.dominator, a.block, b.block);
-  const { instructions } = blocks[a.block];
-  return instructions.indexOf(a.instruction) < instructions.indexOf(b.instruction);
-}
-
-/** The same address in the next pass, told by what this one begins with. */
-function nextForm(work: Work, around: Around, form: Form): Form | undefined {
-  const changed = one(around, form.counter.variable);
-  if (changed?.instruction.op !== 'unary' || changed.instruction.fn !== 'mov') return undefined;
-  if (!dominates(work.flow.dominator, changed.block, around.latch)) return undefined;
-  const next = counterOf(work, around, changed.instruction.a);
-  if (!next) return undefined;
-  const { before } = form.counter;
-  const last = before.at(-1);
-  // the variable's own sum is added where the form begins with it
-  const at = form.at + (last ? 0 : form.scale * next.plus);
-  const own = last ? [...before.slice(0, -1), { ...last, plus: last.plus + next.plus }] : [];
-  return { ...form, counter: { ...next, plus: 0, before: [...own, ...next.before] }, at };
-}
-
 // ---- the change ----
 
-function carry(work: Work, around: Around, read: Read, same: Read): void {
+/** @param values what this pass hands to the next */
+function carry(work: Work, around: Around, read: Read, values: readonly Register[]): void {
   const { registers, blocks } = work;
   const { before, latch } = around;
   const { type, dst } = read.load;
@@ -339,7 +263,7 @@ function carry(work: Work, around: Around, read: Read, same: Read): void {
   append(
     blocks,
     latch,
-    held.map((to, k) => move(to, same.load.dst[k])),
+    held.map((to, k) => move(to, values[k])),
   );
 }
 

@@ -19,6 +19,7 @@ import { convertBranches, convertCheapBranches } from './if-conversion';
 import { inferObjects } from './infer-objects';
 import { placeLoadsOfPasses } from './lines-of-passes';
 import { loadForAlternatives } from './load-for-alternatives';
+import { loadOnce } from './load-once';
 import { mergeNeighbours } from './merge-neighbours';
 import { narrowIntegers } from './narrow-integers';
 import { narrowVectors } from './narrow-vectors';
@@ -31,6 +32,7 @@ import { reuseLoads } from './reuse-loads';
 import { separateVariables } from './separate-variables';
 import { sinkCommon } from './sink-common';
 import { sinkIntoArms } from './sink-into-arms';
+import { storeOnce } from './store-once';
 import { threadJumps } from './thread-jumps';
 import { unrollFurther } from './unroll-further';
 
@@ -50,6 +52,8 @@ const passes: readonly Pass[] = [
   hoistCommonLoads,
   sinkIntoArms,
   sinkCommon,
+  storeOnce,
+  loadOnce,
   convertBranches,
   threadJumps,
   loadForAlternatives,

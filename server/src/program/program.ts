@@ -358,6 +358,9 @@ export interface SourcePlace {
   readonly location?: { readonly file: string; readonly line: number; readonly column: number };
 }
 
+/** Why the value of a variable is not known that nothing was assigned to. */
+export const NOT_INITIALISED = 'not initialised';
+
 export interface BranchSite {
   readonly place: SourcePlace;
   readonly kind: 'if' | 'loop' | 'switch' | 'conditional' | 'logical' | 'exit';
@@ -367,6 +370,8 @@ export interface BranchSite {
   readonly isFree?: boolean;
   /** It decides what is read in front of a loop, whose own branch counts already. */
   readonly isGuard?: boolean;
+  /** Of what ends a pass of a loop that is written out: the step behind it. */
+  readonly step?: SourcePlace;
 }
 
 /** A machine instruction that the assembler made of an access. */

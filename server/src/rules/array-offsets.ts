@@ -2,7 +2,7 @@
 import { layoutOf } from '../execute/layout';
 import { addressWindows } from '../program/addresses';
 import type { AccessWitness } from '../report/report';
-import type { RuleContext, WorstAccess } from './rule';
+import { launchAt, type RuleContext, type WorstAccess } from './rule';
 
 export interface Placed {
   /** byte offset within the array */
@@ -12,7 +12,7 @@ export interface Placed {
 
 /** Offsets of the active lanes within the accessed shared array; from the start of shared memory where it is not known. */
 export function offsetsInArray(context: RuleContext, worst: WorstAccess, witness: AccessWitness): Placed[] {
-  const launch = context.launches[worst.launchIndex];
+  const launch = launchAt(context, worst.launchIndex);
   const layout = layoutOf(launch.program, launch.plan.dynamicSharedBytes);
   const index = launch.program.objects.findIndex((o) => o.name === worst.access.object?.name && o.space === 'shared');
   const base = index < 0 ? 0 : (layout.addresses[index] ?? addressWindows.shared) - addressWindows.shared;

@@ -4,7 +4,7 @@ import { locationOf } from '../report/positions';
 import type { AccessReport, Fix, KernelReport, TextEdit } from '../report/report';
 import { offsetsInArray } from './array-offsets';
 import { mayFree, STILL_CONFLICTS } from './pad-screen';
-import { type RuleContext, sharedExcess, type TriedPadding, type WorstAccess } from './rule';
+import { launchAt, type RuleContext, sharedExcess, type TriedPadding, type WorstAccess } from './rule';
 
 /** Tried in this order; behind them the pitches at which rows of 16 and of 8 lanes fall side by side into the 32 banks. */
 const PADS = [1, 2, 4, 8, 16];
@@ -121,7 +121,7 @@ function sameAccess(
 /** The innermost dimension of the array's declaration, as text that can be edited. */
 function lastDimension(context: RuleContext, worst: WorstAccess): Dimension | undefined {
   const { tokens, request } = context;
-  const program = context.launches[worst.launchIndex].program;
+  const program = launchAt(context, worst.launchIndex).program;
   const object = program.objects.find((o) => o.name === worst.access.object?.name && o.space === 'shared');
   if (!object) return undefined;
   const name = object.place.last;

@@ -4,7 +4,7 @@ import type { AnalysisRequest } from '../analysis/request';
 import { isSmallName } from '../analysis/sampling';
 import type { CheckKind, Simulation } from '../analysis/simulate';
 import { RARE_CONDITION } from '../execute/rare-side';
-import { CONDITION_OF_LANES } from '../execute/speculation';
+import { CONDITION_OF_LANES, ITERATIONS_AND_LANES } from '../execute/speculation';
 import type { Capability } from '../hardware/capabilities';
 import { lineAndColumn } from '../preprocess/positions';
 import { TokenFlag, type TokenStream } from '../preprocess/token';
@@ -19,14 +19,19 @@ export interface TriedPadding {
   readonly idealWavefronts: number;
 }
 
+/** What is known of a launch, and what is reported of it. */
+export interface RuleLaunch {
+  readonly plan: PlannedLaunch;
+  readonly simulation: Simulation;
+  readonly program: Program;
+  readonly report: LaunchReport;
+}
+
 export interface RuleContext {
   readonly report: KernelReport;
-  readonly launches: readonly {
-    readonly plan: PlannedLaunch;
-    readonly simulation: Simulation;
-    readonly program: Program;
-    readonly report: LaunchReport;
-  }[];
+  readonly launches: readonly RuleLaunch[];
+  /** Other times of launches, with the data they find then: asked for accesses alone that the launches themselves never come to. */
+  readonly later: readonly RuleLaunch[];
   readonly capability: Capability;
   readonly request: AnalysisRequest;
   readonly tokens: TokenStream;
@@ -81,7 +86,8 @@ const isRarelyExecuted = ({ reason }: AccessReport): boolean =>
 
 /** Each lane comes there only under a condition of its own, and nobody knows which do. */
 export const hasConditionOfLanes = ({ reason }: AccessReport): boolean =>
-  reason?.split('; ').some((part) => part.startsWith(CONDITION_OF_LANES)) === true;
+  reason?.split('; ').some((part) => part.startsWith(CONDITION_OF_LANES) || part.startsWith(ITERATIONS_AND_LANES)) ===
+  true;
 
 /**
  * What is known of it rests on data, and for some lanes the data do not tell whether or where they come: the figure is of all lanes, and
@@ -110,6 +116,10 @@ const CONDITION = 'condition ';
 const positionOf = (a: Location & Pick<AccessReport, 'space' | 'operation'>): string =>
   `${a.file}:${a.line}:${a.column}:${a.endLine}:${a.endColumn}:${a.space}:${a.operation}`;
 
+/** By the index that findings have: launches, then later times of them. */
+export const launchAt = ({ launches, later }: RuleContext, index: number): RuleLaunch =>
+  launches[index] ?? later[index - launches.length];
+
 /** Accesses of one space at or above a threshold, each with the launch in which it is worst. */
 export function worstAccesses(
   context: RuleContext,
@@ -118,8 +128,10 @@ export function worstAccesses(
   threshold: number,
 ): WorstAccess[] {
   const worst = new Map<string, Found>();
+  const seen = new Set<string>();
   context.launches.forEach(({ report }, launchIndex) => {
     for (const access of report.accesses) {
+      seen.add(positionOf(access));
       if (access.space !== space || access.certainty === 'unknown' || isRarelyExecuted(access)) continue;
       // what an asynchronous copy past L1 costs more is said of the half that writes
       if (space === 'global' && access.witness?.isPastL1) continue;
@@ -132,6 +144,7 @@ export function worstAccesses(
       worst.set(key, { ...found, launchesHit });
     }
   });
+  for (const found of worstLater(context, space, measure, threshold, seen)) worst.set(positionOf(found.access), found);
   const sums: Sums = new Map();
   const assumed = assumedOf(context, [...worst.values()]);
   return [...worst.values()].map((found) => checked(context, found, measure, sums, assumed));
@@ -139,6 +152,36 @@ export function worstAccesses(
 
 /** An access in the launch in which it is worst, before other sizes were looked at. */
 type Found = Pick<WorstAccess, 'access' | 'launch' | 'launchIndex' | 'excess' | 'launchesHit'>;
+
+/** Of what only other times of launches come to: as bad in every one of them. */
+function worstLater(
+  context: RuleContext,
+  space: AccessReport['space'],
+  measure: Measure,
+  threshold: number,
+  seen: ReadonlySet<string>,
+): Found[] {
+  const worst = new Map<string, Found | undefined>();
+  context.later.forEach(({ report }, index) => {
+    for (const access of report.accesses) {
+      const key = positionOf(access);
+      if (access.space !== space || access.requests === 0 || seen.has(key)) continue;
+      const excess = measure(access);
+      const known = worst.get(key);
+      const isBad = access.certainty !== 'unknown' && !isRarelyExecuted(access) && excess >= threshold;
+      if (!isBad || (known === undefined && worst.has(key))) worst.set(key, undefined);
+      else if (!known || excess > known.excess)
+        worst.set(key, {
+          access,
+          launch: report,
+          launchIndex: context.launches.length + index,
+          excess,
+          launchesHit: 1,
+        });
+    }
+  });
+  return [...worst.values()].filter((found) => found !== undefined);
+}
 
 /** What the found accesses of a simulation rest on, and which of its accesses are looked at with other sizes for them. */
 interface Assumed {
@@ -149,7 +192,7 @@ interface Assumed {
 function assumedOf(context: RuleContext, found: readonly Found[]): ReadonlyMap<Simulation, Assumed> {
   const bySimulation = new Map<Simulation, Assumed>();
   for (const { access, launchIndex } of found) {
-    const { simulation } = context.launches[launchIndex];
+    const { simulation } = launchAt(context, launchIndex);
     const assumed = bySimulation.get(simulation) ?? { byPlace: sitesByPlace(context, simulation), counted: new Set() };
     bySimulation.set(simulation, assumed);
     const at = assumed.byPlace.get(placeOf(access));
@@ -167,7 +210,7 @@ function checked(
   assumedIn: ReadonlyMap<Simulation, Assumed>,
 ): WorstAccess {
   const { access, launch, launchIndex } = found;
-  const { simulation } = context.launches[launchIndex];
+  const { simulation } = launchAt(context, launchIndex);
   const assumed = assumedIn.get(simulation);
   const names = [...(assumed?.byPlace.get(placeOf(access))?.names ?? [])];
   const sizes = names.filter((n) => n !== 'blockDim' && n !== 'gridDim');
@@ -344,7 +387,7 @@ function firstSites(context: RuleContext, launchIndex: number): ReadonlyMap<stri
   const known = ofLaunches.get(launchIndex);
   if (known) return known;
   const sites = new Map<string, AccessSite>();
-  for (const site of context.launches[launchIndex].simulation.program.accesses) {
+  for (const site of launchAt(context, launchIndex).simulation.program.accesses) {
     if (site.place.first < 0) continue;
     const place = placeOf(context.locate(site.place.first, site.place.last));
     if (!sites.has(place)) sites.set(place, site);

@@ -47,6 +47,36 @@ int main() {
     check(passes, ['float1: 0 4 5: 4', 'float1: 1: 8', 'float1: 2: 16', 'float1: 3: 32']);
   });
 
+  it('are warned of where no other time comes, and every one of them is bad', () => {
+    const warnings = (stride: string) =>
+      reportOf(
+        `
+__global__ void scatter(const int *at, const int *count, float *out) {
+  if (count[0] > 0) out[at[threadIdx.x]] = 1;
+}
+int main() {
+  int h[32], count = 0, *at, *n;
+  float *out;
+  cudaMalloc(&at, 128);
+  cudaMalloc(&n, 4);
+  cudaMalloc(&out, 1 << 20);
+  for (int pass = 0; pass < 4; pass++) {
+    for (int i = 0; i < 32; i++) h[i] = i * (${stride});
+    cudaMemcpy(at, h, 128, cudaMemcpyHostToDevice);
+    cudaMemcpy(n, &count, 4, cudaMemcpyHostToDevice);
+    scatter<<<1, 32>>>(at, n, out);
+    count++;
+  }
+}`,
+        PATIENCE,
+      ).diagnostics.flatMap(({ line, severity }) => (severity === 'warning' ? [line] : []));
+    assert.deepEqual(warnings('4'), [3]);
+    assert.deepEqual(warnings('1 + pass'), [3]);
+    assert.deepEqual(warnings('pass == 3 ? 1 : 4'), []);
+    // the first time comes there, and it is in order
+    assert.deepEqual(warnings('1'), []);
+  });
+
   it('are named', () => {
     const [{ launches }] = reportOf(passes, PATIENCE).kernels;
     assert.deepEqual(launches.map(originText), [

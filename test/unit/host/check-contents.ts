@@ -34,10 +34,11 @@ template <class T> T* up(const std::vector<T>& v) {
   return d;
 }`;
 
-export function check(source: string): void {
+export function check(source: string, patience = 1): void {
   const options = { computeCapability: '9.0', defines: new Map(), assume: new Map() };
   const parsed = parseUnit({ path: 'test.cu', text: source, options, include: () => undefined }, new LexCache());
   const run = runMain(parsed.tree, parsed.source.tokens, {
+    patience,
     device: deviceCode(parsed.context, parsed.kernels, []),
     properties: deviceProperties('9.0'),
   });

@@ -372,6 +372,25 @@ int main() {
 }`);
   });
 
+  it('leaves a nest of loops that makes much memory unknown again and again, with any patience', () => {
+    check(
+      `
+__global__ void k(const char* a, int n) {}
+int unknown();
+int main() {
+  const int size = 4 << 20;
+  char* a = (char*)malloc(size);
+  for (int i = 0; i < size; i++)
+    if (unknown() == i) a[i] = 1;
+  char* d;
+  cudaMalloc(&d, size);
+  cudaMemcpy(d, a, size, cudaMemcpyHostToDevice);
+  k<<<1, 32>>>(d, size >> 10); //= a: ?, n: 4096
+}`,
+      64,
+    );
+  });
+
   it('keeps what a pointer cannot lead to that moves on where it is not known', () => {
     check(`
 __global__ void k(const int* a, const int* b) {}

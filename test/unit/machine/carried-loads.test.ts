@@ -150,3 +150,62 @@ describe('loads handed on to the next pass', () => {
     searching('if (v[j] > v[j + 1] + 100000) break; x = x * 1.5f + 1;', 11);
   });
 });
+
+describe('what a pass has stored, handed on to the next', () => {
+  const running = (loop: string) =>
+    checkLines(`k(float *v, float *w, int n, int s)
+{
+    ${loop}
+}`);
+  it('from a constant on: read in front of the loop, and in passes left over behind one that is written out', () => {
+    running(`#pragma unroll 1
+    for (int j = 1; j <= n; j++)
+      v[j] =
+        w[j] * 2 + //= global load 10 x 4 bytes
+        v[j - 1]; //= global load 1 x 4 bytes`);
+    running(`for (int j = 1; j <= n; j++)
+      v[j] =
+        w[j] * 2 + //= global load 10 x 4 bytes
+        v[j - 1]; //= global load 3 x 4 bytes`);
+  });
+  it('counting down from a constant, not from a number', () => {
+    const down = (from: string, count: number) =>
+      running(`#pragma unroll 1
+    for (int j = ${from}; j >= 0; j--)
+      v[j] =
+        v[j + 1] * 2; //= global load ${count} x 4 bytes`);
+    down('9', 1);
+    down('n - 1', 10);
+  });
+  it('from any number where the counter itself is read', () =>
+    running(`for (int j = s; j < s + n; j++)
+      v[j + 1] =
+        v[j] * 2; //= global load 2 x 4 bytes`));
+  it('two back in a loop that is written out', () =>
+    running(`for (int j = 2; j < n; j++) {
+      float a = v[j - 1]; //= global load 1 x 4 bytes
+      v[j] =
+        v[j - 2] * 2 + a; //= global load 1 x 4 bytes
+    }`));
+  it('behind another store, not in front of one that may be there', () => {
+    const among = (body: string, count: number) =>
+      running(`#pragma unroll 1
+    for (int j = 1; j <= n; j++) {
+      float a = v[j - 1]; //= global load ${count} x 4 bytes
+      ${body}
+    }`);
+    among('w[j] = a; v[j] = a * 2;', 1);
+    among('v[j] = a * 2; w[j] = a;', 10);
+  });
+  it('not under a condition, nor at an index with other parts', () => {
+    running(`#pragma unroll 1
+    for (int j = 1; j <= n; j++) {
+      float a = v[j - 1]; //= global load 10 x 4 bytes
+      if (a < 1e9f) v[j] = a * 2;
+    }`);
+    running(`#pragma unroll 1
+    for (int j = 1; j <= n; j++)
+      v[j * s + 1] =
+        v[(j - 1) * s + 1] * 2; //= global load 10 x 4 bytes`);
+  });
+});

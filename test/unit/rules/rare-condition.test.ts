@@ -28,6 +28,10 @@ describe('conditions on loaded data that are rarely met', () => {
   it('not more than zero, as an integer', () => check('if (left[i] <= 0) b.y = 1;', ''));
   it('the other side of at least zero', () => check('if (state[i] >= 0) t = 2; else b.y = 1;', ''));
   it('a floating-point number equal to a constant', () => check('if (state[i] == 1.0f) b.y = 1;', ''));
+  it('two floating-point numbers that are equal', () => {
+    check('if (state[i] == state[i + 1]) b.y = 1;', '');
+    check('if (state[i] != t) t = 2; else b.y = 1;', '');
+  });
   it('within a condition that says nothing', () => check('if (left[i] > 3) { if (state[i] < 0) b.y = 1; }', ''));
 
   it('a thread whose number all threads read', () => {
@@ -41,6 +45,11 @@ describe('conditions on loaded data that are rarely met', () => {
     check('if (i == left[i]) b.y = 1;', 'b.y');
   });
 
+  it('the usual side of an equality, and what either of two conditions leads to', () => {
+    check('if (state[i] != t) b.y = 1; else t = 2;', 'b.y');
+    check('if (state[i] < 0 || left[i] > 3) b.y = 1;', 'b.y');
+  });
+  it('a number is equal to itself', () => check('float x = state[i]; if (x == x) b.y = 1;', 'b.y'));
   it('a comparison with anything else may go either way', () => check('if (state[i] < t) b.y = 1;', 'b.y'));
   it('a flag may be set anywhere', () => check('if (left[i] == 1) b.y = 1;', 'b.y'));
   it('the usual side of it', () => check('if (state[i] > 0.0f) b.y = 1;', 'b.y'));
@@ -67,6 +76,8 @@ describe('requests of a few lanes under a condition on data of each', () => {
 
 describe('pairs of lanes that conflict under a condition on data', () => {
   const severities = (condition: string, stride: number) =>
+    severitiesOf(`if (${condition}) x = s[t * ${stride}];`, stride);
+  const severitiesOf = (body: string, stride: number) =>
     analyse(`
   __global__ void k(const int* data, float* out) {
     __shared__ float s[32 * ${stride}];
@@ -74,7 +85,7 @@ describe('pairs of lanes that conflict under a condition on data', () => {
     for (int i = t; i < 32 * ${stride}; i += 32) s[i] = out[i];
     __syncthreads();
     float x = 0;
-    if (${condition}) x = s[t * ${stride}];
+    ${body}
     out[t] = x;
   }
   int main() { k<<<1, 32>>>(0, 0); }`)
@@ -83,6 +94,12 @@ describe('pairs of lanes that conflict under a condition on data', () => {
 
   it('each lane for itself: the other of a pair may be missing', () =>
     assert.deepEqual(severities('data[t] > 3', 2), ['information']));
+  it('in passes of which nobody knows the number as well', () => {
+    const body = (condition: string) => `for (int j = data[0]; j < data[1]; j++) if (${condition}) x += s[t * 2] * j;`;
+    assert.deepEqual(severitiesOf(body('data[t + j] == 3'), 2), ['information']);
+    assert.deepEqual(severitiesOf(body('data[t + j] != 3'), 2), ['warning']);
+    assert.deepEqual(severitiesOf(body('data[j] == 3'), 2), ['warning']);
+  });
   it('the greater of two values: pairs come often enough', () => {
     assert.deepEqual(severities('data[t] > data[t + 32]', 2), ['warning']);
     assert.deepEqual(severities('(data[t] > data[t + 32]) == (t % 4 < 2)', 2), ['warning']);

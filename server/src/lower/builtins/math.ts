@@ -94,8 +94,6 @@ const opaque = new Set([
   'scalbn',
   'logb',
   'ilogb',
-  'modf',
-  'frexp',
   'erfcx',
   'rhypot',
   'norm4d',

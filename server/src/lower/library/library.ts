@@ -19,6 +19,7 @@ import { complex } from './complex';
 import { cub } from './cub';
 import { cuda } from './cuda';
 import { device } from './device';
+import { floatParts } from './float-parts';
 import { fp8 } from './fp8';
 import { host } from './host';
 import { hostFormat } from './host-format';
@@ -56,6 +57,7 @@ const parts: readonly Part[] = [
   { text: atomicBuiltins, wanted: /^__nv_atomic_/ },
   { text: aten, wanted: /^(?:WARP_(?:SHFL|BALLOT)|gpuAtomicAdd|Half$|BFloat16$)/ },
   { text: sineCosine, wanted: /^(?:__)?sincos/ },
+  { text: floatParts, wanted: /^(?:frexp|modf)f?$/ },
   { text: device, wanted: /^cuda(?:DeviceProp$|GetDevicePrope|DeviceGetAttr|OccupancyMax)/, isOfHost: true },
   { text: hostFormat, wanted: /^sn?printf$/, isOfHost: true },
   { text: bitBuiltins, wanted: /^__builtin_(?:popcount|parity|c[lt]z|ffs|bswap)/, isOfHost: true },
