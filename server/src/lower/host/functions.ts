@@ -286,7 +286,7 @@ const functions: ReadonlyMap<string, BuiltinFunction> = new Map<string, BuiltinF
 /** Copied byte by byte, and zero when made. */
 function isPlain(type: Type | undefined): boolean {
   if (!type) return false;
-  if (scalarOf(type)) return true;
+  if (scalarOf(type) || type.kind === 'callable') return true;
   if (type.kind === 'array') return isPlain(type.of);
   return (
     type.kind === 'record' && !type.record.methods.has('__copied') && type.record.fields.every((f) => isPlain(f.type))
