@@ -56,6 +56,11 @@ export function builtinTemplateType(ctx: Context, name: QualifiedName, scope: Sc
       const size = args()[0];
       return groupType('tile', size?.kind === 'number' ? size.value : undefined);
     }
+    case 'function':
+    case 'move_only_function': {
+      const of = ctx.unit.isHost ? args()[0] : undefined;
+      return of?.kind === 'type' && of.type.kind === 'function' ? { kind: 'callable', of: of.type } : undefined;
+    }
     case 'nullptr_t':
       return { kind: 'pointer', to: types.void };
     default:

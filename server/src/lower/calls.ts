@@ -10,6 +10,7 @@ import { construct, initialiseFromList, initialiseMembers } from './construct';
 import { type Context, type Frame, forgetSince, LIBRARY_TOKENS, placeOf, skip } from './context';
 import { convertValue } from './conversions';
 import { expression } from './expressions';
+import { callClosure, signatureOf } from './host/closures';
 import { changeByCall } from './host/memory';
 import { callVirtual, markClass } from './host/virtual-calls';
 import { KnownValues } from './known-values';
@@ -99,6 +100,8 @@ export function callValue(ctx: Context, callee: Value, args: readonly Value[], n
     case 'place': {
       if (recordOf(callee.type)) return callObject(ctx, callee, args, node);
       const value = rvalue(ctx, callee, node);
+      const signature = value.kind === 'scalar' ? signatureOf(ctx, value.type) : undefined;
+      if (value.kind === 'scalar' && signature) return callClosure(ctx, value, signature, args, node);
       const isOpen = value.kind === 'unknown' && callee.place.kind === 'memory';
       return isOpen || value.kind === 'place' || value.kind === 'scalar'
         ? unknownCall(ctx, node, args, 'call through a function pointer that is read from memory')
@@ -110,6 +113,11 @@ export function callValue(ctx: Context, callee: Value, args: readonly Value[], n
       if (callee.reason === 'type' || callee.reason.endsWith('is a type'))
         return construct(ctx, callee.type, args, node, false);
       return unknownCall(ctx, node, args, callee.reason);
+    case 'scalar': {
+      const signature = signatureOf(ctx, callee.type);
+      if (signature) return callClosure(ctx, callee, signature, args, node);
+      return unknownCall(ctx, node, args, 'call of a value that is no function');
+    }
     default:
       return unknownCall(ctx, node, args, 'call of a value that is no function');
   }

@@ -36,6 +36,8 @@ export function construct(ctx: Context, type: Type, args: readonly Value[], node
     const elements = Array.from({ length: plain.count ?? 0 }, () => construct(ctx, plain.of, [], node, uninitialised));
     return { kind: 'aggregate', type: plain, elements };
   }
+  if (plain.kind === 'callable' && args.length === 0 && !uninitialised)
+    return { kind: 'scalar', type: plain, register: ctx.builder.constant('i64', 0) };
   const deduced = plain.kind === 'unknown' && plain.template ? deduceClass(ctx, plain.template, args) : undefined;
   if (deduced) return construct(ctx, deduced, args, node, uninitialised);
   if (args.length === 1) return args[0];

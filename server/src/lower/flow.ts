@@ -146,6 +146,7 @@ function forgetValue(ctx: Context, value: Value, visited: Set<object>): void {
   if (value.kind === 'place' && value.place.kind === 'storage') forgetStorage(ctx, value.place.storage, visited);
   else if (value.kind === 'placePointer') for (const s of value.target.elements) forgetStorage(ctx, s, visited);
   else if (value.kind === 'lambda') forget(ctx, value.lambda.body, value.scope, visited);
+  else if (value.kind === 'scalar') ctx.known.delete(value.register);
   else if (value.kind === 'pack') for (const e of value.elements) forgetValue(ctx, e, visited);
 }
 

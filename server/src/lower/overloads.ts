@@ -161,7 +161,7 @@ function sameArgument(a: TemplateValue, b: TemplateValue | undefined): boolean {
 function conversionCost(from: Type, to: Type): number | undefined {
   const a = unqualified(withoutReference(from));
   const b = unqualified(withoutReference(to));
-  if (a.kind === 'unknown' || b.kind === 'unknown') return 30;
+  if (a.kind === 'unknown' || b.kind === 'unknown' || b.kind === 'callable') return 30;
   const constPenalty =
     to.kind === 'reference' && Boolean(to.to.isConst) !== Boolean(withoutReference(from).isConst) ? 0.5 : 0;
   if (typeKey(a) === typeKey(b)) return constPenalty;

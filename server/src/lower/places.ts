@@ -4,6 +4,7 @@ import { type Alignment, bytesOf, type Register, type ScalarType } from '../prog
 import { fitted, loadBits, storeBitRun, storeBits } from './bit-fields';
 import { type Context, demandMemory, placeOf, skip } from './context';
 import { convertRegister, convertValue } from './conversions';
+import { asStored, keepInCell, readCell, signatureOf } from './host/closures';
 import { copied, ownsMemory } from './host/copies';
 import { emitLoad, emitStore, loadBytes, placeBehind, promisedBytes, storeBytes } from './loads-and-stores';
 import { copiedAs } from './own-copies';
@@ -69,7 +70,7 @@ export function readStorage(ctx: Context, declared: Storage): Value {
     case 'aggregate':
       return readAggregate(ctx, storage);
     case 'fixed':
-      return storage.cell.value;
+      return readCell(ctx, storage.cell.value);
     case 'view':
       return readView(ctx, storage, (leaf) => readStorage(ctx, leaf));
   }
@@ -114,9 +115,10 @@ export function writeStorage(ctx: Context, declared: Storage, value: Value, node
     case 'fixed':
       // which of several functions it is at a place in the program is not followed
       storage.cell.value =
-        storage.cell.value.kind === 'functions' && value !== storage.cell.value
+        keepInCell(ctx, storage, value, node) ??
+        (storage.cell.value.kind === 'functions' && value !== storage.cell.value
           ? unknownValue(storage.type, 'a function pointer that is assigned more than once')
-          : value;
+          : value);
       break;
     case 'view': {
       const converted = convertValue(ctx, rvalue(ctx, value, node), storage.type, node);
@@ -124,7 +126,7 @@ export function writeStorage(ctx: Context, declared: Storage, value: Value, node
       break;
     }
     case 'scalar': {
-      const converted = convertValue(ctx, rvalue(ctx, value, node), storage.type, node);
+      const converted = toStore(ctx, value, storage.type, node);
       // a pointer that is kept needs an address to hold
       if (converted.kind === 'placePointer' && ctx.unit.isHost && converted.target.owner)
         demandMemory(ctx, converted.target.owner);
@@ -206,6 +208,7 @@ export function readMemory(ctx: Context, place: MemoryPlace, type: Type): Value 
   const fixed = scalar && fixedElement(ctx, place, scalar);
   if (fixed !== undefined) return { kind: 'scalar', type: unqualified(type), register: fixed };
   if (scalar) return { kind: 'scalar', type: unqualified(type), register: loadScalar(ctx, place, scalar) };
+  if (type.kind === 'callable') return { kind: 'scalar', type, register: loadScalar(ctx, place, 'i64') };
   if (type.kind === 'record') return readRecord(ctx, place, type);
   if (type.kind === 'array') return readElements(ctx, { kind: 'place', type, place }, place.node);
   return unknownValue(type, type.kind === 'unknown' ? type.reason : 'value has no size');
@@ -312,6 +315,10 @@ function writeMemory(ctx: Context, place: MemoryPlace, type: Type, value: Value,
     storeScalar(ctx, place, type, scalar, value, node);
     return;
   }
+  if (type.kind === 'callable') {
+    storeBytes(ctx, place, 'i64', asStored(ctx, rvalue(ctx, value, node), type.of, node));
+    return;
+  }
   if (type.kind === 'record' && copyPadded(ctx, place, type.record, value)) return;
   const whole =
     value.kind === 'place' && value.type.kind === 'array' ? readElements(ctx, value, node) : rvalue(ctx, value, node);
@@ -325,9 +332,17 @@ function writeMemory(ctx: Context, place: MemoryPlace, type: Type, value: Value,
   } else skip(ctx, node, type.kind === 'unknown' ? type.reason : 'assignment to a value without size');
 }
 
+/** As a scalar of the type; of a function on the host what calls tell it by. */
+function toStore(ctx: Context, value: Value, type: Type, node: Node): Value {
+  const converted = convertValue(ctx, rvalue(ctx, value, node), type, node);
+  const isFunction = converted.kind === 'functions' || converted.kind === 'lambda';
+  const signature = isFunction ? signatureOf(ctx, type) : undefined;
+  return signature ? { kind: 'scalar', type, register: asStored(ctx, converted, signature, node) } : converted;
+}
+
 function storeScalar(ctx: Context, place: MemoryPlace, type: Type, scalar: ScalarType, value: Value, node: Node): void {
   const machine = machineType(scalar);
-  const converted = convertValue(ctx, rvalue(ctx, value, node), type, node);
+  const converted = toStore(ctx, value, type, node);
   if (converted.kind === 'placePointer' && ctx.unit.isHost && converted.target.owner)
     demandMemory(ctx, converted.target.owner);
   let register = converted.kind === 'scalar' ? converted.register : ctx.builder.unknown(machine, reasonOf(converted));

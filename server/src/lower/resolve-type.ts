@@ -1,5 +1,13 @@
 /** From syntactic types to semantic ones: lookup, template substitution, array sizes. */
-import type { EnumDeclaration, Expression, NamePart, QualifiedName, TemplateArgument, TypeNode } from '../parse/ast';
+import type {
+  EnumDeclaration,
+  Expression,
+  NamePart,
+  Parameter,
+  QualifiedName,
+  TemplateArgument,
+  TypeNode,
+} from '../parse/ast';
 import { builtinTemplateType } from './builtin-types';
 import { unevaluatedType } from './casts';
 import { constantOf } from './constants';
@@ -7,14 +15,16 @@ import { type Context, step } from './context';
 import { numberOf } from './conversions';
 import { expression } from './expressions';
 import { lookupQualified, scopeNamed } from './lookup';
-import { forEachElement } from './packs';
+import { expandTypes, forEachElement } from './packs';
 import { rvalue } from './places';
 import { argumentKey, injectedName, instantiateRecord, recordOf } from './records';
 import type { Entity, Scope } from './scope';
 import { Scope as NewScope } from './scope';
 import { bindTemplateParameters } from './templates';
 import {
+  type FunctionType,
   namedTypes,
+  parameterType,
   qualified,
   type TemplateValue,
   type Type,
@@ -67,7 +77,7 @@ function resolveUnqualified(ctx: Context, node: TypeNode, scope: Scope): Type {
     case 'enum':
       return enumType(ctx, node.enumeration, scope);
     case 'function':
-      return { kind: 'function' };
+      return ctx.unit.isHost ? signature(ctx, node, scope) : { kind: 'function' };
     case 'packExpansion':
       return resolveType(ctx, node.of, scope);
     case 'memberPointer':
@@ -75,6 +85,12 @@ function resolveUnqualified(ctx: Context, node: TypeNode, scope: Scope): Type {
     default:
       return unknownType(node.kind === 'unknown' ? node.reason : 'type not understood');
   }
+}
+
+function signature(ctx: Context, { result, parameters }: TypeNode & { kind: 'function' }, scope: Scope): FunctionType {
+  const typesOf = (p: Parameter): readonly Type[] =>
+    (p.pack && expandTypes(ctx, p.type, scope)) || [parameterType(resolveType(ctx, p.type, scope))];
+  return { kind: 'function', result: resolveType(ctx, result, scope), parameters: parameters.flatMap(typesOf) };
 }
 
 /** Runs something with another innermost scope. */

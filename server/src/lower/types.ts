@@ -24,7 +24,10 @@ export type Type = Qualifiers &
         readonly lambda: LambdaExpression;
         readonly captures?: ReadonlyMap<string, Type>;
       }
-    | { readonly kind: 'function' }
+    /** Its signature is known in programs of the host. */
+    | { readonly kind: 'function'; readonly result?: Type; readonly parameters?: readonly Type[] }
+    /** `std::function`, in programs of the host: in registers the function itself, in memory the address of what is kept of it */
+    | { readonly kind: 'callable'; readonly of: FunctionType }
     /** isFailure: it names a member that its record does not have; template: a class template without its arguments */
     | {
         readonly kind: 'unknown';
@@ -35,6 +38,7 @@ export type Type = Qualifiers &
   );
 
 export type RecordType = Type & { kind: 'record' };
+export type FunctionType = Type & { kind: 'function' };
 
 /** Bits of an integer; the lowest is bit 0. */
 export interface Bits {
@@ -217,6 +221,9 @@ export function sizeOf(type: Type): number | undefined {
     case 'pointer':
     case 'reference':
       return 8;
+    case 'callable':
+      // of libstdc++
+      return 32;
     case 'array': {
       const size = sizeOf(type.of);
       return size === undefined || type.count === undefined ? undefined : size * type.count;
@@ -238,6 +245,8 @@ export function alignOf(type: Type): number {
       return alignOf(type.of);
     case 'record':
       return type.record.alignment;
+    case 'callable':
+      return 8;
     default:
       return sizeOf(type) ?? 1;
   }
@@ -300,10 +309,15 @@ export function typeKey(type: Type): string {
       return type.record.name;
     case 'lambda':
       return `lambda#${type.lambda.first}`;
+    case 'callable':
+      return `function<${signatureKey(type.of)}>`;
     default:
       return type.kind;
   }
 }
+
+export const signatureKey = ({ result, parameters }: FunctionType): string =>
+  `${result ? typeKey(result) : '?'}(${parameters?.map(typeKey).join() ?? '?'})`;
 
 const floatRank: Partial<Record<ScalarType, number>> = { f16: 1, bf16: 1, f32: 2, f64: 3 };
 

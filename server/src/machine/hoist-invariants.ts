@@ -20,6 +20,7 @@ import type {
   SourcePlace,
   Terminator,
 } from '../program/program';
+import { hoistedAsAssembled } from './hoist-as-assembled';
 import { lineInFront, onlyAccesses, surelyHasPass } from './invariant-lines';
 import { changesAtFence, isFence, isReadOnly, mayTouch } from './memory-overlap';
 
@@ -89,6 +90,8 @@ function hoistFrom(program: Work, flow: ControlFlow, loop: Loop, only: Set<numbe
   // what has constant bounds may be here for want of space only: written out, equal loads are made once
   const isKept = surelyHasPass(program, flow, loop, before);
   const behindAssembly = isKept ? undefined : blocksBehindAssembly(program, flow, loop);
+  const isHoistedAsAssembled = hoistedAsAssembled(program, flow, loop);
+  const assembled: LoadInstruction[] = [];
   for (const index of loop.blocks) {
     const always = latches.every((latch) => dominates(flow.dominator, index, latch));
     const { instructions } = blocks[index];
@@ -98,27 +101,30 @@ function hoistFrom(program: Work, flow: ControlFlow, loop: Loop, only: Set<numbe
     for (const i of instructions) {
       isBehind ||= behindAssembly !== undefined && isInlineAssembly(i);
       const isSure = always && !program.guarded.has(i) && !(isBehind && mayFail(program, i));
-      if (!isInvariant(program, i, facts, isSure)) {
+      const isOptimised = mayLeave(program, i, facts, isSure);
+      const isAssembled = !isOptimised && i.op === 'load' && !program.guarded.has(i) && isHoistedAsAssembled(i, index);
+      if (!(isOptimised || isAssembled) || !isFixed(program, i, facts)) {
         instructions[kept++] = i;
         continue;
       }
       blocks[before].instructions.push(i);
+      if (isAssembled) assembled.push(i);
       // what the loop's condition reads stands at the head already, and is read in front of the question whether there is a pass
-      if (i.op === 'load' && index !== loop.header) loads.set(i.access, [...(loads.get(i.access) ?? []), i]);
+      else if (i.op === 'load' && index !== loop.header) loads.set(i.access, [...(loads.get(i.access) ?? []), i]);
       const count = writesInto(i, registers);
       for (let k = 0; k < count; k++) writtenIn[registers[k]] = -1;
     }
     if (kept < instructions.length) changes = true;
     instructions.length = kept;
   }
-  if (loads.size === 0) return changes;
+  if (loads.size + assembled.length === 0) return changes;
   const isGuarded = flow.loops[flow.loopOf[before]] !== undefined && !surelyHasPass(program, flow, loop, before);
   // several loads of one access are the copies of an inner loop, but for members of one record
   const single = new Set(
     [...loads.values()].filter((copies) => copies.length === 1 || areMembers(program, copies)).flat(),
   );
   const line = lineInFront(program, flow, { loop, before, own, only });
-  const guarded = new Set(isGuarded ? [...loads.values()].flat() : []);
+  const guarded = new Set(isGuarded ? [...assembled, ...[...loads.values()].flat()] : []);
   blocks[before].instructions.forEach((i, at, list) => {
     if (i.op !== 'load') return;
     if (single.has(i)) {
@@ -182,11 +188,16 @@ function movedTo(program: Work, access: number, line: SourcePlace | undefined, m
   return copy;
 }
 
-function isInvariant(program: Program, i: Instruction, facts: LoopFacts, always: boolean): boolean {
+/** Nothing that the loop writes is in it, and what it gives is no variable. */
+function isFixed(program: Program, i: Instruction, facts: LoopFacts): boolean {
   const reads = readsInto(i, registers);
   for (let k = 0; k < reads; k++) if (facts.writtenIn[registers[k]] === facts.loop) return false;
   const writes = writesInto(i, registers);
   for (let k = 0; k < writes; k++) if (program.registers[registers[k]].role !== 'temporary') return false;
+  return true;
+}
+
+function mayLeave(program: Program, i: Instruction, facts: LoopFacts, always: boolean): boolean {
   switch (i.op) {
     case 'unary':
     case 'convert':

@@ -8,6 +8,7 @@ import { aggregateAtomics } from './aggregate-atomics';
 import { carryLoads } from './carry-loads';
 import { chargeCalls } from './charge-calls';
 import { shareExpressions } from './common-expressions';
+import { forwardInBlocks } from './copies-in-blocks';
 import { dropDeadCode } from './dead-code';
 import { dropDeadStores } from './dead-stores';
 import { fetchAhead } from './fetch-ahead';
@@ -55,6 +56,7 @@ const passes: readonly Pass[] = [
   storeOnce,
   loadOnce,
   convertBranches,
+  forwardInBlocks,
   threadJumps,
   loadForAlternatives,
   reuseLoads,

@@ -342,7 +342,7 @@ function isAbstractGroup(p: Parser, open: number, sure: boolean, inTemplateArgum
   const inside = p.textAt(open + 1);
   if (inside === '*' || inside === '&' || inside === '&&') return true;
   if (!sure) return false;
-  if (inside === ')') return p.textAt(open + 2) === '>' || p.textAt(open + 2) === ',';
+  if (inside === ')') return /^(?:,|>+)$/.test(p.textAt(open + 2));
   return looksLikeParameters(p, open, inTemplateArguments);
 }
 

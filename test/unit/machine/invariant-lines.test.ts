@@ -111,7 +111,46 @@ ${body}
     scaled(`float s = scale[n]; //= none
         float v = __half2float(x[i]); //= global load 2 x 2 bytes
         y[i] = v * s; //= global store 2 x 4 bytes`));
-  it('is read in every pass behind it', () =>
+  it('is read in every pass behind it, where the loop stores', () =>
     scaled(`float v = __half2float(x[i]); //= global load 2 x 2 bytes
         y[i] = v * scale[n]; //= global load 2 x 4 bytes, global store 2 x 4 bytes`));
+});
+
+describe('what only the assembler takes out of a loop', () => {
+  const row = (pointers: string, body: string) =>
+    checkLines(
+      `k(${pointers}, float *__restrict__ y, int n, int m) {
+    float s = 0;
+    for (int j = threadIdx.x; j < n * 320; j += 32 * m) {
+${body}
+    }
+    y[threadIdx.x] = s;
+}`,
+      '#include <cuda_fp16.h>',
+    );
+  const plain = 'const half *x, const float *scale';
+  const restrict = 'const half *__restrict__ x, const float *__restrict__ scale';
+
+  it('what stands behind the assembly of halves, at its line', () =>
+    row(
+      plain,
+      `s += __half2float(x[j]) //= global load 10 x 2 bytes
+      * scale[threadIdx.x]; //= global load 1 x 4 bytes`,
+    ));
+  it('also around a branch, and stores that cannot meet it', () =>
+    row(
+      restrict,
+      `float v = __half2float(x[j]);
+      v *= scale[threadIdx.x]; //= global load 1 x 4 bytes
+      if (v > 3) y[j] = v;
+      s += v;`,
+    ));
+  it('but not what a branch decides', () =>
+    row(
+      restrict,
+      `float v = __half2float(x[j]);
+      if (v > 3) break;
+      s += v
+      * scale[threadIdx.x]; //= global load 10 x 4 bytes`,
+    ));
 });

@@ -182,4 +182,15 @@ describe('loads in an arm in which a variable has one value', () => {
     copy('alignas(16)', 'own.a += own.d; own.id = 3;', 'global load 2 x 16 bytes | global store 2 x 16 bytes');
     copy('', 'own.a += own.d; own.id = 3;', 'global load 2 x 4 bytes | global store 2 x 4 bytes');
   });
+  it('an index that two calls reflect at a border is one, and so is what is read there', () =>
+    checkLines(
+      `k(const float *a, float *y, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float left = a[reflected(i - 1, n)]; //= global load 1 x 4 bytes
+    float here = a[reflected(i, n)]; //= global load 1 x 4 bytes
+    y[i] = left * 2 + here + a[reflected(i, n)] * a[reflected(i - 1, n)]; //= global store 1 x 4 bytes
+}`,
+      '__device__ int reflected(int i, int n) { if (i < 0) i = -i; if (i >= n) i = 2 * (n - 1) - i; return i; }',
+    ));
 });

@@ -1,13 +1,13 @@
 import { checkLines } from './check-lines';
 
-/** Each expectation is what nvcc 13.0 made of the same kernel for sm_90. */
+/** Each expectation is what nvcc 13.0 made of the same kernel for sm_90, in machine code. */
 describe('loads around what warps do together', () => {
-  it('a loop with a shuffle reads what does not change in every pass, once where four passes are written out', () =>
+  it('a loop with a shuffle reads what does not change in front of four passes that are written out, and of those that are left', () =>
     checkLines(`k(const float *scale, float *out, int n)
 {
     float sum = 0;
     for (int j = 0; j < n - 3; j++) {
-        sum += *scale * j; //= global load 4 x 4 bytes
+        sum += *scale * j; //= global load 2 x 4 bytes
         sum += __shfl_xor_sync(~0u, sum, 1);
     }
     out[threadIdx.x] = sum;

@@ -148,6 +148,7 @@ describe('declarations', () => {
     check('decltype(a) b; decltype(auto) c = d; auto e = 1;', '(var b decltype(a)) (var c auto = d) (var e auto = 1)');
     check('unsigned long long a = 0xffULL;', '(var a unsigned long long = 255ull)');
     check('std::function<void(int, float*)> a;', '(var a std::function<fn(int, *float) void>)');
+    check('std::vector<std::function<void()>> a;', '(var a std::vector<std::function<fn() void>>)');
     check('static_assert(true); ;', '(static_assert)');
   });
 });

@@ -7,9 +7,11 @@ import { convertValue, toPredicate } from '../conversions';
 import { number } from '../expressions';
 import { deviceAnswers } from '../library/device';
 import { dereference } from '../pointers';
+import { recordOf } from '../records';
 import { scalarOf, sizeOf, type Type, types } from '../types';
 import { invalidate } from '../unknown-calls';
 import { unknownValue, type Value } from '../values';
+import { launchByFunction } from './launch';
 import { changeBehind, emitHost, endProgram, type Pointed, pointed } from './memory';
 
 /** Rows of cudaMallocPitch begin at multiples of it. */
@@ -286,19 +288,50 @@ const functions: ReadonlyMap<string, BuiltinFunction> = new Map<string, BuiltinF
 /** Copied byte by byte, and zero when made. */
 function isPlain(type: Type | undefined): boolean {
   if (!type) return false;
-  if (scalarOf(type)) return true;
+  if (scalarOf(type) || type.kind === 'callable') return true;
   if (type.kind === 'array') return isPlain(type.of);
   return (
     type.kind === 'record' && !type.record.methods.has('__copied') && type.record.fields.every((f) => isPlain(f.type))
   );
 }
 
+/** (kernel, grid, block, arguments, shared, …) */
+const launchKernel: BuiltinFunction = (call) => {
+  const [kernel, grid, block, , shared] = call.args.map((_, i) => call.value(i));
+  const list = pointer(call, 3);
+  const args = list ? { pointers: list.address } : [];
+  launchByFunction(call.ctx, kernel, { grid, block, shared }, args, call.node);
+  return success(call);
+};
+
+/** (configuration, kernel, …): what follows is passed, or leads to what is. */
+const launchExtended =
+  (isList: boolean): BuiltinFunction =>
+  (call) => {
+    const given = call.read(dereference(call.ctx, call.value(0), call.node));
+    const record = given.kind === 'aggregate' ? recordOf(given.type) : undefined;
+    const field = (name: string): Value | undefined =>
+      given.kind === 'aggregate' ? given.elements[record?.fields.findIndex((f) => f.name === name) ?? -1] : undefined;
+    const parts = { grid: field('gridDim'), block: field('blockDim'), shared: field('dynamicSmemBytes') };
+    const list = isList ? pointer(call, 2) : undefined;
+    const args = list ? { pointers: list.address } : call.args.slice(2);
+    launchByFunction(call.ctx, call.value(1), parts, args, call.node);
+    return success(call);
+  };
+
+const launches: ReadonlyMap<string, BuiltinFunction> = new Map([
+  ['cudaLaunchKernel', launchKernel],
+  ['cudaLaunchCooperativeKernel', launchKernel],
+  ['cudaLaunchKernelEx', launchExtended(false)],
+  ['cudaLaunchKernelExC', launchExtended(true)],
+]);
+
 /** Calls of the runtime and its libraries: they succeed, and what their arguments lead to may have changed. */
 const runtime = /^(?:cuda|cu|cublas|cusparse|curand|cufft|cusolver|cudnn|nvtx|nvml|nccl)[A-Z_]/;
 
 /** What a call does in the program of the host; undefined when it is a function like any other. */
 export function hostFunction(call: BuiltinCall): Value | undefined {
-  const known = functions.get(call.name);
+  const known = functions.get(call.name) ?? launches.get(call.name);
   if (known) return known(call);
   if (!runtime.test(call.name)) return undefined;
   const values = call.args.map((_, i) => call.value(i));

@@ -1,4 +1,4 @@
-/** `kernel<<<…>>>(…)` in the program of the host: the values of the launch, scalar by scalar as the kernel's inputs name them. */
+/** `kernel<<<…>>>(…)` and functions that launch, in the program of the host: the values of the launch, scalar by scalar as the kernel's inputs name them. */
 import type * as ast from '../../parse/ast';
 import type { HostLaunchValue } from '../../program/host-program';
 import type { Register } from '../../program/program';
@@ -10,6 +10,7 @@ import type { KernelInstance } from '../lower-kernel';
 import { chooseOverload } from '../overloads';
 import { expandTypes } from '../packs';
 import { rvalue } from '../places';
+import { dereference } from '../pointers';
 import { instanceKey } from '../records';
 import { resolveType } from '../resolve-type';
 import { Scope } from '../scope';
@@ -32,19 +33,82 @@ export function hostLaunch(ctx: Context, node: ast.LaunchExpression): Value {
   const kernel = rvalue(ctx, expression(ctx, node.kernel), node.kernel);
   const [grid, block, shared] = node.configuration.map((c) => rvalue(ctx, expression(ctx, c), c));
   const args = callArguments(ctx, node.arguments);
-  const leaves: Leaf[] = [...shape(ctx, 'grid', grid, node), ...shape(ctx, 'block', block, node)];
-  const bytes = shared && convertValue(ctx, shared, types.ulong, node);
-  leaves.push({
-    value: { kind: 'dynamicSharedBytes' },
-    register: bytes?.kind === 'scalar' ? bytes.register : ctx.builder.constant('u64', 0),
-  });
-  const { name, parameters, instance } = parametersOf(ctx, kernel, args);
+  const leaves = configuration(ctx, { grid, block, shared }, node);
+  const launched = parametersOf(ctx, kernel, args);
   args.forEach((argument, index) => {
-    const parameter = parameters?.[index];
+    const parameter = launched.parameters?.[index];
     const plain = rvalue(ctx, argument, node.arguments[index] ?? node);
     const value = parameter ? convertValue(ctx, plain, parameter.type, node) : plain;
     collect(ctx, leaves, value, index, [parameter?.name ?? `argument ${index + 1}`]);
   });
+  emitLaunch(ctx, leaves, launched, node);
+  return { kind: 'void', type: types.void };
+}
+
+/** What a function of the runtime launches a kernel with. */
+export interface Configuration {
+  readonly grid: Value | undefined;
+  readonly block: Value | undefined;
+  readonly shared: Value | undefined;
+}
+
+/**
+ * A launch by a function that is given its arguments one by one, or where they lie (`void* args[]`): a pointer to each parameter. Where it is not known
+ * which kernel it launches, and what that is given, all memory of the device may have changed.
+ */
+export function launchByFunction(
+  ctx: Context,
+  kernel: Value,
+  given: Configuration,
+  args: readonly Value[] | { readonly pointers: Register },
+  node: ast.CallExpression,
+): void {
+  const leaves = configuration(ctx, given, node);
+  const launched = parametersOf(ctx, kernel, 'pointers' in args ? openArguments(kernel) : args);
+  launched.parameters?.forEach(({ name, type }, index) => {
+    const value = 'pointers' in args ? pointedTo(ctx, args.pointers, index, type, node) : args[index];
+    if (value) collect(ctx, leaves, convertValue(ctx, rvalue(ctx, value, node), type, node), index, [name]);
+  });
+  if (!launched.parameters) {
+    const anywhere: Type = { kind: 'pointer', to: types.int };
+    const register = ctx.builder.unknown('i64', 'argument of a kernel that is not known');
+    collect(ctx, leaves, { kind: 'scalar', type: anywhere, register }, 0, ['argument 1']);
+  }
+  emitLaunch(ctx, leaves, launched, node);
+}
+
+/** As many as the kernel has parameters. */
+function openArguments(kernel: Value): Value[] {
+  if (kernel.kind !== 'functions') return [];
+  const declaration = kernel.declarations.find((d) => d.body) ?? kernel.declarations[0];
+  return declaration.parameters.map(() => unknownValue({ kind: 'unknown', reason: 'parameter' }, 'parameter'));
+}
+
+const POINTER_BYTES = 8;
+
+/** What one of the pointers that lie one behind the other leads to. */
+function pointedTo(ctx: Context, pointers: Register, index: number, type: Type, node: ast.Node): Value {
+  const pointer: Type = { kind: 'pointer', to: type };
+  const at: Value = { kind: 'scalar', type: { kind: 'pointer', to: pointer }, register: pointers };
+  const list = dereference(ctx, at, node);
+  if (list.kind !== 'place' || list.place.kind !== 'memory') return list;
+  const place = { ...list.place, offset: index * POINTER_BYTES };
+  return dereference(ctx, rvalue(ctx, { ...list, place }, node), node);
+}
+
+function configuration(ctx: Context, { grid, block, shared }: Configuration, node: ast.Node): Leaf[] {
+  const bytes = shared && convertValue(ctx, shared, types.ulong, node);
+  return [
+    ...shape(ctx, 'grid', grid, node),
+    ...shape(ctx, 'block', block, node),
+    {
+      value: { kind: 'dynamicSharedBytes' },
+      register: bytes?.kind === 'scalar' ? bytes.register : ctx.builder.constant('u64', 0),
+    },
+  ];
+}
+
+function emitLaunch(ctx: Context, leaves: readonly Leaf[], { name, instance }: Launched, node: ast.Node): void {
   ctx.builder.emit({ op: 'host', fn: 'launch', args: leaves.map((l) => l.register), launch: ctx.launches.length });
   ctx.launches.push({
     place: placeOf(ctx, node),
@@ -53,7 +117,12 @@ export function hostLaunch(ctx: Context, node: ast.LaunchExpression): Value {
     values: leaves.map((l) => l.value),
   });
   ctx.launched.push(instance);
-  return { kind: 'void', type: types.void };
+}
+
+interface Launched {
+  readonly name: string;
+  readonly parameters?: readonly Parameter[];
+  readonly instance?: KernelInstance;
 }
 
 /** The three numbers of a grid or block. */
@@ -68,11 +137,7 @@ function shape(ctx: Context, kind: 'grid' | 'block', value: Value | undefined, n
 }
 
 /** The kernel's parameters with the types of this instance; undefined when it is not one that is defined here. */
-function parametersOf(
-  ctx: Context,
-  kernel: Value,
-  args: readonly Value[],
-): { name: string; parameters?: readonly Parameter[]; instance?: KernelInstance } {
+function parametersOf(ctx: Context, kernel: Value, args: readonly Value[]): Launched {
   if (kernel.kind !== 'functions') return { name: kernel.kind === 'builtin' ? kernel.name : '' };
   const name = kernel.declarations[0]?.name.parts.at(-1)?.name ?? '';
   const chosen = chooseOverload(ctx, kernel.declarations, kernel.scope, args, kernel.templateArguments);

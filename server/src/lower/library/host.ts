@@ -11,6 +11,7 @@ import { hostStrings } from './host-strings';
 import { hostText } from './host-text';
 
 export const host = `
+struct cudaLaunchConfig_t { dim3 gridDim; dim3 blockDim; size_t dynamicSmemBytes; void* stream; void* attrs; unsigned numAttrs; };
 ${hostRand}
 ${hostText}
 ${hostBytes}
