@@ -3,7 +3,8 @@
  * y = a + b`, `if (a > b)`) the second, whichever operand it is, but in a kernel of one block. ptxas merges shared loads at the place of the
  * first that is written, so that the pair bears the line of the second statement: `m = s[0]; for (…) m = fmaxf(m, s[i])` that of the loop's body, and
  * a network that sorts (`a = s[i]; b = s[i + 1]; if (a > b) …`) that of b. What other blocks do with the values is no matter; where both have further uses in this
- * one and it stores to shared memory behind them they stay in the order of the text. Evidence: lines of 150 kernels, nvcc 13.0 (`a * 3 + b` keeps its order,
+ * one and it stores to shared memory behind them they stay in the order of the text, and so they do where such a store stands between the uses
+ * (H200: the way down of a scan). Evidence: lines of 150 kernels, nvcc 13.0 (`a * 3 + b` keeps its order,
  * `a * (b + 1)` does not; constant addresses where a block has nothing else keep it); H200: a reduction over the maxima of four warps, H100: two
  * bitonic sorts (unsigned, 64 bits).
  */
@@ -21,15 +22,27 @@ export function writtenFirst(
   const one = firstUse(instructions, first.dst[0]);
   const other = firstUse(instructions, second.dst[0]);
   if (!one || !other) return first;
-  if (one.index !== other.index) return other.index < one.index ? second : first;
+  if (one.index < other.index) return first;
+  // what stores to shared memory stays behind all loads before it, whatever it stores
+  if (one.index > other.index) return storesToShared(program, instructions, other.index, one.index) ? first : second;
   const { op } = instructions[one.index];
   if (op !== 'binary' && op !== 'compare') return first;
   const areDone = one.isOnly && other.isOnly;
-  return areDone || !storesToShared(program, instructions, one.index) ? second : first;
+  return areDone || !storesToShared(program, instructions, one.index, instructions.length) ? second : first;
 }
 
-const storesToShared = ({ accesses }: Program, instructions: readonly Instruction[], from: number): boolean =>
-  instructions.some((i, k) => k > from && i.op === 'store' && accesses[i.access].space === 'shared');
+function storesToShared(
+  { accesses }: Program,
+  instructions: readonly Instruction[],
+  from: number,
+  before: number,
+): boolean {
+  for (let k = from; k < before; k++) {
+    const i = instructions[k];
+    if (i.op === 'store' && accesses[i.access].space === 'shared') return true;
+  }
+  return false;
+}
 
 interface Use {
   /** In the block. */

@@ -3,7 +3,7 @@
  * something needs. Evidence (nvcc 13.0, sm_90, machine code of some sixty kernels, a use or two each): `<< 32` and more, a conversion to 32
  * bits and `& 0xffffffff` read the low half by LDG.32; `>> 32` and more (signed too) and `& 0xff00000000` the high half, at +4; `<< 20`, `>> 20`, comparisons and
  * uses of both halves read LDG.64. Of `& | ^ ~` and what is chosen by a condition the half is needed that the result is, of sums and products the low one where the
- * low one of the result is. `((w >> c) + v) << c` is `(w + (v << c)) & mask` to NVVM and `w >> c < 7` is `w < 7 << c`, which need all of w (H100: the keys of
+ * low one of the result is; in shared memory alike. `((w >> c) + v) << c` is `(w + (v << c)) & mask` to NVVM and `w >> c < 7` is `w < 7 << c`, which need all of w (H100: the keys of
  * a join). H200: ising_multispin.cu:49 reads the next word for its lowest four bits, 4 bytes a lane.
  */
 import { readsInto } from '../program/operands';
@@ -41,14 +41,14 @@ export function narrowWords(program: Program): Program {
 
 const isWord = ({ type }: { readonly type: string }): boolean => type === 'i64' || type === 'u64';
 
-/** Registers that one load of a 64-bit integer from global memory assigns. */
+/** Registers that one load of a 64-bit integer from global or shared memory assigns. */
 function wordLoads(program: Program): ReadonlySet<Register> {
   const words = new Set<Register>();
   for (const block of program.blocks) {
     for (const i of block.instructions) {
       if (i.op !== 'load' || i.dst.length !== 1 || !isWord(i)) continue;
       const { isVolatile, space } = program.accesses[i.access];
-      if (!isVolatile && (space === 'global' || space === 'generic')) words.add(i.dst[0]);
+      if (!isVolatile && (space === 'global' || space === 'generic' || space === 'shared')) words.add(i.dst[0]);
     }
   }
   return words;

@@ -48,6 +48,14 @@ describe('64-bit words', () => {
 }`);
   });
 
+  it('of shared memory are read by half too', () =>
+    checkLines(`k(unsigned long long *o) {
+  __shared__ unsigned long long s[32];
+  s[threadIdx.x] = threadIdx.x * 3;
+  __syncthreads();
+  o[threadIdx.x] = s[threadIdx.x ^ 1] >> 32; //= shared load 1 x 4 bytes, global store 1 x 8 bytes
+}`));
+
   it('are read whole when they are volatile', () => {
     checkLines(`k(volatile unsigned long long *p, unsigned long long *o) {
   o[threadIdx.x] = p[threadIdx.x] >> 60; //= global load 1 x 8 bytes, global store 1 x 8 bytes

@@ -69,6 +69,10 @@ describe('merging of neighbours', () => {
     float b = s[2 * i + 1]; //= none
     s[2 * i] = a + b;
     s[2 * i + 1] = a - b;`);
+    last(`float a = s[2 * i]; //= shared load 1 x 8 bytes
+    float b = s[2 * i + 1]; //= none
+    s[2 * i] = b;
+    s[2 * i + 1] = b + a;`);
   });
   it('three of four are enough for a load', () =>
     shared(
