@@ -6,15 +6,14 @@
  * answers rest on the PTX that nvcc makes of the programs, as `warplens check --compiler` has them. Whether a group depends on
  * loaded data is judged by the analysis without the data of the host: following them changes no group's kind.
  */
-import { fork } from 'node:child_process';
 import * as fs from 'node:fs';
-import * as os from 'node:os';
 import * as path from 'node:path';
 import { analyzeFile } from '../server/src/analysis/analyze';
 import { PATIENCE } from '../server/src/cli/options';
 import { findNvcc } from '../server/src/compiler/find-nvcc';
 import type { AccessReport, ChargedLine, FileReport, KernelReport, LaunchReport } from '../server/src/report/report';
 import { compiledProgram, definesOf } from './compiled-program';
+import { inProcesses, isChild, serve } from './in-processes';
 import { causeOf } from './miss-cause';
 import { hardwareFolder, isWithin, type RecordedLaunch, recordedCost, recordedLaunches } from './recorded-counters';
 
@@ -253,46 +252,8 @@ async function measure(program: string, nvcc: string | undefined): Promise<Measu
   return { rows, found, origins: report.kernels.map(({ origin }) => origin), notes };
 }
 
-const MOST_PROCESSES = 4;
-
-/** Programs one after the other in as many processes as there are processors; results in the order of the programs. */
-async function inProcesses(programs: readonly string[]): Promise<Measured[]> {
-  const results: Measured[] = new Array(programs.length);
-  let next = 0;
-  const work = (): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const child = fork(__filename, process.argv.slice(2), { serialization: 'advanced' });
-      let at = -1;
-      const ask = (): void => {
-        at = next++;
-        if (at < programs.length) child.send(programs[at]);
-        else child.disconnect();
-      };
-      child.on('message', (result) => {
-        results[at] = result as Measured;
-        ask();
-      });
-      child.on('exit', (code) => {
-        if (at >= programs.length) resolve();
-        else reject(new Error(`${programs[at]}: the analysis ended with status ${code}`));
-      });
-      ask();
-    });
-  const processes = Math.max(1, Math.min(MOST_PROCESSES, os.availableParallelism(), programs.length));
-  await Promise.all(Array.from({ length: processes }, work));
-  return results;
-}
-
 function compilerOf(args: readonly string[]): string | undefined {
   return args.includes('--compiler') ? findNvcc({ environment: process.env, platform: process.platform }) : undefined;
-}
-
-/** One of those processes. */
-function serve(): void {
-  const nvcc = compilerOf(process.argv.slice(2));
-  process.on('message', (program: string) => {
-    void measure(program, nvcc).then((result) => process.send?.(result));
-  });
 }
 
 async function main(): Promise<void> {
@@ -303,7 +264,7 @@ async function main(): Promise<void> {
   const programs = files
     .map((file) => path.basename(file, '.json'))
     .filter((program) => (wanted.length > 0 ? wanted.includes(program) : !microbenchmarks.has(program)));
-  const measured = await inProcesses(programs);
+  const measured = await inProcesses<Measured>(__filename, programs);
   const rows = measured.flatMap((each) => each.rows);
   const found = measured.flatMap((each) => each.found);
   for (const { notes } of measured) for (const note of notes) console.log(note);
@@ -433,5 +394,7 @@ function checkThresholds(set: ProgramSet, figures: Readonly<Record<string, numbe
   if (failures.length > 0) process.exitCode = 1;
 }
 
-if (process.send) serve();
-else void main();
+if (isChild()) {
+  const nvcc = compilerOf(process.argv.slice(2));
+  serve((program) => measure(program, nvcc));
+} else void main();

@@ -9,6 +9,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { analyzeFile } from '../server/src/analysis/analyze';
 import type { LaunchReport } from '../server/src/report/report';
+import { inProcesses, isChild, serve } from './in-processes';
 import { hardwareFolder, isRecordedOn, recordedLaunches, recordedPrograms } from './recorded-counters';
 
 interface Row {
@@ -73,35 +74,43 @@ function line(name: string, rows: readonly Row[]): string {
   return `| ${[name, given.length, rows.length - given.length, ...cells].join(' | ')} |`;
 }
 
-const rows = recordedPrograms([])
-  .filter((program) => isRecordedOn('H200', program))
-  .flatMap(rowsOf);
-if (process.argv.includes('--all'))
-  for (const row of [...rows].sort((a, b) => factor(b) - factor(a)))
+async function main(): Promise<void> {
+  const isCheck = process.argv.includes('--check');
+  // what the constants were fitted to says nothing of how good they are
+  const isAsked = (program: string) => isRecordedOn('H200', program) && !(isCheck && groupOf(program) === 'fitted');
+  const programs = recordedPrograms([]).filter(isAsked);
+  const rows = (await inProcesses<Row[]>(__filename, programs)).flat();
+  if (process.argv.includes('--all'))
+    for (const row of [...rows].sort((a, b) => factor(b) - factor(a)))
+      console.log(
+        `${row.program} ${row.kernel}: ${row.measured.toFixed(1)} µs, estimated ${row.estimated ?? 'none'} ${row.boundBy}`,
+      );
+  console.log('| launches | estimated | none | median factor | 80 % within | 90 % within | worst |');
+  console.log('|---|---|---|---|---|---|---|');
+  const of = (group: Group) => rows.filter((row) => row.group === group);
+  const shown = groups.filter((group) => of(group).length > 0);
+  for (const group of shown) console.log(line(group, of(group)));
+  for (const group of shown) {
+    const short = (row: Row) => row.measured <= 5;
+    console.log(line(`${group}, up to 5 µs`, of(group).filter(short)));
     console.log(
-      `${row.program} ${row.kernel}: ${row.measured.toFixed(1)} µs, estimated ${row.estimated ?? 'none'} ${row.boundBy}`,
+      line(
+        `${group}, above 5 µs`,
+        of(group).filter((row) => !short(row)),
+      ),
     );
-console.log('| launches | estimated | none | median factor | 80 % within | 90 % within | worst |');
-console.log('|---|---|---|---|---|---|---|');
-const of = (group: Group) => rows.filter((row) => row.group === group);
-for (const group of groups) console.log(line(group, of(group)));
-for (const group of groups) {
-  const short = (row: Row) => row.measured <= 5;
-  console.log(line(`${group}, up to 5 µs`, of(group).filter(short)));
-  console.log(
-    line(
-      `${group}, above 5 µs`,
-      of(group).filter((row) => !short(row)),
-    ),
-  );
+  }
+  for (const group of ['others', 'second set'] as const) {
+    const factors = of(group).flatMap((row) => (row.estimated === undefined ? [] : factor(row)));
+    const worst = quantile(
+      factors.sort((a, b) => a - b),
+      0.8,
+    );
+    if (!isCheck || worst < 2) continue;
+    console.error(`timing: 80 % of the launches (${group}) are within a factor of ${worst.toFixed(2)} only`);
+    process.exitCode = 1;
+  }
 }
-for (const group of ['others', 'second set'] as const) {
-  const factors = of(group).flatMap((row) => (row.estimated === undefined ? [] : factor(row)));
-  const worst = quantile(
-    factors.sort((a, b) => a - b),
-    0.8,
-  );
-  if (!process.argv.includes('--check') || worst < 2) continue;
-  console.error(`timing: 80 % of the launches (${group}) are within a factor of ${worst.toFixed(2)} only`);
-  process.exitCode = 1;
-}
+
+if (isChild()) serve(rowsOf);
+else void main();
