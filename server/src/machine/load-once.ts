@@ -19,6 +19,7 @@ import type {
   RegisterInfo,
   SourcePlace,
 } from '../program/program';
+import { type OneSided, oneSidedAt } from './one-sided-branches';
 import { placeBehind } from './place-behind';
 import { isPure } from './pure';
 
@@ -40,10 +41,7 @@ interface Loaded {
   readonly move: Move;
 }
 
-interface Pair {
-  readonly from: number;
-  readonly side: number;
-  readonly join: number;
+interface Pair extends OneSided {
   readonly first: Loaded;
   readonly second: Loaded;
 }
@@ -78,20 +76,11 @@ function readsOf({ blocks, registers }: Program): number[] {
 }
 
 function pairAt(work: Work, from: number): Pair | undefined {
-  const { blocks, flow, program } = work;
-  const { terminator } = blocks[from];
-  if (terminator.kind !== 'branch' || program.branches[terminator.branch].kind === 'loop') return undefined;
-  for (const [side, join] of [
-    [terminator.ifTrue, terminator.ifFalse],
-    [terminator.ifFalse, terminator.ifTrue],
-  ]) {
-    const end = blocks[side].terminator;
-    if (end.kind !== 'jump' || end.target !== join || side === join || flow.predecessors[side].length !== 1) continue;
-    if (flow.predecessors[join].length !== 2 || !isSide(blocks[side]) || !isOnlyWay(work, join)) continue;
-    for (const second of loadedIn(work, side)) {
-      const first = loadedIn(work, from).find(({ move }) => move.dst === second.move.dst);
-      if (first && isAlike(work, first.load, second.load)) return { from, side, join, first, second };
-    }
+  const branch = oneSidedAt(work.program, work.flow, work.blocks, from);
+  if (!branch || !isSide(work.blocks[branch.side]) || !isOnlyWay(work, branch.join)) return undefined;
+  for (const second of loadedIn(work, branch.side)) {
+    const first = loadedIn(work, from).find(({ move }) => move.dst === second.move.dst);
+    if (first && isAlike(work, first.load, second.load)) return { ...branch, first, second };
   }
   return undefined;
 }

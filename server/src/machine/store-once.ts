@@ -16,6 +16,7 @@ import type { Block, Instruction, Program, Register, RegisterInfo, StoreInstruct
 import { costOf } from '../program/speculation';
 import { FixedVariables } from './fixed-variables';
 import { headOf } from './loop-head';
+import { type OneSided, oneSidedAt } from './one-sided-branches';
 import { isPure } from './pure';
 
 interface Work {
@@ -28,10 +29,7 @@ interface Work {
 }
 
 /** A store in front of a branch, and the one on a side of it. */
-interface Pair {
-  readonly from: number;
-  readonly side: number;
-  readonly join: number;
+interface Pair extends OneSided {
   readonly first: StoreInstruction;
   readonly second: StoreInstruction;
   readonly isRead: boolean;
@@ -68,20 +66,10 @@ const endsWithStore = ({ instructions, terminator }: Block): boolean =>
   terminator.kind === 'jump' && instructions.findLast((i) => !isPure(i))?.op === 'store';
 
 function pairAt(work: Work, from: number): Pair | undefined {
-  const { blocks, flow, program } = work;
-  const { terminator } = blocks[from];
-  if (terminator.kind !== 'branch' || program.branches[terminator.branch].kind === 'loop') return undefined;
-  for (const [side, join] of [
-    [terminator.ifTrue, terminator.ifFalse],
-    [terminator.ifFalse, terminator.ifTrue],
-  ]) {
-    const end = blocks[side].terminator;
-    if (end.kind !== 'jump' || end.target !== join || side === join || flow.predecessors[side].length !== 1) continue;
-    if (flow.predecessors[join].length !== 2 || !endsWithStore(blocks[side]) || !isOnlyWay(work, join)) continue;
-    const found = storesOf(work, from, side);
-    if (found) return { from, side, join, ...found };
-  }
-  return undefined;
+  const branch = oneSidedAt(work.program, work.flow, work.blocks, from);
+  if (!branch || !endsWithStore(work.blocks[branch.side]) || !isOnlyWay(work, branch.join)) return undefined;
+  const found = storesOf(work, from, branch.side);
+  return found && { ...branch, ...found };
 }
 
 function storesOf(work: Work, from: number, side: number): Pick<Pair, 'first' | 'second' | 'isRead'> | undefined {
@@ -116,7 +104,7 @@ function isPlain({ accesses }: Pick<Work, 'accesses'>, { access, values }: Store
 const isSamePlace = (a: StoreInstruction, b: StoreInstruction): boolean =>
   a.address === b.address && a.offset === b.offset && a.type === b.type;
 
-/** Whether nothing else comes to where the two sides meet: blocks without instructions are none to the compiler. */
+/** Whether nothing else comes to where the two sides meet: blocks without instructions are none to the compiler, and all that return are one. */
 function isOnlyWay({ blocks, flow }: Work, join: number): boolean {
   for (let block = join; blocks[block].instructions.length === 0; ) {
     const { terminator } = blocks[block];

@@ -58,6 +58,7 @@ export function threadJumps(program: Program): Program {
     meets: reconvergence(program, flow).point,
   };
   for (let block = 0; block < blocks.length; block++) enter(graph, block);
+  let isOther = false;
   for (let changed = true, rounds = 0; changed && rounds < 50; rounds++) {
     changed = false;
     markReached(graph);
@@ -66,10 +67,11 @@ export function threadJumps(program: Program): Program {
       const test = testOf(graph, block);
       if (!test || !thread(graph, block, test)) continue;
       changed = true;
+      isOther = true;
       break;
     }
   }
-  return { ...program, blocks };
+  return isOther ? { ...program, blocks } : program;
 }
 
 /** Another block in place of one: what is known of the graph is kept, since a kernel has many blocks and few that change. */

@@ -11,6 +11,7 @@ import type { BinaryOp, Register, RegisterInfo, ScalarType } from './program';
 const ALL = 0xffffffff;
 /** Indices of threads are below 1024. */
 const MOST_THREADS = 1024;
+const threadIndices: ReadonlySet<string | undefined> = new Set(['threadIdx.x', 'threadIdx.y', 'threadIdx.z']);
 /** Operations that are looked through. */
 const DEEPEST = 8;
 
@@ -67,7 +68,7 @@ export class ZeroBits {
   private of(register: Register, depth: number): number {
     const { role, value, name } = this.registers[register];
     if (role === 'constant') return Number.isSafeInteger(value) ? ~Number(BigInt.asIntN(32, BigInt(value ?? 0))) : 0;
-    if (role === 'input') return name?.startsWith('threadIdx') === true ? ~(MOST_THREADS - 1) : 0;
+    if (role === 'input') return threadIndices.has(name) ? ~(MOST_THREADS - 1) : 0;
     const low = this.lowBits.lowZeros(this.formOf(register));
     const definition = this.definitions.get(register);
     return definition && depth < DEEPEST ? low | this.ofResult(definition, depth + 1) : low;
