@@ -1,10 +1,11 @@
 /**
  * npm run accuracy: compares what Warplens says with the counters recorded on an H200 (test/hardware/recorded), line group by
  * line group (source line × space × operation of one launch). Needs no GPU. `-- --json` prints one JSON object at the end,
- * `-- --misses` every miss with its cause, `-- <program>` only these programs, `-- --folder=<path>` programs and recordings of another folder.
+ * `-- --misses` every miss with its cause, `-- --times` the programs that take longest, `-- <program>` only these programs, `-- --folder=<path>` programs and recordings of another folder.
  * With --check it fails below the thresholds. With --compiler the
  * answers rest on the PTX that nvcc makes of the programs, as `warplens check --compiler` has them. Whether a group depends on
- * loaded data is judged by the analysis without the data of the host: following them changes no group's kind.
+ * loaded data is judged by the analysis without the data of the host: following them changes no group's kind. That takes as
+ * long again, so what was judged is kept (test/hardware/depends-on-data.json); --judge judges all again and keeps it.
  */
 import * as fs from 'node:fs';
 import * as path from 'node:path';
@@ -13,6 +14,7 @@ import { PATIENCE } from '../server/src/cli/options';
 import { findNvcc } from '../server/src/compiler/find-nvcc';
 import type { AccessReport, ChargedLine, FileReport, KernelReport, LaunchReport } from '../server/src/report/report';
 import { compiledProgram, definesOf } from './compiled-program';
+import { dependsOnData, type GroupKey, keepJudged } from './depends-on-data';
 import { inProcesses, isChild, serve } from './in-processes';
 import { causeOf } from './miss-cause';
 import { hardwareFolder, isWithin, type RecordedLaunch, recordedCost, recordedLaunches } from './recorded-counters';
@@ -215,28 +217,48 @@ function compare(
 }
 
 /** Groups that depend on data stay what they are, whatever is said of them with the data of the host. */
-function judged(without: readonly Row[], rows: readonly Row[]): Row[] {
-  return rows.map((row, i) =>
-    without[i].outcome === 'data' ? { ...row, outcome: 'data', followed: row.outcome } : row,
+function judged(dependent: ReadonlySet<GroupKey>, launch: number, rows: readonly Row[]): Row[] {
+  return rows.map((row) =>
+    dependent.has(keyOf(launch, row)) ? { ...row, outcome: 'data', followed: row.outcome } : row,
+  );
+}
+
+const keyOf = (launch: number, { line, what }: Row): GroupKey => `${launch}:${line} ${what}`;
+
+/** Groups of a program that depend on loaded data, by the analysis that is not told the data of the host. */
+async function judge(program: string, nvcc: string | undefined): Promise<GroupKey[]> {
+  const recorded = recordedLaunches(program);
+  const without = await analyse(program, nvcc, false);
+  return recorded.flatMap((r, launch) =>
+    compare(program, r, matchLaunch(without, recorded, r), without)
+      .filter(({ outcome }) => outcome === 'data')
+      .map((row) => keyOf(launch, row)),
   );
 }
 
 /** What is found out of one program. */
 interface Measured {
+  readonly program: string;
+  readonly dependent: readonly GroupKey[];
+  /** That the analysis with the data took, in ms. */
+  readonly ms: number;
   readonly rows: readonly Row[];
   readonly found: readonly FoundLaunch[];
   readonly origins: readonly KernelReport['origin'][];
   readonly notes: readonly string[];
 }
 
-async function measure(program: string, nvcc: string | undefined): Promise<Measured> {
+async function measure(program: string, nvcc: string | undefined, again: boolean): Promise<Measured> {
   const recorded = recordedLaunches(program);
+  const started = performance.now();
   const report = await analyse(program, nvcc, true);
-  const without = await analyse(program, nvcc, false);
-  const rows = recorded.flatMap((r) => {
-    const [before, after] = [matchLaunch(without, recorded, r), matchLaunch(report, recorded, r)];
-    return judged(compare(program, r, before, without), compare(program, r, after, report));
-  });
+  const ms = performance.now() - started;
+  const kept = again || nvcc !== undefined ? undefined : dependsOnData(program);
+  const dependent = kept ?? (await judge(program, nvcc));
+  const isDependent = new Set(dependent);
+  const rows = recorded.flatMap((r, launch) =>
+    judged(isDependent, launch, compare(program, r, matchLaunch(report, recorded, r), report)),
+  );
   const found = recorded.map((r): FoundLaunch => {
     const launch = matchLaunch(report, recorded, r);
     return {
@@ -249,7 +271,7 @@ async function measure(program: string, nvcc: string | undefined): Promise<Measu
   const notes = report.kernels.flatMap(({ name, originReason }) =>
     originReason === undefined ? [] : [`${program}: ${name} is the source's: ${originReason}`],
   );
-  return { rows, found, origins: report.kernels.map(({ origin }) => origin), notes };
+  return { program, dependent, ms, rows, found, origins: report.kernels.map(({ origin }) => origin), notes };
 }
 
 function compilerOf(args: readonly string[]): string | undefined {
@@ -267,12 +289,14 @@ async function main(): Promise<void> {
   const measured = await inProcesses<Measured>(__filename, programs);
   const rows = measured.flatMap((each) => each.rows);
   const found = measured.flatMap((each) => each.found);
+  if (args.includes('--judge')) keepJudged(new Map(measured.map(({ program, dependent }) => [program, dependent])));
   for (const { notes } of measured) for (const note of notes) console.log(note);
   if (nvcc !== undefined) {
     const count = (origin: KernelReport['origin']) =>
       measured.flatMap(({ origins }) => origins).filter((each) => each === origin).length;
     console.log(`kernels from PTX ${count('ptx')}, from the source ${count('source')}`);
   }
+  if (args.includes('--times')) printTimes(measured);
   if (args.includes('--misses')) printMisses(rows, found);
   const sets = readSets();
   for (const set of sets) {
@@ -330,6 +354,13 @@ function figuresOf(rows: readonly Row[], found: readonly FoundLaunch[]) {
     launchShapes: found.filter((l) => l.isShape).length / launches,
     staticShared: found.filter((l) => l.isStaticShared).length / launches,
   };
+}
+
+function printTimes(measured: readonly Measured[]): void {
+  const total = measured.reduce((sum, { ms }) => sum + ms, 0);
+  console.log(`${(total / 1000).toFixed(1)} s in all, of them`);
+  for (const { program, ms } of measured.toSorted((a, b) => b.ms - a.ms).slice(0, 40))
+    console.log(`${(ms / 1000).toFixed(1)} s ${program}`);
 }
 
 function printMisses(rows: readonly Row[], found: readonly FoundLaunch[]): void {
@@ -395,6 +426,7 @@ function checkThresholds(set: ProgramSet, figures: Readonly<Record<string, numbe
 }
 
 if (isChild()) {
-  const nvcc = compilerOf(process.argv.slice(2));
-  serve((program) => measure(program, nvcc));
+  const args = process.argv.slice(2);
+  const nvcc = compilerOf(args);
+  serve((program) => measure(program, nvcc, args.includes('--judge')));
 } else void main();

@@ -8,9 +8,9 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { buildSync } from 'esbuild';
 import { largeFile } from '../test/bench/large-file';
 import { LanguageServer } from '../test/host/language-server';
+import { bundled } from './bundled';
 
 const program = path.resolve('dist/server.js');
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'warplens-bench-'));
@@ -137,13 +137,10 @@ function nvccMilliseconds(runs = 3): number | undefined {
 
 /**
  * From nvcc's answer to the report that rests on it, the first one, one after an edit of one kernel, and the first one of a process: medians over recorded programs (scripts/bench-compiled.ts), bundled as the
- * server is. Module by module, as tsx runs it, every call from one file to another goes through a getter: that takes a third longer.
+ * server is.
  */
 function compiledMilliseconds(): Readonly<Record<'first' | 'edited' | 'cold', number>> {
-  const bundle = '.tmp/bench-compiled.js';
-  const entryPoints = ['scripts/bench-compiled.ts'];
-  buildSync({ entryPoints, outfile: bundle, bundle: true, platform: 'node', target: 'node20', logLevel: 'warning' });
-  const { stdout } = spawnSync(process.execPath, [bundle], { encoding: 'utf8' });
+  const { stdout } = spawnSync(process.execPath, [bundled(path.join(__dirname, 'bench-compiled.ts'))], { encoding: 'utf8' });
   const medianOf = (answer: string): number => {
     const median = new RegExp(`^${answer} of \\d+ programs: median ([\\d.]+) ms`, 'm').exec(stdout)?.[1];
     if (median === undefined) throw new Error(`scripts/bench-compiled.ts printed no median of the ${answer}`);

@@ -1,6 +1,7 @@
 /** Work for one program after the other, in as many processes as there are processors: each runs the script that asks, as a child. */
 import { fork } from 'node:child_process';
 import * as os from 'node:os';
+import { bundled } from './bundled';
 
 const MOST_PROCESSES = 4;
 
@@ -11,10 +12,11 @@ const MOST_PROCESSES = 4;
  */
 export async function inProcesses<Result>(script: string, programs: readonly string[]): Promise<Result[]> {
   const results: Result[] = new Array(programs.length);
+  const program = bundled(script);
   let next = 0;
   const work = (): Promise<void> =>
     new Promise((resolve, reject) => {
-      const child = fork(script, process.argv.slice(2), { serialization: 'advanced' });
+      const child = fork(program, process.argv.slice(2), { serialization: 'advanced', execArgv: [] });
       let at = -1;
       const ask = (): void => {
         at = next++;

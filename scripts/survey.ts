@@ -13,10 +13,9 @@
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import * as fs from 'node:fs';
-import * as os from 'node:os';
 import * as path from 'node:path';
-import * as esbuild from 'esbuild';
 import { cudaFile, filesUnder } from '../server/src/workspace/source-tree';
+import { bundled } from './bundled';
 import { latencyStudy } from './latency-study';
 import type { FileResult, KernelResult, Reason, Time } from './survey-child';
 import { slowest, timeLines, timesOf } from './survey-times';
@@ -77,15 +76,6 @@ async function analyseAll(
   }
   worker?.kill();
   return results;
-}
-
-/** The child as one file: modules loaded one by one from TypeScript answer a third slower than what users run. */
-function bundledChild(): string {
-  const outfile = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'warplens-survey-')), 'child.cjs');
-  const entry = path.join(__dirname, 'survey-child.ts');
-  esbuild.buildSync({ entryPoints: [entry], outfile, bundle: true, platform: 'node', format: 'cjs' });
-  process.on('exit', () => fs.rmSync(path.dirname(outfile), { recursive: true, force: true }));
-  return outfile;
 }
 
 function startChild(program: string, folder: string, answer: Answer): Promise<ChildProcess> {
@@ -290,7 +280,7 @@ async function main(): Promise<void> {
   const { files, launched } = filesOf(options.folder);
   if (options.typing) return typingStudy(options.folder, files, options.typing);
   if (options.latency) return latencyStudy(options.folder, files, options.top);
-  const program = bundledChild();
+  const program = bundled(path.join(__dirname, 'survey-child.ts'));
   const first = await analyseAll(program, 'first', files, options);
   const results = await analyseAll(program, 'whole', files, options);
   if (options.json)

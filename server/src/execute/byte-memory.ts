@@ -5,6 +5,7 @@
 import { addressWindows } from '../program/addresses';
 import { bytesOf, type ScalarType } from '../program/program';
 import { bitcast } from './conversion';
+import type { Piece, Views } from './known-loads';
 
 /** The memory that a launch finds. Places are bytes from its beginning; the shadow of a byte lies `shadow` bytes behind it. */
 export interface DeviceMemory {
@@ -50,15 +51,15 @@ const STEP = 256;
 /** Bytes of a block of which it is worth to remember that it was forgotten. */
 const LARGE = 4096;
 
-export class ByteMemory {
+export class ByteMemory implements Views {
   readonly shadow: number;
-  private readonly u8: Uint8Array;
-  private readonly i8: Int8Array;
-  private readonly u16: Uint16Array;
-  private readonly i16: Int16Array;
-  private readonly i32: Int32Array;
-  private readonly f32: Float32Array;
-  private readonly f64: Float64Array;
+  readonly u8: Uint8Array;
+  readonly i8: Int8Array;
+  readonly u16: Uint16Array;
+  readonly i16: Int16Array;
+  readonly i32: Int32Array;
+  readonly f32: Float32Array;
+  readonly f64: Float64Array;
   private readonly base: number;
   private readonly shared: Window = { place: 0, bytes: 0 };
   private readonly constants: Window = { place: 0, bytes: 0 };
@@ -127,6 +128,16 @@ export class ByteMemory {
     return within(this.constants, address - addressWindows.constant);
   }
 
+  /** Sets the addresses of a block, or those around a place that only the present block of threads has: none where lanes have their own. */
+  pieceAround(address: number, block: Range | undefined, piece: Piece): void {
+    const window = address < addressWindows.local ? this.shared : this.constants;
+    const base = address < addressWindows.local ? addressWindows.shared : addressWindows.constant;
+    if (block) Object.assign(piece, { low: block.start + this.base, high: block.end + this.base, shift: -this.base });
+    else if (address >= base && address < base + window.bytes)
+      Object.assign(piece, { low: base, high: base + window.bytes, shift: window.place - base });
+    else Object.assign(piece, { low: 0, high: 0, shift: 0 });
+  }
+
   /** Whether all is known of the memory that there is around an address. */
   hasAll = (address: number): boolean => this.device.isComplete && address < this.base + this.shadow;
 
@@ -174,6 +185,11 @@ export class ByteMemory {
     const isFirst = forgotten.low === forgotten.high;
     forgotten.low = isFirst ? place : Math.min(forgotten.low, place);
     forgotten.high = isFirst ? place + bytes : Math.max(forgotten.high, place + bytes);
+  }
+
+  /** Whether nothing of a piece was forgotten of late, so that nobody keeps what of it is known again. */
+  isPlain({ low, high, shift }: Piece): boolean {
+    return this.forgotten.end <= low + shift || this.forgotten.start >= high + shift;
   }
 
   forgetShared(): void {

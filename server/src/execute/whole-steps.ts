@@ -5,6 +5,8 @@
 import { type AccessSite, bytesOf, type Instruction, type ScalarType } from '../program/program';
 import { type ByteMemory, Contradiction, NotFollowed, type Range } from './byte-memory';
 import { address as addressOf, type Decoder, operand, type Target, target as targetOf } from './decode';
+import { type LoadLoop, loadLoops, type Piece } from './known-loads';
+import { storeLoops } from './known-stores';
 import type { Frame } from './mask';
 import { updateOf } from './memory-steps';
 import { type Step, settle } from './steps';
@@ -79,8 +81,7 @@ type Access = Extract<Instruction, { op: 'load' | 'store' | 'atomic' }>;
 class Place {
   private readonly memory: ByteMemory;
   private readonly site: AccessSite;
-  private start = 0;
-  private end = 0;
+  private readonly piece: Piece = { low: 0, high: 0, shift: 0 };
   private writable = false;
   /** The launch that the block was looked up for. */
   private number = -1;
@@ -96,25 +97,37 @@ class Place {
     this.site = decoder.analysis.program.accesses[access];
   }
 
+  /** What lies around the last address was claimed. */
+  get isWritable(): boolean {
+    return this.writable;
+  }
+
   get isTexture(): boolean {
     return this.site.space === 'texture';
   }
 
-  /** Where an address leads to; -1 where nothing is. */
-  at(address: number, lane: number): number {
-    const place = this.memory.place(address, lane);
+  /** The memory around the last address that was looked up in this launch. */
+  lastPiece(): Piece {
     if (this.number !== this.launch.number) {
       this.number = this.launch.number;
-      this.start = 0;
-      this.end = 0;
+      this.writable = false;
+      Object.assign(this.piece, { low: 0, high: 0, shift: 0 });
     }
-    if (place < 0 || (place >= this.start && place + this.bytes <= this.end)) return this.aligned(place);
-    if (this.memory.isOwn(place)) return this.aligned(place);
-    const block = this.memory.blockAt(place, this.site.operation !== 'store');
-    if (!block || place + this.bytes > block.end) return -1;
-    this.start = block.start;
-    this.end = block.end;
-    this.writable = false;
+    return this.piece;
+  }
+
+  /** Where an address leads to; -1 where nothing is. */
+  at(address: number, lane: number): number {
+    const { memory, bytes } = this;
+    const piece = this.lastPiece();
+    if (address >= piece.low && address + bytes <= piece.high) return this.aligned(address + piece.shift);
+    const place = memory.place(address, lane);
+    if (place < 0) return place;
+    const isOwn = memory.isOwn(place);
+    const block = isOwn ? undefined : memory.blockAt(place, this.site.operation !== 'store');
+    if (!isOwn && (!block || place + bytes > block.end)) return -1;
+    memory.pieceAround(address, block, piece);
+    this.writable = isOwn;
     return this.aligned(place);
   }
 
@@ -206,15 +219,22 @@ function loadLanes(
   const { lanes } = frame.mask;
   const bytes = bytesOf[type];
   const vector = overwrite(out);
+  let loop: LoadLoop | undefined = address.unknown === KNOWN ? loadLoops[type] : undefined;
   for (let lane = frame.lo; lane < frame.hi; lane++) {
+    if (loop) lane = loop(vector, memory, place.lastPiece(), addresses, offset, lanes, lane, frame.hi);
+    if (lane === frame.hi) return;
     if (lanes[lane] === 0) continue;
     let value: number | undefined;
     if (address.unknown === KNOWN || address.unknownLanes[lane] === 0) {
       const at = place.at(addresses[lane] + offset, lane);
       if (at >= 0 && memory.isKnown(at, bytes)) value = memory.read(type, at);
     }
-    if (value === undefined) markLanes(out, notKnown)[lane] = 1;
-    else vector[lane] = value;
+    if (value !== undefined) vector[lane] = value;
+    else {
+      markLanes(out, notKnown)[lane] = 1;
+      // where one is not known the next ones mostly are not either
+      loop = undefined;
+    }
   }
 }
 
@@ -227,25 +247,48 @@ function storeStep(decoder: Decoder, launch: WholeLaunch, instruction: Access & 
   const stored = instruction.values.map((r) => operand(decoder, r, type));
   return (frame) => {
     if (place.isTexture) return;
-    const { lanes } = frame.mask;
     for (let i = 0; i < stored.length; i++) {
       const { value, before } = stored[i];
       before?.(frame);
-      const values = value.unknown === UNKNOWN ? undefined : vectorOf(value);
-      for (let lane = frame.lo; lane < frame.hi; lane++) {
-        if (lanes[lane] === 0) continue;
-        if (isUnknownIn(address, lane)) {
-          place.forgetObject();
-          continue;
-        }
-        const at = place.toWrite(laneOf(address, lane) + offset + i * bytes, lane, frame.speculative === 0);
-        // Under a condition that is not known the store may not happen: afterwards neither value is certain.
-        if (values === undefined || frame.speculative !== 0 || isUnknownIn(value, lane)) memory.mark(at, bytes, false);
-        else memory.write(type, at, values[lane]);
-      }
+      storeLanes(memory, type, place, value, offset + i * bytes, frame);
     }
   };
 }
+
+function storeLanes(
+  memory: ByteMemory,
+  type: ScalarType,
+  place: Place,
+  value: LaneValue,
+  offset: number,
+  frame: Frame,
+): void {
+  const { address } = place;
+  const { lanes } = frame.mask;
+  const bytes = bytesOf[type];
+  const isCertain = frame.speculative === 0;
+  const values = value.unknown === UNKNOWN ? undefined : vectorOf(value);
+  const isSimple = isCertain && address.unknown === KNOWN && value.unknown === KNOWN;
+  const loop = isSimple ? storeLoops[type] : undefined;
+  const addresses = loop ? vectorOf(address) : noAddresses;
+  for (let lane = frame.lo; lane < frame.hi; lane++) {
+    const piece = place.lastPiece();
+    if (loop && values && place.isWritable && memory.isPlain(piece))
+      lane = loop(values, memory, piece, addresses, offset, lanes, lane, frame.hi);
+    if (lane === frame.hi) return;
+    if (lanes[lane] === 0) continue;
+    if (isUnknownIn(address, lane)) {
+      place.forgetObject();
+      continue;
+    }
+    const at = place.toWrite(laneOf(address, lane) + offset, lane, isCertain);
+    // Under a condition that is not known the store may not happen: afterwards neither value is certain.
+    if (values === undefined || !isCertain || isUnknownIn(value, lane)) memory.mark(at, bytes, false);
+    else memory.write(type, at, values[lane]);
+  }
+}
+
+const noAddresses = new Float64Array(0);
 
 function atomicStep(decoder: Decoder, launch: WholeLaunch, instruction: Access & { op: 'atomic' }): Step {
   const { memory } = launch;
