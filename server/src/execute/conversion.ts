@@ -109,18 +109,30 @@ function floatToInteger(to: ScalarType): Unary {
 
 const view = new DataView(new ArrayBuffer(8));
 
-/** The bits of a 16-bit floating type as those of an f32, by the place of its exponent. */
+const single = new Float32Array(1);
+const singleBits = new Int32Array(single.buffer);
+
+/** The bits of a number that 16 bits hold: those of an f32 with the exponent's other bias, where it is not too small. */
 function halfBits(x: number): number {
-  const magnitude = Math.abs(x);
-  const sign = x < 0 || Object.is(x, -0) ? 0x8000 : 0;
-  if (Number.isNaN(x)) return 0x7e00;
-  if (magnitude === Number.POSITIVE_INFINITY) return sign | 0x7c00;
-  if (magnitude < 2 ** -14) return sign | (magnitude * 2 ** 24);
-  const exponent = Math.floor(Math.log2(magnitude));
-  return sign | ((exponent + 15) << 10) | ((magnitude / 2 ** exponent - 1) * 1024);
+  single[0] = x;
+  const bits = singleBits[0];
+  const sign = (bits >>> 16) & 0x8000;
+  const magnitude = bits & 0x7fffffff;
+  if (magnitude > 0x7f800000) return 0x7e00;
+  if (magnitude === 0x7f800000) return sign | 0x7c00;
+  if (magnitude < 0x38800000) return sign | (Math.abs(x) * 2 ** 24);
+  return sign | ((magnitude - 0x38000000) >> 13);
 }
 
+/** By its bits. */
+let halves: Float32Array | undefined;
+
 function fromHalfBits(bits: number): number {
+  halves ??= Float32Array.from({ length: 0x10000 }, (_, each) => halfOf(each));
+  return halves[bits];
+}
+
+function halfOf(bits: number): number {
   const sign = bits & 0x8000 ? -1 : 1;
   const exponent = (bits >> 10) & 31;
   const fraction = bits & 1023;

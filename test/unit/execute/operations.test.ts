@@ -303,6 +303,12 @@ describe('floating-point operations', () => {
     assert.equal(cast('i32', 'f32', 0x40490fdb), Math.fround(Math.PI));
     assert.equal(cast('f16', 'u16', -2), 0xc000);
     assert.equal(cast('u16', 'f16', 0x3555), 0.333251953125);
+    const isNumber = (bits: number) => (bits & 0x7fff) <= 0x7c00;
+    const other = Array.from({ length: 0x10000 }, (_, bits) => bits).filter(isNumber);
+    assert.deepEqual(
+      other.filter((bits) => cast('f16', 'u16', cast('u16', 'f16', bits)) !== bits),
+      [],
+    );
     assert.equal(cast('bf16', 'u16', 1), 0x3f80);
     assert.equal(cast('f64', 'i64', 0), 0);
     assert.ok(Number.isNaN(cast('f64', 'i64', 1)));
