@@ -28,7 +28,7 @@ export function originText({ origin, line, rounds }: LaunchReport): string {
 }
 
 /** `, times 2, 5 and 6`: of a launch that the program comes to with other data; '' for the first time alone. */
-function timesText(rounds: readonly number[] = []): string {
+export function timesText(rounds: readonly number[] = []): string {
   if (rounds.every((round) => round === 0)) return '';
   const times = rounds.slice(0, MOST_TIMES).map((round) => `${round + 1}`);
   if (rounds.length > MOST_TIMES) times.push(`${rounds.length - MOST_TIMES} more`);

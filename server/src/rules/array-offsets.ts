@@ -2,7 +2,8 @@
 import { layoutOf } from '../execute/layout';
 import { addressWindows } from '../program/addresses';
 import type { AccessWitness } from '../report/report';
-import { launchAt, type RuleContext, type WorstAccess } from './rule';
+import type { RuleContext } from './rule';
+import { launchAt, type WorstAccess } from './worst-access';
 
 export interface Placed {
   /** byte offset within the array */

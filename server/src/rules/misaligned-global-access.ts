@@ -1,16 +1,7 @@
 /** misaligned-global-access: a warp reads or writes consecutive elements, but its first byte is not on a 32-byte boundary. */
 import type { Finding } from '../report/report';
-import {
-  accessFinding,
-  conditionText,
-  figure,
-  globalExcess,
-  isCertain,
-  type Rule,
-  type RuleContext,
-  type WorstAccess,
-  worstAccesses,
-} from './rule';
+import { accessFinding, conditionText, figure, type Rule, type RuleContext } from './rule';
+import { globalExcess, isCertain, type WorstAccess, worstAccesses } from './worst-access';
 
 const THRESHOLD = 1.1;
 

@@ -4,7 +4,8 @@ import { locationOf } from '../report/positions';
 import type { AccessReport, Fix, KernelReport, TextEdit } from '../report/report';
 import { offsetsInArray } from './array-offsets';
 import { mayFree, STILL_CONFLICTS } from './pad-screen';
-import { launchAt, type RuleContext, sharedExcess, type TriedPadding, type WorstAccess } from './rule';
+import type { RuleContext, TriedPadding } from './rule';
+import { launchAt, sharedExcess, type WorstAccess } from './worst-access';
 
 /** Tried in this order; behind them the pitches at which rows of 16 and of 8 lanes fall side by side into the 32 banks. */
 const PADS = [1, 2, 4, 8, 16];

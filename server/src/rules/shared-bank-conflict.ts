@@ -4,20 +4,8 @@ import { explainShared } from '../hardware/explain';
 import type { AccessReport, AccessWitness, Finding } from '../report/report';
 import { offsetsInArray, type Placed } from './array-offsets';
 import { canPad, padFix } from './pad-fix';
-import {
-  accessFinding,
-  conditionText,
-  figure,
-  hasConditionOfLanes,
-  isCertain,
-  laneList,
-  type Rule,
-  type RuleContext,
-  sharedExcess,
-  verb,
-  type WorstAccess,
-  worstAccesses,
-} from './rule';
+import { accessFinding, conditionText, figure, laneList, type Rule, type RuleContext, verb } from './rule';
+import { hasConditionOfLanes, isCertain, sharedExcess, type WorstAccess, worstAccesses } from './worst-access';
 
 /** From here on the profiler's users call it a conflict worth a word. */
 const THRESHOLD = 1.5;

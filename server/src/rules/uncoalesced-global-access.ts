@@ -1,19 +1,8 @@
 /** uncoalesced-global-access: a request moves many more 32-byte sectors than its lanes' data would fill. */
 import type { AccessReport, AccessWitness, Finding } from '../report/report';
 import { isShiftedRow } from './misaligned-global-access';
-import {
-  accessFinding,
-  conditionText,
-  figure,
-  globalExcess,
-  hasConditionOfLanes,
-  isCertain,
-  percent,
-  type Rule,
-  type RuleContext,
-  type WorstAccess,
-  worstAccesses,
-} from './rule';
+import { accessFinding, conditionText, figure, percent, type Rule, type RuleContext } from './rule';
+import { globalExcess, hasConditionOfLanes, isCertain, type WorstAccess, worstAccesses } from './worst-access';
 
 const THRESHOLD = 1.5;
 

@@ -77,6 +77,20 @@ int main() {
     assert.deepEqual(warnings('1'), []);
   });
 
+  it('are warned of where all of them together are bad, whatever the first is', () => {
+    const warnings = (stride: string) =>
+      reportOf(passes.replace('pass < 4 ? 1 << pass : 1', stride), PATIENCE).diagnostics.flatMap(
+        ({ line, severity, related }) => (severity === 'warning' ? [line, related.at(-1)?.message] : []),
+      );
+    assert.deepEqual(warnings('pass < 4 ? 1 << pass : 1'), [
+      2,
+      'scatter<float> launched here with grid 1, block 32, time 4',
+    ]);
+    assert.deepEqual(warnings('pass == 0 ? 1 : 4'), [2, 'scatter<float> launched here with grid 1, block 32, time 2']);
+    // one time in six is twice as bad
+    assert.deepEqual(warnings('pass == 3 ? 2 : 1'), []);
+  });
+
   it('are named', () => {
     const [{ launches }] = reportOf(passes, PATIENCE).kernels;
     assert.deepEqual(launches.map(originText), [
