@@ -10,7 +10,7 @@ import { KnownValues } from './known-values';
 import { lookupName } from './lookup';
 import { readRegister, writeRegister } from './places';
 import { type RuntimeTrips, runtimeTrips } from './runtime-unroll';
-import { conditionOf, statement, withScope } from './statements';
+import { conditionOf, firstOfLine, statement, withScope } from './statements';
 import { loopCycle, mostTrips, tripCount } from './trip-count';
 import { turningVariables } from './turns';
 import { guardedDecision, unrollDecision } from './unroll';
@@ -289,7 +289,12 @@ function iteration(ctx: Context, parts: LoopParts, exit: number): void {
   const target: JumpTarget = { breakBlock: exit, continueBlock: step ?? exit, onBreak: [], onContinue: [] };
   ctx.frame.jumps.push(target);
   if (step !== undefined) b.enterRegion();
+  const around = ctx.writtenOut;
+  const isCopied = parts.repeat > 1 || parts.counted !== undefined;
+  if (isCopied && parts.increment)
+    ctx.writtenOut = { begin: b.instructionCount, left: 0, around, last: lastOf(parts.body), step: parts.increment };
   withScope(ctx, 'iteration', () => statement(ctx, parts.body));
+  ctx.writtenOut = around;
   if (step !== undefined) b.leaveRegion();
   ctx.frame.jumps.pop();
   if (step !== undefined) {
@@ -299,7 +304,15 @@ function iteration(ctx: Context, parts: LoopParts, exit: number): void {
     ctx.known = KnownValues.merged(target.onContinue);
     if (target.onContinue.length === 0) b.exit();
   }
-  if (parts.increment) expression(ctx, parts.increment);
+  if (parts.increment) stepOf(ctx, parts.increment);
+}
+
+/** The step of a `while` is a statement of its own (counting-whiles.ts). */
+function stepOf(ctx: Context, increment: ast.Expression): void {
+  const { statement: outer } = ctx.builder;
+  if (outer !== undefined) ctx.builder.statement = Math.max(outer, firstOfLine(ctx.unit.tokens, increment.first));
+  expression(ctx, increment);
+  ctx.builder.statement = outer;
 }
 
 /** do … while: the condition stands at the end, in a block of its own. */

@@ -45,7 +45,7 @@ export function statement(ctx: Context, node: ast.Statement): void {
 const knownFirsts = new WeakMap<TokenStream, Int32Array>();
 
 /** Line tables know lines, no statements: those of one line count as one. */
-function firstOfLine(tokens: TokenStream, token: number): number {
+export function firstOfLine(tokens: TokenStream, token: number): number {
   let firsts = knownFirsts.get(tokens);
   if (!firsts) knownFirsts.set(tokens, (firsts = firstsOfLines(tokens)));
   return token < firsts.length ? firsts[token] : token;

@@ -4,14 +4,18 @@ import type { Program, Register, SourcePlace } from '../program/program';
 import type { Work } from './arm-plans';
 import { placeBehind } from './place-behind';
 
-/** By join: the blocks that jump there, blocks without instructions left out. Of a switch or a loop it is no matter. */
+/**
+ * By join: the blocks that jump there, blocks without instructions left out. Of a switch or a loop it is no matter. What ends the body of a loop
+ * (`if (c) p = l[p]; else p = r[p];`) meets in a block of its own, though nothing is in it.
+ */
 export function joinsOf(program: Program, flow: ControlFlow): Map<number, readonly number[]> {
   const { blocks, branches } = program;
   const isEmpty = (block: number) =>
     blocks[block].instructions.length === 0 && blocks[block].terminator.kind === 'jump';
   const joins = new Map<number, readonly number[]>();
   for (const block of flow.order) {
-    if (flow.loopAtHeader[block] >= 0 || flow.predecessors[block].length < 2 || isEmpty(block)) continue;
+    if (flow.loopAtHeader[block] >= 0 || flow.predecessors[block].length < 2) continue;
+    if (isEmpty(block) && !isLatch(flow, block)) continue;
     const { terminator } = blocks[flow.dominator[block]];
     const kind = terminator.kind === 'branch' ? branches[terminator.branch].kind : undefined;
     if (kind !== 'if' && kind !== 'conditional') continue;
@@ -22,6 +26,10 @@ export function joinsOf(program: Program, flow: ControlFlow): Map<number, readon
   }
   return joins;
 }
+
+/** Whether a block does nothing but lead to the next pass of its loop. */
+export const isLatch = (flow: ControlFlow, block: number): boolean =>
+  flow.successors[block].some((next) => flow.loops[flow.loopAtHeader[next]]?.contains[block] === 1);
 
 /** Whether warps take one arm as a whole, or a loop is made once for each side of the first condition. */
 export function isTakenByAll(work: Work, join: number): boolean {
@@ -48,6 +56,8 @@ export function loopEnds(program: Program, flow: ControlFlow): (join: number, fi
   const behind = new Map<number, SourcePlace | undefined>();
   return (join, first) => {
     if (flow.loopOf[join] < 0) return false;
+    // a `while` has no step that would stand behind them
+    if (isLatch(flow, join) && program.blocks[join].instructions.length === 0) return false;
     if (!behind.has(join)) behind.set(join, placeBehind(program, flow, join));
     const place = behind.get(join);
     return place !== undefined && place.first < first;

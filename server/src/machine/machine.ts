@@ -21,6 +21,7 @@ import { inferObjects } from './infer-objects';
 import { placeLoadsOfPasses } from './lines-of-passes';
 import { loadForAlternatives } from './load-for-alternatives';
 import { loadOnce } from './load-once';
+import { placeLoadsAtHeads } from './loads-at-heads';
 import { mergeNeighbours } from './merge-neighbours';
 import { narrowIntegers } from './narrow-integers';
 import { narrowVectors } from './narrow-vectors';
@@ -50,6 +51,7 @@ const passes: readonly Pass[] = [
   convertCheapBranches,
   reuseLoads,
   dropDeadCode,
+  placeLoadsAtHeads,
   hoistCommonLoads,
   sinkIntoArms,
   sinkCommon,

@@ -42,7 +42,7 @@ import { lineArm, takenArm } from './arm-lines';
 import { type Arm, addressPlan, isFixedElement, type Plan, planOf, type Work } from './arm-plans';
 import { withOperands } from './common-expressions';
 import { FixedVariables } from './fixed-variables';
-import { isTakenByAll, joinsOf, loopEnds } from './joins';
+import { isLatch, isTakenByAll, joinsOf, loopEnds } from './joins';
 import { LoopAddresses } from './loop-addresses';
 import { headOf } from './loop-head';
 import { placeBehind } from './place-behind';
@@ -298,7 +298,7 @@ const isConstant = (work: Work, r: Register): boolean => work.registers[r].role 
 function sinkVariables(work: Work, join: number): void {
   const blocks = work.joins.get(join) ?? [];
   if (!blocks.every((block) => work.blocks[block].instructions.some((i) => i.op === 'load'))) return;
-  const behind = isOfIf(work, join) ? placeBehind({ ...work.program, ...work }, work.flow, join) : undefined;
+  const behind = isOfIf(work, join) ? placeBehindArms(work, join) : undefined;
   let arms = armsOf(work, join);
   const [first, ...rest] = arms.map((arm) => assignments(work, arm));
   for (const [variable, at] of first) {
@@ -326,6 +326,16 @@ function isTwofold(work: Work, plan: Plan): boolean {
   if (plan.kind !== 'sunk' || plan.instructions[0].op === 'load') return false;
   const ofFixed = plan.operands.some((o) => o.kind === 'sunk' && o.instructions.some((i) => isFixedElement(work, i)));
   return ofFixed && plan.operands.filter((o) => o.kind !== 'same').length > 1;
+}
+
+/** What stands behind them; undefined where a loop ends there that does nothing between its passes. */
+function placeBehindArms(work: Work, join: number): SourcePlace | undefined {
+  const { program, flow, blocks } = work;
+  const { terminator } = blocks[flow.dominator[join]];
+  const step = terminator.kind === 'branch' ? program.branches[terminator.branch].step : undefined;
+  if (step) return step;
+  if (isLatch(flow, join) && blocks[join].instructions.length === 0) return undefined;
+  return placeBehind({ ...program, ...work }, flow, join);
 }
 
 function isOfIf({ flow, blocks, program }: Work, join: number): boolean {
