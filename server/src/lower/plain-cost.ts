@@ -84,6 +84,8 @@ function ofExpression(body: Body, node: ast.Expression): number {
       return 0;
     case 'name':
       return ofName(body, node);
+    case 'member':
+      return ofMember(body, node);
     case 'unary':
       return /^[+\-~]$/.test(node.operator) ? ofExpression(body, node.operand) : OPEN;
     case 'binary':
@@ -130,6 +132,19 @@ function ofName({ ctx, counter, own }: Body, node: ast.NameExpression): number {
     value.kind === 'scalar' ||
     (value.kind === 'place' && value.place.kind === 'storage' && value.place.storage.kind === 'scalar');
   return isScalar ? 0 : OPEN;
+}
+
+/** Of a record in registers: each member is a variable. */
+function ofMember({ ctx, own }: Body, node: ast.MemberExpression): number {
+  let object: ast.Expression = node;
+  while (object.kind === 'member' && !object.arrow) object = object.object;
+  const name = object.kind === 'name' && object.name.parts.length === 1 ? object.name.parts[0].name : undefined;
+  if (name === undefined) return OPEN;
+  if (own.has(name)) return 0;
+  const entity = lookupName(ctx, ctx.scope, name);
+  if (entity?.kind !== 'value') return OPEN;
+  const { value } = entity;
+  return value.kind === 'aggregate' || (value.kind === 'place' && value.place.kind === 'storage') ? 0 : OPEN;
 }
 
 /** The address of an element: free where the counter alone decides, or adds to something that the loop does not change. */
