@@ -140,7 +140,9 @@ function nvccMilliseconds(runs = 3): number | undefined {
  * server is.
  */
 function compiledMilliseconds(): Readonly<Record<'first' | 'edited' | 'cold', number>> {
-  const { stdout } = spawnSync(process.execPath, [bundled(path.join(__dirname, 'bench-compiled.ts'))], { encoding: 'utf8' });
+  const { stdout } = spawnSync(process.execPath, [bundled(path.join(__dirname, 'bench-compiled.ts'))], {
+    encoding: 'utf8',
+  });
   const medianOf = (answer: string): number => {
     const median = new RegExp(`^${answer} of \\d+ programs: median ([\\d.]+) ms`, 'm').exec(stdout)?.[1];
     if (median === undefined) throw new Error(`scripts/bench-compiled.ts printed no median of the ${answer}`);

@@ -212,10 +212,10 @@ function isPlanned(
   if (!isShape) return false;
   for (const [input, number] of numbers) {
     const { source, register } = program.inputs[input];
-    if (source.kind !== 'parameter') continue;
-    const given = values.get(nameOf(source.parameter, source.path));
-    // what the run does not know is another time's, perhaps, unless nothing reads it
-    if (given === undefined ? registersRead(program)[register] === 1 : given !== number) return false;
+    // what nothing reads may be anything: the member of a record that nobody looks at was only guessed
+    if (source.kind !== 'parameter' || registersRead(program)[register] !== 1) continue;
+    // what the run does not know is another time's, perhaps
+    if (values.get(nameOf(source.parameter, source.path)) !== number) return false;
   }
   return true;
 }

@@ -40,6 +40,8 @@ const carrying = new Set([
   'bitnot',
   'brev',
 ]);
+/** Of a mask. */
+const countsBits = new Set(['popc', 'clz', 'ffs']);
 /** Factors and shifts of addresses: what they give is no larger than memory. */
 const MOST_FACTOR = 2 ** 20;
 const MOST_SHIFT = 20;
@@ -109,10 +111,11 @@ class WordPairs {
       if (touched.includes(classes.of[other])) this.inWords[other] = 1;
   }
 
-  /** Numbers of which halves are asked for, as of a key that holds an index, or whose bits are mixed. */
+  /** Numbers of which halves are asked for, as of a key that holds an index, or whose bits are mixed, counted or looked for. */
   private halvedRegisters(all: readonly Instruction[]): ReadonlySet<Register> {
     const halved = new Set<Register>();
     for (const i of all) {
+      if (i.op === 'unary' && countsBits.has(i.fn) && isLong(this.registers[i.a].type)) halved.add(i.a);
       if (i.op !== 'binary' || !isLong(i.type)) continue;
       const isHalved = i.fn === 'shr' && (this.valueOf(i.b) ?? 0) > MOST_SHIFT;
       const isMixed = i.fn === 'xor' || (i.fn === 'mul' && this.hasConstant(i) && this.beginsLarge(i));

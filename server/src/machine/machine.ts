@@ -26,6 +26,7 @@ import { mergeNeighbours } from './merge-neighbours';
 import { narrowIntegers } from './narrow-integers';
 import { narrowVectors } from './narrow-vectors';
 import { narrowWords } from './narrow-words';
+import { placeExtended } from './place-extended';
 import { placeReinterpreted } from './place-reinterpreted';
 import { promoteMemory } from './promote-memory';
 import { propagateCopies } from './propagate-copies';
@@ -72,6 +73,7 @@ const passes: readonly Pass[] = [
   reuseAsAssembled,
   dropDeadStores,
   dropDeadCode,
+  placeExtended,
   narrowVectors,
   fetchAhead,
   mergeNeighbours,

@@ -183,6 +183,30 @@ int main() {
 }`);
   });
 
+  it('are in rows of three-dimensional memory, and hold whatever a member is that the kernel does not read', () => {
+    check(`
+struct Job { cudaPitchedPtr volume; float* out; };
+__global__ void k(Job job) {
+  const int* row = (const int*)((const char*)job.volume.ptr + threadIdx.x * job.volume.pitch);
+  job.out[row[1]] = 1;
+//^^^^^^^^^^^^^^^ global store 32/4 sectors assumed
+}
+int main() {
+  std::vector<int> h(32 * 4);
+  for (int i = 0; i < 32; i++) h[4 * i + 1] = 8 * i;
+  Job job;
+  cudaMalloc3D(&job.volume, make_cudaExtent(4 * sizeof(int), 8, 4));
+  cudaMalloc(&job.out, 4096);
+  cudaMemcpy3DParms copy = {};
+  copy.srcPtr = make_cudaPitchedPtr(h.data(), 4 * sizeof(int), 4, 8);
+  copy.dstPtr = job.volume;
+  copy.extent = make_cudaExtent(4 * sizeof(int), 8, 4);
+  copy.kind = cudaMemcpyHostToDevice;
+  cudaMemcpy3D(&copy);
+  k<<<1, 32>>>(job);
+}`);
+  });
+
   it('follow an edit of the host, and stay through one of the kernel', () => {
     const analyzer = createAnalyzer();
     const sectors = (text: string): number | undefined =>

@@ -160,6 +160,37 @@ int main() {
     );
   });
 
+  it('are masks whose bits are walked', () => {
+    const report = analyse(`
+__global__ void fill(unsigned long long *masks) {
+  unsigned long long mask = 0;
+  for (int bit = 0; bit < 64; bit++) if ((threadIdx.x * 7 + bit * 13) % 5 == 0) mask |= 1ull << bit;
+  masks[threadIdx.x] = mask;
+}
+__global__ void compact(const unsigned long long *masks, int *places) {
+  int at = threadIdx.x * 16;
+  for (unsigned long long mask = masks[threadIdx.x]; mask; mask &= mask - 1) places[at++] = __ffsll(mask) - 1;
+}
+__global__ void scatter(const int *places, float *out) { out[places[threadIdx.x]] = 1; }
+int main() {
+  unsigned long long *masks; int *places; float *out;
+  cudaMalloc(&masks, 1024);
+  cudaMalloc(&places, 8192);
+  cudaMalloc(&out, 4096);
+  cudaMemset(places, 0, 8192);
+  fill<<<1, 128>>>(masks);
+  compact<<<1, 128>>>(masks, places);
+  scatter<<<1, 128>>>(places, out);
+}`);
+    const places = new Array<number>(2048).fill(0);
+    for (let thread = 0; thread < 128; thread++) {
+      let at = thread * 16;
+      for (let bit = 0; bit < 64; bit++) if ((thread * 7 + bit * 13) % 5 === 0) places[at++] = bit;
+    }
+    const store = report.kernels[2].launches[0].accesses.find(({ operation }) => operation === 'store');
+    assert.equal(store?.sectors, sectorsOf(places.slice(0, 128)), store?.reason ?? '');
+  });
+
   it('are found in shared memory', () => {
     const report = analyse(`
 // warplens: block=64 grid=1

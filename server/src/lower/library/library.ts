@@ -48,7 +48,7 @@ const parts: readonly Part[] = [
   { text: collectives, wanted: /^cooperative_groups$/ },
   { text: fp8, wanted: /^__nv_(?:fp8|cvt_|saturation_t)/ },
   { text: matrices, wanted: /^wmma$/ },
-  { text: pitched, wanted: /^(?:make_)?cuda(?:PitchedPtr|Extent|Pos)$/ },
+  { text: pitched, wanted: /^(?:(?:make_)?cuda(?:PitchedPtr|Extent|Pos)|cuda(?:Malloc|Memset|Memcpy)3D(?:Parms)?)$/ },
   { text: textures, wanted: /^(?:texture|surface)$/ },
   {
     text: integerIntrinsics,
