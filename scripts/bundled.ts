@@ -20,7 +20,7 @@ export function bundled(script: string): string {
     platform: 'node',
     format: 'cjs',
     external: ['esbuild'],
-    define: { __dirname: JSON.stringify(__dirname), __filename: JSON.stringify(script) },
+    define: { __dirname: JSON.stringify(__dirname) },
   });
   process.on('exit', () => fs.rmSync(outfile, { force: true }));
   return outfile;
