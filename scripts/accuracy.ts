@@ -4,8 +4,8 @@
  * `-- --misses` every miss with its cause, `-- --times` the programs that take longest, `-- <program>` only these programs, `-- --folder=<path>` programs and recordings of another folder.
  * With --check it fails below the thresholds. With --compiler the
  * answers rest on the PTX that nvcc makes of the programs, as `warplens check --compiler` has them. Whether a group depends on
- * loaded data is judged by the analysis without the data of the host: following them changes no group's kind. That takes as
- * long again, so what was judged is kept (test/hardware/depends-on-data.json); --judge judges all again and keeps it.
+ * loaded data is judged by the analysis without the data of the host: following them changes no group's kind. That takes a
+ * second analysis, so what was judged is kept (test/hardware/depends-on-data.json); --judge judges all again and keeps it.
  */
 import * as fs from 'node:fs';
 import * as path from 'node:path';
@@ -289,7 +289,8 @@ async function main(): Promise<void> {
   const measured = await inProcesses<Measured>(__filename, programs);
   const rows = measured.flatMap((each) => each.rows);
   const found = measured.flatMap((each) => each.found);
-  if (args.includes('--judge')) keepJudged(new Map(measured.map(({ program, dependent }) => [program, dependent])));
+  if (args.includes('--judge') && nvcc === undefined)
+    keepJudged(new Map(measured.map(({ program, dependent }) => [program, dependent])));
   for (const { notes } of measured) for (const note of notes) console.log(note);
   if (nvcc !== undefined) {
     const count = (origin: KernelReport['origin']) =>

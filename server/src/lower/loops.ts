@@ -2,7 +2,7 @@
 
 import type * as ast from '../parse/ast';
 import type { Register } from '../program/program';
-import { type Context, type JumpTarget, placeOf } from './context';
+import { type Context, type JumpTarget, LIBRARY_TOKENS, placeOf } from './context';
 import { countingForm } from './counting-whiles';
 import { expression } from './expressions';
 import { forgetAssigned } from './flow';
@@ -304,13 +304,14 @@ function iteration(ctx: Context, parts: LoopParts, exit: number): void {
     ctx.known = KnownValues.merged(target.onContinue);
     if (target.onContinue.length === 0) b.exit();
   }
-  if (parts.increment) stepOf(ctx, parts.increment);
+  if (parts.increment) stepOf(ctx, parts, parts.increment);
 }
 
-/** The step of a `while` is a statement of its own (counting-whiles.ts). */
-function stepOf(ctx: Context, increment: ast.Expression): void {
+/** The step of a `while` stands in its body, a statement of its own (counting-whiles.ts). */
+function stepOf(ctx: Context, { body }: LoopParts, increment: ast.Expression): void {
   const { statement: outer } = ctx.builder;
-  if (outer !== undefined) ctx.builder.statement = Math.max(outer, firstOfLine(ctx.unit.tokens, increment.first));
+  const { first } = increment;
+  if (first > body.first && first < LIBRARY_TOKENS) ctx.builder.statement = firstOfLine(ctx.unit.tokens, first);
   expression(ctx, increment);
   ctx.builder.statement = outer;
 }

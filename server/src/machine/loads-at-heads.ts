@@ -2,7 +2,7 @@
  * A variable that is loaded in front of a loop, and loaded anew at the end of every pass, is loaded at the head of the loop, from a place that
  * is chosen: `int p = first[i]; while (p >= 0) { …; p = next[p]; }`. To NVVM that is one load (InstCombine: a phi of loads becomes a load of
  * a phi) until it puts the loop's question behind the loop as well, where there are two again, but both are shown at the line of the head. Evidence
- * (PTX of 14 loops, nvcc 13.0; H200: karras_lbvh.cu:83, dem_contacts.cu:50, graph_bfs_cc_triangles.cu:64):
+ * (PTX of 14 loops, nvcc 13.0; H200, H100: karras_lbvh.cu:83, dem_contacts.cu:50, graph_bfs_cc_triangles.cu:64):
  *
  * - `while` and `for`, whatever the question asks; not a loop that asks at its end, nor `while (true)` with a question within;
  * - nothing between either load and the loop's head may write memory (`p = next[p]; done[p] = 1`), and nothing but the head may read what was loaded.
@@ -10,6 +10,7 @@
 import { type ControlFlow, controlFlow, type Loop } from '../program/control-flow';
 import { readsOf, writesOf } from '../program/operands';
 import type { Block, Instruction, LoadInstruction, Program, Register, SourcePlace } from '../program/program';
+import { withChargedLoads } from './charged-loads';
 import { headOf } from './loop-head';
 import { isFence } from './memory-overlap';
 
@@ -24,7 +25,7 @@ export function placeLoadsAtHeads(program: Program): Program {
     const ends = ways.map((way) => program.blocks[way]);
     for (const load of loadedAtEnds(program, ends)) for (const each of copiesOf(program, load)) charged.set(each, head);
   }
-  return charged.size === 0 ? program : shownAt(program, charged);
+  return withChargedLoads(program, charged);
 }
 
 /** Blocks that lead to the head of a loop; those that `continue` and the end of its body meet in a block where nothing is done. */
@@ -89,17 +90,3 @@ function lastLoads({ accesses }: Program, instructions: readonly Instruction[]):
 }
 
 const mayWrite = (i: Instruction): boolean => i.op === 'store' || i.op === 'atomic' || i.op === 'matrix' || isFence(i);
-
-function shownAt(program: Program, charged: ReadonlyMap<LoadInstruction, SourcePlace>): Program {
-  const accesses = [...program.accesses];
-  const blocks = program.blocks.map((block): Block => {
-    if (!block.instructions.some((i) => i.op === 'load' && charged.has(i))) return block;
-    const instructions = block.instructions.map((i): Instruction => {
-      const place = i.op === 'load' ? charged.get(i) : undefined;
-      if (!place || i.op !== 'load' || accesses[i.access].charged) return i;
-      return { ...i, access: accesses.push({ ...accesses[i.access], charged: place }) - 1 };
-    });
-    return { ...block, instructions };
-  });
-  return { ...program, blocks, accesses };
-}

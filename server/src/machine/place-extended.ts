@@ -5,10 +5,18 @@
  * 16 or 8 bits at the upper end of 32, floats whose bits are asked for, from shared memory too, in a loop or behind a condition that becomes a selection. Not where
  * the number is used as it is as well, nor where other bits of the wide number are; read-only data (`const __restrict__`) is loaded by an instruction of its own.
  */
-import { readsInto } from '../program/operands';
-import { bytesOf, type Instruction, type LoadInstruction, type Program, type Register } from '../program/program';
+import {
+  bytesOf,
+  type Instruction,
+  type LoadInstruction,
+  type Program,
+  type Register,
+  type SourcePlace,
+} from '../program/program';
+import { withChargedLoads } from './charged-loads';
 import { isReadOnly } from './memory-overlap';
 import { statementOf } from './place-behind';
+import { countReads } from './read-counts';
 
 type Convert = Extract<Instruction, { op: 'convert' }>;
 
@@ -16,19 +24,13 @@ export function placeExtended(program: Program): Program {
   const shifted = shiftedOut(program);
   if (shifted.size === 0) return program;
   const counts = countReads(program);
-  const accesses = [...program.accesses];
-  const blocks = program.blocks.map((block) => {
-    const widened = widenedIn(program, block.instructions, shifted, counts);
-    if (widened.size === 0) return block;
-    const instructions = block.instructions.map((i): Instruction => {
-      const by = i.op === 'load' ? widened.get(i) : undefined;
-      const charged = by && statementOf(program.registers[by.dst]);
-      if (i.op !== 'load' || !charged || accesses[i.access].charged) return i;
-      return { ...i, access: accesses.push({ ...accesses[i.access], charged }) - 1 };
-    });
-    return { ...block, instructions };
-  });
-  return accesses.length === program.accesses.length ? program : { ...program, blocks, accesses };
+  const charged = new Map<LoadInstruction, SourcePlace>();
+  for (const { instructions } of program.blocks)
+    for (const [load, { dst }] of widenedIn(program, instructions, shifted, counts)) {
+      const place = statementOf(program.registers[dst]);
+      if (place) charged.set(load, place);
+    }
+  return withChargedLoads(program, charged);
 }
 
 /** By register that was widened and is shifted: how often it is shifted so far that nothing of what was added is left. */
@@ -53,25 +55,12 @@ const isInteger = (type: string): boolean => /^[iu]\d/.test(type);
 const widens = (i: Instruction): i is Convert =>
   i.op === 'convert' && isInteger(i.from) && isInteger(i.type) && bytesOf[i.type] > bytesOf[i.from];
 
-function countReads({ blocks, registers }: Program): Int32Array {
-  const counts = new Int32Array(registers.length);
-  const reads: Register[] = [];
-  for (const { instructions, terminator } of blocks) {
-    for (const i of instructions) {
-      const count = readsInto(i, reads);
-      for (let k = 0; k < count; k++) counts[reads[k]]++;
-    }
-    if (terminator.kind === 'branch') counts[terminator.condition]++;
-  }
-  return counts;
-}
-
 /** Loads of a block of which only what is shifted out is used, and what widens them. */
 function widenedIn(
   program: Program,
   instructions: readonly Instruction[],
   shifted: ReadonlyMap<Register, number>,
-  counts: Int32Array,
+  counts: readonly number[],
 ): Map<LoadInstruction, Convert> {
   const loads = new Map<Register, LoadInstruction>();
   const found = new Map<LoadInstruction, Convert>();

@@ -47,6 +47,7 @@ import { LoopAddresses } from './loop-addresses';
 import { headOf } from './loop-head';
 import { placeBehind } from './place-behind';
 import { isPure } from './pure';
+import { countReads } from './read-counts';
 
 export function sinkCommon(program: Program): Program {
   const flow = controlFlow(program);
@@ -85,19 +86,6 @@ function sourcesOf({ blocks, registers }: Program): Map<Register, Register> {
       if ((i.op === 'convert' || (i.op === 'unary' && i.fn === 'mov')) && registers[i.dst].role === 'temporary')
         sources.set(i.dst, i.a);
   return sources;
-}
-
-function countReads(program: Program): number[] {
-  const reads: number[] = program.registers.map(() => 0);
-  const found: Register[] = [];
-  for (const { instructions, terminator } of program.blocks) {
-    for (const i of instructions) {
-      const count = readsInto(i, found);
-      for (let k = 0; k < count; k++) reads[found[k]]++;
-    }
-    if (terminator.kind === 'branch') reads[terminator.condition]++;
-  }
-  return reads;
 }
 
 /** How often a register is one of several numbers that are added to an array: NVVM widens and scales their sum instead. */

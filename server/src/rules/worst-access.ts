@@ -127,6 +127,7 @@ function worstLater(
   threshold: number,
   seen: ReadonlySet<string>,
 ): Found[] {
+  if (context.later.length === 0) return [];
   const worst = new Map<string, Found | undefined>();
   const inAll = excessInAll(context, space, measure);
   context.later.forEach(({ report }, index) => {
@@ -158,25 +159,27 @@ function excessInAll(
   space: AccessReport['space'],
   measure: Measure,
 ): (position: string) => number {
-  const sums = new Map<string, Parameters<Measure>[0]>();
-  for (const { report } of context.later.length > 0 ? [...context.launches, ...context.later] : []) {
-    for (const access of report.accesses) {
-      if (access.space !== space || access.requests === 0) continue;
-      const key = positionOf(access);
-      const isKnown = access.certainty !== 'unknown' && !isRarelyExecuted(access);
-      const times = report.rounds?.length ?? 1;
-      const sum = sums.get(key) ?? { wavefronts: 0, idealWavefronts: 0, sectors: 0, idealSectors: 0 };
-      sums.set(key, {
-        wavefronts: isKnown ? sum.wavefronts + times * access.wavefronts : Number.NaN,
-        idealWavefronts: sum.idealWavefronts + times * access.idealWavefronts,
-        sectors: isKnown ? sum.sectors + times * access.sectors : Number.NaN,
-        idealSectors: sum.idealSectors + times * access.idealSectors,
-      });
-    }
-  }
+  const counted = [...context.launches, ...context.later].flatMap(({ report }) =>
+    report.accesses.flatMap((access) =>
+      access.space === space && access.requests > 0 ? countedIn(access, report.rounds?.length ?? 1) : [],
+    ),
+  );
+  const sums = sumsOf(new Map(), counted, ({ position }) => position);
   return (position) => {
     const sum = sums.get(position);
     return sum ? measure(sum) : Number.NaN;
+  };
+}
+
+/** What an access costs in so many times of its launch. */
+function countedIn(access: AccessReport, times: number): Sum & { readonly position: string } {
+  const isKnown = access.certainty !== 'unknown' && !isRarelyExecuted(access);
+  return {
+    position: positionOf(access),
+    wavefronts: isKnown ? times * access.wavefronts : Number.NaN,
+    idealWavefronts: times * access.idealWavefronts,
+    sectors: isKnown ? times * access.sectors : Number.NaN,
+    idealSectors: times * access.idealSectors,
   };
 }
 
