@@ -66,7 +66,7 @@ export class AccessCounter {
 
   constructor(
     private readonly tally: Tally,
-    private readonly lanes: number,
+    lanes: number,
   ) {
     this.scratch = new Float64Array(lanes);
     this.subset = new Uint8Array(lanes);
@@ -183,8 +183,7 @@ export class AccessCounter {
     for (let first = frame.lo; first < frame.hi; first += WARP) {
       const active = mask.perWarp[first / WARP];
       if (active === 0) continue;
-      const isPartly = active < Math.min(WARP, this.lanes - first);
-      pastL1Cost(from, to, mask.lanes, first, WARP, isPartly, pastL1);
+      pastL1Cost(from, to, mask.lanes, first, WARP, pastL1);
       const space = spaceNumber[spaceOfAddress(from[firstActive(mask.lanes, first)])];
       this.tally.model.count(load.shapes[space], from, mask.lanes, first, WARP, counts);
       counts.sectors = pastL1.sectors;
@@ -222,7 +221,7 @@ export class AccessCounter {
       const space = spaceNumber[spaceOfAddress(from[firstActive(subset, first)])];
       this.tally.model.count(plan.shapes[space], from, subset, first, WARP, counts);
       if (isPastL1 && targets.unknown === KNOWN) {
-        pastL1Cost(from, vectorOf(targets), subset, first, WARP, false, pastL1);
+        pastL1Cost(from, vectorOf(targets), subset, first, WARP, pastL1);
         counts.sectors = pastL1.sectors;
         counts.idealSectors = pastL1.idealSectors;
       }

@@ -69,10 +69,7 @@ function copyFinding(
   });
 }
 
-/**
- * An asynchronous copy past L1: it moves whole lines, as far as rows begin at the same place of a line on both sides. Where lanes are off its
- * figure rests on a guess (predicate or branch, and how many warps are off whole), so that it is no warning.
- */
+/** An asynchronous copy past L1: it moves whole lines, as far as rows begin at the same place of a line on both sides. */
 function pastL1Finding(
   context: RuleContext,
   worst: WorstAccess,
@@ -94,7 +91,7 @@ function pastL1Finding(
     : 'Let neighbouring lanes copy neighbouring elements.';
   return accessFinding(context, worst, {
     rule: 'shared-bank-conflict',
-    severity: certain && !witness.addresses.includes(null) ? 'warning' : 'information',
+    severity: certain ? 'warning' : 'information',
     message: `${figure(worst.excess)} times the wavefronts of an asynchronous copy: ${why}. ${mend}${conditionText(worst, THRESHOLD)}`,
     fixes: [],
   });
