@@ -31,8 +31,8 @@ const forNode = (entry, outfile, more = {}) => ({
 const builds = [
   forNode('client/src/extension.ts', 'dist/client.js', { external: ['vscode'] }),
   forNode('server/src/lsp/main.ts', 'dist/server.js'),
-  forNode('server/src/lsp/worker.ts', 'dist/worker.js'),
-  forNode('server/src/lsp/worker-start.ts', 'dist/worker-start.js'),
+  forNode('server/src/worker/worker.ts', 'dist/worker.js'),
+  forNode('server/src/worker/worker-start.ts', 'dist/worker-start.js'),
   forNode('server/src/cli/main.ts', 'dist/cli.js', { banner: { js: '#!/usr/bin/env node' } }),
   {
     ...common,

@@ -6,8 +6,8 @@ import * as esbuild from 'esbuild';
 
 const entries = {
   server: 'server/src/lsp/main.ts',
-  worker: 'server/src/lsp/worker.ts',
-  'worker-start': 'server/src/lsp/worker-start.ts',
+  worker: 'server/src/worker/worker.ts',
+  'worker-start': 'server/src/worker/worker-start.ts',
   cli: 'server/src/cli/main.ts',
 };
 let folder: string | undefined;

@@ -1,48 +1,84 @@
-/** Runs the analysis over sources, one capability after the other; a file that fails is left out and named. */
+/** Runs the analysis over sources for every capability asked for; a file that fails is left out and named. */
+import { availableParallelism } from 'node:os';
 import { createAnalyzer } from '../analysis/analyze';
 import type { AnalysisOptions } from '../analysis/request';
 import type { CheckReport, FileReport } from '../report/report';
 import { UnitReader, type Workspace } from '../workspace/units';
 import { type CompiledSources, compiledKey } from './compiled';
 import type { Source } from './sources';
+import { analyzeInThreads } from './threads';
 
 declare const WARPLENS_VERSION: string;
 
 /** Milliseconds one file may take for one capability; then what there is is reported. */
-const fileBudgetMs = 30_000;
+export const FILE_BUDGET_MS = 30_000;
+/** A thread's first answers cost more than later ones, since its code is compiled anew: fewer files than this are no work for one more. */
+const FILES_A_THREAD = 4;
+/** Each has a heap of its own. */
+const MOST_THREADS = 16;
 
-/**
- * @param complain told in one line what could not be analysed or read
- * @param compiled what a compiler made of the sources
- */
-export function analyzeSources(
-  sources: readonly Source[],
-  options: readonly AnalysisOptions[],
-  workspace: Workspace,
-  complain: (line: string) => void,
-  compiled: CompiledSources = new Map(),
-): CheckReport[] {
-  const units = new UnitReader(new Map(), complain);
-  return options.map((each) => {
-    const analyzer = createAnalyzer();
-    const files = sources.flatMap(({ path, text }): FileReport[] => {
-      const end = performance.now() + fileBudgetMs;
-      try {
-        const request = units.request(path, text, each, workspace);
-        const compilation = compiled.get(compiledKey(each.computeCapability, path));
-        return [analyzer.analyze({ ...request, compilation, cancelled: () => performance.now() > end })];
-      } catch (error) {
-        complain(
-          `${path}: the analysis failed: ${error instanceof Error ? error.message.split('\n')[0] : String(error)}`,
-        );
-        return [];
-      }
-    });
-    return {
-      schemaVersion: 1,
-      tool: { name: 'warplens', version: WARPLENS_VERSION },
-      computeCapability: each.computeCapability,
-      files,
-    };
+export interface AnalyzeSources {
+  readonly sources: readonly Source[];
+  readonly options: readonly AnalysisOptions[];
+  readonly workspace: Workspace;
+  /** Told in one line what could not be analysed or read. */
+  readonly complain: (line: string) => void;
+  /** What a compiler made of the sources. */
+  readonly compiled?: CompiledSources;
+  /** How many threads analyse; as many as the processor has cores and the files are worth, if nobody says. */
+  readonly threads?: number;
+}
+
+/** One file under one capability. */
+export interface Task {
+  readonly source: Source;
+  readonly options: AnalysisOptions;
+}
+
+/** What came of it: no report, but complaints, where it failed. */
+export interface TaskOutcome {
+  readonly report?: FileReport;
+  readonly complaints: readonly string[];
+}
+
+/** The reports, one for each capability, whose files stand in the order of the sources however many threads there are. */
+export async function analyzeSources(request: AnalyzeSources): Promise<CheckReport[]> {
+  const { sources, options, complain } = request;
+  const tasks = options.flatMap((each) => sources.map((source): Task => ({ source, options: each })));
+  const most = Math.floor(tasks.length / FILES_A_THREAD);
+  const threads = request.threads ?? Math.min(availableParallelism(), MOST_THREADS, most);
+  const outcomes = threads > 1 ? await analyzeInThreads(tasks, threads, request) : analyzeHere(tasks, request);
+  for (const complaint of new Set(outcomes.flatMap(({ complaints }) => complaints))) complain(complaint);
+  return options.map(({ computeCapability }, at) => ({
+    schemaVersion: 1,
+    tool: { name: 'warplens', version: WARPLENS_VERSION },
+    computeCapability,
+    files: outcomes
+      .slice(at * sources.length, (at + 1) * sources.length)
+      .flatMap(({ report }): FileReport[] => (report ? [report] : [])),
+  }));
+}
+
+function analyzeHere(tasks: readonly Task[], { workspace, compiled }: AnalyzeSources): TaskOutcome[] {
+  let complaints: string[] = [];
+  const units = new UnitReader(new Map(), (line) => void complaints.push(line));
+  let analyzer = createAnalyzer();
+  let last: AnalysisOptions | undefined;
+  return tasks.map(({ source: { path, text }, options }): TaskOutcome => {
+    if (options !== last) analyzer = createAnalyzer();
+    last = options;
+    complaints = [];
+    const end = performance.now() + FILE_BUDGET_MS;
+    try {
+      const request = units.request(path, text, options, workspace);
+      const compilation = compiled?.get(compiledKey(options.computeCapability, path));
+      const report = analyzer.analyze({ ...request, compilation, cancelled: () => performance.now() > end });
+      return { report, complaints };
+    } catch (error) {
+      return { complaints: [...complaints, failure(path, error instanceof Error ? error.message : String(error))] };
+    }
   });
 }
+
+export const failure = (path: string, reason: string): string =>
+  `${path}: the analysis failed: ${reason.split('\n')[0]}`;

@@ -17,6 +17,7 @@ export const failOnLevels = ['error', 'warning', 'information', 'never'] as cons
 export interface CheckOptions extends SharedOptions {
   readonly format: (typeof checkFormats)[number];
   readonly failOn: (typeof failOnLevels)[number];
+  readonly threads?: number;
 }
 
 export interface Output {
@@ -59,7 +60,8 @@ export async function check(paths: readonly string[], options: CheckOptions, out
   const [asked, workspace] = [analysisOptions(options), workspaceOf(options)];
   const { compiler } = options;
   const compiled = await compileSources({ sources, options: asked, workspace, compiler, complain: output.complain });
-  const reports = analyzeSources(sources, asked, workspace, failed, compiled);
+  const { threads } = options;
+  const reports = await analyzeSources({ sources, options: asked, workspace, complain: failed, compiled, threads });
   for (const problem of problems) output.complain(problem);
   // nothing was read at all: the complaint is the answer
   if (sources.length > 0 || options.format !== 'text') output.write(render(reports, options, output, sources));

@@ -71,6 +71,11 @@ function commandLine(): Command {
     .addOption(
       new Option('--fail-on <severity>', 'exit with 1 from this severity on').choices(failOnLevels).default('error'),
     )
+    .addOption(
+      new Option('--threads <n>', 'threads to analyse on (default: a core for every four files)').argParser(
+        wholeNumber(1),
+      ),
+    )
     .action(async (paths: string[], options: CheckOptions) => {
       checkFilesOf(options, isFile);
       end(await check(paths, options, output));

@@ -26,11 +26,12 @@ export async function simulate(file: string, options: SimulateOptions, output: O
   const { compiler } = options;
   const { complain } = output;
   const compiled = await compileSources({ sources: [source], options: asked, workspace, compiler, complain });
-  const reports = analyzeSources([source], asked, workspace, complain, compiled);
+  const sources = [source];
+  const reports = await analyzeSources({ sources, options: asked, workspace, complain, compiled, threads: 1 });
   const found = reports.some(({ files }) => files.some(({ kernels }) => kernels.length > 0));
   if (!found) {
     const all = analysisOptions({ ...options, kernel: undefined, cc: undefined });
-    const [everything] = analyzeSources([source], all.slice(0, 1), workspaceOf(options), output.complain);
+    const [everything] = await analyzeSources({ sources, options: all.slice(0, 1), workspace, complain });
     const names = [...new Set(everything.files.flatMap(({ kernels }) => kernels.map(({ name }) => name)))];
     const others = names.length > 0 ? `its kernels are ${names.join(', ')}` : 'it has no kernels';
     throw new UsageProblem(`${file}: no kernel ${options.kernel}; ${others}`);

@@ -1,20 +1,14 @@
 /** Runs the compiler on open documents, in the background: one at a time, the latest request first, and nothing waits for it. */
 import * as path from 'node:path';
-import type { Compilation } from '../analysis/request';
 import { compileFile } from '../compiler/compile-file';
 import { type Compiler, findCompiler } from '../compiler/find-compiler';
 import { isPtxFile } from '../ptx/names';
+import type { CompilerAnswer } from '../worker/worker-messages';
 import { readSource } from '../workspace/text-files';
 import { UnitReader } from '../workspace/units';
 import { pathOfUri } from './positions';
 import type { CompilerState } from './protocol';
 import { type Settings, workspaceOf } from './settings';
-
-export interface CompilerAnswer {
-  /** The capability that it is asked for, e.g. '9.0'; where the toolkit lacks it, it was compiled for the nearest. */
-  readonly computeCapability: string;
-  readonly compilation: Compilation;
-}
 
 export interface CompilerServiceOptions {
   readonly settingsFor: (uri: string) => Promise<Settings>;

@@ -1,13 +1,12 @@
 /** The open documents and the latest report of each. */
 import type { TextDocument } from 'vscode-languageserver-textdocument';
 import type { FileReport } from '../report/report';
-import { AnalysisHost, type Outcome } from './analysis-host';
-import type { CompilerAnswer } from './compiler-service';
+import { AnalysisHost, type Outcome } from '../worker/analysis-host';
+import type { AnalysisJob, CompilerAnswer } from '../worker/worker-messages';
 import { withLastGood } from './last-good';
 import { pathOfUri } from './positions';
 import { Schedule } from './schedule';
 import { type Settings, workspaceOf } from './settings';
-import type { AnalysisJob } from './worker-messages';
 
 /** Characters of a document that are analysed at most. */
 const maxCharacters = 4 * 1024 * 1024;

@@ -1,6 +1,6 @@
 /** Which document is analysed next: the one edited last, and never an old text when there is a new one. */
-import type { AnalysisHost, Outcome } from './analysis-host';
-import type { AnalysisJob } from './worker-messages';
+import type { AnalysisHost, Outcome } from '../worker/analysis-host';
+import type { AnalysisJob } from '../worker/worker-messages';
 
 export interface ScheduleOptions {
   readonly host: Pick<AnalysisHost, 'run' | 'cancel'>;

@@ -175,6 +175,44 @@ case "$1" in *several.cu) cp "${path.join(compiled, 'several.ptx')}" "$keep/seve
         'warplens: binary.bin: is a binary file',
       ]);
     });
+    it('answers the same on several threads, in the order of the files', () => {
+      const args = ['check', '--cc', '9.0', '--cc', '7.0', '--format', 'json', '-I', 'include', '.', 'side.cu'];
+      const one = run([...args, '--threads', '1']);
+      const three = run([...args, '--threads', '3']);
+      assert.deepEqual(three, one);
+      const [{ files }] = JSON.parse(three.out) as CheckReport[];
+      assert.ok(files.length >= 3);
+    });
+    it('names the file whose analysis fails on a thread, and reports the others', () => {
+      const beside = path.join(folder, 'programs');
+      fs.mkdirSync(beside);
+      for (const name of ['cli.js', 'worker.js'])
+        fs.copyFileSync(path.join(bundledPrograms(), name), path.join(beside, name));
+      // a worker that ends at one of the files, as one does that needs too much memory
+      const worker = fs.readFileSync(path.join(beside, 'worker.js'), 'utf8');
+      const ends = `require('node:worker_threads').parentPort.on('message', ({ job }) => {
+        if (job && job.path === 'side.cu') process.exit(1);
+      });\n`;
+      fs.writeFileSync(path.join(beside, 'worker.js'), ends + worker);
+      const args = [
+        path.join(beside, 'cli.js'),
+        'check',
+        '--threads',
+        '2',
+        '--format',
+        'json',
+        'side.cu',
+        'columns.cu',
+      ];
+      const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' });
+      assert.equal(status, 2);
+      assert.match(stderr, /warplens: side\.cu: the analysis failed: its worker ended\n$/);
+      const { files } = JSON.parse(stdout) as CheckReport;
+      assert.deepEqual(
+        files.map(({ path }) => path),
+        ['columns.cu'],
+      );
+    });
     it('refuses what it cannot use, in one line', () => {
       refuses(['check'], /missing required argument/);
       refuses(['check', 'none.cu'], /none\.cu: does not exist/);

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type CompilerAnswer, CompilerService } from '../../../server/src/lsp/compiler-service';
+import { CompilerService } from '../../../server/src/lsp/compiler-service';
 import { readSettings } from '../../../server/src/lsp/settings';
+import type { CompilerAnswer } from '../../../server/src/worker/worker-messages';
 import { temporaryFolder } from '../../host/bundle';
 import { fakeNvcc, runsOf } from '../../host/fake-nvcc';
 

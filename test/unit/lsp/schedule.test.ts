@@ -1,7 +1,7 @@
 import * as assert from 'node:assert/strict';
-import type { Outcome } from '../../../server/src/lsp/analysis-host';
 import { Schedule, typingDelay } from '../../../server/src/lsp/schedule';
-import type { AnalysisJob } from '../../../server/src/lsp/worker-messages';
+import type { Outcome } from '../../../server/src/worker/analysis-host';
+import type { AnalysisJob } from '../../../server/src/worker/worker-messages';
 
 const report = { path: '', kernels: [], diagnostics: [], notes: [] };
 

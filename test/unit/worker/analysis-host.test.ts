@@ -1,7 +1,7 @@
 import * as assert from 'node:assert/strict';
 import * as path from 'node:path';
-import { AnalysisHost } from '../../../server/src/lsp/analysis-host';
-import type { AnalysisJob } from '../../../server/src/lsp/worker-messages';
+import { AnalysisHost } from '../../../server/src/worker/analysis-host';
+import type { AnalysisJob } from '../../../server/src/worker/worker-messages';
 import { temporaryFolder } from '../../host/bundle';
 
 /** A worker that does what the text says: answers, hangs, eats memory, ends, waits until it is stopped. */

@@ -1,8 +1,14 @@
-/** What the server and its analysis worker send to each other. */
-import type { AnalysisOptions } from '../analysis/request';
+/** What an analysis worker and those who ask it send to each other. */
+import type { AnalysisOptions, Compilation } from '../analysis/request';
 import type { FileReport } from '../report/report';
 import type { Workspace } from '../workspace/units';
-import type { CompilerAnswer } from './compiler-service';
+
+/** What a compiler made of a file. */
+export interface CompilerAnswer {
+  /** The capability that it is asked for, e.g. '9.0'; where the toolkit lacks it, it was compiled for the nearest. */
+  readonly computeCapability: string;
+  readonly compilation: Compilation;
+}
 
 /** Handed to the worker when it starts. */
 export interface WorkerSetup {

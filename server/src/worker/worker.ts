@@ -1,4 +1,4 @@
-/** The analysis worker: one file at a time, off the server's message loop. */
+/** The analysis worker: one file at a time, off the message loop of the editor's server, or beside others for the command line. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { createAnalyzer } from '../analysis/analyze';
 import type { Compilation } from '../analysis/request';

@@ -1,9 +1,8 @@
-/** The server's side of the analysis worker: starts it, stops a job, and replaces a worker that hangs or dies. */
+/** The other side of an analysis worker (the editor's server, or the command line): starts it, stops a job, and replaces a worker that hangs or dies. */
 import * as path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { FileReport } from '../report/report';
-import type { CompilerAnswer } from './compiler-service';
-import type { AnalysisJob, FromWorker, ToWorker, WorkerSetup, WorkerStart } from './worker-messages';
+import type { AnalysisJob, CompilerAnswer, FromWorker, ToWorker, WorkerSetup, WorkerStart } from './worker-messages';
 
 export type Outcome =
   | {

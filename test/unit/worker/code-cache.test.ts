@@ -1,7 +1,7 @@
 import * as assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { runWithKeptCode } from '../../../server/src/lsp/code-cache';
+import { runWithKeptCode } from '../../../server/src/worker/code-cache';
 import { temporaryFolder } from '../../host/bundle';
 
 describe('code that is kept of a bundle', () => {
