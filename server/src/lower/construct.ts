@@ -246,6 +246,8 @@ function dimDefault(ctx: Context, record: string, type: Type, node: Node): Value
 function defaultMembers(ctx: Context, type: Type & { kind: 'record' }, node: Node, uninitialised: boolean): Value {
   const { record } = type;
   const elements = record.fields.map((f): Value => {
+    // it has a constructor, also where it is declared and no more is said
+    if (record.name === 'dim3') return dimDefault(ctx, 'dim3', f.type, node);
     const member = record.declaration?.members?.find((m) => m.kind === 'variable' && m.name === f.name);
     const init = member?.kind === 'variable' ? member.initializer : undefined;
     if (init && record.scope) {
@@ -362,9 +364,7 @@ function fillRecord(ctx: Context, type: Type & { kind: 'record' }, cursor: ListC
   const { list, items } = cursor;
   const elements = type.record.fields.map((f) => {
     const isMissing = cursor.next >= items.length;
-    return isMissing && items.length > 0 && type.record.name === 'dim3'
-      ? dimDefault(ctx, 'dim3', f.type, list)
-      : fill(ctx, f.type, cursor);
+    return isMissing && type.record.name === 'dim3' ? dimDefault(ctx, 'dim3', f.type, list) : fill(ctx, f.type, cursor);
   });
   return { kind: 'aggregate', type, elements };
 }

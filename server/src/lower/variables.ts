@@ -251,6 +251,10 @@ const MAX_CONSTRUCTED = 64;
 
 /** Objects inside of one that has no initialiser: those with constructors are made, numbers stay what they are. */
 function constructParts(ctx: Context, place: MemoryPlace, type: Type, node: Node): void {
+  if (type.kind === 'record' && type.record.name === 'dim3') {
+    assign(ctx, place, type, construct(ctx, type, [], node, true), node);
+    return;
+  }
   if (type.kind === 'array' && type.of.kind === 'record') {
     const size = sizeOf(type.of) ?? 0;
     const isAll = (type.count ?? 0) <= MAX_CONSTRUCTED;

@@ -71,4 +71,25 @@ int main() {
   k<<<1, 32>>>(d); //= a: ? ?
 }`);
   });
+
+  it('extents that are declared, and only told a member', () => {
+    check(`
+struct Shape { dim3 grid; int n; };
+__global__ void k(unsigned x, unsigned y, unsigned z) { if (x) __nanosleep(y * z); }
+Shape global;
+int main() {
+  dim3 grid;
+  grid.x = 3;
+  k<<<1, 32>>>(grid.x, grid.y, grid.z); //= x: 3, y: 1, z: 1
+  dim3 several[2];
+  several[1].y = 4;
+  k<<<1, 32>>>(several[1].x, several[1].y, several[1].z); //= x: 1, y: 4, z: 1
+  Shape shape;
+  shape.grid.x = 5;
+  k<<<1, 32>>>(shape.grid.x, shape.grid.y, shape.grid.z); //= x: 5, y: 1, z: 1
+  k<<<1, 32>>>(global.grid.x, global.grid.y, global.grid.z); //= x: 1, y: 1, z: 1
+  dim3 empty{};
+  k<<<1, 32>>>(empty.x, empty.y, empty.z); //= x: 1, y: 1, z: 1
+}`);
+  });
 });
