@@ -19,7 +19,11 @@
  *   load is preceded by two R2UR of its own line. Of several loads these come first, so that the loads have rows of their own (13 kernels; H200:
  *   llm.c's `load128cs` behind an `assert`).
  *
- * Stores and atomics wait for values, and what is issued before them is not known here: they stay where they are. So do loads in the
+ * - volatile accesses to shared memory keep their order, so that all that the first statement of a call does with them is shown at the call, its store as well
+ *   (`if (t < 32) lastWarp(s, t)`; H200: reduce_harris.cu:79), unless the call has their address to compute first, or a function of a header comes between
+ *   (`min` of floats): 160 of 216 kernels of nine bodies and four places of the call.
+ *
+ * Other stores and atomics wait for values, and what is issued before them is not known here: they stay where they are. So do loads in the
  * passes that are left of a loop, whose addresses are computed anew.
  */
 import { addressWindows } from '../program/addresses';
@@ -49,6 +53,10 @@ interface Issued {
   readonly at?: number;
   /** Of a load: its descriptor has to be fetched. */
   readonly needsDescriptor?: boolean;
+  /** A volatile access: nothing comes between it and what the same statement does next. */
+  readonly isVolatile?: boolean;
+  /** Made by a function of a header, which has lines of its own. */
+  readonly isOfHeader?: boolean;
 }
 
 enum Phase {
@@ -80,6 +88,8 @@ interface Work {
   /** By call: what was last made for it, as long as its statement has had no further instruction. */
   readonly stretches: Map<SourcePlace, LastStretches>;
   readonly sums: Sums;
+  /** Addresses that accesses had so far. */
+  readonly addressed: Set<Register>;
   readonly feedsAddress: Uint8Array;
   /** By block: 1 where loads are preceded by what fetches their descriptors. */
   readonly needsDescriptor: Uint8Array;
@@ -101,6 +111,7 @@ export function chargeCalls(program: Program): Program {
     begun: new Set(),
     stretches: new Map(),
     sums: new Sums(program, frames, movingRegisters(program, flow), movingIn(program, flow.loops)),
+    addressed: new Set(),
     feedsAddress: addressRegisters(program),
     needsDescriptor: withoutDescriptors(program, flow),
     statement: -1,
@@ -123,9 +134,13 @@ function chargedIn(work: Work, block: number): readonly Instruction[] {
   const { instructions } = work.program.blocks[block];
   let out: Instruction[] | undefined;
   let before: Issued | undefined;
+  let isInTurn = false;
   const isAlone = isArm(work, block) && instructions.filter(({ op }) => op === 'load').length === 1;
   for (const issued of issuedIn(work, block)) {
-    const isNext = before && (isTogether(instructions, before, issued) || (isAlone && isOfOneCall(before, issued)));
+    isInTurn &&= before !== undefined && isOfOneStatement(before, issued) && !before.isOfHeader;
+    const isNext =
+      before && (isInTurn || isTogether(instructions, before, issued) || (isAlone && isOfOneCall(before, issued)));
+    isInTurn ||= issued.isVolatile === true;
     if (!isNext) work.statement = -1;
     before = issued;
     const charged = chargedBy(work, issued);
@@ -143,6 +158,7 @@ function shownAt({ accesses }: Work, i: Instruction, charged: SourcePlace): Inst
   const moved = (access: number): number => accesses.push({ ...accesses[access], charged }) - 1;
   switch (i.op) {
     case 'load':
+    case 'store':
     case 'matrix':
       return accesses[i.access].charged ? undefined : { ...i, access: moved(i.access) };
     case 'asyncCopy':
@@ -170,6 +186,10 @@ function isTogether(instructions: readonly Instruction[], before: Issued, issued
 function isOfOneCall(before: Issued, issued: Issued): boolean {
   const [call] = issued.stretches;
   return issued.phase === Phase.load && call !== undefined && before.stretches[0]?.call === call.call;
+}
+
+function isOfOneStatement(before: Issued, issued: Issued): boolean {
+  return before.statement === issued.statement && before.stretches[0]?.call === issued.stretches[0]?.call;
 }
 
 /**
@@ -220,14 +240,20 @@ function issuedIn(work: Work, block: number): Issued[] {
     const behind = i.op === 'load' ? level + 1 : level;
     if (behind > 0) for (const r of written) levels.set(r, behind);
     const place = placeOf(work, i);
-    if (place && isInOrder(i)) {
+    const isVolatile = isVolatileShared(work, i);
+    if (place && (isInOrder(i) || isVolatile)) {
       close();
+      const statement = place.statement ?? 0;
+      const stretches = stretchesOf(work, place.call);
+      if (isVolatile && 'address' in i && !work.addressed.has(i.address))
+        all.push({ statement, stretches, level: 0, phase: Phase.before });
       all.push({
-        statement: place.statement ?? 0,
-        stretches: stretchesOf(work, place.call),
+        statement,
+        stretches,
         level: 0,
         phase: Phase.load,
         at,
+        isVolatile,
       });
       countStatement(work.counts, work.frames.of(place.call), place.statement ?? 0);
     } else if (place) {
@@ -246,10 +272,12 @@ function issuedIn(work: Work, block: number): Issued[] {
         loaded.add(level);
       } else {
         const isBefore = !loaded.has(level) || written.some((r) => work.feedsAddress[r] === 1);
-        piece.push({ statement, stretches, level, phase: isBefore ? Phase.before : Phase.behind });
+        const isOfHeader = i.op === 'binary' && /^f/.test(i.type) && (i.fn === 'min' || i.fn === 'max');
+        piece.push({ statement, stretches, level, phase: isBefore ? Phase.before : Phase.behind, isOfHeader });
       }
       countStatement(work.counts, work.frames.of(call), statement);
     }
+    if ('address' in i) work.addressed.add(i.address);
     if (i.op === 'barrier' || i.op === 'atomic') close();
   });
   close();
@@ -273,6 +301,13 @@ function branchOf(work: Work, block: number): Issued | undefined {
 
 /** Of these nothing is issued together: volatile assembly keeps its order. */
 const isInOrder = (i: Instruction): boolean => i.op === 'matrix' || i.op === 'asyncCopy';
+
+/** Of shared memory: volatile accesses to global memory have addresses and descriptors to wait for. */
+const isVolatileShared = ({ program }: Work, i: Instruction): boolean => {
+  if (i.op !== 'load' && i.op !== 'store') return false;
+  const { isVolatile, space, atomic } = program.accesses[i.access];
+  return isVolatile === true && space === 'shared' && !atomic;
+};
 
 const isCall = (i: Instruction): boolean => i.op === 'work' && i.fence === 'call';
 

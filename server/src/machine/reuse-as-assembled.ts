@@ -33,8 +33,9 @@ function reuseIn(program: Program, instructions: readonly Instruction[]): readon
   let out: Instruction[] | undefined;
   for (let at = 0; at < instructions.length; at++) {
     const i = instructions[at];
-    const known = i.op === 'load' ? table.find(i.address, i.offset, i.type, i.dst.length) : undefined;
-    if (i.op === 'load' && known) {
+    const isOpen = i.op === 'load' && !program.accesses[i.access].isVolatile;
+    const known = isOpen ? table.find(i.address, i.offset, i.type, i.dst.length) : undefined;
+    if (isOpen && known) {
       out ??= instructions.slice(0, at);
       for (let k = 0; k < known.length; k++)
         out.push({ op: 'unary', fn: 'mov', type: i.type, dst: i.dst[k], a: known[k] });

@@ -232,4 +232,59 @@ __device__ bool isLess(const Entry &a, const Entry &b) {
 }`,
     );
   });
+
+  it('at the call with all that its first statement does in order, of volatile shared memory', () => {
+    checkLines(
+      `k(const int *a, int *o) {
+  __shared__ int s[128];
+  int t = threadIdx.x;
+  s[t] = a[t]; //= shared store 1 x 4 bytes, global load 1 x 4 bytes
+  __syncthreads();
+  if (t < 32)
+    lastWarp(s, t); //= shared load 2 x 4 bytes, shared store 1 x 4 bytes
+  if (t == 0) o[0] = s[0];
+}`,
+      `__device__ void lastWarp(volatile int *s, int t) {
+  s[t] += s[t + 32]; //= none
+  s[t] += s[t + 16]; //= shared load 2 x 4 bytes, shared store 1 x 4 bytes
+}`,
+    );
+  });
+
+  it('in the function where it has the address of volatile shared memory to compute first', () => {
+    checkLines(
+      `k(const int *a, int *o) {
+  __shared__ int s[128];
+  int t = threadIdx.x;
+  s[t] = a[t]; //= shared store 1 x 4 bytes, global load 1 x 4 bytes
+  __syncthreads();
+  lastWarp(s, t & 31); //= none
+  if (t == 0) o[0] = s[0];
+}`,
+      `__device__ void lastWarp(volatile int *s, int t) {
+  s[t] += s[t + 32]; //= shared load 2 x 4 bytes, shared store 1 x 4 bytes
+  s[t] += s[t + 16]; //= shared load 2 x 4 bytes, shared store 1 x 4 bytes
+}`,
+    );
+  });
+
+  it('also behind a store to the same place, which a volatile load reads again', () => {
+    checkLines(
+      `k(const int *a, int *o) {
+  __shared__ int s[128];
+  int t = threadIdx.x;
+  s[t] = a[t]; //= shared store 1 x 4 bytes, global load 1 x 4 bytes
+  __syncthreads();
+  if (t < 32) {
+    s[t] += s[t + 64]; //= shared load 2 x 4 bytes, shared store 1 x 4 bytes
+    lastWarp(s, t); //= shared load 2 x 4 bytes, shared store 1 x 4 bytes
+  }
+  if (t == 0) o[0] = s[0];
+}`,
+      `__device__ void lastWarp(volatile int *s, int t) {
+  s[t] += s[t + 32]; //= none
+  s[t] += s[t + 16]; //= shared load 2 x 4 bytes, shared store 1 x 4 bytes
+}`,
+    );
+  });
 });
