@@ -29,8 +29,18 @@ export function globalValue(ctx: Context, entity: Global, node: Node): Value {
     unknownValue({ kind: 'unknown', reason: declaration.name ?? '' }, `${declaration.name} refers to itself`),
   );
   const value = inScope(ctx, entity.scope, () => makeGlobal(ctx, entity, node));
-  ctx.globals.set(entity, value);
+  // what has to be computed is there only where control comes by: another place computes it again
+  if (isComputed(ctx, value)) ctx.globals.delete(entity);
+  else ctx.globals.set(entity, value);
   return value;
+}
+
+/** Numbers that instructions make, be they of one or of a record's members. */
+function isComputed(ctx: Context, value: Value): boolean {
+  if (value.kind === 'aggregate') return value.elements.some((element) => isComputed(ctx, element));
+  if (value.kind !== 'scalar') return false;
+  const { role } = ctx.builder.registers[value.register];
+  return role === 'temporary' || role === 'variable';
 }
 
 /** The variable that a variable template means with these arguments: the template itself or a specialisation. */

@@ -19,7 +19,13 @@ interface Range {
   readonly count: Value;
 }
 
-/** Runs through arrays, braced lists, and records with begin() and end() that are pointers. */
+/** Iterators that are no pointers. */
+interface Walk {
+  readonly first: Value;
+  readonly end: Value;
+}
+
+/** Runs through arrays, braced lists, and records with begin() and end(). */
 export function rangeForStatement(ctx: Context, node: ast.RangeForStatement): void {
   const range = rangeOf(ctx, expression(ctx, node.range), node.range);
   if (!range) {
@@ -29,12 +35,13 @@ export function rangeForStatement(ctx: Context, node: ast.RangeForStatement): vo
   }
   withScope(ctx, 'range-for', () => {
     ctx.scope.define(RANGE, { kind: 'value', value: range.first });
-    ctx.scope.define(COUNT, { kind: 'value', value: range.count });
-    forStatement(ctx, loopOf(node));
+    if ('end' in range) ctx.scope.define(END, { kind: 'value', value: range.end });
+    else ctx.scope.define(COUNT, { kind: 'value', value: range.count });
+    forStatement(ctx, 'end' in range ? walkOf(node) : loopOf(node));
   });
 }
 
-function rangeOf(ctx: Context, range: Value, node: ast.Expression): Range | undefined {
+function rangeOf(ctx: Context, range: Value, node: ast.Expression): Range | Walk | undefined {
   const array = range.type.kind === 'array' ? range.type : undefined;
   if (array?.count !== undefined && range.kind === 'place')
     return { first: range, count: number(ctx, types.ulong, array.count) };
@@ -42,8 +49,10 @@ function rangeOf(ctx: Context, range: Value, node: ast.Expression): Range | unde
   if (value.kind === 'aggregate' && !recordOf(value.type)) return listRange(ctx, value, node);
   const first = callMethod(ctx, range, 'begin', node);
   const last = callMethod(ctx, range, 'end', node);
-  if (first?.type.kind !== 'pointer' || !last) return undefined;
-  return { first, count: binaryOnValues(ctx, '-', last, first, node) };
+  if (!first || !last) return undefined;
+  if (first.type.kind === 'pointer') return { first, count: binaryOnValues(ctx, '-', last, first, node) };
+  const iterator = recordOf(first.type);
+  return iterator && findMethods(iterator, 'operator*') ? { first, end: last } : undefined;
 }
 
 /** `{1, 2, 4}`: an array of its own. */
@@ -82,9 +91,11 @@ function callMethod(ctx: Context, object: Value, name: string, node: ast.Express
 
 const RANGE = '(range)';
 const COUNT = '(count)';
+const END = '(end)';
 const INDEX = '(index)';
 
 const loops = new WeakMap<ast.RangeForStatement, ast.ForStatement>();
+const walks = new WeakMap<ast.RangeForStatement, ast.ForStatement>();
 
 function loopOf(node: ast.RangeForStatement): ast.ForStatement {
   let loop = loops.get(node);
@@ -92,34 +103,79 @@ function loopOf(node: ast.RangeForStatement): ast.ForStatement {
   return loop;
 }
 
+function walkOf(node: ast.RangeForStatement): ast.ForStatement {
+  let walk = walks.get(node);
+  if (!walk) walks.set(node, (walk = makeWalk(node)));
+  return walk;
+}
+
 /** `for (unsigned long index = 0; index < count; ++index) { T x = range[index]; … }` */
 function makeLoop(node: ast.RangeForStatement): ast.ForStatement {
   const { first, last } = node.range;
-  const name = (text: string): ast.NameExpression => ({
-    kind: 'name',
-    name: { global: false, parts: [{ name: text }], first, last },
-    first,
-    last,
+  return loopWith(node, {
+    type: { kind: 'builtin', name: 'unsigned long', isConst: false, isVolatile: false, first, last },
+    start: { kind: 'integer', value: 0n, type: 'unsigned long', first, last },
+    condition: {
+      kind: 'binary',
+      operator: '<',
+      left: nameAt(node, INDEX),
+      right: nameAt(node, COUNT),
+      first,
+      last,
+    },
+    element: { kind: 'index', base: nameAt(node, RANGE), indices: [nameAt(node, INDEX)], first, last },
   });
+}
+
+/** `for (auto index = range; index != end; ++index) { T x = *index; … }` */
+function makeWalk(node: ast.RangeForStatement): ast.ForStatement {
+  const { first, last } = node.range;
+  return loopWith(node, {
+    type: { kind: 'auto', isConst: false, isVolatile: false, first, last },
+    start: nameAt(node, RANGE),
+    condition: {
+      kind: 'binary',
+      operator: '!=',
+      left: nameAt(node, INDEX),
+      right: nameAt(node, END),
+      first,
+      last,
+    },
+    element: { kind: 'unary', operator: '*', operand: nameAt(node, INDEX), first, last },
+  });
+}
+
+function nameAt({ range: { first, last } }: ast.RangeForStatement, text: string): ast.NameExpression {
+  return { kind: 'name', name: { global: false, parts: [{ name: text }], first, last }, first, last };
+}
+
+interface LoopParts {
+  readonly type: ast.VariableDeclaration['type'];
+  readonly start: ast.Expression;
+  readonly condition: ast.Expression;
+  readonly element: ast.Expression;
+}
+
+function loopWith(node: ast.RangeForStatement, { type, start, condition, element }: LoopParts): ast.ForStatement {
+  const { first, last } = node.range;
   const index: ast.VariableDeclaration = {
     kind: 'variable',
     name: INDEX,
     nameToken: first,
-    type: { kind: 'builtin', name: 'unsigned long', isConst: false, isVolatile: false, first, last },
+    type,
     specifiers: node.variable.specifiers,
-    initializer: { form: 'assign', value: { kind: 'integer', value: 0n, type: 'unsigned long', first, last } },
+    initializer: { form: 'assign', value: start },
     first,
     last,
   };
-  const element: ast.IndexExpression = { kind: 'index', base: name(RANGE), indices: [name(INDEX)], first, last };
   const variable: ast.VariableDeclaration = { ...node.variable, initializer: { form: 'assign', value: element } };
   const { body } = node;
   return {
     kind: 'for',
     unroll: node.unroll,
     initializer: { kind: 'declaration', declarations: [index], first, last },
-    condition: { kind: 'binary', operator: '<', left: name(INDEX), right: name(COUNT), first, last },
-    increment: { kind: 'unary', operator: '++', operand: name(INDEX), first, last },
+    condition,
+    increment: { kind: 'unary', operator: '++', operand: nameAt(node, INDEX), first, last },
     body: {
       kind: 'compound',
       body: [{ kind: 'declaration', declarations: [variable], first, last }, body],

@@ -6,6 +6,7 @@ export const hostContainers = `
 template <class T> struct reverse_iterator {
   T* at_;
   T& operator*() const { return at_[-1]; }
+  T* operator->() const { return at_ - 1; }
   T& operator[](ptrdiff_t i) const { return at_[-1 - i]; }
   reverse_iterator<T>& operator++() { at_ = at_ - 1; return *this; }
   T* base() const { return at_; }

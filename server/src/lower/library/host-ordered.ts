@@ -77,19 +77,23 @@ template <class T> struct set {
   const T* end() const { __settle(); return held_.end(); }
   const T* find(const T& x) const { __settle(); size_t k = __at(held_, x); return __has(held_, k, x) ? held_.begin() + k : held_.end(); }
 };
-template <class K, class V> struct map {
+template <class K, class V, class F = less<K>> struct map {
   using value_type = pair<K, V>;
+  using key_type = K;
+  using mapped_type = V;
+  using iterator = pair<K, V>*;
   vector<pair<K, V>> held_;
+  F before_;
   size_t __at(const K& key) const {
     size_t low = 0;
     size_t n = held_.size();
     while (n > 0) {
       size_t half = n / 2;
-      if (held_[low + half].first < key) { low += half + 1; n -= half + 1; } else n = half;
+      if (before_(held_[low + half].first, key)) { low += half + 1; n -= half + 1; } else n = half;
     }
     return low;
   }
-  bool __has(size_t k, const K& key) const { return k < held_.size() && !(key < held_[k].first); }
+  bool __has(size_t k, const K& key) const { return k < held_.size() && !before_(key, held_[k].first); }
   V& operator[](const K& key) {
     size_t k = __at(key);
     if (!__has(k, key)) held_.insert(held_.begin() + k, pair<K, V>{key, V()});
@@ -113,6 +117,7 @@ template <class K, class V> struct map {
     held_.erase(held_.begin() + k);
     return 1;
   }
+  pair<K, V>* erase(pair<K, V>* at) { return held_.erase(at); }
   size_t size() const { return held_.size(); }
   bool empty() const { return held_.empty(); }
   void clear() { held_.clear(); }
@@ -120,6 +125,57 @@ template <class K, class V> struct map {
   pair<K, V>* end() { return held_.end(); }
   const pair<K, V>* begin() const { return held_.begin(); }
   const pair<K, V>* end() const { return held_.end(); }
+  reverse_iterator<pair<K, V>> rbegin() { return reverse_iterator<pair<K, V>>{held_.end()}; }
+  reverse_iterator<pair<K, V>> rend() { return reverse_iterator<pair<K, V>>{held_.begin()}; }
   pair<K, V>* find(const K& key) { size_t k = __at(key); return __has(k, key) ? held_.begin() + k : held_.end(); }
+  const pair<K, V>* find(const K& key) const { size_t k = __at(key); return __has(k, key) ? held_.begin() + k : held_.end(); }
+  pair<K, V>* lower_bound(const K& key) { return held_.begin() + __at(key); }
+  pair<K, V>* upper_bound(const K& key) { size_t k = __at(key); return held_.begin() + (__has(k, key) ? k + 1 : k); }
+};
+template <class K, class V, class F = less<K>> struct multimap {
+  using value_type = pair<K, V>;
+  using iterator = pair<K, V>*;
+  vector<pair<K, V>> held_;
+  F before_;
+  bool __has(const K& key) const { return count(key) > 0; }
+  pair<K, V>* lower_bound(const K& key) { pair<K, V>* p = held_.begin(); while (p != held_.end() && before_(p->first, key)) ++p; return p; }
+  pair<K, V>* upper_bound(const K& key) { pair<K, V>* p = held_.end(); while (p != held_.begin() && before_(key, p[-1].first)) --p; return p; }
+  pair<K, V>* insert(const pair<K, V>& x) { return held_.insert(upper_bound(x.first), x); }
+  pair<K, V>* emplace(const K& key, const V& x) { return insert(pair<K, V>{key, x}); }
+  pair<pair<K, V>*, pair<K, V>*> equal_range(const K& key) { return pair<pair<K, V>*, pair<K, V>*>{lower_bound(key), upper_bound(key)}; }
+  size_t count(const K& key) const {
+    size_t n = 0;
+    for (size_t i = 0; i < held_.size(); ++i) if (!before_(held_[i].first, key) && !before_(key, held_[i].first)) n = n + 1;
+    return n;
+  }
+  pair<K, V>* find(const K& key) { pair<K, V>* p = lower_bound(key); return p != held_.end() && !before_(key, p->first) ? p : held_.end(); }
+  size_t size() const { return held_.size(); }
+  bool empty() const { return held_.empty(); }
+  void clear() { held_.clear(); }
+  pair<K, V>* begin() { return held_.begin(); }
+  pair<K, V>* end() { return held_.end(); }
+  const pair<K, V>* begin() const { return held_.begin(); }
+  const pair<K, V>* end() const { return held_.end(); }
+};
+template <class T, class F = less<T>> struct multiset {
+  using value_type = T;
+  using iterator = const T*;
+  vector<T> held_;
+  F before_;
+  bool __has(const T& x) const { return count(x) > 0; }
+  size_t __behind(const T& x) const { size_t n = held_.size(); while (n > 0 && before_(x, held_[n - 1])) --n; return n; }
+  const T* insert(const T& x) { return held_.insert(held_.begin() + __behind(x), x); }
+  size_t count(const T& x) const {
+    size_t n = 0;
+    for (size_t i = 0; i < held_.size(); ++i) if (!before_(held_[i], x) && !before_(x, held_[i])) n = n + 1;
+    return n;
+  }
+  const T* find(const T& x) const { const T* p = held_.begin(); while (p != held_.end() && before_(*p, x)) ++p; return p != held_.end() && !before_(x, *p) ? p : held_.end(); }
+  const T* erase(const T* at) { return held_.erase(at); }
+  size_t size() const { return held_.size(); }
+  bool empty() const { return held_.empty(); }
+  void clear() { held_.clear(); }
+  const T* begin() const { return held_.begin(); }
+  const T* end() const { return held_.end(); }
 };
 `;

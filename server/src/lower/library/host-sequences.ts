@@ -38,6 +38,33 @@ template <class T> void random_shuffle(T* a, T* b) {
   size_t n = b - a;
   for (size_t i = 1; i < n; ++i) { size_t k = rand() % (i + 1); iter_swap(a + i, a + k); }
 }
+template <class T, class F> T* partition(T* a, T* b, F&& f) {
+  while (true) {
+    while (a != b && f(*a)) ++a;
+    if (a == b) return a;
+    --b;
+    while (a != b && !f(*b)) --b;
+    if (a == b) return a;
+    iter_swap(a, b);
+    ++a;
+  }
+}
+template <class T> bool next_permutation(T* a, T* b) {
+  if (b - a < 2) return false;
+  T* i = b - 1;
+  while (true) {
+    T* next = i;
+    --i;
+    if (*i < *next) {
+      T* j = b - 1;
+      while (!(*i < *j)) --j;
+      iter_swap(i, j);
+      reverse(next, b);
+      return true;
+    }
+    if (i == a) { reverse(a, b); return false; }
+  }
+}
 template <class T> T gcd(T a, T b) { while (b != 0) { T t = a % b; a = b; b = t; } return a < 0 ? -a : a; }
 template <class T> T lcm(T a, T b) { return a / gcd(a, b) * b; }
 

@@ -92,6 +92,7 @@ struct string {
     return npos;
   }
 };
+using string_view = string;
 string operator+(const string& a, const string& b) { string s = a.__copied(); s.append(b.first_, b.size_); return s; }
 string operator+(const string& a, const char* b) { string s = a.__copied(); s.append(b, strlen(b)); return s; }
 string operator+(const string& a, char b) { string s = a.__copied(); s.push_back(b); return s; }

@@ -2,7 +2,9 @@
 import { hostAlgorithms } from './host-algorithms';
 import { hostBytes } from './host-bytes';
 import { hostClocks } from './host-clocks';
+import { hostConcurrency } from './host-concurrency';
 import { hostContainers } from './host-containers';
+import { hostHashed } from './host-hashed';
 import { hostOptions } from './host-options';
 import { hostOrdered } from './host-ordered';
 import { hostRand, hostRandom } from './host-random';
@@ -23,6 +25,8 @@ ${hostStrings}
 ${hostRandom}
 ${hostAlgorithms}
 ${hostOrdered}
+${hostHashed}
+${hostConcurrency}
 ${hostSequences}
 }
 namespace thrust {

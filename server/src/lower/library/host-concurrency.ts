@@ -1,0 +1,47 @@
+/** Threads of the host: what one does is done where it is started. Programs whose threads wait for each other are not followed so. */
+export const hostConcurrency = `
+struct thread {
+  bool joinable_;
+  thread() : joinable_(false) {}
+  template <class F, class... A> thread(F f, A... a) : joinable_(true) { f(a...); }
+  void join() { joinable_ = false; }
+  void detach() { joinable_ = false; }
+  bool joinable() const { return joinable_; }
+};
+template <class T> struct future {
+  T held_;
+  T get() { return held_; }
+  void wait() const {}
+  bool valid() const { return true; }
+};
+enum class launch { async = 1, deferred = 2 };
+template <class F, class... A> auto async(launch, F f, A... a) { auto made = f(a...); return future<decltype(made)>{made}; }
+template <class T> struct atomic {
+  T held_;
+  atomic() : held_() {}
+  atomic(T x) : held_(x) {}
+  T load(int order = 5) const { return held_; }
+  void store(T x, int order = 5) { held_ = x; }
+  T exchange(T x, int order = 5) { T old = held_; held_ = x; return old; }
+  T fetch_add(T x, int order = 5) { T old = held_; held_ = held_ + x; return old; }
+  T fetch_sub(T x, int order = 5) { T old = held_; held_ = held_ - x; return old; }
+  T fetch_or(T x, int order = 5) { T old = held_; held_ = held_ | x; return old; }
+  T fetch_and(T x, int order = 5) { T old = held_; held_ = held_ & x; return old; }
+  T operator++() { held_ = held_ + 1; return held_; }
+  T operator++(int) { T old = held_; held_ = held_ + 1; return old; }
+  T operator--() { held_ = held_ - 1; return held_; }
+  T operator--(int) { T old = held_; held_ = held_ - 1; return old; }
+  T operator+=(T x) { held_ = held_ + x; return held_; }
+  T operator-=(T x) { held_ = held_ - x; return held_; }
+  T operator=(T x) { held_ = x; return x; }
+  operator T() const { return held_; }
+};
+template <class T> struct reference_wrapper {
+  T* held_;
+  reference_wrapper(T& x) : held_(&x) {}
+  T& get() const { return *held_; }
+  operator T&() const { return *held_; }
+};
+template <class T> T& ref(T& x) { return x; }
+template <class T> const T& cref(const T& x) { return x; }
+`;

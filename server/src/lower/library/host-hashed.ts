@@ -1,0 +1,235 @@
+/**
+ * Hashes and containers of the host that are ordered by them, with the order of libstdc++: elements are one list, in which those of a bucket stand
+ * together, a new one first among its own, and first of all where its bucket is empty; buckets grow by primes. Source: hashtable.h,
+ * hashtable_policy.h and hash_bytes.cc of GCC. What was erased keeps its place in memory.
+ */
+export const hostHashed = `
+inline size_t __shift_mix(size_t v) { return v ^ (v >> 47); }
+inline size_t __hash_bytes(const char* p, size_t n) {
+  const size_t mul = (size_t(0xc6a4a793u) << 32) + size_t(0x5bd1e995u);
+  size_t hash = size_t(0xc70f6907u) ^ (n * mul);
+  size_t whole = n & ~size_t(7);
+  for (size_t i = 0; i < whole; i += 8) {
+    size_t data = 0;
+    for (int k = 7; k >= 0; --k) data = (data << 8) | (unsigned char)p[i + k];
+    hash = (hash ^ (__shift_mix(data * mul) * mul)) * mul;
+  }
+  if (n & 7) {
+    size_t data = 0;
+    for (size_t k = n; k > whole; --k) data = (data << 8) | (unsigned char)p[k - 1];
+    hash = (hash ^ data) * mul;
+  }
+  return __shift_mix(__shift_mix(hash) * mul);
+}
+inline size_t __hash_word(size_t data, size_t n) {
+  const size_t mul = (size_t(0xc6a4a793u) << 32) + size_t(0x5bd1e995u);
+  size_t hash = size_t(0xc70f6907u) ^ (n * mul);
+  hash = n == 8 ? (hash ^ (__shift_mix(data * mul) * mul)) * mul : (hash ^ data) * mul;
+  return __shift_mix(__shift_mix(hash) * mul);
+}
+template <class T> struct hash { size_t operator()(const T& x) const { return (size_t)x; } };
+template <> struct hash<string> { size_t operator()(const string& x) const { return __hash_bytes(x.data(), x.size()); } };
+template <> struct hash<float> { size_t operator()(float x) const { return x != 0 ? __hash_word(__float_as_uint(x), 4) : 0; } };
+template <> struct hash<double> { size_t operator()(double x) const { return x != 0 ? __hash_word((size_t)__double_as_longlong(x), 8) : 0; } };
+inline size_t __next_buckets(size_t n) {
+  const unsigned first[14] = {2, 2, 2, 3, 5, 5, 7, 7, 11, 11, 11, 11, 13, 13};
+  if (n < 14) return first[n];
+  const unsigned primes[] = {17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 103, 109, 113, 127, 137, 139, 149, 157,
+    167, 179, 193, 199, 211, 227, 241, 257, 277, 293, 313, 337, 359, 383, 409, 439, 467, 503, 541, 577, 619, 661, 709, 761, 823, 887, 953, 1031,
+    1109, 1193, 1289, 1381, 1493, 1613, 1741, 1879, 2029, 2179, 2357, 2549, 2753, 2971, 3209, 3469, 3739, 4027, 4349, 4703, 5087, 5503, 5953,
+    6427, 6949, 7517, 8123, 8783, 9497, 10273, 11113, 12011, 12983, 14033, 15173, 16411, 17749, 19183, 20753, 22447, 24281, 26267, 28411, 30727,
+    33223, 35933, 38873, 42043, 45481, 49201, 53201, 57557, 62233, 67307, 72817, 78779, 85229, 92203, 99733, 107897, 116731, 126271, 136607,
+    147793, 159871, 172933, 187091, 202409, 218971, 236897, 256279, 277261, 299951, 324503, 351061, 379787, 410857, 444487, 480881, 520241,
+    562841, 608903, 658753, 712697, 771049, 834181, 902483, 976369};
+  size_t k = 0;
+  while (k + 1 < sizeof(primes) / sizeof(primes[0]) && primes[k] < n) ++k;
+  return primes[k];
+}
+template <class T> struct __hashed_place {
+  T* held_;
+  const int* next_;
+  int at_;
+  T& operator*() const { return held_[at_]; }
+  T* operator->() const { return held_ + at_; }
+  __hashed_place<T>& operator++() { at_ = next_[at_]; return *this; }
+};
+template <class T> bool operator==(const __hashed_place<T>& a, const __hashed_place<T>& b) { return a.at_ == b.at_; }
+template <class T> bool operator!=(const __hashed_place<T>& a, const __hashed_place<T>& b) { return a.at_ != b.at_; }
+template <class T, class K> struct __hashed {
+  vector<T> held_;
+  vector<size_t> codes_;
+  vector<int> next_;
+  vector<int> before_;
+  int first_;
+  size_t count_;
+  size_t resize_at_;
+  __hashed() : first_(-1), count_(0), resize_at_(0) { before_.resize(1, -2); }
+  void __link(int node) {
+    size_t b = codes_[node] % before_.size();
+    int before = before_[b];
+    if (before == -2) {
+      next_[node] = first_;
+      first_ = node;
+      if (next_[node] >= 0) before_[codes_[next_[node]] % before_.size()] = node;
+      before_[b] = -1;
+    } else if (before == -1) {
+      next_[node] = first_;
+      first_ = node;
+    } else {
+      next_[node] = next_[before];
+      next_[before] = node;
+    }
+  }
+  void __grow(size_t wanted) {
+    size_t buckets = __next_buckets(wanted);
+    before_.clear();
+    before_.resize(buckets, -2);
+    resize_at_ = buckets;
+    int node = first_;
+    first_ = -1;
+    while (node >= 0) {
+      int next = next_[node];
+      __link(node);
+      node = next;
+    }
+  }
+  int __add(const T& x, size_t code) {
+    size_t n = before_.size();
+    if (count_ + 1 > resize_at_) {
+      size_t least = count_ + 1;
+      if (resize_at_ == 0 && least < 11) least = 11;
+      if (least >= n) __grow(least + 1 > 2 * n ? least + 1 : 2 * n);
+      else resize_at_ = n;
+    }
+    int node = (int)held_.size();
+    held_.push_back(x);
+    codes_.push_back(code);
+    next_.push_back(-1);
+    __link(node);
+    count_ = count_ + 1;
+    return node;
+  }
+  void __remove(int node) {
+    size_t n = before_.size();
+    size_t b = codes_[node] % n;
+    int before = before_[b];
+    int at = before == -1 ? first_ : next_[before];
+    while (at != node) { before = at; at = next_[at]; }
+    int next = next_[node];
+    bool starts = before == before_[b];
+    size_t other = next >= 0 ? codes_[next] % n : n;
+    if (other != b) {
+      if (other < n) before_[other] = before;
+      if (starts) before_[b] = -2;
+    }
+    if (before == -1) first_ = next; else next_[before] = next;
+    count_ = count_ - 1;
+  }
+  __hashed_place<T> __place(int node) { return __hashed_place<T>{held_.data(), next_.data(), node}; }
+  size_t size() const { return count_; }
+  bool empty() const { return count_ == 0; }
+  size_t bucket_count() const { return before_.size(); }
+  void rehash(size_t n) {
+    size_t least = n > count_ + 1 ? n : count_ + 1;
+    if (__next_buckets(least) != before_.size()) __grow(least);
+  }
+  void reserve(size_t n) { rehash(n); }
+  void clear() {
+    size_t n = before_.size();
+    held_.clear(); codes_.clear(); next_.clear();
+    before_.clear();
+    before_.resize(n, -2);
+    first_ = -1;
+    count_ = 0;
+  }
+  __hashed_place<T> begin() { return __place(first_); }
+  __hashed_place<T> end() { return __place(-1); }
+  __hashed_place<const T> begin() const { return __hashed_place<const T>{held_.data(), next_.data(), first_}; }
+  __hashed_place<const T> end() const { return __hashed_place<const T>{held_.data(), next_.data(), -1}; }
+};
+template <class K, class V, class H = hash<K>, class E = void> struct unordered_map : __hashed<pair<K, V>, K> {
+  using value_type = pair<K, V>;
+  using key_type = K;
+  using mapped_type = V;
+  using iterator = __hashed_place<pair<K, V>>;
+  H hash_;
+  unordered_map() {}
+  int __find(const K& key, size_t code) const {
+    size_t n = this->before_.size();
+    int before = this->before_[code % n];
+    if (before == -2) return -1;
+    for (int at = before == -1 ? this->first_ : this->next_[before]; at >= 0 && this->codes_[at] % n == code % n; at = this->next_[at])
+      if (this->held_[at].first == key) return at;
+    return -1;
+  }
+  int __find(const K& key) const { return __find(key, hash_(key)); }
+  V& operator[](const K& key) {
+    size_t code = hash_(key);
+    int at = __find(key, code);
+    if (at < 0) at = this->__add(pair<K, V>{key, V()}, code);
+    return this->held_[at].second;
+  }
+  V& at(const K& key) { return this->held_[__find(key)].second; }
+  const V& at(const K& key) const { return this->held_[__find(key)].second; }
+  bool __has(const K& key) const { return __find(key) >= 0; }
+  size_t count(const K& key) const { return __find(key) >= 0 ? 1 : 0; }
+  bool contains(const K& key) const { return __find(key) >= 0; }
+  pair<iterator, bool> insert(const pair<K, V>& x) {
+    size_t code = hash_(x.first);
+    int at = __find(x.first, code);
+    if (at >= 0) return pair<iterator, bool>{this->__place(at), false};
+    int made = this->__add(x, code);
+    return pair<iterator, bool>{this->__place(made), true};
+  }
+  pair<iterator, bool> emplace(const K& key, const V& x) { return insert(pair<K, V>{key, x}); }
+  template <class... A> pair<iterator, bool> try_emplace(const K& key, A&&... a) { return insert(pair<K, V>{key, V(a...)}); }
+  void insert_or_assign(const K& key, const V& x) { (*this)[key] = x; }
+  size_t erase(const K& key) {
+    int at = __find(key);
+    if (at < 0) return 0;
+    this->__remove(at);
+    return 1;
+  }
+  iterator find(const K& key) { return this->__place(__find(key)); }
+  __hashed_place<const pair<K, V>> find(const K& key) const {
+    return __hashed_place<const pair<K, V>>{this->held_.data(), this->next_.data(), __find(key)};
+  }
+};
+template <class K, class H = hash<K>, class E = void> struct unordered_set : __hashed<K, K> {
+  using value_type = K;
+  using key_type = K;
+  using iterator = __hashed_place<K>;
+  H hash_;
+  unordered_set() {}
+  template <class U> unordered_set(U* a, U* b) { for (; a != b; ++a) insert(*a); }
+  int __find(const K& key, size_t code) const {
+    size_t n = this->before_.size();
+    int before = this->before_[code % n];
+    if (before == -2) return -1;
+    for (int at = before == -1 ? this->first_ : this->next_[before]; at >= 0 && this->codes_[at] % n == code % n; at = this->next_[at])
+      if (this->held_[at] == key) return at;
+    return -1;
+  }
+  int __find(const K& key) const { return __find(key, hash_(key)); }
+  bool __has(const K& key) const { return __find(key) >= 0; }
+  size_t count(const K& key) const { return __find(key) >= 0 ? 1 : 0; }
+  bool contains(const K& key) const { return __find(key) >= 0; }
+  pair<iterator, bool> insert(const K& key) {
+    size_t code = hash_(key);
+    int at = __find(key, code);
+    if (at >= 0) return pair<iterator, bool>{this->__place(at), false};
+    int made = this->__add(key, code);
+    return pair<iterator, bool>{this->__place(made), true};
+  }
+  template <class U> void insert(U* a, U* b) { for (; a != b; ++a) insert(*a); }
+  template <class... A> pair<iterator, bool> emplace(A&&... a) { return insert(K(a...)); }
+  size_t erase(const K& key) {
+    int at = __find(key);
+    if (at < 0) return 0;
+    this->__remove(at);
+    return 1;
+  }
+  iterator find(const K& key) { return this->__place(__find(key)); }
+  __hashed_place<const K> find(const K& key) const { return __hashed_place<const K>{this->held_.data(), this->next_.data(), __find(key)}; }
+};
+`;

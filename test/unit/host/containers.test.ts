@@ -1,0 +1,109 @@
+/** Containers, threads and constants of the host: numbers and orders are what g++ 12 prints. */
+import { check } from './check-contents';
+
+/** Kernels that are given a number. */
+const k = '__global__ void k(const int* a, int n) { if (a[0]) __nanosleep(n); }';
+const digits = 'int digits(int so_far, int next) { return (so_far * 31 + next) % 1000003; }';
+
+function checkMain(body: string): void {
+  check(`${k}\n${digits}\nint main() {\n  int* d;\n  cudaMalloc(&d, 16);\n${body}\n}`);
+}
+
+describe('the program of the host', () => {
+  it('runs through hashed containers in their order', () => {
+    checkMain(`
+  std::unordered_map<int, int> m;
+  for (int i = 0; i < 40; i++) m[(i * 37) % 101] = i;
+  m.erase(37);
+  m.erase(5);
+  m[500] = 1;
+  int n = 0;
+  for (auto& [a, b] : m) n = digits(n, a * 7 + b);
+  k<<<1, 32>>>(d, n); //= n: 877283
+  std::unordered_map<std::string, int> named = {{"saxpy", 1}, {"gemm", 2}, {"reduce_long_name", 3}};
+  named["scan"] = 4;
+  n = 0;
+  for (auto& [a, b] : named) n = n * 10 + b;
+  k<<<1, 32>>>(d, n); //= n: 4321
+  std::unordered_set<int> s = {8, 16, 3, 7, 9, 100, -1};
+  n = 0;
+  for (int x : s) n = digits(n, x);
+  k<<<1, 32>>>(d, n); //= n: 929083`);
+  });
+
+  it('grows, shrinks and erases in hashed containers', () => {
+    checkMain(`
+  std::unordered_set<int> s;
+  int v[300];
+  for (int i = 0; i < 300; i++) v[i] = (i * 7919) % 1009;
+  s.insert(v, v + 300);
+  k<<<1, 32>>>(d, (int)s.bucket_count()); //= n: 541
+  for (int i = 0; i < 900; i += 3) s.erase(i);
+  s.reserve(64);
+  s.insert(5000);
+  k<<<1, 32>>>(d, (int)s.bucket_count()); //= n: 227
+  int n = 0;
+  for (int x : s) n = digits(n, x);
+  k<<<1, 32>>>(d, n); //= n: 916729
+  std::unordered_map<double, int> m;
+  for (int i = 0; i < 30; i++) m[i * 0.5] = i;
+  n = 0;
+  for (auto& p : m) n = digits(n, p.second);
+  k<<<1, 32>>>(d, n); //= n: 192078`);
+  });
+
+  it('looks up in hashed and ordered tables of functions', () => {
+    check(`
+template <int R> __global__ void k(const int* a, int n) { if (a[0]) __nanosleep(n * R); }
+template <int R> int experiment(int users) {
+  int* d;
+  cudaMalloc(&d, 16);
+  k<R><<<users / R, R>>>(d, users + R); //= n: 1008; n: 1016
+  return 0;
+}
+int main() {
+  const std::unordered_map<int, std::function<int(int)>> table = {{8, experiment<8>}, {16, experiment<16>}};
+  for (int rank : {8, 16}) table.at(rank)(1000);
+}`);
+  });
+
+  it('keeps the order that a map is told, and finds bounds', () => {
+    checkMain(`
+  std::map<int, int, std::greater<int>> down;
+  down[1] = 2;
+  down[5] = 7;
+  k<<<1, 32>>>(d, down.begin()->second); //= n: 7
+  std::map<int, int> up = {{1, 2}, {5, 7}};
+  auto at = up.lower_bound(3);
+  k<<<1, 32>>>(d, at->second * 10 + up.rbegin()->first); //= n: 75
+  std::multimap<int, int> several;
+  several.insert({3, 4});
+  several.insert({1, 9});
+  several.insert({3, 5});
+  int n = 0;
+  for (auto& [a, b] : several) n = n * 10 + b;
+  k<<<1, 32>>>(d, n); //= n: 945`);
+  });
+
+  it('does what threads, futures and atomics do', () => {
+    checkMain(`
+  int n = 0;
+  std::thread t([&] { n = 6; });
+  t.join();
+  auto later = std::async(std::launch::async, [] { return 8; });
+  std::atomic<int> count{2};
+  count++;
+  k<<<1, 32>>>(d, n * 100 + later.get() * 10 + count.load()); //= n: 683`);
+  });
+
+  it('knows a constant that was first named where control did not come by', () => {
+    checkMain(`
+  std::string s = "k=512";
+  auto p = s.find('=');
+  k<<<1, 32>>>(d, std::stoi(s.substr(p + 1))); //= n: 512
+  std::vector<int> v = {1, 2, 3};
+  int n = 1;
+  while (std::next_permutation(v.begin(), v.end())) n++;
+  k<<<1, 32>>>(d, n); //= n: 6`);
+  });
+});
