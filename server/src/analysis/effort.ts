@@ -16,7 +16,9 @@ const KERNEL = 80_000;
 const LEAST = 8_000;
 /** Runs of a kernel that get it: beyond, only what is left over. */
 const SURE_RUNS = 12;
-const BLOCKS = 2048;
+/** Blocks of a run, each some ten microseconds beside its instructions; and at most, for who waits longer. */
+const BLOCKS = 2_048;
+const MOST_BLOCKS = 65_536;
 /** Every run may come this often to everything, or long bodies would be cut before the first loop has shown what it does. */
 const PASSES = 8;
 /** A loop that takes this part of a run is sampled; who waits longer has more of its passes executed. */
@@ -51,7 +53,8 @@ export class Effort {
     this.loweredByNow = this.lowered + Math.max(LEAST_LOWERED, (LOWERED - this.lowered) / parts);
     this.kernels--;
     const total = Math.min(KERNEL * this.patience, Math.max(share, LEAST * Math.min(SURE_RUNS, launches)));
-    return new KernelEffort(total, Math.max(PATIENT_LOOP_SHARE, LOOP_SHARE / this.patience));
+    const blocks = Math.min(MOST_BLOCKS, BLOCKS * this.patience);
+    return new KernelEffort(total, Math.max(PATIENT_LOOP_SHARE, LOOP_SHARE / this.patience), blocks);
   }
 
   /** What the next program may have: with large ones before it, less. */
@@ -86,6 +89,7 @@ export class KernelEffort {
   constructor(
     private readonly total: number,
     private readonly loopShare: number,
+    private readonly blocks: number,
   ) {}
 
   /**
@@ -98,7 +102,7 @@ export class KernelEffort {
     return {
       warpInstructions,
       firstBlock: PASSES * once,
-      blocks: BLOCKS,
+      blocks: this.blocks,
       sampleLoopsAfter: warpInstructions / this.loopShare,
     };
   }

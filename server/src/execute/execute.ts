@@ -392,9 +392,14 @@ class GridRun {
       first ??= counters.slice();
       // blocks that are aligned differently may cost the same by chance: more of the remainders are looked at
       alignment ??= this.alignment;
-      if (this.alignment !== alignment) least = blocks.leastUnaligned;
+      if (this.alignment !== alignment) least = Math.max(least, blocks.leastUnaligned);
       if (agree && (samples === 1 || areEqual(first, counters, this.layout.used))) {
         alike.push(weight);
+        // what loaded data lead to in some blocks tells nothing of the others
+        if (samples !== least || samples === blocks.size || isBorder || !this.isLedByData) continue;
+        if (this.executeAll(blocks, runBlock)) return undefined;
+        most = wholeCycles(Math.min(blocks.size, Math.max(most, this.spent.affordable())), blocks.cycle);
+        least = most;
         continue;
       }
       sum ??= this.sumOfAlike(first, alike);
@@ -406,7 +411,6 @@ class GridRun {
       }
     }
     if (first === undefined) return undefined;
-    // what loaded data lead to in some blocks tells nothing of the others
     if (agree && samples < blocks.size && this.isLedByData && this.executeAll(blocks, runBlock)) return undefined;
     // samples agree on remainders modulo 8, and of rows of bytes more may differ
     const turns = blocks.place !== undefined && this.turns.areLeftOutBy(PERIOD);

@@ -54,6 +54,24 @@ int main() {
 }`);
   });
 
+  it('may lead a few of many blocks elsewhere: of more than can be executed, many are', () => {
+    check(`
+__global__ void k(const int* in, int* out) {
+  if (in[blockIdx.x] == 0) return;
+  out[blockIdx.x * 64 + threadIdx.x] = 1;
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store 4/4 sectors assumed
+}
+int main() {
+  std::vector<int> h(6000);
+  for (int i = 0; i < 6000; i++) h[i] = i % 97 == 50;
+  int *in, *out;
+  cudaMalloc(&in, 24000);
+  cudaMalloc(&out, 6000 * 64 * 4);
+  cudaMemcpy(in, h.data(), 24000, cudaMemcpyHostToDevice);
+  k<<<6000, 64>>>(in, out);
+}`);
+  });
+
   it('are what atomics find, where only these decide', () => {
     // of two threads at a flag the second goes on
     check(`
