@@ -72,6 +72,33 @@ int main() {
 }`);
   });
 
+  it('take lanes out of a loop, each group to what waits for it there: a flag that only they change is known', () => {
+    // H100, 17 kernels: not where the loop is written out whole, nor where nothing follows but the end
+    check(`
+__global__ void k(const int* in, int* out, int n) {
+  bool isTop = true;
+  for (int k = 0; k < n; k++)
+    if (in[k * 32 + threadIdx.x] == 1) {
+      isTop = false;
+      break;
+    }
+  if (isTop) out[threadIdx.x] = 1;
+//           ^^^^^^^^^^^^^^^^ global store x1 assumed
+  else atomicAdd(out, 1);
+//     ^^^^^^^^^^^^^^^^^ global atomic x4 assumed
+  out[64 + threadIdx.x] = 2;
+}
+int main() {
+  std::vector<int> h(256);
+  for (int i = 0; i < 256; i++) h[i] = i % 32 < 24 && i / 32 == i % 32 / 6;
+  int *in, *out;
+  cudaMalloc(&in, 1024);
+  cudaMalloc(&out, 1024);
+  cudaMemcpy(in, h.data(), 1024, cudaMemcpyHostToDevice);
+  k<<<1, 32>>>(in, out, 8);
+}`);
+  });
+
   it('are what atomics find, where only these decide', () => {
     // of two threads at a flag the second goes on
     check(`
