@@ -33,6 +33,8 @@ export class Sums {
   private readonly copies = new Map<number, number>();
   /** By frame and address: the first load there, true where others read other bytes. */
   private readonly members = new Map<number, LoadInstruction | true>();
+  /** By frame and address: `p[0]` of a pointer is read there, so that the caller has the sum and `p[1]`, `p[2]` are next to it (42 kernels). */
+  private readonly handed = new Set<number>();
 
   constructor(
     private readonly program: Program,
@@ -46,8 +48,12 @@ export class Sums {
         if (i.op !== 'load') continue;
         const place = this.placeIn(i, block);
         this.copies.set(place, (this.copies.get(place) ?? 0) + 1);
-        if (i.isHanded) continue;
         const key = this.keyOf(i);
+        if (i.isHanded) {
+          const { isMember, copiedBytes } = this.program.accesses[i.access];
+          if (!isMember && copiedBytes === undefined) this.handed.add(key);
+          continue;
+        }
         const known = this.members.get(key) ?? i;
         const isOther = known !== true && known.offset !== i.offset && this.isBeside(known, i);
         this.members.set(key, isOther ? true : known);
@@ -66,6 +72,7 @@ export class Sums {
     if (this.program.registers[load.address].role !== 'temporary') return false;
     const isFirst = !this.used.has(load.address);
     this.used.add(load.address);
+    if (this.handed.has(this.keyOf(load))) return false;
     if (this.members.get(this.keyOf(load)) === true) return true;
     if (!isFirst) return false;
     const { copiedBytes, isMember } = this.program.accesses[load.access];

@@ -156,13 +156,17 @@ function chargedIn(work: Work, block: number): readonly Instruction[] {
 /** The same access at the line of a call; undefined where its line is settled, or it has none of its own. */
 function shownAt({ accesses }: Work, i: Instruction, charged: SourcePlace): Instruction | undefined {
   const moved = (access: number): number => accesses.push({ ...accesses[access], charged }) - 1;
+  const isSettled = (access: number): boolean => {
+    const { place, charged: known } = accesses[access];
+    return known !== undefined && (known.statement !== place.statement || known.call !== place.call);
+  };
   switch (i.op) {
     case 'load':
     case 'store':
     case 'matrix':
-      return accesses[i.access].charged ? undefined : { ...i, access: moved(i.access) };
+      return isSettled(i.access) ? undefined : { ...i, access: moved(i.access) };
     case 'asyncCopy':
-      return accesses[i.loadAccess].charged
+      return isSettled(i.loadAccess)
         ? undefined
         : { ...i, loadAccess: moved(i.loadAccess), storeAccess: moved(i.storeAccess) };
     default:

@@ -83,6 +83,7 @@ function wideLoad(
     address: first.address,
     offset: start,
     access: first.access,
+    isHanded: run.some(({ instruction: i }) => i.op === 'load' && i.offset === start && i.isHanded === true),
   };
   return [load, ...behind];
 }

@@ -133,11 +133,13 @@ export const WITH_DATA = 'with the data';
 export const PART_OF_ADDRESSES = 'part of the addresses is not known';
 /** How the reason begins where some blocks stand for others that differ from them. */
 export const BLOCKS_DIFFER = 'blocks differ here';
+/** How the reason begins for data that the blocks of a launch make for each other. */
+export const BLOCK_BY_BLOCK = `${WITH_DATA} in memory as the blocks leave them`;
 const FOLLOWED = {
   zeros: `${WITH_DATA} that the device’s memory holds where nothing was written to it before this launch (zeros)`,
   host: `${WITH_DATA} that main fills in before this launch`,
   kernels: `${WITH_DATA} that main and the kernels before this launch leave in memory`,
-  blocks: `${WITH_DATA} in memory as the blocks leave them when they run one after the other, which may be another order than the hardware’s`,
+  blocks: `${BLOCK_BY_BLOCK} when they run one after the other, which may be another order than the hardware’s`,
 } as const;
 
 const excessOf = (w: Witness): number =>

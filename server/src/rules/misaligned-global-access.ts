@@ -1,7 +1,7 @@
 /** misaligned-global-access: a warp reads or writes consecutive elements, but its first byte is not on a 32-byte boundary. */
 import type { Finding } from '../report/report';
 import { accessFinding, conditionText, figure, type Rule, type RuleContext } from './rule';
-import { globalExcess, isCertain, type WorstAccess, worstAccesses } from './worst-access';
+import { globalExcess, isCertain, mayBeOfFewLanes, type WorstAccess, worstAccesses } from './worst-access';
 
 const THRESHOLD = 1.1;
 
@@ -33,7 +33,7 @@ function findingFor(context: RuleContext, worst: WorstAccess): Finding {
   const more = Math.round((excess - 1) * 100);
   return accessFinding(context, worst, {
     rule: 'misaligned-global-access',
-    severity: isCertain(worst, BAD) ? 'warning' : 'information',
+    severity: isCertain(worst, BAD) && !mayBeOfFewLanes(access, BAD) ? 'warning' : 'information',
     message: `Misaligned global ${access.operation}: the warp starts ${start} ${start === 1 ? 'byte' : 'bytes'} behind a 32-byte boundary, so a request takes ${w?.sectors ?? figure(access.sectors / access.requests)} sectors instead of ${w?.idealSectors ?? ''} (${more} % more in all). Pad the pitch, or shift the index so that a warp starts on a multiple of 32 bytes.${conditionText(worst, THRESHOLD)}`,
   });
 }

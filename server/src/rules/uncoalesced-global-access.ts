@@ -2,7 +2,7 @@
 import type { AccessReport, AccessWitness, Finding } from '../report/report';
 import { isShiftedRow } from './misaligned-global-access';
 import { accessFinding, conditionText, figure, percent, type Rule, type RuleContext } from './rule';
-import { globalExcess, hasConditionOfLanes, isCertain, type WorstAccess, worstAccesses } from './worst-access';
+import { globalExcess, isCertain, mayBeOfFewLanes, type WorstAccess, worstAccesses } from './worst-access';
 
 const THRESHOLD = 1.5;
 
@@ -10,19 +10,12 @@ export const uncoalescedGlobalAccess: Rule = {
   id: 'uncoalesced-global-access',
   check(context) {
     return worstAccesses(context, 'global', globalExcess, THRESHOLD)
-      .filter((w) => w.excess >= THRESHOLD && w.access.witness && !isShiftedRow(w) && !isOfFewLanes(w.access))
+      .filter(
+        (w) => w.excess >= THRESHOLD && w.access.witness && !isShiftedRow(w) && !mayBeOfFewLanes(w.access, THRESHOLD),
+      )
       .map((w) => findingFor(context, w));
   },
 };
-
-/**
- * Each lane comes only under a condition of its own that is not known: where half of them come they move half of the sectors, and less than one a
- * request is not to be had (a wavefront of five lanes: 1.57 of all lanes, 1.22 to 1.44 measured of those that came, on an H200).
- */
-function isOfFewLanes(access: AccessReport): boolean {
-  const leastIdeal = Math.max(access.requests, access.idealSectors / 2);
-  return hasConditionOfLanes(access) && access.sectors / 2 < THRESHOLD * leastIdeal;
-}
 
 function findingFor(context: RuleContext, worst: WorstAccess): Finding {
   const { access } = worst;

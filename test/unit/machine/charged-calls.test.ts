@@ -287,4 +287,43 @@ __device__ bool isLess(const Entry &a, const Entry &b) {
 }`,
     );
   });
+
+  it('at the call where it reads what its pointer points to, and elements next to it', () => {
+    checkLines(
+      `k(const unsigned char *a, unsigned *o) {
+  const unsigned char *h = a + threadIdx.x * 64;
+  o[threadIdx.x] = bigEndian(h + 12); //= global load 4 x 1 bytes, global store 1 x 4 bytes
+  o[threadIdx.x + 32] = bigEndian(h + 16); //= global load 4 x 1 bytes, global store 1 x 4 bytes
+}`,
+      `__device__ unsigned bigEndian(const unsigned char *p) {
+  return (unsigned)p[0] << 24 | (unsigned)p[1] << 16 | (unsigned)p[2] << 8 | p[3]; //= none
+}`,
+    );
+  });
+
+  it('at the call where that is one load', () => {
+    checkLines(
+      `k(const uint4 *a, unsigned *o) {
+  __shared__ uint4 s[128];
+  s[threadIdx.x] = a[threadIdx.x]; //= shared store 1 x 16 bytes, global load 1 x 16 bytes
+  __syncthreads();
+  const unsigned char *h = reinterpret_cast<const unsigned char *>(s) + threadIdx.x * 64;
+  o[threadIdx.x] = bigEndian(h + 12); //= shared load 1 x 4 bytes, global store 1 x 4 bytes
+}`,
+      `__device__ unsigned bigEndian(const unsigned char *p) {
+  return (unsigned)p[0] << 24 | (unsigned)p[1] << 16 | (unsigned)p[2] << 8 | p[3]; //= none
+}`,
+    );
+  });
+
+  it('in the function where it reads only what is behind', () => {
+    checkLines(
+      `k(const float *a, float *o) {
+  o[threadIdx.x] = behind(a + threadIdx.x * 13); //= global store 1 x 4 bytes
+}`,
+      `__device__ float behind(const float *p) {
+  return p[3] + p[7]; //= global load 2 x 4 bytes
+}`,
+    );
+  });
 });
