@@ -55,7 +55,9 @@ template <class T> struct __hashed_place {
 };
 template <class T> bool operator==(const __hashed_place<T>& a, const __hashed_place<T>& b) { return a.at_ == b.at_; }
 template <class T> bool operator!=(const __hashed_place<T>& a, const __hashed_place<T>& b) { return a.at_ != b.at_; }
-template <class T, class K> struct __hashed {
+struct __key_of_pair { template <class T> static const auto& of(const T& x) { return x.first; } };
+struct __key_itself { template <class T> static const T& of(const T& x) { return x; } };
+template <class T, class K, class P> struct __hashed {
   vector<T> held_;
   vector<size_t> codes_;
   vector<int> next_;
@@ -92,6 +94,14 @@ template <class T, class K> struct __hashed {
       __link(node);
       node = next;
     }
+  }
+  int __found(const K& key, size_t code) const {
+    size_t n = before_.size();
+    int before = before_[code % n];
+    if (before == -2) return -1;
+    for (int at = before == -1 ? first_ : next_[before]; at >= 0 && codes_[at] % n == code % n; at = next_[at])
+      if (P::of(held_[at]) == key) return at;
+    return -1;
   }
   int __add(const T& x, size_t code) {
     size_t n = before_.size();
@@ -147,25 +157,17 @@ template <class T, class K> struct __hashed {
   __hashed_place<const T> begin() const { return __hashed_place<const T>{held_.data(), next_.data(), first_}; }
   __hashed_place<const T> end() const { return __hashed_place<const T>{held_.data(), next_.data(), -1}; }
 };
-template <class K, class V, class H = hash<K>, class E = void> struct unordered_map : __hashed<pair<K, V>, K> {
+template <class K, class V, class H = hash<K>, class E = void> struct unordered_map : __hashed<pair<K, V>, K, __key_of_pair> {
   using value_type = pair<K, V>;
   using key_type = K;
   using mapped_type = V;
   using iterator = __hashed_place<pair<K, V>>;
   H hash_;
   unordered_map() {}
-  int __find(const K& key, size_t code) const {
-    size_t n = this->before_.size();
-    int before = this->before_[code % n];
-    if (before == -2) return -1;
-    for (int at = before == -1 ? this->first_ : this->next_[before]; at >= 0 && this->codes_[at] % n == code % n; at = this->next_[at])
-      if (this->held_[at].first == key) return at;
-    return -1;
-  }
-  int __find(const K& key) const { return __find(key, hash_(key)); }
+  int __find(const K& key) const { return this->__found(key, hash_(key)); }
   V& operator[](const K& key) {
     size_t code = hash_(key);
-    int at = __find(key, code);
+    int at = this->__found(key, code);
     if (at < 0) at = this->__add(pair<K, V>{key, V()}, code);
     return this->held_[at].second;
   }
@@ -176,7 +178,7 @@ template <class K, class V, class H = hash<K>, class E = void> struct unordered_
   bool contains(const K& key) const { return __find(key) >= 0; }
   pair<iterator, bool> insert(const pair<K, V>& x) {
     size_t code = hash_(x.first);
-    int at = __find(x.first, code);
+    int at = this->__found(x.first, code);
     if (at >= 0) return pair<iterator, bool>{this->__place(at), false};
     int made = this->__add(x, code);
     return pair<iterator, bool>{this->__place(made), true};
@@ -195,28 +197,20 @@ template <class K, class V, class H = hash<K>, class E = void> struct unordered_
     return __hashed_place<const pair<K, V>>{this->held_.data(), this->next_.data(), __find(key)};
   }
 };
-template <class K, class H = hash<K>, class E = void> struct unordered_set : __hashed<K, K> {
+template <class K, class H = hash<K>, class E = void> struct unordered_set : __hashed<K, K, __key_itself> {
   using value_type = K;
   using key_type = K;
   using iterator = __hashed_place<K>;
   H hash_;
   unordered_set() {}
   template <class U> unordered_set(U* a, U* b) { for (; a != b; ++a) insert(*a); }
-  int __find(const K& key, size_t code) const {
-    size_t n = this->before_.size();
-    int before = this->before_[code % n];
-    if (before == -2) return -1;
-    for (int at = before == -1 ? this->first_ : this->next_[before]; at >= 0 && this->codes_[at] % n == code % n; at = this->next_[at])
-      if (this->held_[at] == key) return at;
-    return -1;
-  }
-  int __find(const K& key) const { return __find(key, hash_(key)); }
+  int __find(const K& key) const { return this->__found(key, hash_(key)); }
   bool __has(const K& key) const { return __find(key) >= 0; }
   size_t count(const K& key) const { return __find(key) >= 0 ? 1 : 0; }
   bool contains(const K& key) const { return __find(key) >= 0; }
   pair<iterator, bool> insert(const K& key) {
     size_t code = hash_(key);
-    int at = __find(key, code);
+    int at = this->__found(key, code);
     if (at >= 0) return pair<iterator, bool>{this->__place(at), false};
     int made = this->__add(key, code);
     return pair<iterator, bool>{this->__place(made), true};
