@@ -57,7 +57,10 @@ const DECLARATION_HEAD = 8;
 function sharedGranule(tokens: TokenStream): number {
   let granule = 1;
   for (let at = tokens.text.indexOf('extern'); at >= 0; at = tokens.text.indexOf('extern', at + 1)) {
-    const head = tokens.text.slice(at, at + DECLARATION_HEAD);
+    // `__shared__ extern float p[]` is the same
+    const before = tokens.text.slice(Math.max(0, at - DECLARATION_HEAD), at);
+    const start = before.findLastIndex((word) => word === ';' || word === '{' || word === '}') + 1;
+    const head = [...before.slice(start), ...tokens.text.slice(at, at + DECLARATION_HEAD)];
     if (!head.includes('__shared__')) continue;
     const aligned = head.findIndex((word) => word === '__align__' || word === 'alignas');
     const declared = aligned < 0 ? Number.NaN : Number(head[aligned + 2]);

@@ -41,6 +41,9 @@ template <int N> __device__ int first(int x) { __shared__ int s[8]; s[threadIdx.
     });
     const wide = kernel('b', 'extern __shared__ __align__(32) float p[]; p[threadIdx.x] = 1;');
     assert.deepEqual(sharedBytes(kernel('a', '__shared__ int e; e = 1;') + wide), { a: 32, b: 0 });
+    // hungarian of HeCBench: the words in the other order, at namespace scope
+    const outside = '__shared__ extern int p[];';
+    assert.deepEqual(sharedBytes(outside + kernel('a', '__shared__ bool e; e = true;')), { a: 16 });
   });
 });
 
