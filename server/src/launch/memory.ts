@@ -140,13 +140,13 @@ function restOf(state: HostState, buffer: Buffer, offset: number, type: HostType
     return number(0, type.kind === 'arithmetic' ? type.name : 'long');
   }
   if (buffer.rest === 'named') return unknownOf(state, type, elementName(state, buffer, offset, type), 'parameter');
-  const how = buffer.rest === 'uninitialised' ? 'uninitialised' : 'written';
-  return unknownOf(state, type, elementName(state, buffer, offset, type), how);
+  return blank(state, type, elementName(state, buffer, offset, type), buffer.rest === 'uninitialised');
 }
 
 /** A variable without initialiser. */
-export function blank(state: HostState, type: HostType, name: string): Value {
-  return unknownOf(state, type, name, 'uninitialised');
+export function blank(state: HostState, type: HostType, name: string, uninitialised = true): Value {
+  const value = unknownOf(state, type, name, 'uninitialised');
+  return value.kind === 'unknown' && !uninitialised ? unknown(`${name} is not known`, { type }) : value;
 }
 
 /** Forgets everything a buffer holds; cells that are only numbers go, so that doing it again costs nothing. */

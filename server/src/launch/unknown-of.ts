@@ -7,11 +7,8 @@ import type { HostState } from './state';
 import { tupleOf } from './tuples';
 import { type Buffer, type Cell, number, unknown, type Value } from './value';
 
-/**
- * parameter: a value from outside, pointers point to buffers of their own. uninitialised: nothing was stored yet, containers are empty. written:
- * something was stored that is not followed.
- */
-export type Blankness = 'parameter' | 'uninitialised' | 'written';
+/** parameter: a value from outside, pointers point to buffers of their own. uninitialised: nothing was stored yet. */
+export type Blankness = 'parameter' | 'uninitialised';
 
 const deepest = 5;
 
@@ -41,7 +38,6 @@ export function unknownOf(state: HostState, type: HostType, name: string, how: B
 
 function unknownScalar(state: HostState, type: HostType, name: string, how: Blankness): Value {
   if (how === 'uninitialised') return unknown(`${name} is not initialised`, { type, uninitialised: true });
-  if (how === 'written') return unknown(`${name} is not known`, { type });
   const assumed = state.assume.get(name);
   if (assumed !== undefined && type.kind === 'arithmetic') {
     return number(convertNumber(assumed, type.name) ?? assumed, type.name);
@@ -59,14 +55,8 @@ function buffer(name: string, rest: Buffer['rest'], bytes?: number): Buffer {
   return { name, nameDepth: 0, cells: new Map(), rest, bytes, isDevice: false };
 }
 
-const rests: Readonly<Record<Blankness, Buffer['rest']>> = {
-  parameter: 'named',
-  uninitialised: 'uninitialised',
-  written: 'unknown',
-};
-
 function restFor(how: Blankness): Buffer['rest'] {
-  return rests[how];
+  return how === 'parameter' ? 'named' : 'uninitialised';
 }
 
 function arrayOf(state: HostState, type: HostType & { kind: 'array' }, name: string, how: Blankness): Value {
@@ -84,7 +74,7 @@ function containerOf(state: HostState, type: HostType & { kind: 'container' }, n
   const sizeName = `${name}.size()`;
   const sizeType: HostType = { kind: 'arithmetic', name: 'unsigned long' };
   let size: Value = number(type.length ?? 0, 'unsigned long');
-  if (type.length === undefined && how !== 'uninitialised') size = unknownScalar(state, sizeType, sizeName, how);
+  if (type.length === undefined && how === 'parameter') size = unknownScalar(state, sizeType, sizeName, how);
   return {
     kind: 'container',
     type,

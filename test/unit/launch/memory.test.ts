@@ -158,15 +158,6 @@ describe('what is written where nobody knows', () => {
       pass('?'),
     );
   });
-  it('is unknown of containers in a container that a long loop has filled', () => {
-    checkMain(
-      `std::vector<std::vector<float>> m; std::vector<float> row(256); int n = 0;
-      for (int i = 0; i < 2560; i++) { row[i % 256] = i; m.push_back(row); }
-      for (size_t j = 0; j < m[5].size(); j++) n++;
-      k<<<1, 1>>>(m.size(), m[5].size(), n);`,
-      pass('2560, ?, ?n'),
-    );
-  });
   it('is unknown behind a recursion that is not followed', () => {
     check(
       `void grow(int row, unsigned held, std::vector<unsigned>& out) {
