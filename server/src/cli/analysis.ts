@@ -3,43 +3,17 @@ import { availableParallelism } from 'node:os';
 import { createAnalyzer } from '../analysis/analyze';
 import type { AnalysisOptions } from '../analysis/request';
 import type { CheckReport, FileReport } from '../report/report';
-import { UnitReader, type Workspace } from '../workspace/units';
-import { type CompiledSources, compiledKey } from './compiled';
-import type { Source } from './sources';
+import { UnitReader } from '../workspace/units';
+import { compiledKey } from './compiled';
+import { type AnalyzeSources, FILE_BUDGET_MS, failure, type Task, type TaskOutcome } from './task';
 import { analyzeInThreads } from './threads';
 
 declare const WARPLENS_VERSION: string;
 
-/** Milliseconds one file may take for one capability; then what there is is reported. */
-export const FILE_BUDGET_MS = 30_000;
 /** A thread's first answers cost more than later ones, since its code is compiled anew: fewer files than this are no work for one more. */
 const FILES_A_THREAD = 4;
 /** Each has a heap of its own. */
 const MOST_THREADS = 16;
-
-export interface AnalyzeSources {
-  readonly sources: readonly Source[];
-  readonly options: readonly AnalysisOptions[];
-  readonly workspace: Workspace;
-  /** Told in one line what could not be analysed or read. */
-  readonly complain: (line: string) => void;
-  /** What a compiler made of the sources. */
-  readonly compiled?: CompiledSources;
-  /** How many threads analyse; as many as the processor has cores and the files are worth, if nobody says. */
-  readonly threads?: number;
-}
-
-/** One file under one capability. */
-export interface Task {
-  readonly source: Source;
-  readonly options: AnalysisOptions;
-}
-
-/** What came of it: no report, but complaints, where it failed. */
-export interface TaskOutcome {
-  readonly report?: FileReport;
-  readonly complaints: readonly string[];
-}
 
 /** The reports, one for each capability, whose files stand in the order of the sources however many threads there are. */
 export async function analyzeSources(request: AnalyzeSources): Promise<CheckReport[]> {
@@ -79,6 +53,3 @@ function analyzeHere(tasks: readonly Task[], { workspace, compiled }: AnalyzeSou
     }
   });
 }
-
-export const failure = (path: string, reason: string): string =>
-  `${path}: the analysis failed: ${reason.split('\n')[0]}`;

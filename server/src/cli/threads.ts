@@ -1,8 +1,8 @@
 /** Analyses many files beside each other, each in a worker as the editor's server has one. */
 import * as path from 'node:path';
 import { AnalysisHost } from '../worker/analysis-host';
-import { type AnalyzeSources, FILE_BUDGET_MS, failure, type Task, type TaskOutcome } from './analysis';
 import { compiledKey } from './compiled';
+import { type AnalyzeSources, FILE_BUDGET_MS, failure, type Task, type TaskOutcome } from './task';
 
 /** Stands beside the command line's own program. */
 const PROGRAM = path.join(__dirname, 'worker.js');

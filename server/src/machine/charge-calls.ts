@@ -21,7 +21,7 @@
  *
  * - volatile accesses to shared memory keep their order, so that all that the first statement of a call does with them is shown at the call, its store as well
  *   (`if (t < 32) lastWarp(s, t)`; H200: reduce_harris.cu:79), unless the call has their address to compute first, or a function of a header comes between
- *   (`min` of floats): 160 of 216 kernels of nine bodies and four places of the call.
+ *   (`min` of floats): 168 of 216 kernels of nine bodies and four places of the call.
  *
  * Other stores and atomics wait for values, and what is issued before them is not known here: they stay where they are. So do loads in the
  * passes that are left of a loop, whose addresses are computed anew.
