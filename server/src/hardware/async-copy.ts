@@ -117,8 +117,8 @@ export interface PastL1Cost {
  * figures at all, and no lane for those off), gemm_async.cu:16 (15 wavefronts, 24 sectors), rows of 64 and 128 bytes swizzled by their number.
  * Where the instruction says how many bytes are read (its fourth operand), the wavefronts are those of a plain store of all lanes, whatever they
  * read from, and sectors are read by the lanes that read any (H200, set of cp_async_sgemm.cu: 22 copies of rows of 4 and 32 lanes, two pitches).
- * Lanes off: H100, 38 kernels of 1 to 16 copies of 12 lanes behind conditions of eight kinds, 20 of them branched around, 16 under predicates other than
- * P0. Under P0, which the profiler's own code uses, its counters take all lanes with whatever addresses their registers hold: a defect of the
+ * Lanes off: H100, 38 kernels of 1 to 16 copies of 12 lanes behind conditions of eleven kinds, 25 of them branched around, 10 under predicates other than
+ * P0. Under P0 (3 kernels), which the profiler's own code uses, its counters take all lanes with whatever addresses their registers hold: a defect of the
  * measurement, of which no source text can tell, and which is left out.
  */
 export function pastL1Cost(
