@@ -9,7 +9,9 @@ import { isSameInstance } from '../lower/records';
 import type { TypeNode } from '../parse/ast';
 import type { HostData } from './host-data';
 import type { FoundKernel } from './kernels';
+import { isEmpty, withoutZeros } from './launch-plan';
 import type { Launch } from './launches';
+import { partsOf, pointersIn, shapeOf } from './round-parts';
 
 /**
  * The launches, completed where the run came to them; nothing is run where the text tells everything.
@@ -23,18 +25,20 @@ export function completedLaunches(
   most: number,
 ): Launch[] {
   const told = new Set<HostRound>();
-  return launches.flatMap((launch) => {
-    if (!data || !isOpen(launch) || isAnnotated(launch.kernel)) return [launch];
+  return launches.flatMap((found) => {
+    // a grid of no blocks is what comes of a container that the text does not follow, where the run has blocks
+    const launch = isEmpty(found) ? withoutZeros(found) : found;
+    if (!data || !isOpen(launch) || isAnnotated(launch.kernel)) return [found];
     const { place, instance } = launch;
     const instances = new Set(launches.filter((l) => l.place.first === place.first).map((l) => l.instance));
     const all = data.roundsAt(place.first, instance);
     const agreeing = all.filter((round) => agrees(launch, round));
     // a way that the text's first round does not take, with numbers of that round
-    const isOfOthers = !launch.reached && agreeing.length === 0;
+    const isOfOthers = (!launch.reached || launch !== found) && agreeing.length === 0;
     const rounds = distinct(isOfOthers || (launch.isFirstOfMany && agreeing.length > 0) ? all : agreeing);
     const isOfInstance = rounds.every((round) => isSameInstance(round.launch.instance, instance));
     // which of the instances of a template a round was of may not be known
-    if (rounds.length === 0 || (instances.size > 1 && rounds.length > 1 && !isOfInstance)) return [launch];
+    if (rounds.length === 0 || (instances.size > 1 && rounds.length > 1 && !isOfInstance)) return [found];
     // the text may come to a launch in several ways that it cannot tell apart: the rounds of a loop are told for the first of them
     const untold = rounds.length > 1 ? rounds.filter((round) => !told.has(round)) : rounds;
     for (const round of rounds) told.add(round);
@@ -61,20 +65,6 @@ function isOpen({ grid, block, dynamicSharedBytes, arguments: passed, kernel }: 
 }
 
 const isNumber = (type: TypeNode): boolean => type.kind === 'builtin' || type.kind === 'named';
-
-/** What a round gave the parts of a launch, by their names. */
-export function partsOf({ launch, values }: HostRound): Map<string, number> {
-  const found = new Map<string, number>();
-  launch.values.forEach((value, i) => {
-    const number = values[i];
-    if (number === undefined || (value.kind === 'parameter' && value.isPointer)) return;
-    if (value.kind === 'parameter') found.set(partOf(value.parameter, value.path.slice(1)), number);
-    else found.set(value.kind === 'dynamicSharedBytes' ? value.kind : `${value.kind}.${value.axis}`, number);
-  });
-  return found;
-}
-
-const partOf = (parameter: number, path: readonly string[]): string => [parameter, ...path].join('.');
 
 /** Applies a function to every part of a launch that a round may give. */
 export function mapped(launch: Launch, change: (value: HostValue, part: string) => HostValue): Launch {
@@ -137,25 +127,18 @@ const isWithin = (name: string, part: string): boolean => name === part || name.
 
 /** Where in its block a pointer led that the text does not tell; pointers into one block are of one allocation. */
 function pointerOf(launch: Launch, round: HostRound, part: string, isLater: boolean): HostValue | undefined {
-  const pointers = round.launch.values.flatMap((value, i) => {
-    const address = round.values[i];
-    if (value.kind !== 'parameter' || !value.isPointer || !address) return [];
-    return [{ part: partOf(value.parameter, value.path.slice(1)), address }];
-  });
+  const pointers = pointersIn(round);
   const own = pointers.find((pointer) => pointer.part === part);
-  const block = own && round.contents.find(({ address, size }) => isBetween(own.address, address, address + size));
-  if (!block) return undefined;
-  const { address, size } = block;
+  if (!own) return undefined;
+  const { block, offset } = own;
   // what the text says of pointers holds for the first round
   for (const other of isLater ? [] : pointers) {
     const known = launch.arguments[Number(other.part)];
-    if (known?.kind !== 'pointer' || !isBetween(other.address, address, address + size)) continue;
-    return { ...known, offsetBytes: known.offsetBytes + own.address - other.address };
+    if (known?.kind !== 'pointer' || other.block !== block) continue;
+    return { ...known, offsetBytes: known.offsetBytes + offset - other.offset };
   }
-  return { kind: 'pointer', allocation: `memory ${address}`, offsetBytes: own.address - address, bytes: size };
+  return { kind: 'pointer', allocation: `memory ${block.address}`, offsetBytes: offset, bytes: block.size };
 }
-
-const isBetween = (at: number, from: number, to: number): boolean => at >= from && at < to;
 
 /** What a round gave a part: a number, or the members of a structure or elements of an array of which the text knows none. */
 function givenTo(numbers: ReadonlyMap<string, number>, part: string): HostValue | undefined {
@@ -176,7 +159,3 @@ const NOT_GIVEN: HostValue = { kind: 'unknown', reason: 'the run of main does no
 function distinct(rounds: readonly HostRound[]): HostRound[] {
   return [...new Map(rounds.map((round) => [JSON.stringify([...partsOf(round)]), round])).values()];
 }
-
-/** Equal for rounds of the same grid and block. */
-export const shapeOf = (round: HostRound): string =>
-  JSON.stringify([...partsOf(round)].filter(([part]) => /^(grid|block)\b/.test(part)));

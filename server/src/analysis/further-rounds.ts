@@ -7,10 +7,12 @@ import type { AccessCounts, Execution } from '../execute/execution';
 import type { HostRound } from '../host/run-host';
 import type { HostValue } from '../launch/host-value';
 import { reportedRounds } from '../launch/reported-rounds';
-import { mapped, partsOf, shapeOf } from './completed-launches';
+import { mapped } from './completed-launches';
 import type { HostData } from './host-data';
 import type { KernelResult } from './kernel-result';
 import type { PlannedLaunch, Triple } from './launch-plan';
+import { byteOfLine } from './launches';
+import { partsOf, pointersIn, shapeOf } from './round-parts';
 
 type Simulated = KernelResult['launches'][number];
 
@@ -53,7 +55,7 @@ export function furtherRounds(launches: readonly Simulated[], data: HostData, mo
     rounds.forEach((round, nth) => {
       const index = plannedAs[nth];
       if (index === undefined) {
-        const key = JSON.stringify([...partsOf(round)]);
+        const key = keyOf(round);
         if (!unforeseen.has(key)) unforeseen.set(key, nth);
         return;
       }
@@ -125,14 +127,22 @@ function isRoundOf(data: HostData, { plan, program, simulation }: Simulated, rou
   return data.isPlanned(round, plan, program, numbers);
 }
 
-/** A plan with the numbers of a round; undefined where the run does not know its shape. */
+/** Equal for rounds of the same numbers, with pointers to the same bytes of a line. */
+function keyOf(round: HostRound): string {
+  const pointers = pointersIn(round).map(({ part, offset }) => [part, byteOfLine(offset)]);
+  return JSON.stringify([...partsOf(round), ...pointers]);
+}
+
+/** A plan with the numbers and pointers of a round; undefined where the run does not know its shape. */
 function changeOf(plan: PlannedLaunch, round: HostRound, nth: number): RoundChange | undefined {
   const { launch } = plan;
   if (!launch) return undefined;
   const parts = partsOf(round);
+  const offsets = new Map(pointersIn(round).map(({ part, offset }) => [part, offset]));
   const known = (value: HostValue, part: string): HostValue => {
+    if (value.kind === 'pointer') return { ...value, offsetBytes: offsets.get(part) ?? value.offsetBytes };
     const number = parts.get(part);
-    return number === undefined || value.kind === 'pointer' ? value : { kind: 'number', value: number };
+    return number === undefined ? value : { kind: 'number', value: number };
   };
   const triple = (name: string): Triple | undefined => {
     const [x, y, z] = [0, 1, 2].map((axis) => parts.get(`${name}.${axis}`));

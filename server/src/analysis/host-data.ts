@@ -15,6 +15,8 @@ import { registersRead } from '../program/registers-read';
 import type { Fingerprint, Fingerprints } from './fingerprint';
 import { shift } from './launch-cache';
 import type { PlannedLaunch } from './launch-plan';
+import { byteOfLine } from './launches';
+import { pointersIn } from './round-parts';
 
 const SIZE = 2;
 
@@ -217,7 +219,15 @@ function isPlanned(
     // what the run does not know is another time's, perhaps
     if (values.get(nameOf(source.parameter, source.path)) !== number) return false;
   }
-  return true;
+  return isAligned(round, plan);
+}
+
+/** Whether its pointers lead to the same byte of a line as those that are planned. */
+function isAligned(round: HostRound, { launch }: PlannedLaunch): boolean {
+  return pointersIn(round).every(({ part, offset }) => {
+    const planned = launch?.arguments[Number(part)];
+    return planned?.kind !== 'pointer' || byteOfLine(planned.offsetBytes) === byteOfLine(offset);
+  });
 }
 
 function valuesByName(round: HostRound): Map<string, number> {

@@ -1,6 +1,6 @@
 /** Which launches of a kernel are analysed: found ones, an annotation's, bounds, settings, or a stated assumption. */
 import type { Annotation } from '../launch/annotation';
-import type { HostValue } from '../launch/host-value';
+import type { HostTriple, HostValue } from '../launch/host-value';
 import type { Assumption, LaunchOrigin } from '../report/report';
 import type { Launch } from './launches';
 import type { AnalysisOptions } from './request';
@@ -75,17 +75,28 @@ function possible(launches: readonly Launch[]): readonly Launch[] {
   return running.length > 0 ? running : launches.map((launch) => (launch.reached ? launch : withoutZeros(launch)));
 }
 
-const isEmpty = ({ grid }: Launch): boolean => grid.some((v) => v.kind === 'number' && v.value < 1);
+/** It has a grid of no blocks, or a block of no threads. */
+export const isEmpty = ({ grid, block }: Launch): boolean => [...grid, ...block].some(isNone);
 
-function withoutZeros(launch: Launch): Launch {
+const isNone = (value: HostValue): boolean => value.kind === 'number' && value.value < 1;
+
+/** A launch of no blocks, with what is 0 of it not known. */
+export function withoutZeros(launch: Launch): Launch {
   const open: HostValue = { kind: 'unknown', reason: 'the launch would have no blocks' };
   const named = (name: string | undefined): HostValue => (name === undefined ? open : { ...open, name });
-  const [x, y, z] = launch.grid.map((v) => (v.kind === 'number' && v.value < 1 ? open : v));
+  const free = (value: HostValue): HostValue => (isNone(value) ? open : value);
+  const opened = ([x, y, z]: HostTriple): HostTriple => [free(x), free(y), free(z)];
   const { parameters } = launch.kernel.declaration;
   const values = launch.arguments.map((v, i) =>
-    v.kind === 'number' && v.value < 1 && Number.isInteger(v.value) ? named(parameters[i]?.name) : v,
+    isNone(v) && v.kind === 'number' && Number.isInteger(v.value) ? named(parameters[i]?.name) : v,
   );
-  return { ...launch, grid: [x, y, z], arguments: values, key: `${launch.key} without blocks` };
+  return {
+    ...launch,
+    grid: opened(launch.grid),
+    block: opened(launch.block),
+    arguments: values,
+    key: `${launch.key} without blocks`,
+  };
 }
 
 function fromLaunchSite(launch: Launch, inputs: PlanInputs): PlannedLaunch {

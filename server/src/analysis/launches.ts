@@ -200,12 +200,15 @@ function typeByName(ctx: Scratch, scope: Scope, spelled: string): Type {
   );
 }
 
+/** Allocations begin at a multiple of 256 bytes, and the memory model looks at no more of an address than where it lies from there. */
+export const byteOfLine = (offsetBytes: number): number => (Number.isFinite(offsetBytes) ? offsetBytes % 256 : 0);
+
 function hostKey(value: HostValue): string {
   switch (value.kind) {
     case 'number':
       return String(value.value);
     case 'pointer':
-      return `p+${value.offsetBytes % 256}`;
+      return `p+${byteOfLine(value.offsetBytes)}`;
     case 'struct':
       return `{${[...value.fields].map(([n, v]) => `${n}:${hostKey(v)}`).join(',')}}`;
     case 'array':
