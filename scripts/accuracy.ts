@@ -10,6 +10,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { analyzeFile } from '../server/src/analysis/analyze';
+import { roundsOf as mostRounds } from '../server/src/analysis/launch-cache';
 import { PATIENCE } from '../server/src/cli/options';
 import { findNvcc } from '../server/src/compiler/find-nvcc';
 import type { AccessReport, ChargedLine, FileReport, KernelReport, LaunchReport } from '../server/src/report/report';
@@ -114,7 +115,9 @@ function matchLaunch(
   const told = alike.filter((l) => l.rounds);
   const last = Math.max(...told.flatMap((l) => l.rounds ?? []));
   if (told.length > 0 && (told.length === alike.length || round <= last)) return nearestRound(told, round);
-  if (alike.length <= 2 || rounds.length <= alike.length) return alike[round % alike.length];
+  // fewer than are told of a loop at most: all its rounds are there, and come again where the function around it is called again
+  const isWhole = alike.length < mostRounds(PATIENCE) && rounds.length % alike.length === 0;
+  if (alike.length <= 2 || rounds.length <= alike.length || isWhole) return alike[round % alike.length];
   const series = seriesOf(all, recorded, rounds);
   if (series.length === alike.length) return alike[series.indexOf(recorded)];
   return alike[Math.round((round * (alike.length - 1)) / (rounds.length - 1))];

@@ -7,6 +7,7 @@ import { conditionalExpression } from './conditional';
 import { construct } from './construct';
 import { type Context, skip, step as spend } from './context';
 import { convertValue, toPredicate } from './conversions';
+import { withCaptures } from './host/closures';
 import { hostLaunch } from './host/launch';
 import { emitHost } from './host/memory';
 import { memberExpression } from './members';
@@ -75,6 +76,7 @@ function lowerExpression(ctx: Context, node: ast.Expression): Value {
     case 'initList':
       return listValue(ctx, node);
     case 'lambda':
+      if (ctx.unit.isHost) return withCaptures(ctx, node);
       return { kind: 'lambda', type: { kind: 'lambda', lambda: node }, lambda: node, scope: ctx.scope };
     case 'fold':
       return foldExpression(ctx, node);

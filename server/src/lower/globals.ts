@@ -5,6 +5,7 @@ import { construct, initialiseFromList } from './construct';
 import type { Context } from './context';
 import { convertValue } from './conversions';
 import { expression } from './expressions';
+import { initialiseFirst } from './host/statics';
 import { rvalue } from './places';
 import { argumentKey } from './records';
 import { inScope, resolveType } from './resolve-type';
@@ -22,7 +23,10 @@ type Global = Entity & { kind: 'global' };
 export function globalValue(ctx: Context, entity: Global, node: Node): Value {
   const { declaration } = entity;
   const known = ctx.globals.get(entity);
-  if (known) return known;
+  if (known) {
+    if (isOfInstance(ctx, entity)) initialiseFirst(ctx, entity, known);
+    return known;
+  }
   // a constant that refers to itself must not be followed for ever
   ctx.globals.set(
     entity,
@@ -32,8 +36,16 @@ export function globalValue(ctx: Context, entity: Global, node: Node): Value {
   // what has to be computed is there only where control comes by: another place computes it again
   if (isComputed(ctx, value)) ctx.globals.delete(entity);
   else ctx.globals.set(entity, value);
+  if (isOfInstance(ctx, entity)) initialiseFirst(ctx, entity, value);
   return value;
 }
+
+/** Which instances of a class template the host's program uses is not known when it begins: their variables get their values at the first use. */
+const isOfInstance = ({ unit }: Context, { scope, declaration }: Global): boolean =>
+  unit.isHost === true &&
+  declaration.initializer !== undefined &&
+  scope.recordType?.kind === 'record' &&
+  scope.recordType.record.templateArguments !== undefined;
 
 /** Numbers that instructions make, be they of one or of a record's members. */
 function isComputed(ctx: Context, value: Value): boolean {

@@ -405,6 +405,10 @@ export function userOperator(
     );
   const methods = record && findMethods(record, name);
   if (methods?.owner.scope && methods.declarations.some((d) => d.body && d.parameters.length === operands.length - 1)) {
+    const isCopy = name === 'operator=' && record !== undefined && recordOf(operands[1].type) === record;
+    // beside assignments of other types a class keeps the one of its own that every class has
+    if (isCopy && !chooseOverload(ctx, methods.declarations, methods.owner.scope, operands.slice(1), undefined))
+      return undefined;
     return call(
       {
         kind: 'functions',

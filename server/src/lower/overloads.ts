@@ -196,14 +196,18 @@ function mayConvert(type: Type, depth = 0): boolean {
   return depth < 16 && fields.some((field) => field.isBase && mayConvert(field.type, depth + 1));
 }
 
-/** What a class can be made of alone, as its constructors are written: a pointer (a text from characters), or something else. */
+/** What a class can be made of alone, as its constructors are written: a pointer or an array (a text from characters), or something else. */
 function madeOf({ record: { declaration, methods } }: Type & { kind: 'record' }): { pointer: boolean; other: boolean } {
   const constructors = methods.get(declaration?.name?.parts.at(-1)?.name ?? '') ?? [];
   const alone = constructors.flatMap(({ parameters: [first, ...rest] }) =>
-    first && rest.every((parameter) => parameter.default !== undefined) ? [first.type.kind === 'pointer'] : [],
+    first && rest.every((parameter) => parameter.default !== undefined) ? [isOfElements(first.type)] : [],
   );
   return { pointer: alone.includes(true), other: alone.includes(false) };
 }
+
+/** `const char*`, `T (&)[N]` */
+const isOfElements = (type: ast.TypeNode): boolean =>
+  type.kind === 'pointer' || (type.kind === 'reference' && type.to.kind === 'array');
 
 function pointerCost(a: Type & { kind: 'pointer' }, b: Type & { kind: 'pointer' }): number | undefined {
   if (b.to.kind === 'void') return 5;

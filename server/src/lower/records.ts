@@ -251,9 +251,12 @@ function attachOutOfClass(ctx: Context, scope: Scope, primary: RecordDeclaration
     if (entity?.kind === 'functions') define(entity.declarations, definition, isForOne);
   }
   for (const variable of outOfClassVariables(scope)) {
-    const parts = variable.scope?.parts ?? [];
-    if (parts[parts.length - 1]?.name === own && variable.name)
-      inner.define(variable.name, { kind: 'global', declaration: variable, scope: inner });
+    const owner = variable.scope?.parts.at(-2);
+    if (!owner || owner.name !== own || !variable.name || !record) continue;
+    const given = owner.templateArguments;
+    const isForOne = given !== undefined && variable.templateParameters?.length === 0;
+    if (isForOne && !isInstance(ctx, record, given, scope)) continue;
+    inner.define(variable.name, { kind: 'global', declaration: variable, scope: inner });
   }
 }
 

@@ -72,6 +72,8 @@ function lowerStatement(ctx: Context, node: ast.Statement): void {
       localDeclarations(ctx, node.declarations);
       break;
     case 'expression':
+      // handlers are not followed: what is thrown ends the run, and where it is not known whether it is thrown, it is not
+      if (node.expression.kind === 'throw' && ctx.unit.isHost) endProgram(ctx, 'lost');
       ctx.discarded = node.expression;
       expression(ctx, node.expression);
       break;
@@ -179,13 +181,16 @@ function localDeclarations(ctx: Context, declarations: readonly ast.Declaration[
 }
 
 /** The truth of a condition, which may declare a variable. */
-export function conditionOf(ctx: Context, node: ast.Expression | ast.VariableDeclaration): number {
-  if (node.kind !== 'variable') return toPredicate(ctx, rvalue(ctx, expression(ctx, node), node), node);
+export const conditionOf = (ctx: Context, node: ast.Expression | ast.VariableDeclaration): number =>
+  toPredicate(ctx, conditionValue(ctx, node), node);
+
+function conditionValue(ctx: Context, node: ast.Expression | ast.VariableDeclaration): Value {
+  if (node.kind !== 'variable') return rvalue(ctx, expression(ctx, node), node);
   declareVariable(ctx, node);
   const entity = node.name ? ctx.scope.own(node.name) : undefined;
   const value: Value =
     entity?.kind === 'value' ? entity.value : { kind: 'unknown', type: types.bool, reason: 'condition' };
-  return toPredicate(ctx, rvalue(ctx, value, node), node);
+  return rvalue(ctx, value, node);
 }
 
 function ifStatement(ctx: Context, node: ast.IfStatement): void {
@@ -258,10 +263,10 @@ interface SwitchSection {
 function switchStatement(ctx: Context, node: ast.SwitchStatement): void {
   withScope(ctx, 'switch', () => {
     if (node.initializer) statement(ctx, node.initializer);
-    const condition = node.condition.kind === 'variable' ? undefined : node.condition;
-    const value = condition ? rvalue(ctx, expression(ctx, condition), condition) : undefined;
-    if (value?.kind !== 'scalar') {
-      skip(ctx, node, value?.kind === 'unknown' ? value.reason : 'switch over a value that could not be followed');
+    const value = conditionValue(ctx, node.condition);
+    if (value.kind !== 'scalar') {
+      skip(ctx, node, value.kind === 'unknown' ? value.reason : 'switch over a value that could not be followed');
+      if (ctx.unit.isHost) endProgram(ctx, 'lost');
       return;
     }
     const sections = sectionsOf(node.body);

@@ -1,7 +1,7 @@
 /** Calls that cannot be followed: what they use and what they may change. */
 import type * as ast from '../parse/ast';
 import { type Context, skip } from './context';
-import { changeBehind } from './host/memory';
+import { changeByUnknown } from './host/memory';
 import { rvalue, writeStorage } from './places';
 import { scalarOf, withoutReference } from './types';
 import { unknownValue, type Value } from './values';
@@ -17,7 +17,7 @@ export function unknownCall(ctx: Context, node: ast.CallExpression, args: readon
     values.map((a) => rvalue(ctx, a, node)),
   );
   invalidate(ctx, args, reason);
-  if (ctx.unit.isHost) changeBehind(ctx, args, node);
+  if (ctx.unit.isHost) changeByUnknown(ctx, args, node);
   return unknownValue({ kind: 'unknown', reason }, reason);
 }
 

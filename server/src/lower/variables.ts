@@ -7,8 +7,8 @@ import { construct, constructInPlace, initialiseFromList, lengthOfList } from '.
 import { type Context, placeOf, skip } from './context';
 import { convertValue } from './conversions';
 import { expression } from './expressions';
-import { ownsMemory } from './host/copies';
-import { emitHost } from './host/memory';
+import { isContainer, ownsMemory } from './host/copies';
+import { emitHost, freshObject } from './host/memory';
 import { markClass } from './host/virtual-calls';
 import { assign, countParts, rvalue, writeStorage } from './places';
 import { argumentKey, declaredAlignment, recordOf } from './records';
@@ -235,7 +235,8 @@ export function initialiseInMemory(
   const list = init?.form === 'braces' ? init.list : init?.form === 'assign' ? init.value : undefined;
   const given =
     init?.form === 'call' ? init.arguments : init?.form === 'braces' ? init.list.elements.map((e) => e.value) : [];
-  const isConstructed = !init || init.form === 'call' || (init.form === 'braces' && type.kind === 'record');
+  const isList = init?.form === 'braces' && init.list.elements.length > 0 && isContainer(type);
+  const isConstructed = !init || init.form === 'call' || (init.form === 'braces' && type.kind === 'record' && !isList);
   const evaluate = init?.form === 'call' ? callArguments : listElements;
   if (isConstructed && constructInPlace(ctx, place, type, evaluate(ctx, given), node)) return;
   if (!init) {
@@ -391,6 +392,11 @@ export function memoryObject(
 
 /** A temporary in variables of its own: what its address is taken of, or what its methods call `this`. */
 export function materialise(ctx: Context, value: Value, node: Node): Value {
+  if (ctx.unit.isHost && holdsArray(value.type)) {
+    const place = freshObject(ctx, value.type, sizeOf(value.type) ?? 0, node);
+    assign(ctx, place, value.type, value, node);
+    return { kind: 'place', type: value.type, place };
+  }
   const storage = allocateStorage(ctx, value.type, 'temporary');
   writeStorage(ctx, storage, value, node);
   return { kind: 'place', type: value.type, place: { kind: 'storage', storage } };

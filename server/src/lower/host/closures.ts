@@ -13,11 +13,21 @@ import { convertValue } from '../conversions';
 import { expression } from '../expressions';
 import { mayAssign } from '../flow';
 import { lookupName } from '../lookup';
-import { assign, readMemory, readRegister, rvalue, writeRegister } from '../places';
+import { assign, readMemory, readRegister, rvalue, writeRegister, writeStorage } from '../places';
 import { inScope } from '../resolve-type';
 import { Scope } from '../scope';
-import { type FunctionType, scalarOf, signatureKey, sizeOf, type Type, types, withoutReference } from '../types';
+import {
+  type FunctionType,
+  scalarOf,
+  signatureKey,
+  sizeOf,
+  type Type,
+  types,
+  unqualified,
+  withoutReference,
+} from '../types';
 import { type MemoryPlace, type Storage, unknownValue, type Value } from '../values';
+import { allocateStorage } from '../variables';
 import { emitHost, endProgram } from './memory';
 
 /** What a variable, a member or an element can hold that is called. */
@@ -67,6 +77,40 @@ export function closureOf(ctx: Context, value: FunctionValue, signature: Functio
   const register = ctx.builder.constant('u64', entry.number);
   assign(ctx, place, types.ulong, { kind: 'scalar', type: types.ulong, register }, node);
   return home;
+}
+
+/** A lambda where it is written: numbers that it captures by value keep the value of that moment, and are its own from then on. */
+export function withCaptures(ctx: Context, node: ast.LambdaExpression): Value {
+  const scope = new Scope(ctx.scope, 'captures');
+  const own = new Set<string>();
+  const keep = (name: string, value: Value): void => {
+    if (value.kind !== 'scalar' && value.kind !== 'aggregate') {
+      scope.define(name, { kind: 'value', value });
+      return;
+    }
+    const storage = allocateStorage(ctx, unqualified(value.type), name);
+    writeStorage(ctx, storage, value, node);
+    scope.define(name, {
+      kind: 'value',
+      value: { kind: 'place', type: storage.type, place: { kind: 'storage', storage } },
+    });
+  };
+  for (const { name, byReference, initializer } of node.captures) {
+    own.add(name);
+    const given = initializer && expression(ctx, initializer);
+    if (given) keep(name, byReference ? given : rvalue(ctx, given, initializer));
+    else if (!byReference) keepNumber(ctx, name, keep, node);
+  }
+  if (node.defaultCapture === '=')
+    for (const name of namesIn(node.body)) if (!own.has(name)) keepNumber(ctx, name, keep, node);
+  const captures = node.captures.map(({ initializer, ...rest }) => rest);
+  return { kind: 'lambda', type: { kind: 'lambda', lambda: node }, lambda: { ...node, captures }, scope };
+}
+
+function keepNumber(ctx: Context, name: string, keep: (name: string, value: Value) => void, node: ast.Node): void {
+  const entity = lookupName(ctx, ctx.scope, name);
+  if (entity?.kind === 'value' && entity.value.kind === 'place' && scalarOf(withoutReference(entity.value.type)))
+    keep(name, rvalue(ctx, entity.value, node));
 }
 
 interface Captured {

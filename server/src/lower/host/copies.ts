@@ -6,7 +6,7 @@ import type { Context } from '../context';
 import { convertValue } from '../conversions';
 import { expression, number } from '../expressions';
 import { assign, readStorage, rvalue, writeStorage } from '../places';
-import { findMethods } from '../records';
+import { findMethods, recordOf } from '../records';
 import { inScope, resolveType } from '../resolve-type';
 import { type RecordInfo, sizeOf, type Type, types, withoutReference } from '../types';
 import type { Value } from '../values';
@@ -39,6 +39,16 @@ export function copied(ctx: Context, value: Value, node: Node): Value {
   return callFunction(ctx, chosen, [], self, node);
 }
 
+/** Braces mean its elements, not arguments of a constructor. */
+export function isContainer(type: Type): boolean {
+  const record = recordOf(type);
+  if (!record) return false;
+  return (
+    record.methods.has('__has') ||
+    (record.templateArguments?.[0]?.kind === 'type' && findMethods(record, '__copied') !== undefined)
+  );
+}
+
 /** `std::vector<T> v{a, b, c}`: a vector of as many elements, each given its value; undefined for records of other kinds. */
 export function containerFromList(
   ctx: Context,
@@ -47,19 +57,21 @@ export function containerFromList(
 ): Value | undefined {
   const { record } = type;
   if (record.methods.has('__has')) return orderedFromList(ctx, type, list);
-  if (!record.methods.has('__copied') || record.templateArguments?.[0]?.kind !== 'type') return undefined;
+  if (!isContainer(type) || record.templateArguments?.[0]?.kind !== 'type') return undefined;
   const element = record.templateArguments[0].type;
   const size = sizeOf(element);
   if (size === undefined) return undefined;
   const made = construct(ctx, type, [number(ctx, types.ulong, list.elements.length)], list, false);
-  const first = made.kind === 'aggregate' ? made.elements[0] : undefined;
+  let first: Value | undefined = made;
+  while (first?.kind === 'aggregate') [first] = first.elements;
   if (first?.kind !== 'scalar') return made;
+  const { register } = first;
   list.elements.forEach(({ value: node }, i) => {
     const value =
       node.kind === 'initList'
         ? initialiseFromList(ctx, element, node)
         : convertValue(ctx, rvalue(ctx, expression(ctx, node), node), element, node);
-    assign(ctx, { kind: 'memory', address: first.register, offset: i * size, node: list }, element, value, node);
+    assign(ctx, { kind: 'memory', address: register, offset: i * size, node: list }, element, value, node);
   });
   return made;
 }

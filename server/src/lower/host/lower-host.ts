@@ -1,12 +1,14 @@
 /** Entry of the lowering of the host: `main` and all that it calls become a program for one lane. */
-import type { FunctionDeclaration } from '../../parse/ast';
+import type { FunctionDeclaration, RecordDeclaration, VariableDeclaration } from '../../parse/ast';
 import type { Program } from '../../program/program';
 import { inlineBody } from '../calls';
 import { type Context, createContext, type LoweringBudget, type UnitContext } from '../context';
 import { globalValue } from '../globals';
 import type { KernelInstance } from '../lower-kernel';
 import { writeStorage } from '../places';
-import { Scope } from '../scope';
+import { recordOf } from '../records';
+import { resolveNamedType } from '../resolve-type';
+import { type Entity, Scope } from '../scope';
 import { types } from '../types';
 import { unknownValue, type Value } from '../values';
 import { allocateStorage, initialiseInMemory } from '../variables';
@@ -62,10 +64,12 @@ function argumentOfMain(ctx: Context, index: number, name: string): Value {
 
 /** Variables at namespace scope get their values before main begins. */
 function initialiseGlobals(ctx: Context, scope: Scope, depth: number): void {
-  for (const [, entity] of scope.entries()) {
-    if (entity.kind === 'namespace' && depth < 8) initialiseGlobals(ctx, entity.scope, depth + 1);
+  for (const [name, entity] of scope.entries()) {
+    const members = entity.kind === 'namespace' ? entity.scope : classWithStatics(ctx, scope, name, entity);
+    if (members && depth < 8) initialiseGlobals(ctx, members, depth + 1);
     if (entity.kind !== 'global' || entity.specialisations || entity.declaration.specifiers.isShared) continue;
     const { declaration } = entity;
+    if (scope.recordType && !declaration.specifiers.isStatic && !declaration.scope) continue;
     const place = globalValue(ctx, entity, declaration);
     if (place.kind !== 'place' || place.place.kind !== 'memory') continue;
     const saved = ctx.scope;
@@ -74,3 +78,17 @@ function initialiseGlobals(ctx: Context, scope: Scope, depth: number): void {
     ctx.scope = saved;
   }
 }
+
+/** The scope of a class that has variables of its own; of templates only instances have some. */
+function classWithStatics(ctx: Context, scope: Scope, name: string, entity: Entity): Scope | undefined {
+  if (entity.kind !== 'record' || entity.declarations.some((d) => d.templateParameters)) return undefined;
+  if (!entity.declarations.some(hasStatics)) return undefined;
+  const type = resolveNamedType(ctx, scope, entity, { name });
+  return type && recordOf(type)?.scope;
+}
+
+const hasStatics = ({ members = [] }: RecordDeclaration): boolean =>
+  members.some((m) => (m.kind === 'record' ? hasStatics(m) : m.kind === 'variable' && isStaticVariable(m)));
+
+const isStaticVariable = ({ specifiers }: VariableDeclaration): boolean =>
+  specifiers.isStatic === true && !specifiers.isConstexpr;

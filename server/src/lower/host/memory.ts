@@ -1,5 +1,5 @@
 /** Memory of the host in its program: blocks, copies, and pointers to variables that live in registers. */
-import type { FunctionDeclaration, Node } from '../../parse/ast';
+import type { FunctionDeclaration, LambdaExpression, Node } from '../../parse/ast';
 import type { HostInstruction } from '../../program/host-program';
 import type { Register } from '../../program/program';
 import { type Context, placeOf } from '../context';
@@ -104,6 +104,26 @@ export function changeByCall(
   for (const { lifetime, contents, register } of ctx.builder.objects)
     if (lifetime !== undefined && lifetime !== 'constant' && !contents) emitHost(ctx, 'wild', [register]);
 }
+
+/**
+ * A function that nobody knows is called: records may be handed to it to be written, and so is what they lead to. Numbers count as copied. A lambda
+ * that refers to variables may have changed them: the program ends there.
+ */
+export function changeByUnknown(ctx: Context, args: readonly Value[], node: Node): void {
+  if (args.some((a) => a.kind === 'lambda' && refersToVariables(a.lambda))) {
+    endProgram(ctx, 'lost');
+    return;
+  }
+  changeBehind(ctx, args, node);
+  for (const value of args)
+    if (value.kind === 'place' && value.place.kind === 'storage' && isChangeable(value.type))
+      changeStorage(ctx, value.place.storage, node);
+}
+
+const refersToVariables = ({ defaultCapture, captures }: LambdaExpression): boolean =>
+  defaultCapture === '&' || captures.some((capture) => capture.byReference);
+
+const isChangeable = (type: Type): boolean => withoutReference(type).kind === 'record' && !type.isConst;
 
 const NOT_FOLLOWED = 'a call not followed';
 

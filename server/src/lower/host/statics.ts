@@ -4,11 +4,11 @@ import { type Context, placeOf } from '../context';
 import { globalValue } from '../globals';
 import { KnownValues } from '../known-values';
 import type { Entity } from '../scope';
-import type { MemoryPlace } from '../values';
+import type { MemoryPlace, Value } from '../values';
 import { initialiseInMemory } from '../variables';
 
 /** By declaration: the functions that hold it may be inlined at several places. */
-const entities = new WeakMap<VariableDeclaration, Entity & { kind: 'global' }>();
+const entities = new WeakMap<VariableDeclaration, Global>();
 
 export function declareStatic(ctx: Context, declaration: VariableDeclaration): void {
   const { name } = declaration;
@@ -19,18 +19,37 @@ export function declareStatic(ctx: Context, declaration: VariableDeclaration): v
   const value = globalValue(ctx, entity, declaration);
   ctx.scope.define(name, { kind: 'value', value });
   if (!declaration.initializer || value.kind !== 'place' || value.place.kind !== 'memory') return;
-  const { place } = value;
-  once(ctx, declaration, name, () => {
-    initialiseInMemory(ctx, place, value.type, declaration.initializer, declaration);
-  });
+  initialiseFirst(ctx, entity, value);
 }
 
-const guards = new WeakMap<Context, Map<VariableDeclaration, number>>();
+/** A variable gets its value here, if control has not come by another place that gives it one. */
+export function initialiseFirst(ctx: Context, entity: Global, value: Value): void {
+  if (value.kind !== 'place' || value.place.kind !== 'memory' || running.has(entity)) return;
+  const { place } = value;
+  const { declaration } = entity;
+  running.add(entity);
+  once(ctx, entity, () => {
+    const { scope } = ctx;
+    ctx.scope = entity.scope;
+    initialiseInMemory(ctx, place, value.type, declaration.initializer, declaration);
+    ctx.scope = scope;
+  });
+  running.delete(entity);
+}
+
+type Global = Entity & { kind: 'global' };
+
+/** Those that are being given their value, which may be computed from themselves. */
+const running = new Set<Global>();
+
+const guards = new WeakMap<Context, Map<Global, number>>();
 
 /** Runs what is emitted the first time only: a byte of memory says whether it was. */
-function once(ctx: Context, declaration: VariableDeclaration, name: string, emit: () => void): void {
+function once(ctx: Context, entity: Global, emit: () => void): void {
   const b = ctx.builder;
-  const guard = guardOf(ctx, declaration, name);
+  const { declaration } = entity;
+  const { name = '' } = declaration;
+  const guard = guardOf(ctx, entity, name);
   const at: MemoryPlace = { kind: 'memory', address: guard, offset: 0, node: declaration };
   const access = b.access({ place: placeOf(ctx, declaration), expression: name, operation: 'load', space: 'global' });
   const done = b.register('u8', 'temporary');
@@ -50,10 +69,10 @@ function once(ctx: Context, declaration: VariableDeclaration, name: string, emit
   b.use(join);
 }
 
-function guardOf(ctx: Context, declaration: VariableDeclaration, name: string): number {
+function guardOf(ctx: Context, entity: Global, name: string): number {
   let ofContext = guards.get(ctx);
   if (!ofContext) guards.set(ctx, (ofContext = new Map()));
-  let register = ofContext.get(declaration);
+  let register = ofContext.get(entity);
   if (register === undefined) {
     const object = ctx.builder.object({
       name: `guard of ${name}`,
@@ -64,10 +83,10 @@ function guardOf(ctx: Context, declaration: VariableDeclaration, name: string): 
       dimensions: [],
       elementBytes: 1,
       elementType: 'unsigned char',
-      place: placeOf(ctx, declaration),
+      place: placeOf(ctx, entity.declaration),
       lifetime: 'program',
     });
-    ofContext.set(declaration, (register = ctx.builder.objects[object].register));
+    ofContext.set(entity, (register = ctx.builder.objects[object].register));
   }
   return register;
 }

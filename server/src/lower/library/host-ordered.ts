@@ -6,6 +6,8 @@ export const hostOrdered = `
 template <class T, class V = vector<T>, class F = less<T>> struct priority_queue {
   vector<T> held_;
   F before_;
+  priority_queue() {}
+  explicit priority_queue(const F& before) : before_(before) {}
   bool empty() const { return held_.empty(); }
   size_t size() const { return held_.size(); }
   const T& top() const { return held_[0]; }
@@ -21,16 +23,8 @@ template <class T, class V = vector<T>, class F = less<T>> struct priority_queue
   template <class... A> void emplace(A&&... a) { push(T(a...)); }
   void pop() {
     size_t n = held_.size() - 1;
-    held_[0] = held_[n];
+    if (n > 0) __pop_heap(held_.data(), n, n, before_);
     held_.pop_back();
-    size_t i = 0;
-    while (2 * i + 1 < n) {
-      size_t down = 2 * i + 1;
-      if (down + 1 < n && before_(held_[down], held_[down + 1])) down = down + 1;
-      if (!before_(held_[i], held_[down])) return;
-      T t = held_[i]; held_[i] = held_[down]; held_[down] = t;
-      i = down;
-    }
   }
 };
 

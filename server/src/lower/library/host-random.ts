@@ -120,6 +120,97 @@ struct bernoulli_distribution {
   explicit bernoulli_distribution(double p) : p_(p) {}
   template <class G> bool operator()(G& g) { return __canonical<double>(g) < p_; }
 };
+template <class T = double> struct lognormal_distribution {
+  using result_type = T;
+  T m_, s_;
+  normal_distribution<T> normal_;
+  lognormal_distribution() : m_(0), s_(1) {}
+  explicit lognormal_distribution(T m) : m_(m), s_(1) {}
+  lognormal_distribution(T m, T s) : m_(m), s_(s) {}
+  template <class G> T operator()(G& g) { return exp(s_ * normal_(g) + m_); }
+};
+template <class T = double> struct weibull_distribution {
+  using result_type = T;
+  T a_, b_;
+  weibull_distribution() : a_(1), b_(1) {}
+  weibull_distribution(T a, T b) : a_(a), b_(b) {}
+  template <class G> T operator()(G& g) { return b_ * pow(-log(T(1) - __canonical<T>(g)), T(1) / a_); }
+};
+template <class T = double> struct gamma_distribution {
+  using result_type = T;
+  T alpha_, beta_;
+  normal_distribution<T> normal_;
+  gamma_distribution() : alpha_(1), beta_(1) {}
+  explicit gamma_distribution(T a) : alpha_(a), beta_(1) {}
+  gamma_distribution(T a, T b) : alpha_(a), beta_(b) {}
+  template <class G> T operator()(G& g) {
+    T shape = alpha_ < T(1) ? alpha_ + T(1) : alpha_;
+    T a1 = shape - T(1) / T(3);
+    T a2 = T(1) / sqrt(T(9) * a1);
+    T u = 0, v = 0, n = 0;
+    do {
+      do {
+        n = normal_(g);
+        v = T(1) + a2 * n;
+      } while (v <= T(0));
+      v = v * v * v;
+      u = __canonical<T>(g);
+    } while (u > T(1) - T(0.0331) * n * n * n * n && log(u) > T(0.5) * n * n + a1 * (T(1) - v + log(v)));
+    if (alpha_ == shape) return a1 * v * beta_;
+    do u = __canonical<T>(g); while (u == T(0));
+    return pow(u, T(1) / alpha_) * a1 * v * beta_;
+  }
+};
+template <class T = int> struct geometric_distribution {
+  using result_type = T;
+  double log_;
+  geometric_distribution() : log_(log(0.5)) {}
+  explicit geometric_distribution(double p) : log_(log(1.0 - p)) {}
+  template <class G> T operator()(G& g) { return T(floor(log(1.0 - __canonical<double>(g)) / log_) + 0.49999999999999989); }
+};
+template <class T = int> struct poisson_distribution {
+  using result_type = T;
+  double mean_, limit_;
+  poisson_distribution() : mean_(1), limit_(exp(-1.0)) {}
+  explicit poisson_distribution(double m) : mean_(m), limit_(exp(-m)) {}
+  template <class G> T operator()(G& g) {
+    if (mean_ >= 12.0) return T(__warplens_unknown<int>());
+    T x = 0;
+    double product = 1;
+    do {
+      product *= __canonical<double>(g);
+      x = x + 1;
+    } while (product > limit_);
+    return x - 1;
+  }
+};
+template <class T = int> struct discrete_distribution {
+  using result_type = T;
+  vector<double> sums_;
+  discrete_distribution() {}
+  discrete_distribution(const vector<double>& weights) { __take(weights.data(), weights.size()); }
+  template <class... R> discrete_distribution(double a, double b, R... more) { double w[] = {a, b, double(more)...}; __take(w, 2 + sizeof...(R)); }
+  template <class U> discrete_distribution(U* a, U* b) { __take(a, b - a); }
+  template <class U> void __take(U* w, size_t n) {
+    if (n < 2) return;
+    double all = 0;
+    for (size_t i = 0; i < n; ++i) all = all + w[i];
+    double sum = 0;
+    for (size_t i = 0; i < n; ++i) {
+      sum = i == 0 ? w[i] / all : sum + w[i] / all;
+      sums_.push_back(sum);
+    }
+    sums_[n - 1] = 1.0;
+  }
+  template <class G> T operator()(G& g) {
+    size_t n = sums_.size();
+    if (n == 0) return T(0);
+    double p = __canonical<double>(g);
+    size_t k = 0;
+    while (k < n && sums_[k] < p) ++k;
+    return T(k);
+  }
+};
 struct mt19937 {
   using result_type = unsigned long;
   unsigned x_[624];

@@ -1,4 +1,21 @@
 /** Algorithms of the standard library over sequences that are asked about or rewritten, and containers that few programs use. */
+/** Iterators that append; beside the algorithms of kernels, which they overload (standard-functions.ts). */
+export const appending = `
+template <class C> struct __appending {
+  C* to_;
+  __appending<C>& operator*() { return *this; }
+  __appending<C>& operator++() { return *this; }
+  template <class T> __appending<C>& operator=(const T& x) { to_->push_back(x); return *this; }
+};
+template <class C> __appending<C> back_inserter(C& c) { return __appending<C>{&c}; }
+template <class T, class C> __appending<C> copy(T* a, T* b, __appending<C> to) { for (; a != b; ++a) to.to_->push_back(*a); return to; }
+template <class T, class C, class F> __appending<C> copy_if(T* a, T* b, __appending<C> to, F&& f) { for (; a != b; ++a) if (f(*a)) to.to_->push_back(*a); return to; }
+template <class T, class C, class F> __appending<C> transform(T* a, T* b, __appending<C> to, F&& f) { for (; a != b; ++a) to.to_->push_back(f(*a)); return to; }
+template <class T, class C> __appending<C> partial_sum(T* a, T* b, __appending<C> to) { T sum = T(); for (; a != b; ++a) { sum = sum + *a; to.to_->push_back(sum); } return to; }
+template <class N, class C, class F> __appending<C> generate_n(__appending<C> to, N n, F&& make) { for (N i = 0; i < n; ++i) to.to_->push_back(make()); return to; }
+template <class N, class C, class T> __appending<C> fill_n(__appending<C> to, N n, const T& x) { for (N i = 0; i < n; ++i) to.to_->push_back(x); return to; }
+`;
+
 export const hostSequences = `
 template <class T, class F> bool any_of(T* a, T* b, F&& f) { for (; a != b; ++a) if (f(*a)) return true; return false; }
 template <class T, class F> bool all_of(T* a, T* b, F&& f) { for (; a != b; ++a) if (!f(*a)) return false; return true; }
@@ -72,6 +89,8 @@ template <class T> struct deque : vector<T> {
   deque() {}
   explicit deque(size_t n) : vector<T>(n) {}
   deque(size_t n, const T& x) : vector<T>(n, x) {}
+  template <class U> deque(U* a, U* b) : vector<T>(a, b) {}
+  template <class... A> void emplace_front(A&&... a) { push_front(T(a...)); }
   void push_front(const T& x) { this->insert(this->begin(), x); }
   void pop_front() { this->erase(this->begin()); }
 };
@@ -79,6 +98,13 @@ template <class T> struct list : vector<T> {
   list() {}
   explicit list(size_t n) : vector<T>(n) {}
   list(size_t n, const T& x) : vector<T>(n, x) {}
+  template <class U> list(U* a, U* b) : vector<T>(a, b) {}
+  void sort() { __merge_sort(this->begin(), this->size(), less<>()); }
+  template <class F> void sort(F before) { __merge_sort(this->begin(), this->size(), before); }
+  void remove(const T& x) { this->resize(std::remove(this->begin(), this->end(), x) - this->begin()); }
+  template <class F> void remove_if(F&& f) { this->resize(std::remove_if(this->begin(), this->end(), f) - this->begin()); }
+  void unique() { this->resize(std::unique(this->begin(), this->end()) - this->begin()); }
+  void reverse() { std::reverse(this->begin(), this->end()); }
   void push_front(const T& x) { this->insert(this->begin(), x); }
   void pop_front() { this->erase(this->begin()); }
 };
@@ -98,5 +124,18 @@ template <size_t N> struct bitset {
   size_t count() const { size_t n = 0; for (size_t i = 0; i < N; ++i) n += held_[i]; return n; }
   bool any() const { return count() > 0; }
   bool none() const { return count() == 0; }
+  bool all() const { return count() == N; }
+  unsigned long to_ullong() const { unsigned long x = 0; for (size_t i = 0; i < N && i < 64; ++i) x |= (unsigned long)held_[i] << i; return x; }
+  unsigned long to_ulong() const { return to_ullong(); }
+  bitset<N>& set() { for (size_t i = 0; i < N; ++i) held_[i] = true; return *this; }
+  bitset<N>& flip() { for (size_t i = 0; i < N; ++i) held_[i] = !held_[i]; return *this; }
+  bitset<N> operator>>(size_t n) const { bitset<N> b; for (size_t i = n; i < N; ++i) b.held_[i - n] = held_[i]; return b; }
+  bitset<N> operator<<(size_t n) const { bitset<N> b; for (size_t i = n; i < N; ++i) b.held_[i] = held_[i - n]; return b; }
 };
+template <size_t N> bitset<N> operator&(const bitset<N>& a, const bitset<N>& b) { bitset<N> c; for (size_t i = 0; i < N; ++i) c.held_[i] = a.held_[i] && b.held_[i]; return c; }
+template <size_t N> bitset<N> operator|(const bitset<N>& a, const bitset<N>& b) { bitset<N> c; for (size_t i = 0; i < N; ++i) c.held_[i] = a.held_[i] || b.held_[i]; return c; }
+template <size_t N> bitset<N> operator^(const bitset<N>& a, const bitset<N>& b) { bitset<N> c; for (size_t i = 0; i < N; ++i) c.held_[i] = a.held_[i] != b.held_[i]; return c; }
+
+template <class T, class F> size_t erase_if(vector<T>& v, F&& f) { size_t n = v.size(); v.resize(remove_if(v.begin(), v.end(), f) - v.begin()); return n - v.size(); }
+template <class T, class V> size_t erase(vector<T>& v, const V& x) { size_t n = v.size(); v.resize(remove(v.begin(), v.end(), x) - v.begin()); return n - v.size(); }
 `;

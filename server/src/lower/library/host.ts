@@ -8,7 +8,8 @@ import { hostHashed } from './host-hashed';
 import { hostOptions } from './host-options';
 import { hostOrdered } from './host-ordered';
 import { hostRand, hostRandom } from './host-random';
-import { hostSequences } from './host-sequences';
+import { hostRanges } from './host-ranges';
+import { appending, hostSequences } from './host-sequences';
 import { hostStrings } from './host-strings';
 import { hostText } from './host-text';
 
@@ -19,6 +20,9 @@ ${hostText}
 ${hostBytes}
 ${hostOptions}
 ${hostClocks}
+namespace __warplens_std {
+${appending}
+}
 namespace std {
 ${hostContainers}
 ${hostStrings}
@@ -28,6 +32,7 @@ ${hostOrdered}
 ${hostHashed}
 ${hostConcurrency}
 ${hostSequences}
+${hostRanges}
 }
 namespace thrust {
 template <class T> using host_vector = std::vector<T>;

@@ -51,8 +51,10 @@ template <class T, size_t N = size_t(-1)> struct span {
   size_t size_;
   constexpr span() : start_(nullptr), size_(0) {}
   constexpr span(T* p, size_t n) : start_(p), size_(n) {}
-  template <size_t M> constexpr span(T (&a)[M]) : start_(a), size_(M) {}
+  constexpr span(T* a, T* b) : start_(a), size_(b - a) {}
+  template <class U, size_t M> constexpr span(U (&a)[M]) : start_(a), size_(M) {}
   template <class U, size_t M> constexpr span(array<U, M>& a) : start_(a.elements), size_(M) {}
+  template <class C> constexpr span(C& c) : start_(c.data()), size_(c.size()) {}
   constexpr T& operator[](size_t i) const { return start_[i]; }
   constexpr T& front() const { return start_[0]; }
   constexpr T& back() const { return start_[size_ - 1]; }
@@ -66,7 +68,14 @@ template <class T, size_t N = size_t(-1)> struct span {
   constexpr span<T> subspan(size_t offset) const { return span<T>(start_ + offset, size_ - offset); }
   constexpr span<T> first(size_t count) const { return span<T>(start_, count); }
   constexpr span<T> last(size_t count) const { return span<T>(start_ + (size_ - count), count); }
+  template <size_t K> constexpr span<T> first() const { return span<T>(start_, K); }
+  template <size_t K> constexpr span<T> last() const { return span<T>(start_ + (size_ - K), K); }
+  template <size_t O, size_t K = size_t(-1)> constexpr span<T> subspan() const { return span<T>(start_ + O, K == size_t(-1) ? size_ - O : K); }
 };
+template <class T, size_t M> span<T> __guide_span(T (&)[M]);
+template <class T> span<T> __guide_span(T*, size_t);
+template <class C> span<typename C::value_type> __guide_span(C&);
+template <class C> span<const typename C::value_type> __guide_span(const C&);
 
 `;
 
@@ -93,6 +102,10 @@ template <size_t I, class H, class... R> struct tuple_element<I, tuple<H, R...>>
 template <class... T> constexpr tuple<T...> make_tuple(T... x) { return tuple<T...>(x...); }
 template <class... T> constexpr tuple<T&...> tie(T&... x) { return tuple<T&...>(x...); }
 template <class... T> constexpr tuple<T&...> forward_as_tuple(T&&... x) { return tuple<T&...>(x...); }
+template <size_t... I, size_t... J, class A, class B> constexpr auto __joined(A& a, B& b, index_sequence<I...>, index_sequence<J...>) { return make_tuple(get<I>(a)..., get<J>(b)...); }
+template <class A, class B> constexpr auto tuple_cat(A a, B b) {
+  return __joined(a, b, make_index_sequence<tuple_size<A>::value>{}, make_index_sequence<tuple_size<B>::value>{});
+}
 template <class F, class T, size_t... I> constexpr auto __applied(F&& f, T&& t, index_sequence<I...>) { return f(get<I>(t)...); }
 template <class F, class T> constexpr auto apply(F&& f, T&& t) {
   return __applied(f, t, make_index_sequence<tuple_size<typename remove_cvref<T>::type>::value>{});

@@ -60,6 +60,7 @@ template <class I, class N, class O> constexpr O copy_n(I first, N n, O to) { fo
 template <class I, class O> constexpr O copy(I first, I last, O to) { return copy_n(first, last - first, to); }
 template <class I, class F> constexpr F for_each(I first, I last, F f) { for (ptrdiff_t i = 0; i < last - first; ++i) f(first[i]); return f; }
 template <class I, class O, class F> constexpr O transform(I first, I last, O to, F f) { for (ptrdiff_t i = 0; i < last - first; ++i) to[i] = f(first[i]); return to + (last - first); }
+template <class I, class J, class O, class F> constexpr O transform(I first, I last, J other, O to, F f) { for (ptrdiff_t i = 0; i < last - first; ++i) to[i] = f(first[i], other[i]); return to + (last - first); }
 template <class I, class T> constexpr T accumulate(I first, I last, T sum) { for (ptrdiff_t i = 0; i < last - first; ++i) sum = sum + first[i]; return sum; }
 template <class I, class T, class F> constexpr T accumulate(I first, I last, T sum, F f) { for (ptrdiff_t i = 0; i < last - first; ++i) sum = f(sum, first[i]); return sum; }
 template <class I, class J, class T> constexpr T inner_product(I first, I last, J other, T sum) { for (ptrdiff_t i = 0; i < last - first; ++i) sum = sum + first[i] * other[i]; return sum; }

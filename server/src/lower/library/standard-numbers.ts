@@ -124,5 +124,13 @@ template <class... T> struct variant {
 template <size_t I, class... T> constexpr auto& get(variant<T...>& v) { return __alternative<I>(v.all_); }
 template <class U, class... T> constexpr U& get(variant<T...>& v) { return __alternative<__position<U, T...>::value>(v.all_); }
 template <class U, class... T> constexpr U* get_if(variant<T...>* v) { return v->index_ == __position<U, T...>::value ? &__alternative<__position<U, T...>::value>(v->all_) : nullptr; }
+template <size_t I, class F, class... T> constexpr auto __visited(F& f, variant<T...>& v) {
+  if constexpr (I + 1 >= sizeof...(T)) return f(__alternative<I>(v.all_));
+  else {
+    if (v.index_ == I) return f(__alternative<I>(v.all_));
+    return __visited<I + 1>(f, v);
+  }
+}
+template <class F, class... T> constexpr auto visit(F&& f, variant<T...>& v) { return __visited<0>(f, v); }
 template <class U, class... T> constexpr bool holds_alternative(const variant<T...>& v) { return v.index_ == __position<U, T...>::value; }
 `;

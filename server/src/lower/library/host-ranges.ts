@@ -1,0 +1,58 @@
+/** Algorithms of std::ranges over whole containers, and numbers that are counted through. */
+const over = (name: string, parameters = '', passed = ''): string =>
+  `template <class R${parameters.includes('F') ? ', class F' : ''}${parameters.includes('V') ? ', class V' : ''}> auto ${name}(R&& r${parameters}) { return std::${name}(r.begin(), r.end()${passed}); }`;
+
+const plain = [
+  'sort',
+  'stable_sort',
+  'reverse',
+  'max_element',
+  'min_element',
+  'minmax_element',
+  'is_sorted',
+  'next_permutation',
+];
+const withFunction = [
+  'sort',
+  'stable_sort',
+  'generate',
+  'for_each',
+  'count_if',
+  'find_if',
+  'any_of',
+  'all_of',
+  'none_of',
+  'shuffle',
+  'partition',
+];
+const withValue = ['fill', 'count', 'find', 'lower_bound', 'upper_bound', 'binary_search', 'iota'];
+
+export const hostRanges = `
+namespace ranges {
+${plain.map((name) => over(name)).join('\n')}
+${withFunction.map((name) => over(name, ', F&& f', ', f')).join('\n')}
+${withValue.map((name) => over(name, ', const V& x', ', x')).join('\n')}
+template <class R, class O> auto copy(R&& r, O to) { return std::copy(r.begin(), r.end(), to); }
+template <class R, class O, class F> auto copy_if(R&& r, O to, F&& f) { return std::copy_if(r.begin(), r.end(), to, f); }
+template <class R, class O, class F> auto transform(R&& r, O to, F&& f) { return std::transform(r.begin(), r.end(), to, f); }
+template <class R> auto max(R&& r) { return *std::max_element(r.begin(), r.end()); }
+template <class R> auto min(R&& r) { return *std::min_element(r.begin(), r.end()); }
+}
+namespace views {
+template <class T> struct __counter {
+  T at_;
+  T operator*() const { return at_; }
+  __counter<T>& operator++() { at_ = at_ + 1; return *this; }
+};
+template <class T> bool operator!=(const __counter<T>& a, const __counter<T>& b) { return a.at_ != b.at_; }
+template <class T> bool operator==(const __counter<T>& a, const __counter<T>& b) { return a.at_ == b.at_; }
+template <class T> struct __numbers {
+  T first_, last_;
+  __counter<T> begin() const { return __counter<T>{first_}; }
+  __counter<T> end() const { return __counter<T>{last_}; }
+  size_t size() const { return last_ - first_; }
+};
+template <class T, class U> __numbers<U> iota(T a, U b) { return __numbers<U>{U(a), b}; }
+}
+namespace ranges { namespace views { using namespace std::views; } }
+`;
