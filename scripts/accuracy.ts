@@ -115,11 +115,12 @@ function matchLaunch(
   const told = alike.filter((l) => l.rounds);
   const last = Math.max(...told.flatMap((l) => l.rounds ?? []));
   if (told.length > 0 && (told.length === alike.length || round <= last)) return nearestRound(told, round);
-  // fewer than are told of a loop at most: all its rounds are there, and come again where the function around it is called again
-  const isWhole = alike.length < mostRounds(PATIENCE) && rounds.length % alike.length === 0;
-  if (alike.length <= 2 || rounds.length <= alike.length || isWhole) return alike[round % alike.length];
+  if (alike.length <= 2 || rounds.length <= alike.length) return alike[round % alike.length];
   const series = seriesOf(all, recorded, rounds);
   if (series.length === alike.length) return alike[series.indexOf(recorded)];
+  // fewer than are told of a loop at most: all its rounds are there, and come again where the function around it is called again
+  const isWhole = alike.length < mostRounds(PATIENCE) && rounds.length % alike.length === 0;
+  if (isWhole && series.length === 1) return alike[round % alike.length];
   return alike[Math.round((round * (alike.length - 1)) / (rounds.length - 1))];
 }
 

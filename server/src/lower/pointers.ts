@@ -2,7 +2,7 @@
 import type * as ast from '../parse/ast';
 import type { Alignment, Register } from '../program/program';
 import { callExpression } from './calls';
-import type { Context } from './context';
+import { type Context, demandMemory } from './context';
 import { numberOf } from './conversions';
 import { expression } from './expressions';
 import { lookupName } from './lookup';
@@ -263,6 +263,9 @@ function dereferenceRegisters(ctx: Context, pointer: Value & { kind: 'placePoint
     return { kind: 'place', type: to, place: { kind: 'storage', storage: element } };
   }
   const storage = viewOf(ctx, target, to, offset);
+  // memory knows byte by byte what has been written
+  const isPart = storage?.kind === 'view' && !storage.isWhole;
+  if (isPart && ctx.unit.isHost && target.owner) demandMemory(ctx, target.owner);
   if (storage) return { kind: 'place', type: to, place: { kind: 'storage', storage } };
   return unknownValue(to, `bits of a local variable seen as ${typeKey(to)}`);
 }

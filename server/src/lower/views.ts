@@ -257,6 +257,11 @@ export function writeView(ctx: Context, view: View, register: Register | undefin
       continue;
     }
     const known = view.isWhole && register !== undefined;
+    const inserting = register === undefined ? undefined : withPart(ctx, view, leaf, register);
+    if (inserting !== undefined) {
+      writeLeaf(ctx, leaf, inserting);
+      continue;
+    }
     // what is written to a part of it leaves the rest as it was
     const isPart = !view.isWhole && view.leaves.length === 1;
     const rest = isPart && sizeOf(view.type) !== sizeOf(leaf.type) ? [readRegister(ctx, leaf.register)] : [];
@@ -265,6 +270,25 @@ export function writeView(ctx: Context, view: View, register: Register | undefin
     if (known && node && !to.startsWith('f')) ctx.builder.readAt(value, () => placeOf(ctx, node));
     writeRegister(ctx, leaf.register, value);
   }
+}
+
+/** A scalar of which a part is written: the other bits stay; undefined where its bits cannot be looked at. */
+function withPart(
+  ctx: Context,
+  view: View,
+  leaf: Storage & { kind: 'scalar' },
+  register: Register,
+): Register | undefined {
+  if (view.shift === undefined || view.leaves.length !== 1) return undefined;
+  const before = readRegister(ctx, leaf.register);
+  const unit = wordOf(ctx, before);
+  const part = wordOf(ctx, register);
+  if (unit === undefined || part === undefined) return undefined;
+  const type = ctx.builder.typeOf(unit);
+  const value = convertRegister(ctx, part, ctx.builder.typeOf(part), type);
+  // of a variable that is put together piece by piece, what comes first finds anything
+  const whole = ctx.builder.isUninitialised(before) ? ctx.builder.constant(type, 0) : unit;
+  return inserted(ctx, whole, value, { first: view.shift, width: 8 * (sizeOf(view.type) ?? 0) });
 }
 
 function sameBits(ctx: Context, register: Register, to: ScalarType): Register {

@@ -14,6 +14,7 @@ import {
   type Instruction,
   type LibraryBranches,
   type MemoryObject,
+  NOT_INITIALISED,
   type Program,
   type Register,
   type RegisterInfo,
@@ -395,14 +396,21 @@ export class ProgramBuilder {
 
   /** Registers that nothing is known of. */
   private readonly unknowns = new Set<Register>();
+  private readonly uninitialised = new Set<Register>();
 
   isUnknown(register: Register): boolean {
     return this.unknowns.has(register);
   }
 
+  /** Registers of variables that nothing was assigned to yet: what they hold may be anything. */
+  isUninitialised(register: Register): boolean {
+    return this.uninitialised.has(register);
+  }
+
   unknown(type: ScalarType, reason: string): Register {
     const dst = this.register(type, 'temporary');
     this.unknowns.add(dst);
+    if (reason === NOT_INITIALISED) this.uninitialised.add(dst);
     this.emit({ op: 'unknown', dst, reason });
     return dst;
   }

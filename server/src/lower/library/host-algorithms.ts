@@ -118,7 +118,10 @@ template <class T, class F> void __merge_sort(T* first, size_t n, F before) {
   __warplens_release(spare);
 }
 template <class T, class F> void sort(T* a, T* b, F before) { __sort(a, b - a, before); }
-template <class T> void sort(T* a, T* b) { __sort(a, b - a, less<>()); }
+template <class T> void sort(T* a, T* b) {
+  // equal numbers are the same wherever they lie
+  if constexpr (is_arithmetic<T>::value) __merge_sort(a, b - a, less<>()); else __sort(a, b - a, less<>());
+}
 template <class T> void sort(reverse_iterator<T> a, reverse_iterator<T> b) { __sort(b.at_, a.at_ - b.at_, greater<>()); }
 template <class T, class F> void sort(reverse_iterator<T> a, reverse_iterator<T> b, F before) {
   __sort(b.at_, a.at_ - b.at_, [&](const T& x, const T& y) { return before(y, x); });
