@@ -111,11 +111,12 @@ class WordPairs {
       if (touched.includes(classes.of[other])) this.inWords[other] = 1;
   }
 
-  /** Numbers of which halves are asked for, as of a key that holds an index, or whose bits are mixed, counted or looked for. */
+  /** Numbers of which halves are asked for, as of a key that holds an index, that are compared, or whose bits are mixed, counted or looked for. */
   private halvedRegisters(all: readonly Instruction[]): ReadonlySet<Register> {
     const halved = new Set<Register>();
     for (const i of all) {
       if (i.op === 'unary' && countsBits.has(i.fn) && isLong(this.registers[i.a].type)) halved.add(i.a);
+      if (i.op === 'compare' && isLong(i.type)) for (const r of readsOf(i)) halved.add(r);
       if (i.op !== 'binary' || !isLong(i.type)) continue;
       const isHalved = i.fn === 'shr' && (this.valueOf(i.b) ?? 0) > MOST_SHIFT;
       const isMixed = i.fn === 'xor' || (i.fn === 'mul' && this.hasConstant(i) && this.beginsLarge(i));
@@ -135,7 +136,10 @@ class WordPairs {
     if (i.op !== 'binary' || !isLong(i.type)) return false;
     if (i.fn === 'mul') return this.isLargeProduct(i.a, i.b);
     if (i.fn === 'mulhi') return i.type === 'u64';
-    if (i.fn === 'shl') return (this.valueOf(i.b) ?? Number.POSITIVE_INFINITY) > MOST_SHIFT;
+    if (i.fn === 'shl') {
+      const [number, by] = [this.valueOf(i.a) ?? 0, this.valueOf(i.b) ?? Number.POSITIVE_INFINITY];
+      return by > MOST_SHIFT || Math.abs(number) * 2 ** by > Number.MAX_SAFE_INTEGER;
+    }
     return i.fn === 'xor';
   }
 

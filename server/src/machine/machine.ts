@@ -22,6 +22,7 @@ import { placeLoadsOfPasses } from './lines-of-passes';
 import { loadForAlternatives } from './load-for-alternatives';
 import { loadOnce } from './load-once';
 import { placeLoadsAtHeads } from './loads-at-heads';
+import { meetAtSharedBlocks } from './meet-at-shared-blocks';
 import { mergeNeighbours } from './merge-neighbours';
 import { narrowIntegers } from './narrow-integers';
 import { narrowVectors } from './narrow-vectors';
@@ -85,6 +86,7 @@ const passes: readonly Pass[] = [
   unrollFurther,
   placeLoadsOfPasses,
   chargeCalls,
+  meetAtSharedBlocks,
 ];
 
 /** Passes after which blocks lead to other blocks than before. */
@@ -95,6 +97,7 @@ const changesFlow: ReadonlySet<Pass> = new Set([
   loadForAlternatives,
   guardPreheaders,
   unrollFurther,
+  meetAtSharedBlocks,
 ]);
 
 export function machineProgram(program: Program): Program {

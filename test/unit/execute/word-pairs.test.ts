@@ -247,4 +247,49 @@ int main() {
     assert.equal(built?.sectors, sectorsOf(keys.map((key) => Number(key >> 54n))), built?.reason ?? '');
     assert.equal(probed?.sectors, sectors, probed?.reason ?? '');
   });
+
+  it('keys that were loaded are compared', () => {
+    const search = (large: string) => `
+__global__ void find(const unsigned long long *sorted, const unsigned long long *keys, float *out, int n) {
+  int low = 0, high = n;
+  while (low < high) {
+    int middle = (low + high) / 2;
+    if (sorted[middle] < keys[threadIdx.x]) low = middle + 1; else high = middle;
+  }
+  out[low * 8] = 1;
+}
+int main() {
+  unsigned long long s[256], k[32], *sorted, *keys;
+  for (int i = 0; i < 256; i++) s[i] = i * ${large};
+  for (int i = 0; i < 32; i++) k[i] = i * 5 * ${large} + 1;
+  float *out;
+  cudaMalloc(&sorted, 2048); cudaMalloc(&keys, 256); cudaMalloc(&out, 16384);
+  cudaMemcpy(sorted, s, 2048, cudaMemcpyHostToDevice);
+  cudaMemcpy(keys, k, 256, cudaMemcpyHostToDevice);
+  find<<<1, 32>>>(sorted, keys, out, 256);
+}`;
+    for (const large of ['3ull', '0x0123456789abcdull']) {
+      const { accesses } = analyse(search(large)).kernels[0].launches[0];
+      const store = accesses.find((a) => a.operation === 'store');
+      // each key lies behind an element of its own, and each of their places in a sector of its own
+      assert.equal(store?.sectors, 32, store?.reason);
+    }
+  });
+
+  it('constants grow beyond 2^53 bit by bit', () => {
+    const { accesses } = analyse(`
+__global__ void fold(float *out) {
+  unsigned long long powers[64], x = 1, sum = 0;
+  for (int i = 0; i < 64; i++) { powers[i] = x; x = (x << 1) ^ ((long long)x < 0 ? 0x1b : 0); }
+  for (int j = 0; j < 64; j++) if ((threadIdx.x >> (j & 3)) & 1) sum ^= powers[j];
+  out[sum >> 55] = 1;
+}
+int main() { float *out; cudaMalloc(&out, 4096); fold<<<1, 32>>>(out); }`).kernels[0].launches[0];
+    const powers: bigint[] = [];
+    for (let x = 1n; powers.length < 64; x = BigInt.asUintN(64, x << 1n) ^ (x >> 63n ? 0x1bn : 0n)) powers.push(x);
+    const sums = Array.from({ length: 32 }, (_, lane) =>
+      powers.filter((_, j) => (lane >> (j & 3)) & 1).reduce((sum, x) => sum ^ x, 0n),
+    );
+    assert.equal(accesses[0].sectors, sectorsOf(sums.map((sum) => Number(sum >> 55n))), accesses[0].reason);
+  });
 });

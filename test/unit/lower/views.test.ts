@@ -19,4 +19,20 @@ describe('bits of local variables', () => {
     'a word written over bytes',
     check(`${n} unsigned char b[4] = {9, 9, 9, 9}; *(int *)b = n * 256 + 2;`, 'b[1] * 10 + b[0]', 72),
   );
+  it(
+    'bytes written into a word',
+    check(`${n} unsigned w = 0x01020304; ((unsigned char *)&w)[1] = n; ((unsigned char *)&w)[3] = 0;`, 'w', 0x020704),
+  );
+  it(
+    'words that a number of 64 bits is put together of',
+    check(
+      `${n} unsigned long long x; unsigned *half = (unsigned *)&x; half[0] = n; half[1] = 2;`,
+      '(x >> 32) * 10 + (x & 255)',
+      27,
+    ),
+  );
+  it(
+    'a float of which a half is written',
+    check(`${n} float f = 1.0f; ((unsigned short *)&f)[1] = 0x4000 + (n - 7);`, 'int(f)', 2),
+  );
 });
