@@ -146,6 +146,8 @@ export interface Context {
   steps: number;
   /** For an element of an array in registers, the array around it: what `&a[i]` may reach. */
   readonly arrayOf: Map<Storage, RegisterTarget>;
+  /** By what a variable holds of it, a number that is not known: a pointer to variables in registers, which a member keeps. */
+  readonly heldPointers: Map<Register, Value & { kind: 'placePointer' }>;
   /** Rows of arrays in registers, as their elements follow in memory. */
   readonly flatRows: Map<readonly Storage[], FlatRows>;
   /** What stands for an element of a local array after an index that is not known. */
@@ -208,6 +210,7 @@ export function createContext(
     openAliases: new Set(),
     steps: 0,
     arrayOf: new Map(),
+    heldPointers: new Map(),
     flatRows: new Map(),
     openElements: new WeakMap(),
     loadedVectors: new WeakMap(),

@@ -65,8 +65,10 @@ export function addressOf(ctx: Context, place: MemoryPlace): Register {
 export function readStorage(ctx: Context, declared: Storage): Value {
   const storage = ctx.openElements.get(declared) ?? declared;
   switch (storage.kind) {
-    case 'scalar':
-      return { kind: 'scalar', type: storage.type, register: readRegister(ctx, storage.register) };
+    case 'scalar': {
+      const register = readRegister(ctx, storage.register);
+      return ctx.heldPointers.get(register) ?? { kind: 'scalar', type: storage.type, register };
+    }
     case 'aggregate':
       return readAggregate(ctx, storage);
     case 'fixed':
@@ -131,12 +133,11 @@ export function writeStorage(ctx: Context, declared: Storage, value: Value, node
       if (converted.kind === 'placePointer' && ctx.unit.isHost && converted.target.owner)
         demandMemory(ctx, converted.target.owner);
       if (converted.kind === 'scalar') writeRegister(ctx, storage.register, fitted(ctx, storage, converted.register));
-      else
-        writeRegister(
-          ctx,
-          storage.register,
-          ctx.builder.unknown(ctx.builder.typeOf(storage.register), reasonOf(converted)),
-        );
+      else {
+        const register = ctx.builder.unknown(ctx.builder.typeOf(storage.register), reasonOf(converted));
+        if (converted.kind === 'placePointer') ctx.heldPointers.set(register, converted);
+        writeRegister(ctx, storage.register, register);
+      }
       break;
     }
     case 'aggregate': {
