@@ -33,10 +33,10 @@ __global__ void k(const int *c, float *o, int a, int b) {
   Pick p;
   p.from = &x;
   { o[*p.from * threadIdx.x] = 1; }
-  //^^^^^^^^^^^^^^^^^^^^^^ global store 8/4 sectors exact
+  //^^^^^^^^^^^^^^^^^^^^^^^^ global store 8/4 sectors exact
   if (c[0]) p.from = &y;
   { o[*p.from * threadIdx.x] = 2; }
-  //^^^^^^^^^^^^^^^^^^^^^^ global store unknown
+  //^^^^^^^^^^^^^^^^^^^^^^^^ global store unknown
 }
 int main() { int *c; float *o; k<<<1, 32>>>(c, o, 2, 3); }`);
   });
