@@ -87,6 +87,7 @@ class WordPairs {
     let hasMore = true;
     while (hasMore) {
       const before = large.size;
+      const asked = halved.size;
       for (const i of all) if (passesOn(i) && readsOf(i).some((r) => large.has(r))) writesOf(i).forEach(add);
       hasMore = large.size !== before;
       for (const i of all) {
@@ -98,8 +99,11 @@ class WordPairs {
           hasMore = true;
         }
         if (this.inWords[i.access] === 1) writesOf(i).forEach(add);
+        // what is stored there is asked for in halves where it comes from
+        if (this.inWords[i.access] === 1 && i.op !== 'load') for (const r of valuesOf(i)) halved.add(r);
       }
-      hasMore ||= large.size !== before;
+      throughCopies(all, halved);
+      hasMore ||= large.size !== before || halved.size !== asked;
     }
     return large;
   }
@@ -112,7 +116,7 @@ class WordPairs {
   }
 
   /** Numbers of which halves are asked for, as of a key that holds an index, that are compared, or whose bits are mixed, counted or looked for. */
-  private halvedRegisters(all: readonly Instruction[]): ReadonlySet<Register> {
+  private halvedRegisters(all: readonly Instruction[]): Set<Register> {
     const halved = new Set<Register>();
     for (const i of all) {
       if (i.op === 'unary' && countsBits.has(i.fn) && isLong(this.registers[i.a].type)) halved.add(i.a);
@@ -122,11 +126,7 @@ class WordPairs {
       const isMixed = i.fn === 'xor' || (i.fn === 'mul' && this.hasConstant(i) && this.beginsLarge(i));
       if (isHalved || isMixed) for (const r of readsOf(i)) halved.add(r);
     }
-    for (let before = -1; before !== halved.size; ) {
-      before = halved.size;
-      for (const i of all)
-        if (isCopy(i) && writesOf(i).some((r) => halved.has(r))) for (const r of readsOf(i)) halved.add(r);
-    }
+    throughCopies(all, halved);
     return halved;
   }
 
@@ -317,6 +317,15 @@ class WordPairs {
       default:
         return false;
     }
+  }
+}
+
+/** Adds the registers that others are copies of. */
+function throughCopies(all: readonly Instruction[], registers: Set<Register>): void {
+  for (let before = -1; before !== registers.size; ) {
+    before = registers.size;
+    for (const i of all)
+      if (isCopy(i) && writesOf(i).some((r) => registers.has(r))) for (const r of readsOf(i)) registers.add(r);
   }
 }
 

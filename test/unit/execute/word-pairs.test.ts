@@ -296,4 +296,35 @@ int main() { float *out; cudaMalloc(&out, 4096); fold<<<1, 32>>>(out); }`).kerne
       accesses[0].reason ?? undefined,
     );
   });
+
+  it('keys that are brought to shared memory and sorted there', () => {
+    const { accesses } = analyse(`
+__global__ void sort(const unsigned long long *in, float *out) {
+  __shared__ unsigned long long s[64];
+  s[threadIdx.x] = in[threadIdx.x];
+  s[threadIdx.x + 32] = in[threadIdx.x + 32];
+  __syncthreads();
+  for (int round = 0; round < 64; round++) {
+    int low = 2 * threadIdx.x + (round & 1);
+    if (low < 63) {
+      unsigned long long a = s[low], b = s[low + 1];
+      if (b < a) { s[low] = b; s[low + 1] = a; }
+    }
+    __syncthreads();
+  }
+  out[(s[threadIdx.x] & 63) * 8] = 1;
+}
+int main() {
+  unsigned long long h[64], *in;
+  for (int i = 0; i < 64; i++) h[i] = (i * 37 % 64) * 0x0123456789abcdc0ull / 64 * 64 + i;
+  float *out;
+  cudaMalloc(&in, 512); cudaMalloc(&out, 65536);
+  cudaMemcpy(in, h, 512, cudaMemcpyHostToDevice);
+  sort<<<1, 32>>>(in, out);
+}`).kernels[0].launches[0];
+    const last = accesses.find((a) => a.space === 'global' && a.operation === 'store');
+    assert.equal(last?.sectors, 32, last?.reason ?? undefined);
+    const exchanged = accesses.find((a) => a.space === 'shared' && a.operation === 'store' && a.line === 11);
+    assert.doesNotMatch(exchanged?.reason ?? '', /beyond/);
+  });
 });
