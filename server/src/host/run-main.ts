@@ -15,7 +15,7 @@ const LOWERING: LoweringBudget = { ...defaultBudget, instructions: 60_000, steps
 /** Instructions of the program, about a nanosecond each, times the patience. */
 const FUEL = 24_000_000;
 /** Warp instructions of the kernels that are executed between its launches, and of one launch, times the patience: 6 to 12 million take a second. */
-const KERNEL_FUEL = { total: 500_000, launch: 450_000 };
+const KERNEL_FUEL = { total: 530_000, launch: 480_000 };
 
 export interface RunOptions {
   /** Times the work of an editor's answer; 1 where it is missing. */

@@ -28,8 +28,13 @@ const KEPT_LOOP_TOKENS = 200;
  */
 const PARTIAL_UNROLL_TOKENS = 200 * INSTRUCTION_TOKENS;
 const PARTIAL_FACTORS = [8, 4, 2];
-/** ptxas goes on to four where the body is one block (H200: attention.cu:83, sgemm_ladder.cu:58); functions of the library have branches. */
+/**
+ * ptxas goes on to four where the body is one block (H200: attention.cu:83, sgemm_ladder.cu:58); functions of the library have branches. It does up to some
+ * 70 instructions of its own, two of ours where it multiplies and adds, and up to 95 where four passes are all (machine code of 50 loops, nvcc 13.0, sm_90).
+ */
 const ASSEMBLER_FACTOR = 4;
+const MOST_FOR_ASSEMBLER = 140 * INSTRUCTION_TOKENS;
+const MOST_FOR_ALL = 190 * INSTRUCTION_TOKENS;
 /**
  * Tokens of the unrolled body where a loop in it stays a loop: NVVM's limit is 400 instructions, of which one is some four tokens. Evidence (nvcc 13.0, PTX of
  * 1,070 small kernels): `for (c = t; c < n; c += blockDim.x) { x += s[c]; }`, 12 instructions with the loop around it, is written out up to 32 times and not
@@ -55,7 +60,9 @@ export function unrollDecision(ctx: Context, node: ast.ForStatement, trips: numb
     return { kind: 'full', trips };
   if (factor === undefined && stayingLoopsOf(ctx, node).length > 0) return { kind: 'none' };
   const byFrontEnd = factor ?? partialFactor(trips, size);
-  const copies = factor ?? (size.library === 0 ? Math.max(byFrontEnd, ASSEMBLER_FACTOR) : byFrontEnd);
+  const most = trips / byFrontEnd === ASSEMBLER_FACTOR ? MOST_FOR_ALL : MOST_FOR_ASSEMBLER;
+  const goesOn = size.library === 0 && plainTokens(size) * byFrontEnd <= most;
+  const copies = factor ?? (goesOn ? Math.max(byFrontEnd, ASSEMBLER_FACTOR) : byFrontEnd);
   return copies > 1 && copies <= 64 && trips % copies === 0
     ? { kind: 'partial', factor: copies, byFrontEnd }
     : { kind: 'none' };
