@@ -186,7 +186,13 @@ function callFunctions(
     if (candidates.every((c) => !c.body))
       return callBuiltin(
         ctx,
-        { kind: 'builtin', type: callee.type, name, templateArguments: callee.templateArguments },
+        {
+          kind: 'builtin',
+          type: callee.type,
+          name,
+          templateArguments: callee.templateArguments,
+          parameters: candidates.find(({ parameters }) => parameters.length === args.length)?.parameters,
+        },
         args,
         node,
       );

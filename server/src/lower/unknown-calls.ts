@@ -7,7 +7,13 @@ import { scalarOf, withoutReference } from './types';
 import { unknownValue, type Value } from './values';
 
 /** A call that cannot be followed: its result is unknown, and so is what it may write. */
-export function unknownCall(ctx: Context, node: ast.CallExpression, args: readonly Value[], reason: string): Value {
+export function unknownCall(
+  ctx: Context,
+  node: ast.CallExpression,
+  args: readonly Value[],
+  reason: string,
+  parameters?: readonly ast.Parameter[],
+): Value {
   skip(ctx, node, reason);
   const values = args.filter(
     (a) => a.kind === 'scalar' || a.kind === 'aggregate' || (a.kind === 'place' && scalarOf(withoutReference(a.type))),
@@ -17,7 +23,7 @@ export function unknownCall(ctx: Context, node: ast.CallExpression, args: readon
     values.map((a) => rvalue(ctx, a, node)),
   );
   invalidate(ctx, args, reason);
-  if (ctx.unit.isHost) changeByUnknown(ctx, args, node);
+  if (ctx.unit.isHost) changeByUnknown(ctx, args, node, parameters);
   return unknownValue({ kind: 'unknown', reason }, reason);
 }
 

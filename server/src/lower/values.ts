@@ -1,5 +1,5 @@
 /** What an expression gives while it is lowered. */
-import type { FunctionDeclaration, InitListExpression, LambdaExpression, Node } from '../parse/ast';
+import type { FunctionDeclaration, InitListExpression, LambdaExpression, Node, Parameter } from '../parse/ast';
 import type { Alignment, Register } from '../program/program';
 import type { Scope } from './scope';
 import type { Bits, RecordInfo, TemplateValue, Type } from './types';
@@ -46,6 +46,8 @@ export type Value =
       readonly name: string;
       readonly templateArguments?: readonly TemplateValue[];
       readonly self?: Value;
+      /** Of one that is declared and defined elsewhere. */
+      readonly parameters?: readonly Parameter[];
     }
   | { readonly kind: 'pack'; readonly type: Type; readonly elements: readonly Value[] }
   | { readonly kind: 'void'; readonly type: Type }

@@ -480,4 +480,36 @@ int main() {
   k<<<1, 32>>>(up(order), up(at)); //= order: 5 4 3 1 2 0, at: 4
 }`);
   });
+
+  it('a function that is defined elsewhere changes what it is given to change', () => {
+    check(`
+__global__ void k(int n) {}
+struct Size { int n; };
+void show(const Size& s);
+void log(Size s);
+void grow(Size& s);
+int main() {
+  Size s{3};
+  show(s);
+  log(s);
+  k<<<1, 32>>>(s.n); //= n: 3
+  grow(s);
+  k<<<1, 32>>>(s.n); //= n: ?
+}`);
+  });
+
+  it('what is thrown ends it, and where that is not known nothing is thrown', () => {
+    check(`
+__global__ void k(int n) {}
+int checked(int n) {
+  if (n > 2) throw std::runtime_error("too many");
+  return n;
+}
+int main() {
+  int status = system("ls");
+  if (status != 0) throw std::runtime_error("no shell");
+  for (int i = 1; i < 5; i++) k<<<1, 32>>>(checked(i)); //= n: 1; n: 2
+  k<<<1, 64>>>(4); //= not reached
+}`);
+  });
 });

@@ -229,7 +229,7 @@ export function callBuiltin(
   };
   const value = knownFunction(ctx, callee, args, call, node);
   if (!value && ctx.unit.isHost && callee.self) changeObject(call, callee.self);
-  if (!value) return unknownCall(ctx, node, args, otherwise);
+  if (!value) return unknownCall(ctx, node, args, otherwise, callee.parameters);
   // what the arguments were loaded from is needed, though the result is not computed here
   if (isNotKnown(ctx, value))
     useValues(

@@ -1,5 +1,5 @@
 /** Memory of the host in its program: blocks, copies, and pointers to variables that live in registers. */
-import type { FunctionDeclaration, LambdaExpression, Node } from '../../parse/ast';
+import type { FunctionDeclaration, LambdaExpression, Node, Parameter, TypeNode } from '../../parse/ast';
 import type { HostInstruction } from '../../program/host-program';
 import type { Register } from '../../program/program';
 import { type Context, placeOf } from '../context';
@@ -106,18 +106,31 @@ export function changeByCall(
 }
 
 /**
- * A function that nobody knows is called: records may be handed to it to be written, and so is what they lead to. Numbers count as copied. A lambda
+ * A function that nobody knows is called: records may be handed to it to be written, but for what its declaration takes by value or as constant, and so is
+ * what they lead to. Numbers count as copied. A lambda
  * that refers to variables may have changed them: the program ends there.
  */
-export function changeByUnknown(ctx: Context, args: readonly Value[], node: Node): void {
+export function changeByUnknown(
+  ctx: Context,
+  args: readonly Value[],
+  node: Node,
+  parameters?: readonly Parameter[],
+): void {
   if (args.some((a) => a.kind === 'lambda' && refersToVariables(a.lambda))) {
     endProgram(ctx, 'lost');
     return;
   }
   changeBehind(ctx, args, node);
-  for (const value of args)
-    if (value.kind === 'place' && value.place.kind === 'storage' && isChangeable(value.type))
+  const isCopied = (type: TypeNode | undefined) => type !== undefined && (type.kind !== 'reference' || type.to.isConst);
+  args.forEach((value, i) => {
+    if (
+      value.kind === 'place' &&
+      value.place.kind === 'storage' &&
+      isChangeable(value.type) &&
+      !isCopied(parameters?.[i]?.type)
+    )
       changeStorage(ctx, value.place.storage, node);
+  });
 }
 
 const refersToVariables = ({ defaultCapture, captures }: LambdaExpression): boolean =>
