@@ -191,4 +191,21 @@ int main() {
       ['4: 0 1 2 3 4: 0'],
     );
   });
+
+  it('rounds that begin at other bytes of a line are told apart', () => {
+    check(
+      `
+__global__ void part(const int *at, float *out) { if (at[threadIdx.x] > 0) out[threadIdx.x] = 1; }
+int main() {
+  int h[1024];
+  for (int i = 0; i < 1024; i++) h[i] = i % 2;
+  int *at; float *out;
+  cudaMalloc(&at, 4096);
+  cudaMalloc(&out, 4096);
+  cudaMemcpy(at, h, 4096, cudaMemcpyHostToDevice);
+  for (int i = 0; i < 3; i++) part<<<1, 32>>>(at, out + 100 * i + i);
+}`,
+      ['1: 0: 4', '1: 1: 5', '1: 2: 5'],
+    );
+  });
 });
