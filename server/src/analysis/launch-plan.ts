@@ -71,7 +71,7 @@ function alsoAt(plan: PlannedLaunch, place: Launch['place']): PlannedLaunch {
  * rejects (a size of 0 until an option gives one): what is 0 counts as not known there.
  */
 function possible(launches: readonly Launch[]): readonly Launch[] {
-  const running = launches.filter((launch) => !isEmpty(launch));
+  const running = launches.filter(({ grid }) => !grid.some(isNone));
   return running.length > 0 ? running : launches.map((launch) => (launch.reached ? launch : withoutZeros(launch)));
 }
 

@@ -21,12 +21,15 @@ type Global = Entity & { kind: 'global' };
 
 /** The value of a variable at namespace or class scope, each instance of a template having its own. */
 export function globalValue(ctx: Context, entity: Global, node: Node): Value {
+  const value = rememberedValue(ctx, entity, node);
+  if (isOfInstance(ctx, entity)) initialiseFirst(ctx, entity, value);
+  return value;
+}
+
+function rememberedValue(ctx: Context, entity: Global, node: Node): Value {
   const { declaration } = entity;
   const known = ctx.globals.get(entity);
-  if (known) {
-    if (isOfInstance(ctx, entity)) initialiseFirst(ctx, entity, known);
-    return known;
-  }
+  if (known) return known;
   // a constant that refers to itself must not be followed for ever
   ctx.globals.set(
     entity,
@@ -36,7 +39,6 @@ export function globalValue(ctx: Context, entity: Global, node: Node): Value {
   // what has to be computed is there only where control comes by: another place computes it again
   if (isComputed(ctx, value)) ctx.globals.delete(entity);
   else ctx.globals.set(entity, value);
-  if (isOfInstance(ctx, entity)) initialiseFirst(ctx, entity, value);
   return value;
 }
 

@@ -5,10 +5,8 @@
  * Here the conditions become one: each says whether it leads to the shared block, and one branch behind the last asks that.
  */
 import { type ControlFlow, controlFlow, dominates } from '../program/control-flow';
-import type { Block, Instruction, Program, Register, RegisterInfo, Terminator } from '../program/program';
+import type { Block, Instruction, Program, Register, RegisterInfo } from '../program/program';
 import { reconvergence } from '../program/reconvergence';
-
-type Branch = Terminator & { kind: 'branch' };
 
 interface Work {
   readonly program: Program;
@@ -67,12 +65,12 @@ const hasAccess = ({ instructions }: Block): boolean =>
 
 function join(work: Work, shared: number, conditions: readonly number[]): void {
   const { blocks } = work;
+  const last = conditions[conditions.length - 1];
+  const { instructions, terminator: end } = blocks[last];
+  if (end.kind !== 'branch') return;
   const leads = register(work, 'variable');
   const [arrival, meeting] = [blocks.length, blocks.length + 1];
-  const last = conditions[conditions.length - 1];
   for (const block of conditions.slice(0, -1)) blocks[block] = redirected(blocks[block], shared, arrival);
-  const { instructions, terminator } = blocks[last];
-  const end = terminator as Branch; // conditionsBefore looks at branches only
   const isOnTrue = end.ifTrue === shared;
   const tell: Instruction = isOnTrue
     ? { op: 'unary', fn: 'mov', type: 'pred', dst: leads, a: end.condition }

@@ -194,4 +194,15 @@ int ids(const std::vector<P>& v) { int n = 0; for (auto& p : v) n = digits(n, p.
   }
   kernel<<<1, 32>>>(d_, n); //= n: 896721`);
   });
+
+  it('a static variable of a function that is inlined twice begins with the call that came first', () => {
+    checkMain(
+      `
+  int none = 0;
+  for (int i = 1; i < 1; i++) none += first(7);
+  kernel<<<1, 32>>>(d_, first(5)); //= n: 5
+  kernel<<<1, 32>>>(d_, first(9)); //= n: 5`,
+      'int first(int n) { static int kept = n; return kept; }',
+    );
+  });
 });

@@ -19,18 +19,22 @@ export function declareStatic(ctx: Context, declaration: VariableDeclaration): v
   const value = globalValue(ctx, entity, declaration);
   ctx.scope.define(name, { kind: 'value', value });
   if (!declaration.initializer || value.kind !== 'place' || value.place.kind !== 'memory') return;
-  initialiseFirst(ctx, entity, value);
+  // the function may be inlined elsewhere too, where its parameters are others
+  initialiseFirst(ctx, entity, value, ctx.scope);
 }
 
-/** A variable gets its value here, if control has not come by another place that gives it one. */
-export function initialiseFirst(ctx: Context, entity: Global, value: Value): void {
+/**
+ * A variable gets its value here, if control has not come by another place that gives it one.
+ * @param from where the names of its initialiser are looked up
+ */
+export function initialiseFirst(ctx: Context, entity: Global, value: Value, from = entity.scope): void {
   if (value.kind !== 'place' || value.place.kind !== 'memory' || running.has(entity)) return;
   const { place } = value;
   const { declaration } = entity;
   running.add(entity);
   once(ctx, entity, () => {
     const { scope } = ctx;
-    ctx.scope = entity.scope;
+    ctx.scope = from;
     initialiseInMemory(ctx, place, value.type, declaration.initializer, declaration);
     ctx.scope = scope;
   });

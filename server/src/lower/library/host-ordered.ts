@@ -13,12 +13,8 @@ template <class T, class V = vector<T>, class F = less<T>> struct priority_queue
   const T& top() const { return held_[0]; }
   void push(const T& x) {
     held_.push_back(x);
-    size_t i = held_.size() - 1;
-    while (i > 0 && before_(held_[(i - 1) / 2], held_[i])) {
-      size_t up = (i - 1) / 2;
-      T t = held_[i]; held_[i] = held_[up]; held_[up] = t;
-      i = up;
-    }
+    T y = held_.back();
+    __push_heap(held_.data(), held_.size() - 1, 0, y, before_);
   }
   template <class... A> void emplace(A&&... a) { push(T(a...)); }
   void pop() {

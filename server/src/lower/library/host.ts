@@ -1,5 +1,6 @@
 /** What the programs of the host use of the standard library, beside what kernels do. */
 import { hostAlgorithms } from './host-algorithms';
+import { appending } from './host-appending';
 import { hostBytes } from './host-bytes';
 import { hostClocks } from './host-clocks';
 import { hostConcurrency } from './host-concurrency';
@@ -9,7 +10,7 @@ import { hostOptions } from './host-options';
 import { hostOrdered } from './host-ordered';
 import { hostRand, hostRandom } from './host-random';
 import { hostRanges } from './host-ranges';
-import { appending, hostSequences } from './host-sequences';
+import { hostSequences } from './host-sequences';
 import { hostStrings } from './host-strings';
 import { hostText } from './host-text';
 
