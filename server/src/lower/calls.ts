@@ -1,14 +1,12 @@
 /** Calls: overloads are chosen, templates deduced, bodies inlined; builtin functions go to their tables. */
 
-import { anywhere } from '../parse/anywhere';
 import type * as ast from '../parse/ast';
 import { assertion } from './assertion';
 import { callBuiltin } from './builtins/functions';
 import { takesNumbers } from './builtins/math';
 import { constexprValue } from './constexpr';
-import { construct, initialiseFromList, initialiseMembers } from './construct';
+import { construct, initialiseMembers } from './construct';
 import { type Context, type Frame, forgetSince, LIBRARY_TOKENS, placeOf, skip } from './context';
-import { convertValue } from './conversions';
 import { expression } from './expressions';
 import { callClosure, signatureOf } from './host/closures';
 import { changeByCall } from './host/memory';
@@ -17,16 +15,17 @@ import { KnownValues } from './known-values';
 import { isLibraryScope } from './library/library';
 import { lookupIn, lookupName } from './lookup';
 import { type ChosenFunction, chooseOverload } from './overloads';
-import { readStorage, rvalue, writeStorage } from './places';
+import { rvalue } from './places';
 import { findMethods, recordOf } from './records';
 import { resolveNamedType, resolveType } from './resolve-type';
+import { hasEarlyReturn, returnedFrom } from './returns';
 import { Scope } from './scope';
 import { statement } from './statements';
 import { bindTemplateParameters, deduceArguments } from './templates';
-import { parameterType, scalarOf, type Type, types, unqualified, withoutReference } from './types';
+import { parameterType, scalarOf, type Type, types, withoutReference } from './types';
 import { unknownCall } from './unknown-calls';
 import { unknownValue, type Value } from './values';
-import { allocateStorage, bindParameter, materialise } from './variables';
+import { bindParameter, materialise } from './variables';
 
 /** Lowers a call. `callee` and `args` may be given when they are known already (operators). */
 export function callExpression(ctx: Context, node: ast.CallExpression, callee?: Value, args?: readonly Value[]): Value {
@@ -386,6 +385,8 @@ export function inlineBody(
     exitBlock,
     result,
     storage: undefined,
+    address: undefined,
+    undecided: [],
     value: undefined,
     returned: false,
     known: [],
@@ -402,81 +403,12 @@ export function inlineBody(
   b.leaveRegion();
   b.use(exitBlock);
   ctx.known = KnownValues.merged(frame.known);
-  if (frame.storage) return readStorage(ctx, frame.storage);
-  return frame.value ?? { kind: 'void', type: types.void };
+  return returnedFrom(ctx, frame, body);
 }
-
-/** `return e;` */
-export function returnValue(ctx: Context, node: ast.ReturnStatement): void {
-  const { frame } = ctx;
-  const reference = frame.result.kind === 'reference';
-  let value: Value | undefined;
-  if (node.value) {
-    const raw =
-      node.value.kind === 'initList' && frame.result.kind === 'record'
-        ? initialiseFromList(ctx, frame.result, node.value)
-        : expression(ctx, node.value);
-    value = reference ? raw : returned(ctx, raw, node.value);
-    if (!reference && frame.result.kind !== 'unknown' && frame.result.kind !== 'void')
-      value = convertValue(ctx, value, frame.result, node);
-  }
-  if (frame.exitBlock < 0) {
-    frame.value = value ?? frame.value;
-    return;
-  }
-  if (frame.returned && !ctx.builder.reachable) return;
-  if (ctx.builder.reachable && !frame.returned) {
-    frame.returned = true;
-    frame.storage = undefined;
-    frame.value = undefined;
-  }
-  if (value && (value.kind === 'scalar' || value.kind === 'aggregate')) {
-    frame.storage ??= allocateStorage(ctx, unqualified(value.type), 'result');
-    writeStorage(ctx, frame.storage, value, node);
-  } else if (value) frame.value = oneOf(frame.value, value);
-  if (ctx.builder.reachable) frame.known.push(ctx.known.fork());
-  ctx.builder.jump(frame.exitBlock);
-}
-
-/** The value that is returned; a local variable is not copied but moved. */
-function returned(ctx: Context, value: Value, node: ast.Expression): Value {
-  const name = node.kind === 'name' && node.name.parts.length === 1 ? node.name.parts[0].name : undefined;
-  let scope: Scope | undefined = ctx.scope;
-  while (scope && scope.label !== 'body' && name !== undefined && !scope.own(name)) scope = scope.parent;
-  const saved = ctx.moves;
-  ctx.moves = name !== undefined && scope?.own(name) !== undefined;
-  const result = rvalue(ctx, value, node);
-  ctx.moves = saved;
-  return result;
-}
-
-/** Of values without registers only one can be returned; which of several functions it is at run time is not followed. */
-function oneOf(before: Value | undefined, value: Value): Value {
-  const isOther = before?.kind === 'functions' && (value.kind !== 'functions' || !sameFunctions(before, value));
-  return isOther ? unknownValue(before.type, 'which of several functions is returned is not known') : (before ?? value);
-}
-
-const sameFunctions = (a: Value & { kind: 'functions' }, b: Value & { kind: 'functions' }): boolean =>
-  a.declarations[0] === b.declarations[0] && a.templateArguments === b.templateArguments;
 
 /** A vector that was read from memory and returned is copied once more. */
 const handedOn = (value: Value): Value =>
   value.kind === 'aggregate' && value.vector === 'loaded' ? { ...value, vector: 'handed on' } : value;
-
-const earlyReturns = new WeakMap<object, boolean>();
-
-/** A return anywhere but at the end of the body. */
-function hasEarlyReturn(body: ast.CompoundStatement): boolean {
-  const known = earlyReturns.get(body);
-  if (known !== undefined) return known;
-  const last = body.body[body.body.length - 1];
-  const early = body.body.some((s) => containsReturn(s === last && s.kind === 'return' ? s.value : s));
-  earlyReturns.set(body, early);
-  return early;
-}
-
-const containsReturn = (part: object | undefined): boolean =>
-  anywhere(part, (n) => (n.kind === 'lambda' ? 'closed' : n.kind === 'return'));
 
 function callLambda(ctx: Context, callee: Value & { kind: 'lambda' }, args: readonly Value[], node: ast.Node): Value {
   if (ctx.callDepth >= ctx.budget.callDepth)

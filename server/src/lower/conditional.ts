@@ -3,11 +3,13 @@
 import type * as ast from '../parse/ast';
 import type { LibraryBranches } from '../program/program';
 import { isFolded } from '../program/speculation';
-import { type Context, placeOf } from './context';
+import { type Context, demandMemory, placeOf } from './context';
 import { convertRegister, convertValue, toPredicate } from './conversions';
 import { expression } from './expressions';
 import { KnownValues } from './known-values';
+import { addressOfExpression } from './operators';
 import { reasonOf, rvalue, writeRegister } from './places';
+import { dereference } from './pointers';
 import { arithmeticType, scalarOf, type Type, types } from './types';
 import { unknownValue, type Value } from './values';
 
@@ -122,6 +124,30 @@ function commonType(a: Type, b: Type): Type {
   return same && a.kind === b.kind ? a : arithmeticType(a, b);
 }
 
+/** `T& r = c ? a : b;`: which of the two objects it refers to is an address like any other. */
+export function conditionalPlace(ctx: Context, node: ast.ConditionalExpression): Value {
+  if (!namesObject(node.then) || !namesObject(node.else)) return conditionalExpression(ctx, node);
+  const condition = toPredicate(ctx, rvalue(ctx, expression(ctx, node.condition), node.condition), node.condition);
+  const constant = ctx.builder.constantValue(condition);
+  if (constant !== undefined) return expression(ctx, constant ? node.then : node.else);
+  const addressOf = (side: ast.Expression) => () => addressOfExpression(ctx, expression(ctx, side), side);
+  const pointer = choice(ctx, node, condition, addressOf(node.then), addressOf(node.else));
+  return dereference(ctx, pointer, node);
+}
+
+const namesObject = (node: ast.Expression): boolean =>
+  node.kind === 'name' ||
+  node.kind === 'index' ||
+  node.kind === 'member' ||
+  (node.kind === 'unary' && node.operator === '*');
+
+/** Variables between which an address chooses at run time have addresses: on the host they move to memory, and it is lowered again. */
+function giveAddresses(ctx: Context, ...values: readonly Value[]): void {
+  if (!ctx.unit.isHost) return;
+  for (const value of values)
+    if (value.kind === 'placePointer' && value.target.owner) demandMemory(ctx, value.target.owner);
+}
+
 const branchingConditional = (ctx: Context, node: ast.ConditionalExpression, condition: number): Value =>
   choice(
     ctx,
@@ -166,6 +192,7 @@ interface Side {
 /** Both sides write the same variables, which are read behind the join. */
 function joinSides(ctx: Context, node: ast.Node, a: Side, c: Side, join: number): Value {
   const b = ctx.builder;
+  giveAddresses(ctx, a.result, c.result);
   const shape = shapeOf(a.result, c.result);
   const variables: number[] = [];
   const write = (side: Side) => {

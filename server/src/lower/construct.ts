@@ -134,7 +134,7 @@ export function constructInPlace(
 }
 
 /** What a constructor does before what stands behind its `:`: members get their default initialisers, or are made without arguments. */
-function initialiseFields(ctx: Context, place: MemoryPlace, record: RecordInfo, node: Node): void {
+export function initialiseFields(ctx: Context, place: MemoryPlace, record: RecordInfo, node: Node): void {
   for (const field of record.fields) {
     const member = record.declaration?.members?.find((m) => m.kind === 'variable' && m.name === field.name);
     const init = member?.kind === 'variable' ? member.initializer : undefined;

@@ -42,6 +42,10 @@ export interface Frame {
   readonly result: Type;
   /** Where return values go when there is more than one return; a single one at the end is passed on directly. */
   storage: Storage | undefined;
+  /** Of a reference: the address of what it refers to, for all returns, and whether there are several. */
+  address: { readonly storage: Storage; isSeveral: boolean } | undefined;
+  /** Variables in registers of which the function returns one, not known which. */
+  readonly undecided: Storage[];
   value: Value | undefined;
   /** A return was met that can be reached: what others give does not count. */
   returned: boolean;
@@ -173,6 +177,9 @@ export function createContext(
       exitBlock: -1,
       result: { kind: 'void' },
       storage: undefined,
+      address: undefined,
+      undecided: [],
+
       value: undefined,
       returned: false,
       known: [],

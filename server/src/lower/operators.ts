@@ -5,7 +5,7 @@ import { TokenFlag } from '../preprocess/token';
 import type { BinaryOp, CompareOp, Register, ScalarType } from '../program/program';
 import { vectorOperator } from './builtins/vectors';
 import { callExpression } from './calls';
-import { logical } from './conditional';
+import { conditionalPlace, logical } from './conditional';
 import { initialiseFromList } from './construct';
 import { type Context, skip } from './context';
 import { convertRegister, numberOf, toPredicate } from './conversions';
@@ -143,9 +143,12 @@ function increment(ctx: Context, node: ast.UnaryExpression): Value {
 
 // ---- assignment ----
 
+const targetOf = (ctx: Context, node: ast.Expression): Value =>
+  node.kind === 'conditional' ? conditionalPlace(ctx, node) : expression(ctx, node);
+
 export function assignExpression(ctx: Context, node: ast.AssignExpression): Value {
   const operator = node.operator.slice(0, -1);
-  const place = expression(ctx, node.left);
+  const place = targetOf(ctx, node.left);
   if (recordOf(place.type)) {
     const right = node.right.kind === 'initList' ? undefined : expression(ctx, node.right);
     const overloaded = right && userOperator(ctx, `operator${node.operator}`, [place, right], node);

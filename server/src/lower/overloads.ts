@@ -78,6 +78,7 @@ function rate(
     if (explicit.some((e, i) => !sameArgument(e, wanted[i]))) return undefined;
     cost -= 1;
   } else if (declaration.templateParameters) {
+    if (explicit.some((e, i) => isOtherKind(e, declaration.templateParameters?.[i]))) return undefined;
     templateArguments = deduceArguments(ctx, declaration, explicit, argumentTypes, scope);
     bound = new Scope(scope, 'overload');
     const complete = bindTemplateParameters(ctx, bound, declaration.templateParameters, templateArguments);
@@ -95,6 +96,12 @@ function rate(
     cost += step;
   }
   return { chosen: { declaration, scope, templateArguments }, cost };
+}
+
+/** A type for a number or a number for a type: `get<int>(v)` is not `get<size_t I>`. */
+function isOtherKind(given: TemplateValue, parameter: ast.TemplateParameter | undefined): boolean {
+  if (!parameter || parameter.pack) return false;
+  return parameter.kind === 'type' ? given.kind === 'number' : parameter.kind === 'value' && given.kind === 'type';
 }
 
 /** `nullptr`, `NULL` or 0 for a pointer */

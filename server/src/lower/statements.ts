@@ -3,7 +3,6 @@
 import type * as ast from '../parse/ast';
 import { TokenFlag, type TokenStream } from '../preprocess/token';
 import { asmStatement } from './builtins/inline-ptx';
-import { returnValue } from './calls';
 import { constantOf } from './constants';
 import { type Context, forgetSince, type JumpTarget, LIBRARY_TOKENS, placeOf, skip } from './context';
 import { toPredicate } from './conversions';
@@ -16,6 +15,7 @@ import { doStatement, forStatement, whileStatement } from './loops';
 import { scalarBinary } from './operators';
 import { rvalue } from './places';
 import { rangeForStatement } from './range-for';
+import { returnValue } from './returns';
 import { declareAll, declareInPlaceTypes, Scope } from './scope';
 import { types } from './types';
 import type { Value } from './values';

@@ -3,7 +3,8 @@ import type { Expression, Node, Parameter, Specifiers, VariableDeclaration, Vari
 import { baseOf } from './bases';
 import { declareBindings } from './bindings';
 import { callArguments, listElements } from './calls';
-import { construct, constructInPlace, initialiseFromList, lengthOfList } from './construct';
+import { conditionalPlace } from './conditional';
+import { construct, constructInPlace, initialiseFields, initialiseFromList, lengthOfList } from './construct';
 import { type Context, placeOf, skip } from './context';
 import { convertValue } from './conversions';
 import { expression } from './expressions';
@@ -96,7 +97,7 @@ function declareLocal(ctx: Context, declaration: VariableDeclaration, name: stri
         ? init.arguments[0]
         : undefined;
   if (hasAuto(declaration) && first) {
-    const value = expression(ctx, first);
+    const value = type.kind === 'reference' ? referredTo(ctx, type, first) : expression(ctx, first);
     defineAuto(ctx, declaration, name, type, value, first);
     return;
   }
@@ -173,9 +174,15 @@ function defineReference(
   type: Type & { kind: 'reference' },
   init: Expression | undefined,
 ): void {
-  const value = init ? expression(ctx, init) : unknownValue(type.to, `reference ${name} is not bound`);
+  const value = init ? referredTo(ctx, type, init) : unknownValue(type.to, `reference ${name} is not bound`);
   // the type that the reference declares counts: `float4& v = reinterpret_cast<float4&>(…)` was cast already
-  ctx.scope.define(name, { kind: 'value', value: value.kind === 'place' ? value : value });
+  ctx.scope.define(name, { kind: 'value', value });
+}
+
+/** In kernels a constant reference may as well refer to a copy, which is what the compiler makes of a choice. */
+function referredTo(ctx: Context, type: Type & { kind: 'reference' }, init: Expression): Value {
+  const isChoice = init.kind === 'conditional' && (ctx.unit.isHost || !type.to.isConst);
+  return isChoice ? conditionalPlace(ctx, init) : expression(ctx, init);
 }
 
 type Home =
@@ -250,7 +257,7 @@ export function initialiseInMemory(
 /** Elements of one array that are constructed one by one. */
 const MAX_CONSTRUCTED = 64;
 
-/** Objects inside of one that has no initialiser: those with constructors are made, numbers stay what they are. */
+/** Objects inside of one that has no initialiser: those with constructors or initialisers of their own are made, other numbers stay what they are. */
 function constructParts(ctx: Context, place: MemoryPlace, type: Type, node: Node): void {
   if (type.kind === 'record' && type.record.name === 'dim3') {
     assign(ctx, place, type, construct(ctx, type, [], node, true), node);
@@ -264,8 +271,7 @@ function constructParts(ctx: Context, place: MemoryPlace, type: Type, node: Node
     for (let i = 0; isAll && i < (type.count ?? 0); i++)
       initialiseInMemory(ctx, { ...place, offset: place.offset + i * size }, type.of, undefined, node);
   } else if (type.kind === 'record') {
-    for (const field of type.record.fields)
-      initialiseInMemory(ctx, { ...place, offset: place.offset + field.offset }, field.type, undefined, node);
+    initialiseFields(ctx, place, type.record, node);
     markClass(ctx, { kind: 'place', type, place }, node);
   }
 }

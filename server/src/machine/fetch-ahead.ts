@@ -4,7 +4,9 @@
  * are four LDS.128 (H200: convolution_halo.cu:111); and so are the three of a rest behind a loop in fours (H200: chol_blocked.cu:67),
  * and the key and the value of a record whose value only some lanes want (machine code of 45 small kernels: whatever is computed, loaded, stored to global
  * memory or shuffled between them, behind several branches too, not behind a store to shared memory or a fence; H200: sort_networks.cu:13).
- * Shared memory may be read without need, global memory is not.
+ * Shared memory may be read without need, global memory is not. So are loads in front of a branch and behind where its sides meet, however long those are
+ * (machine code of 90 kernels: arms of 1 to 24 products, loads and stores to global memory, shuffles, atomics on global memory, sides that branch again;
+ * not past a loop, a division or `__syncwarp`, nor where the first load is in one of the arms).
  */
 import { type ControlFlow, controlFlow } from '../program/control-flow';
 import { bytesOf, type Instruction, type LoadInstruction, type Program } from '../program/program';
@@ -48,7 +50,7 @@ export function fetchAhead(program: Program): Program {
   let blocks: (readonly Instruction[])[] | undefined;
   let changes = false;
   for (const block of flow.order) {
-    if (flow.predecessors[block].length !== 1) continue;
+    if (wayBefore(program, flow, block) === undefined) continue;
     for (const instruction of program.blocks[block].instructions) {
       if (instruction.op !== 'load' || isShared[instruction.address] === 0) continue;
       if (!isMovable(program, instruction)) continue;
@@ -119,8 +121,29 @@ function firstOfWindows(
 }
 
 /**
- * The first load of the window in a block from which there is one way only to the given one, nothing being stored to shared
- * memory on it; and only if the window is filled by loads on that way or behind it.
+ * The block from which all ways lead to a block: the one before it, or the branch whose sides meet there, where no side has a loop, a division
+ * with a slow path, or what keeps loads of shared memory in their order.
+ */
+function wayBefore(program: Program, flow: ControlFlow, block: number): number | undefined {
+  const before = flow.predecessors[block];
+  if (before.length === 1) return before[0];
+  if (before.length === 0 || flow.loopAtHeader[block] >= 0) return undefined;
+  const branch = flow.dominator[block];
+  const between = new Set(before);
+  between.delete(branch);
+  for (const side of between) {
+    if (between.size > FARTHEST || flow.loopOf[side] !== flow.loopOf[block]) return undefined;
+    if (program.blocks[side].instructions.some((i) => endsWindow(program, i) || hasSlowPath(i))) return undefined;
+    for (const further of flow.predecessors[side]) if (further !== branch) between.add(further);
+  }
+  return flow.loopOf[branch] === flow.loopOf[block] ? branch : undefined;
+}
+
+const hasSlowPath = (i: Instruction): boolean => 'branches' in i && i.branches !== undefined && i.branches !== 'short';
+
+/**
+ * The first load of the window in a block from which all ways lead to the given one, nothing being stored to shared
+ * memory on them; and only if the window is filled by loads on that way or behind it.
  */
 function firstOfWindow(
   program: Program,
@@ -145,9 +168,9 @@ function firstOfWindow(
       )
         found = { block, index, load: instruction };
     }
-    const before = flow.predecessors[block];
-    if (before.length !== 1 || before[0] === from) return found;
-    block = before[0];
+    const before = wayBefore(program, flow, block);
+    if (before === undefined || before === from) return found;
+    block = before;
     end = blocks[block].length;
   }
   return found;
@@ -189,9 +212,10 @@ function isFilled(
     if (inside === undefined) break;
     block = inside;
   }
-  for (let back = from, step = 0; step < FARTHEST && flow.predecessors[back].length === 1; step++) {
-    back = flow.predecessors[back][0];
+  let back = wayBefore(program, flow, from);
+  for (let step = 0; step < FARTHEST && back !== undefined; step++) {
     collect(back);
+    back = wayBefore(program, flow, back);
   }
   return words.size >= window.fewest;
 }

@@ -65,3 +65,38 @@ describe('the second word of a record behind a branch', () => {
     second('4 bytes', 'g[i] = s[i].value; //= shared load 1 x 4 bytes, global store 1 x 4 bytes', '__syncwarp();');
   });
 });
+
+describe('loads in front of a branch and behind where its sides meet', () => {
+  const pairs = (between: string, behind = 's[2 * i + 1]') => `
+__global__ void k(const float* g, float* o, int n, int m) {
+  __shared__ float s[256];
+  int i = threadIdx.x;
+  s[i] = g[i];
+  __syncthreads();
+  float left = s[2 * i];
+//             ^^^^^^^^ shared load EXPECTED
+  float right = left;
+  ${between}
+  o[i] = left + right + ${behind};
+}
+int main() { float *g, *o; cudaMalloc(&g, 1 << 20); cudaMalloc(&o, 1 << 20); k<<<1, 64>>>(g, o, 20, 40); }`;
+  const one = (source: string) => check(source.replace('EXPECTED', '8 bytes x2 2/2 wavefronts'));
+  const two = (source: string) => check(source.replace('EXPECTED', '2-way x2'));
+
+  it('are one where the sides only compute, load and store to global memory', () => {
+    one(pairs('if (i < n) right = s[2 * i + 2];'));
+    one(
+      pairs('if (i < n) { o[i + m] = left; o[i + 2 * m] = left; o[i + 3 * m] = left + 1; o[i + 4 * m] = left + 2; }'),
+    );
+    one(pairs('if (i < n) right = g[i] * left; else if (i < m) right = g[i + m] + left; else right = o[i + m];'));
+    one(pairs('if (i < n) { atomicAdd(o + 5, left); o[i + m] = left; }'));
+  });
+
+  it('are two around a loop, a division, what orders memory and other words', () => {
+    two(pairs('if (i < n) for (int j = 0; j < m; j++) right = right * left + g[j];'));
+    two(pairs('if (i < n) right = g[i] / left;'));
+    two(pairs('if (i < n) { o[i + m] = left; o[i + 2 * m] = left; o[i + 3 * m] = left; } __syncwarp();'));
+    two(pairs('if (i < n) s[i + 128] = left;'));
+    two(pairs('if (i < n) { o[i + m] = left; o[i + 2 * m] = left; o[i + 3 * m] = left; }', 's[2 * i + 3]'));
+  });
+});

@@ -1,0 +1,102 @@
+/** Functions that return a reference or pointer in several places: which object it is is decided at run time. */
+import { check } from '../analysis/check-accesses';
+import { check as contents } from '../host/check-contents';
+
+describe('several returns of a reference', () => {
+  it('each lead to their own element', () => {
+    check(`
+struct Matrix {
+  float* p; int n; bool isTransposed;
+  __device__ float& operator()(int i, int j) { if (isTransposed) return p[j * n + i]; return p[i * n + j]; }
+};
+__global__ void k(float* p, bool isTransposed) {
+  Matrix m{p, 64, isTransposed};
+  m(threadIdx.x, blockIdx.x) = 1;
+//^^^^^^^^^^^^^^^^^^^^^^^^^^ global store 32/4 sectors
+}
+int main() { float* p; cudaMalloc(&p, 1 << 20); k<<<1, 32>>>(p, false); }`);
+    check(`
+__device__ int& end(int* p, int n) { if (threadIdx.x < 16) return p[threadIdx.x]; else return p[threadIdx.x * n]; }
+__global__ void k(int* p, int n) {
+  end(p, n) = 1;
+//^^^^^^^^^ global store 18/4 sectors
+}
+int main() { int* p; cudaMalloc(&p, 1 << 20); k<<<1, 32>>>(p, 8); }`);
+  });
+
+  it('to variables in registers leave them unknown', () => {
+    check(`
+__device__ int& pick(bool c, int& a, int& b) { if (c) return a; return b; }
+__global__ void k(int* p) {
+  int x = 1, y = 2;
+  pick(threadIdx.x > 4, x, y) = 7;
+  p[x * 32 + threadIdx.x * y] = 1;
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store unknown
+}
+int main() { int* p; cudaMalloc(&p, 1 << 20); k<<<1, 32>>>(p); }`);
+  });
+
+  it('beside a return that is not known are known on the other ways only', () => {
+    contents(`
+__global__ void k(int a, int b) {}
+int below(int n) { if (n <= 0) return 5; return below(n - 1); }
+int main(int argc, char** argv) {
+  k<<<1, 1>>>(below(atoi("0")), below(atoi("40"))); //= a: 5, b: ?
+}`);
+  });
+
+  it('change what they refer to on the host', () => {
+    contents(`
+__global__ void k(int a, int b, int c, int d, int e) {}
+int& pick(bool c, int& a, int& b) { if (c) return a; return b; }
+struct Pair {
+  int a = 1, b = 2;
+  int& get(int i) { if (i == 0) return a; else return b; }
+  int* find(int n) { if (n == a) return &a; if (n == b) return &b; return nullptr; }
+};
+int main() {
+  int n = atoi("1"), x = 1, y = 2;
+  pick(n == 0, x, y) = 5;
+  Pair s;
+  s.get(n) = 9;
+  s.get(n - 1) += 3;
+  if (int* found = s.find(9)) *found += 1;
+  k<<<1, 1>>>(x, y, s.a, s.b, s.find(77) == nullptr); //= a: 1, b: 5, c: 4, d: 10, e: 1
+}`);
+  });
+});
+
+describe('a choice between two objects', () => {
+  it('is a reference to one of them', () => {
+    contents(`
+__global__ void k(int a, int b, int c, int d) {}
+int main() {
+  bool isFirst = atoi("0") == 1;
+  std::vector<int> u(3, 1), v(3, 2);
+  auto& chosen = isFirst ? u : v;
+  chosen.push_back(7);
+  int x = 1, y = 2;
+  int& r = isFirst ? x : y;
+  r += 40;
+  int* p = isFirst ? &x : &y;
+  *p += 1;
+  (isFirst ? y : x) = 8;
+  k<<<1, 1>>>(u.size(), v.size(), x, y); //= a: 3, b: 4, c: 8, d: 43
+}`);
+  });
+});
+
+describe('members with initialisers', () => {
+  it('of objects whose address is taken', () => {
+    contents(`
+__global__ void k(int a, int b) {}
+struct Limits { int low = 3, high = 4; };
+int main() {
+  int n = atoi("1");
+  Limits l;
+  int* ends[2] = {&l.low, &l.high};
+  *ends[n] += 1;
+  k<<<1, 1>>>(l.low, l.high); //= a: 3, b: 5
+}`);
+  });
+});
