@@ -141,22 +141,34 @@ export function residentBlocks(
   return occupancy(row, { threadsPerBlock, registersPerThread, sharedBytesPerBlock }).blocksPerSm;
 }
 
+/** cudaOccupancyAvailableDynamicSMemPerBlock, of a kernel without static shared memory: what so many blocks of a multiprocessor leave each of them, what the system keeps included (asked of an H200). */
+export function sharedLeft({ row }: DeviceProperties, blocks: number): number | undefined {
+  const { sharedPerSm, sharedPerBlock } = row.limits;
+  if (blocks <= 0) return undefined;
+  return Math.min(Math.floor(sharedPerSm / blocks / 128) * 128, sharedPerBlock);
+}
+
 /**
  * cudaOccupancyMaxPotentialBlockSize: the largest block among those of the best occupancy, and the blocks that fill the device; undefined where
- * the device is not known. As if registers did not limit it.
+ * the device is not known. As if registers did not limit it; what varies with the block is at most what a block may have without asking for more.
+ * @param sharedOf bytes of dynamic shared memory of a block of so many threads
  * @param limit of threads a block; 0 for none
  */
 export function bestBlock(
   properties: DeviceProperties,
-  sharedBytesPerBlock: number,
+  sharedOf: (block: number) => number | undefined,
   limit: number,
 ): { readonly block: number; readonly grid: number } | undefined {
   const { row, device: known } = properties;
   if (!known) return undefined;
   const most = limit > 0 ? Math.min(limit, row.limits.threadsPerBlock) : row.limits.threadsPerBlock;
+  const isFixed = sharedOf(most) === sharedOf(32);
   let best = { block: 0, threads: 0 };
   for (let block = most; block > 0; block = Math.ceil(block / 32) * 32 - 32) {
-    const threads = block * residentBlocks(properties, block, sharedBytesPerBlock);
+    const shared = sharedOf(block);
+    if (shared === undefined) return undefined;
+    if (!isFixed && shared > row.limits.sharedPerBlock) continue;
+    const threads = block * residentBlocks(properties, block, shared);
     if (threads > best.threads) best = { block, threads };
   }
   return best.block === 0 ? undefined : { block: best.block, grid: (known.sms * best.threads) / best.block };

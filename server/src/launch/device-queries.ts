@@ -7,11 +7,14 @@ import {
   memberNames,
   otherDevice,
   residentBlocks,
+  sharedLeft,
 } from '../hardware/device-properties';
 import type { Expression } from '../parse/ast';
 import type { Builtin } from './builtins';
 import { target } from './builtins-memory';
+import { callFunctionValue } from './call';
 import type { HostType } from './host-type';
+import { callLambda } from './lambda-call';
 import { store } from './memory';
 import { lastName } from './scope';
 import type { HostState } from './state';
@@ -74,18 +77,39 @@ const activeBlocks: Builtin = ({ state, values }) => {
   return number(0);
 };
 
-/** @param sharedAt the argument that is a number of bytes; -1 where it is a function of the block */
+/** @param sharedAt the argument that is a number of bytes */
 const potentialBlock =
   (sharedAt: number): Builtin =>
   ({ state, values }) => {
-    const shared = sharedAt < 0 ? 0 : numberOf(values[sharedAt] ?? number(0));
-    const limit = numberOf(values[4] ?? number(0));
-    const best = (device: DeviceProperties) =>
-      shared === undefined || limit === undefined ? undefined : bestBlock(device, shared, limit);
-    give(state, values[0], 'cudaOccupancyMaxPotentialBlockSize (blocks)', (device) => best(device)?.grid);
-    give(state, values[1], 'cudaOccupancyMaxPotentialBlockSize (threads)', (device) => best(device)?.block);
-    return number(0);
+    const shared = numberOf(values[sharedAt] ?? number(0));
+    return giveBlock(state, values, () => shared);
   };
+
+/** The bytes are a function of the block. */
+const potentialBlockOfFunction: Builtin = ({ state, values, call }) => {
+  const bytes = values[3];
+  return giveBlock(state, values, (block) => {
+    const list = [{ value: number(block) }];
+    if (bytes?.kind === 'function') return numberOf(callFunctionValue(state, bytes, list, call));
+    return bytes?.kind === 'lambda' ? numberOf(callLambda(state, bytes, list)) : undefined;
+  });
+};
+
+function giveBlock(state: HostState, values: readonly Value[], sharedOf: (block: number) => number | undefined): Value {
+  const limit = numberOf(values[4] ?? number(0));
+  const best = (device: DeviceProperties) => (limit === undefined ? undefined : bestBlock(device, sharedOf, limit));
+  give(state, values[0], 'cudaOccupancyMaxPotentialBlockSize (blocks)', (device) => best(device)?.grid);
+  give(state, values[1], 'cudaOccupancyMaxPotentialBlockSize (threads)', (device) => best(device)?.block);
+  return number(0);
+}
+
+const availableShared: Builtin = ({ state, values }) => {
+  const [blocks, threads] = [numberOf(values[2]), numberOf(values[3])];
+  give(state, values[0], 'cudaOccupancyAvailableDynamicSMemPerBlock', (device) =>
+    blocks === undefined || threads === undefined ? undefined : sharedLeft(device, blocks),
+  );
+  return number(0);
+};
 
 export const deviceBuiltins: readonly (readonly [string, Builtin])[] = [
   ['cudaDeviceGetAttribute', attribute],
@@ -94,5 +118,7 @@ export const deviceBuiltins: readonly (readonly [string, Builtin])[] = [
   ['cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags', activeBlocks],
   ['cudaOccupancyMaxPotentialBlockSize', potentialBlock(3)],
   ['cudaOccupancyMaxPotentialBlockSizeWithFlags', potentialBlock(3)],
-  ['cudaOccupancyMaxPotentialBlockSizeVariableSMem', potentialBlock(-1)],
+  ['cudaOccupancyMaxPotentialBlockSizeVariableSMem', potentialBlockOfFunction],
+  ['cudaOccupancyMaxPotentialBlockSizeVariableSMemWithFlags', potentialBlockOfFunction],
+  ['cudaOccupancyAvailableDynamicSMemPerBlock', availableShared],
 ];

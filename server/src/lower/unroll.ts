@@ -5,6 +5,7 @@ import { constantOf } from './constants';
 import type { Context } from './context';
 import { lookupName } from './lookup';
 import { INSTRUCTION_TOKENS, innerLoopsOf, plainTokens, type Size, sizeOf } from './loop-size';
+import { firstPassCost } from './pass-cost';
 import { isTooCostly } from './plain-cost';
 import { isWrittenInFours, namesIn } from './runtime-unroll';
 
@@ -45,6 +46,14 @@ const MOST_FOR_ALL = 190 * INSTRUCTION_TOKENS;
 const AROUND_LOOP_TOKENS = 1600;
 const IN_FOURS = { copies: 7.5, besides: 60 };
 
+/** Instructions of all passes at the first look. */
+const MOST_AT_FIRST = 402;
+/** The same of what is looked at again after it was written out in fours. */
+const MOST_FOR_SECOND_LOOK = 510;
+const MOST_IN_FOURS = 36;
+/** No body of the kind that is told is too large for fewer passes, as far as was looked at. */
+const FEWEST_LARGE = 9;
+
 export function unrollDecision(ctx: Context, node: ast.ForStatement, trips: number | undefined): UnrollDecision {
   if (ctx.unit.isHost) return { kind: 'none' };
   const pragma = node.unroll;
@@ -76,6 +85,7 @@ function fitsOut(ctx: Context, node: ast.ForStatement, trips: number, size: Size
   if ((size.tokens + size.library * LIBRARY_TOKENS) * trips > FULL_UNROLL_TOKENS) return false;
   const counter = counterOf(node.initializer);
   if (counter !== undefined && isTooCostly(ctx, node, counter, trips)) return false;
+  if (counter !== undefined && isTooLargeAtFirst(ctx, node, counter, trips)) return false;
   const staying = trips > 1 ? stayingLoopsOf(ctx, node) : [];
   if (staying.length === 0) return true;
   const inFours = staying.filter((inner) => isWrittenInFours(ctx, inner));
@@ -84,6 +94,18 @@ function fitsOut(ctx: Context, node: ast.ForStatement, trips: number, size: Size
     0,
   );
   return (plainTokens(size) + more) * trips <= AROUND_LOOP_TOKENS;
+}
+
+/**
+ * NVVM looks at loops of known length twice: as they are, and what does not fit then once it has written them out in eights and simplified the copies.
+ * Where the passes cannot be divided by eight there are fours and twos, with a rest, and no second look but for few passes
+ * (PTX of 47 kinds of bodies with 9 to 133 passes each, nvcc 13.0).
+ */
+function isTooLargeAtFirst(ctx: Context, node: ast.ForStatement, counter: string, trips: number): boolean {
+  if (trips % 8 === 0 || trips < FEWEST_LARGE) return false;
+  const cost = firstPassCost(ctx, node, counter);
+  const isFew = trips % 4 === 0 && trips <= MOST_IN_FOURS;
+  return cost !== undefined && cost * trips > (isFew ? MOST_FOR_SECOND_LOOK : MOST_AT_FIRST);
 }
 
 /** Loops right in the body whose length is known neither now nor from what the body declares. */

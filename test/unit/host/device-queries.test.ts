@@ -19,4 +19,18 @@ int main() {
   k<<<1, 32>>>(d, prop.major); //= a: 132 64 65535 4 264 1024, n: 9
 }
 `));
+
+  it('the block whose shared memory is a function of it, and what blocks leave each other (asked of an H200)', () =>
+    check(`
+__global__ void k(int a, int b, int c, int d, size_t e) {}
+int bytesOf(int threads) { return threads * 256; }
+int main() {
+  int grid, block, blocks, threads;
+  size_t left;
+  cudaOccupancyMaxPotentialBlockSizeVariableSMem(&grid, &block, k, [](int n) { return n * 128; });
+  cudaOccupancyMaxPotentialBlockSizeVariableSMemWithFlags(&blocks, &threads, k, bytesOf, 0, 0);
+  cudaOccupancyAvailableDynamicSMemPerBlock(&left, k, 7, 256);
+  k<<<1, 32>>>(grid, block, blocks, threads, left); //= a: 660, b: 352, c: 1188, d: 96, e: 33280
+}
+`));
 });

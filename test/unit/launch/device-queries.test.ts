@@ -57,6 +57,33 @@ describe('what the device is asked', () => {
       { 'cudaOccupancyMaxPotentialBlockSize (blocks)': 264, 'cudaOccupancyMaxPotentialBlockSize (threads)': 1024 },
     );
   });
+  it('the block whose shared memory is a function of it (asked of an H200)', () => {
+    const blockFor = (bytes: string, grid: number, block: number) => {
+      const call = `cudaOccupancyMaxPotentialBlockSizeVariableSMem(&g, &b, k, ${bytes});`;
+      const text = withKernel(`int main() { int g, b; ${call} k<<<g, b>>>(); }`);
+      const [launch] = launchesOf(text, {}, undefined, deviceProperties('9.0'));
+      assert.equal(show(launch), `k <<<(${grid},1,1),(${block},1,1),0>>>()`);
+      assert.equal(launch.asked.get('cudaOccupancyMaxPotentialBlockSize (blocks)'), grid);
+    };
+    blockFor('[](int threads) { return threads * 96; }', 528, 512);
+    blockFor('[](int threads) { return threads * 128; }', 660, 352);
+    blockFor('[](int threads) { return threads * 256; }', 1188, 96);
+    blockFor('[](int threads) { return threads * 40 + 4000; }', 264, 1024);
+    blockFor('[](int) { return 24736; }', 264, 1024);
+  });
+  it('the shared memory that blocks leave each other (asked of an H200)', () => {
+    for (const [blocks, bytes] of [
+      [4, 49152],
+      [5, 46592],
+      [6, 38912],
+      [7, 33280],
+      [8, 29184],
+    ])
+      check(
+        `size_t n; cudaOccupancyAvailableDynamicSMemPerBlock(&n, k, ${blocks}, 256); k<<<1, 32, n>>>();`,
+        `k <<<(1,1,1),(32,1,1),${bytes}>>>()`,
+      );
+  });
   it('members of another type of the same name stay what they are', () =>
     check('struct P { int major; } p; p.major = 3; k<<<p.major, 32>>>();', 'k <<<(3,1,1),(32,1,1),0>>>()'));
 });

@@ -9,9 +9,11 @@ import { controlFlow } from '../../../server/src/program/control-flow';
 
 function isWrittenOut(body: string, passes: number): boolean {
   const text = `__global__ void k(const float* __restrict__ a, const float* __restrict__ b, const int* __restrict__ c, float* __restrict__ y, float t) {
+    __shared__ float m[4096];
     int i = threadIdx.x, k = 0; float s = 0;
+    m[i] = t;
     for (int j = 0; j < ${passes}; j++) { ${body} }
-    y[i + 9000] = s + k; }`;
+    y[i + 9000] = s + k + m[i + 7]; }`;
   const source = preprocess({ path: 'k.cu', text, defines: predefinedMacros('9.0'), include: () => undefined });
   const tree = parse(source.tokens, source.pragmas);
   const unit = createUnitContext(tree, source.tokens);
@@ -34,6 +36,29 @@ const limits: readonly (readonly [string, number, number])[] = [
   ['k += c[(i + j) & 63];', 80, 96],
   ['k += c[(i + j) % 7];', 48, 56],
 ];
+
+/** The same of passes that cannot be divided by eight: what the compiler sees at its first look decides. */
+const oddLimits: readonly (readonly [string, number, number])[] = [
+  ['s += a[j];', 79, 81],
+  ['s += a[i + j];', 67, 69],
+  ['s += a[j * 32 + i];', 57, 59],
+  ['y[j] = t;', 99, 101],
+  ['y[i * 50 + j] = a[j] + t;', 43, 45],
+  ['s += a[j] / t;', 43, 45],
+  ['y[i + j] += t;', 57, 59],
+  ['s += m[j];', 99, 101],
+  ['s += m[i * 50 + j - 1];', 79, 81],
+  ['m[i * 50 + j + 1] = m[i * 50 + j] * t;', 49, 51],
+  ['float d = a[j] * m[i * 50 + j]; m[i * 50 + j + 1] = d;', 35, 37],
+];
+
+describe('plain loops of odd length', () => {
+  for (const [body, most, tooMany] of oddLimits)
+    it(`${body} is written out up to ${most} times`, () => {
+      assert.equal(isWrittenOut(body, most), true, `${most} passes`);
+      assert.equal(isWrittenOut(body, tooMany), false, `${tooMany} passes`);
+    });
+});
 
 describe('plain loops', () => {
   for (const [body, most, tooMany] of limits)

@@ -50,16 +50,39 @@ template <class K> int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks
   *blocks = __resident_blocks(threads, shared);
   return 0;
 }
-template <class K> int cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, K, size_t shared = 0, int limit = 0) {
+template <class K> int cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, K, int threads, size_t shared, unsigned) {
+  *blocks = __resident_blocks(threads, shared);
+  return 0;
+}
+template <class K, class F> int cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* grid, int* block, K, F shared, int limit = 0) {
   int most = ${answer('maxThreadsPerBlock')};
   if (limit > 0 && limit < most) most = limit;
+  bool fixed = (size_t)shared(most) == (size_t)shared(32);
   int best = 0, threads = 0;
   for (int size = most; size > 0; size = (size + 31) / 32 * 32 - 32) {
-    int all = size * __resident_blocks(size, shared);
+    size_t bytes = shared(size);
+    // what varies with the block is at most what a block may have without asking for more
+    if (!fixed && bytes > ${answer('sharedMemPerBlock')}) continue;
+    int all = size * __resident_blocks(size, bytes);
     if (all > threads) { threads = all; best = size; }
   }
   *block = best;
   *grid = best == 0 ? 0 : ${answer('multiProcessorCount')} * (threads / best);
+  return 0;
+}
+template <class K, class F> int cudaOccupancyMaxPotentialBlockSizeVariableSMemWithFlags(int* grid, int* block, K kernel, F shared, int limit = 0, unsigned = 0) {
+  return cudaOccupancyMaxPotentialBlockSizeVariableSMem(grid, block, kernel, shared, limit);
+}
+template <class K> int cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, K kernel, size_t shared = 0, int limit = 0) {
+  return cudaOccupancyMaxPotentialBlockSizeVariableSMem(grid, block, kernel, [=](int) { return shared; }, limit);
+}
+template <class K> int cudaOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, K kernel, size_t shared = 0, int limit = 0, unsigned = 0) {
+  return cudaOccupancyMaxPotentialBlockSize(grid, block, kernel, shared, limit);
+}
+template <class K> int cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, K, int blocks, int threads) {
+  if (blocks <= 0) return 1;
+  size_t left = ${answer('sharedMemPerMultiprocessor')} / blocks / 128 * 128;
+  *bytes = left < ${answer('sharedMemPerBlock')} ? left : ${answer('sharedMemPerBlock')};
   return 0;
 }
 `;
