@@ -69,8 +69,9 @@ function moved(ctx: Context, value: Value, node: ast.Expression): Value {
 }
 
 /** Numbers and records of all returns go to one variable; what is not known makes it unknown on that way alone. */
-function keep(ctx: Context, value: Value, node: ast.Node): void {
+function keep(ctx: Context, given: Value, node: ast.Node): void {
   const { frame } = ctx;
+  const value = isNumberByReference(ctx, given) ? rvalue(ctx, given, node) : given;
   const isNumber = value.kind === 'scalar' || value.kind === 'aggregate';
   if (isNumber || (value.kind === 'unknown' && (frame.storage || scalarOf(value.type)))) {
     if (frame.value) frame.value = oneOf(ctx, frame.value, value);
@@ -80,12 +81,19 @@ function keep(ctx: Context, value: Value, node: ast.Node): void {
   else frame.value = oneOf(ctx, frame.value, value, frame.storage !== undefined);
 }
 
+/** `const T&` may as well be the value of what it refers to: to the compiler where that is in a register, on the host anyhow. */
+function isNumberByReference({ frame: { result }, unit }: Context, value: Value): boolean {
+  if (value.kind !== 'place' || (value.place.kind === 'memory' && !unit.isHost)) return false;
+  return result.kind === 'reference' && result.to.isConst === true && scalarOf(value.type) !== undefined;
+}
+
 /** A reference: which of several objects in memory it refers to is an address like any other. */
 function keepPlace(ctx: Context, value: PlaceValue, node: ast.Node): void {
   const { frame } = ctx;
   const before = frame.value;
+  const isAnother = before !== undefined || frame.storage !== undefined;
   if (value.place.kind !== 'memory' || value.place.bits) {
-    frame.value = oneOf(ctx, before, value);
+    frame.value = oneOf(ctx, before, value, isAnother);
     return;
   }
   const type = { kind: 'pointer', to: value.type } as const;
@@ -93,7 +101,7 @@ function keepPlace(ctx: Context, value: PlaceValue, node: ast.Node): void {
   const address: Value = { kind: 'scalar', type, register: addressOf(ctx, value.place) };
   writeStorage(ctx, frame.address.storage, address, node);
   if (before?.kind === 'place' && before.place.kind === 'memory') frame.address.isSeveral = true;
-  else frame.value = oneOf(ctx, before, value);
+  else frame.value = oneOf(ctx, before, value, isAnother);
 }
 
 /**
@@ -104,7 +112,8 @@ function oneOf(ctx: Context, before: Value | undefined, value: Value, isAnother 
   if (!isAnother || (before && isSame(before, value))) return before ?? value;
   for (const each of before ? [before, value] : [value]) {
     const owner = ownerOf(each);
-    if (owner) demandMemory(ctx, owner);
+    // a parameter stays where it is
+    if (owner && !ctx.inMemory.has(owner.key)) demandMemory(ctx, owner);
     else if (each.kind === 'place' && each.place.kind === 'storage') ctx.frame.undecided.push(each.place.storage);
   }
   const reason =
@@ -133,7 +142,7 @@ function isSame(a: Value, b: Value): boolean {
     return (
       b.kind === 'placePointer' &&
       a.target.elements[a.target.index] === b.target.elements[b.target.index] &&
-      a.target.elements === b.target.elements
+      a.target.elements.length === b.target.elements.length
     );
   return a.kind === b.kind && a.kind !== 'place';
 }

@@ -66,6 +66,41 @@ int main() {
   });
 });
 
+describe('several returns of a constant reference', () => {
+  it('give the value of what they refer to', () => {
+    contents(`
+__global__ void k(int a, int b, int c, int d) {}
+const int& within(const int& v, const int& low, const int& high) {
+  if (v < low) return low;
+  if (high < v) return high;
+  return v;
+}
+struct Grid {
+  std::vector<int> d;
+  int border = -7;
+  Grid(int n) : d(n, 3) {}
+  const int& at(int i) const { if (i < 0 || i >= d.size()) return border; return d[i]; }
+};
+int main() {
+  int n = atoi("1");
+  Grid g(4);
+  k<<<1, 1>>>(within(n, 2, 5), within(n, 0, 5), g.at(n), g.at(-n)); //= a: 2, b: 1, c: 3, d: -7
+}`);
+  });
+});
+
+describe('several returns of a reference to parameters of a caller', () => {
+  it('leave those unknown', () => {
+    contents(`
+__global__ void k(int a) {}
+int& pick(bool c, int& a, int& b) { if (c) return a; return b; }
+int sum(bool c, int a, int b) { pick(c, a, b) = 5; return a * 100 + b; }
+int main() {
+  k<<<1, 1>>>(sum(atoi("0") == 1, 1, 2)); //= a: ?
+}`);
+  });
+});
+
 describe('a choice between two objects', () => {
   it('is a reference to one of them', () => {
     contents(`
