@@ -141,7 +141,10 @@ export function residentBlocks(
   return occupancy(row, { threadsPerBlock, registersPerThread, sharedBytesPerBlock }).blocksPerSm;
 }
 
-/** cudaOccupancyAvailableDynamicSMemPerBlock, of a kernel without static shared memory: what so many blocks of a multiprocessor leave each of them, what the system keeps included (asked of an H200). */
+/**
+ * cudaOccupancyAvailableDynamicSMemPerBlock, of a kernel without static shared memory: bytes that so many blocks of a multiprocessor leave each of
+ * them, what the system keeps included (asked of an H200).
+ */
 export function sharedLeft({ row }: DeviceProperties, blocks: number): number | undefined {
   const { sharedPerSm, sharedPerBlock } = row.limits;
   if (blocks <= 0) return undefined;

@@ -77,13 +77,10 @@ const activeBlocks: Builtin = ({ state, values }) => {
   return number(0);
 };
 
-/** @param sharedAt the argument that is a number of bytes */
-const potentialBlock =
-  (sharedAt: number): Builtin =>
-  ({ state, values }) => {
-    const shared = numberOf(values[sharedAt] ?? number(0));
-    return giveBlock(state, values, () => shared);
-  };
+const potentialBlock: Builtin = ({ state, values }) => {
+  const shared = numberOf(values[3] ?? number(0));
+  return giveBlock(state, values, () => shared);
+};
 
 /** The bytes are a function of the block. */
 const potentialBlockOfFunction: Builtin = ({ state, values, call }) => {
@@ -116,8 +113,8 @@ export const deviceBuiltins: readonly (readonly [string, Builtin])[] = [
   ['cuDeviceGetAttribute', attribute],
   ['cudaOccupancyMaxActiveBlocksPerMultiprocessor', activeBlocks],
   ['cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags', activeBlocks],
-  ['cudaOccupancyMaxPotentialBlockSize', potentialBlock(3)],
-  ['cudaOccupancyMaxPotentialBlockSizeWithFlags', potentialBlock(3)],
+  ['cudaOccupancyMaxPotentialBlockSize', potentialBlock],
+  ['cudaOccupancyMaxPotentialBlockSizeWithFlags', potentialBlock],
   ['cudaOccupancyMaxPotentialBlockSizeVariableSMem', potentialBlockOfFunction],
   ['cudaOccupancyMaxPotentialBlockSizeVariableSMemWithFlags', potentialBlockOfFunction],
   ['cudaOccupancyAvailableDynamicSMemPerBlock', availableShared],

@@ -130,12 +130,16 @@ export function conditionalPlace(ctx: Context, node: ast.ConditionalExpression):
   const condition = toPredicate(ctx, rvalue(ctx, expression(ctx, node.condition), node.condition), node.condition);
   const constant = ctx.builder.constantValue(condition);
   if (constant !== undefined) return expression(ctx, constant ? node.then : node.else);
-  const addressOf = (side: ast.Expression) => () => addressOfExpression(ctx, expression(ctx, side), side);
+  const addressOf = (side: ast.Expression) => () => {
+    const object = side.kind === 'conditional' ? conditionalPlace(ctx, side) : expression(ctx, side);
+    return addressOfExpression(ctx, object, side);
+  };
   const pointer = choice(ctx, node, condition, addressOf(node.then), addressOf(node.else));
   return dereference(ctx, pointer, node);
 }
 
 const namesObject = (node: ast.Expression): boolean =>
+  (node.kind === 'conditional' && namesObject(node.then) && namesObject(node.else)) ||
   node.kind === 'name' ||
   node.kind === 'index' ||
   node.kind === 'member' ||

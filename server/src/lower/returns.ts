@@ -31,6 +31,7 @@ export function returnValue(ctx: Context, node: ast.ReturnStatement): void {
     frame.storage = undefined;
     frame.address = undefined;
     frame.value = undefined;
+    frame.undecided.length = 0;
   }
   if (value) keep(ctx, value, node);
   if (ctx.builder.reachable) frame.known.push(ctx.known.fork());
@@ -42,8 +43,9 @@ export function returnedFrom(ctx: Context, frame: Frame, node: ast.Node): Value 
   const { address, storage, value, result, undecided } = frame;
   if (result.kind !== 'reference' || !result.to.isConst)
     for (const each of undecided) writeStorage(ctx, each, unknownValue(each.type, SEVERAL_VARIABLES), node);
+  if (value?.kind === 'unknown') return value;
   if (address?.isSeveral) return dereference(ctx, readStorage(ctx, address.storage), node);
-  if (storage && value?.kind !== 'unknown') return readStorage(ctx, storage);
+  if (storage) return readStorage(ctx, storage);
   return value ?? { kind: 'void', type: types.void };
 }
 
@@ -74,11 +76,11 @@ function keep(ctx: Context, given: Value, node: ast.Node): void {
   const value = isNumberByReference(ctx, given) ? rvalue(ctx, given, node) : given;
   const isNumber = value.kind === 'scalar' || value.kind === 'aggregate';
   if (isNumber || (value.kind === 'unknown' && (frame.storage || scalarOf(value.type)))) {
-    if (frame.value) frame.value = oneOf(ctx, frame.value, value);
+    if (frame.value) frame.value = oneOf(ctx, value);
     frame.storage ??= allocateStorage(ctx, unqualified(value.type), 'result');
     writeStorage(ctx, frame.storage, value, node);
   } else if (value.kind === 'place') keepPlace(ctx, value, node);
-  else frame.value = oneOf(ctx, frame.value, value, frame.storage !== undefined);
+  else frame.value = oneOf(ctx, value);
 }
 
 /** `const T&` may as well be the value of what it refers to: to the compiler where that is in a register, on the host anyhow. */
@@ -91,9 +93,8 @@ function isNumberByReference({ frame: { result }, unit }: Context, value: Value)
 function keepPlace(ctx: Context, value: PlaceValue, node: ast.Node): void {
   const { frame } = ctx;
   const before = frame.value;
-  const isAnother = before !== undefined || frame.storage !== undefined;
   if (value.place.kind !== 'memory' || value.place.bits) {
-    frame.value = oneOf(ctx, before, value, isAnother);
+    frame.value = oneOf(ctx, value);
     return;
   }
   const type = { kind: 'pointer', to: value.type } as const;
@@ -101,15 +102,16 @@ function keepPlace(ctx: Context, value: PlaceValue, node: ast.Node): void {
   const address: Value = { kind: 'scalar', type, register: addressOf(ctx, value.place) };
   writeStorage(ctx, frame.address.storage, address, node);
   if (before?.kind === 'place' && before.place.kind === 'memory') frame.address.isSeveral = true;
-  else frame.value = oneOf(ctx, before, value, isAnother);
+  else frame.value = oneOf(ctx, value);
 }
 
 /**
  * Of values without an address only one can be returned. Which of several functions it is at run time is not followed; variables
  * are given addresses, and the program is lowered again.
  */
-function oneOf(ctx: Context, before: Value | undefined, value: Value, isAnother = before !== undefined): Value {
-  if (!isAnother || (before && isSame(before, value))) return before ?? value;
+function oneOf(ctx: Context, value: Value): Value {
+  const { value: before, storage } = ctx.frame;
+  if (before ? isSame(before, value) : !storage) return before ?? value;
   for (const each of before ? [before, value] : [value]) {
     const owner = ownerOf(each);
     // a parameter stays where it is
@@ -144,6 +146,7 @@ function isSame(a: Value, b: Value): boolean {
       a.target.elements[a.target.index] === b.target.elements[b.target.index] &&
       a.target.elements.length === b.target.elements.length
     );
+  if (a.kind === 'builtin') return b.kind === 'builtin' && a.name === b.name;
   return a.kind === b.kind && a.kind !== 'place';
 }
 

@@ -51,7 +51,7 @@ const MOST_AT_FIRST = 402;
 /** The same of what is looked at again after it was written out in fours. */
 const MOST_FOR_SECOND_LOOK = 510;
 const MOST_IN_FOURS = 36;
-/** No body of the kind that is told is too large for fewer passes, as far as was looked at. */
+/** Fewer passes were not looked at. */
 const FEWEST_LARGE = 9;
 
 export function unrollDecision(ctx: Context, node: ast.ForStatement, trips: number | undefined): UnrollDecision {

@@ -16,8 +16,8 @@ import { mergeAsAssembled } from './merge-as-assembled';
 /**
  * Neighbouring shared accesses of a block become one of 8 or 16 bytes (H200: sgemm_ladder.cu:58 and :102, flashForward in
  * attention.cu:83, merging_neighbours.cu:20), with those behind an early exit (convolution_halo.cu:111); an atomic on a uniform
- * address is one lane's (atomics_mix.cu:54). Lanes meet in front of what several conditions lead to (`meet-at-shared-blocks.ts`). Which ones is read off the machine code where that is at hand; else the rules are
- * those of the source tier.
+ * address is one lane's (atomics_mix.cu:54). Which ones is read off the machine code where that is at hand; else the rules are
+ * those of the source tier. Before that lanes are made to meet in front of what several conditions lead to (`meet-at-shared-blocks.ts`).
  */
 export function assembledProgram(program: Program): Program {
   const shared = shareExpressions(meetAtSharedBlocks(program));

@@ -36,6 +36,27 @@ __global__ void k(int* p) {
 int main() { int* p; cudaMalloc(&p, 1 << 20); k<<<1, 32>>>(p); }`);
   });
 
+  it('are not known where they are pointers to registers, or functions', () => {
+    check(`
+__device__ int* pick(bool c, int& a, int& b) { if (c) return &a; return &b; }
+__global__ void k(int* p) {
+  int x = 1, y = 2;
+  p[*pick(threadIdx.x > 4, x, y) * 32] = 1;
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store unknown
+}
+int main() { int* p; cudaMalloc(&p, 1 << 20); k<<<1, 32>>>(p); }`);
+    check(`
+__device__ int twice(int i) { return i * 2; }
+__device__ int half(int i) { return i / 2; }
+typedef int (*Map)(int);
+__device__ Map chosen(bool c) { if (c) return twice; return half; }
+__global__ void k(int* p) {
+  p[chosen(threadIdx.x > 4)(threadIdx.x)] = 1;
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store unknown
+}
+int main() { int* p; cudaMalloc(&p, 1 << 20); k<<<1, 32>>>(p); }`);
+  });
+
   it('beside a return that is not known are known on the other ways only', () => {
     contents(`
 __global__ void k(int a, int b) {}
@@ -116,7 +137,9 @@ int main() {
   int* p = isFirst ? &x : &y;
   *p += 1;
   (isFirst ? y : x) = 8;
-  k<<<1, 1>>>(u.size(), v.size(), x, y); //= a: 3, b: 4, c: 8, d: 43
+  int& deep = isFirst ? x : y < 0 ? x : y;
+  deep += 100;
+  k<<<1, 1>>>(u.size(), v.size(), x, y); //= a: 3, b: 4, c: 8, d: 143
 }`);
   });
 });

@@ -50,9 +50,8 @@ template <class K> int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks
   *blocks = __resident_blocks(threads, shared);
   return 0;
 }
-template <class K> int cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, K, int threads, size_t shared, unsigned) {
-  *blocks = __resident_blocks(threads, shared);
-  return 0;
+template <class K> int cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, K kernel, int threads, size_t shared, unsigned) {
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, threads, shared);
 }
 template <class K, class F> int cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* grid, int* block, K, F shared, int limit = 0) {
   int most = ${answer('maxThreadsPerBlock')};
