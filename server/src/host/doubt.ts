@@ -9,6 +9,7 @@ import type { HostInstruction } from '../program/host-program';
 import { hasBit, liveness } from '../program/liveness';
 import { readsInto, writesOf } from '../program/operands';
 import type { Instruction, Program, Register } from '../program/program';
+import { calledIn } from './functions';
 import { finishing, withoutErrors } from './graph';
 
 /** Memory that a way not taken may write. */
@@ -193,15 +194,18 @@ class Doubts {
     const assigned = new Set<Register>();
     const touched: Register[] = [];
     const own = new Set<Instruction>();
-    for (const block of region) {
+    const visit = (block: number) => {
       for (const instruction of this.program.blocks[block].instructions) {
         own.add(instruction);
         for (const r of writesOf(instruction)) assigned.add(r);
         touched.push(...writtenThrough(this.program, instruction));
       }
-    }
+    };
+    for (const block of region) visit(block);
     const isNeeded = (r: Register) => bitOf[r] >= 0 && hasBit(liveIn[join], bitOf[r]);
     const registers = [...assigned].filter(isNeeded);
+    // what functions write that are called once more; their variables are not those of this run
+    for (const block of calledIn(this.program, this.flow.successors, region)) visit(block);
     const roots = new Map<string, Root>();
     const seen = new Set<string>();
     for (const register of touched) this.addRoots(register, false, { entry, assigned, own, seen, roots });

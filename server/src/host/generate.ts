@@ -5,6 +5,7 @@
 import { type ControlFlow, controlFlow, dominatorsOf, EXIT, reversePostOrder } from '../program/control-flow';
 import type { Program, Register } from '../program/program';
 import { type Doubt, doubtOf, type Skip } from './doubt';
+import { functionAt, functionsOf, MAIN } from './functions';
 import { isEnd, joinBlocks } from './graph';
 import { imports } from './imports';
 import { InstructionEmitter } from './instructions';
@@ -12,7 +13,7 @@ import { PAGES } from './memory-layout';
 import { ANYWHERE, Reach } from './reach';
 import { type DepthCounter, structure } from './structure';
 import { HostValues } from './values';
-import { Code, Kind, moduleOf, op } from './wasm';
+import { Code, Kind, type ModuleFunction, moduleOf, op } from './wasm';
 
 /** Blocks beyond which nothing is generated: the nesting would be too deep. */
 const MOST_BLOCKS = 12_000;
@@ -29,6 +30,8 @@ export interface GeneratedHost {
 
 /** Of what is left of a run's instructions, one nest of loops that launches nothing has this part; it is left then, so that the run goes on. */
 const PART_OF_NEST = 2n;
+/** Of a call, in instructions. */
+const COST_OF_CALL = 8;
 
 /**
  * Generates the module; undefined where the control flow is not one that WebAssembly can say.
@@ -41,17 +44,22 @@ export function generateHost(program: Program, fuel: number): GeneratedHost | un
 }
 
 class Generator {
-  private readonly code = new Code();
   private readonly flow: ControlFlow;
   private readonly doubt: Doubt;
   private readonly values: HostValues;
-  private readonly emitter: InstructionEmitter;
   private readonly reach: Reach;
-  /** Instructions that are left, and how many are left when the present nest of loops is given up. */
+  /** By block: the function it belongs to. */
+  private readonly owner: Int32Array;
+  /** Instructions that are left, in a variable of the module. */
   private readonly left: number;
-  private readonly mark: number;
   /** By block: whether the way on which kernels are launched was gone. */
   private readonly tried = new Map<number, number>();
+  // of the function at hand
+  private code = new Code();
+  private emitter: InstructionEmitter;
+  private current = MAIN;
+  /** How many instructions are left when the present nest of loops is given up. */
+  private mark: number;
 
   constructor(
     private readonly program: Program,
@@ -59,21 +67,44 @@ class Generator {
   ) {
     this.flow = controlFlow(program);
     this.doubt = doubtOf(program);
-    this.values = new HostValues(program, this.doubt, this.code);
-    this.left = this.values.local(Kind.i64);
+    this.owner = functionsOf(program, this.flow.successors);
+    this.values = new HostValues(program, this.doubt);
     this.reach = new Reach(program);
-    this.emitter = new InstructionEmitter(program, this.values, this.code, this.left, this.reach);
-    this.mark = this.values.local(Kind.i64);
+    this.left = this.values.shared(Kind.i64);
+    [this.emitter, this.mark] = this.begin(MAIN);
   }
 
   generate(): GeneratedHost | undefined {
+    const functions: ModuleFunction[] = [];
+    for (let index = MAIN; index < (this.program.functions?.length ?? 0); index++) {
+      if (index !== MAIN) [this.emitter, this.mark] = this.begin(index);
+      if (!this.function(index)) return undefined;
+      functions.push({ locals: this.values.locals[index - MAIN], code: this.code });
+    }
+    const { globals, places, end } = this.values;
+    return { bytes: moduleOf(imports, functions, globals, PAGES), places, end, reach: this.reach };
+  }
+
+  private begin(index: number): [InstructionEmitter, number] {
+    this.code = new Code();
+    this.current = index;
+    this.values.use(index, this.code);
+    const emitter = new InstructionEmitter(this.program, this.values, this.code, this.left, this.reach);
+    return [emitter, this.values.local(Kind.i64)];
+  }
+
+  private function(index: number): boolean {
     const { code, flow } = this;
-    code.i64(BigInt(this.fuel));
-    code.local(op.localSet, this.left);
-    const successors = flow.successors.map((next, block) => [...next, ...this.leavesTo(block)]);
-    const order = reversePostOrder(successors, 0);
+    const { entry } = index === MAIN ? { entry: 0 } : functionAt(this.program, index);
+    if (index !== MAIN && flow.predecessors[entry].length === 0) return true;
+    if (index === MAIN) {
+      code.i64(BigInt(this.fuel));
+      code.local(op.globalSet, this.left);
+    } else this.spend(this.costOfFunction(index));
+    const successors = flow.successors.map((_, block) => this.successorsIn(block));
+    const order = reversePostOrder(successors, entry);
     const dominator = dominatorsOf(successors, order);
-    const isStructured = structure(
+    return structure(
       { successors, order, dominator },
       {
         openBlock: () => code.open(op.block),
@@ -83,15 +114,32 @@ class Generator {
         block: (block, go, depth) => this.block(block, go, depth),
       },
     );
-    if (!isStructured) return undefined;
-    const { locals, globals, places, end } = this.values;
-    return { bytes: moduleOf(imports, locals, globals, code, PAGES), places, end, reach: this.reach };
+  }
+
+  /** Where control goes on to within the function at hand: functions that are called are passed by. */
+  private successorsIn(block: number): number[] {
+    const { program, flow, current } = this;
+    if (this.owner[block] !== current) return [];
+    if (current !== MAIN && block === functionAt(program, current).exit) return [];
+    return [...flow.successors[block], ...this.leavesTo(block)].map((next) => this.behindCall(block, next));
+  }
+
+  /** Where control goes on when a function has been called that begins there. */
+  private behindCall(block: number, next: number): number {
+    const index = this.owner[next];
+    if (index === this.owner[block] || index === MAIN) return next;
+    const { entry, exit } = functionAt(this.program, index);
+    return next === entry ? this.flow.successors[exit][0] : next;
   }
 
   /** Where a block may go on to beside its successors: past what is not followed. */
   private leavesTo(block: number): number[] {
     const joins = [this.doubt.branches.get(block)?.skip.join, this.doubt.loops.get(block)?.skip?.join];
-    return joins.filter((join): join is number => join !== undefined && join !== EXIT);
+    return joins.filter((join): join is number => join !== undefined && join !== EXIT && this.isHere(join));
+  }
+
+  private isHere(block: number): boolean {
+    return this.owner[block] === this.current;
   }
 
   // ---- blocks ----
@@ -103,9 +151,22 @@ class Generator {
       this.emitter.emit(instruction);
       if (isEnd(instruction)) return;
     }
-    if (terminator.kind === 'exit') this.code.op(op.return);
-    else if (terminator.kind === 'jump') go(terminator.target);
+    if (this.current !== MAIN && block === functionAt(this.program, this.current).exit) this.code.op(op.return);
+    else if (terminator.kind === 'exit') this.endProgram();
+    else if (terminator.kind === 'jump') this.jump(block, terminator.target, go);
     else this.branch(block, terminator, go, depth);
+  }
+
+  /** The way into a function is a call of it. */
+  private jump(block: number, target: number, go: (target: number) => void): void {
+    const behind = this.behindCall(block, target);
+    if (behind !== target) this.code.call(imports.length + 1 + this.owner[target]);
+    go(behind);
+  }
+
+  private endProgram(): void {
+    if (this.current !== MAIN) this.emitter.call('stop');
+    this.code.op(op.return);
   }
 
   private branch(
@@ -130,11 +191,11 @@ class Generator {
         }
         // the way on which kernels are launched, once
         let tried = this.tried.get(block);
-        if (tried === undefined) this.tried.set(block, (tried = this.values.local(Kind.i32)));
-        code.local(op.localGet, tried);
+        if (tried === undefined) this.tried.set(block, (tried = this.values.shared(Kind.i32)));
+        code.local(op.globalGet, tried);
         this.when(depth, () => this.skip(doubt.skip, go));
         code.i32(1);
-        code.local(op.localSet, tried);
+        code.local(op.globalSet, tried);
         code.i32(doubt.first ? 1 : 0);
         this.values.set(end.condition);
       });
@@ -174,7 +235,7 @@ class Generator {
       code.i32(-1);
       this.values.setShadow(register);
     }
-    if (skip.join === EXIT) code.op(op.return);
+    if (skip.join === EXIT) this.endProgram();
     else go(skip.join);
   }
 
@@ -184,8 +245,8 @@ class Generator {
     for (const next of this.flow.successors[block]) {
       const loop = this.doubt.loops.get(next);
       if (loop?.outermost !== next || this.isInNest(block)) continue;
-      code.local(op.localGet, this.left);
-      code.local(op.localGet, this.left);
+      code.local(op.globalGet, this.left);
+      code.local(op.globalGet, this.left);
       code.i64(PART_OF_NEST);
       code.op(op.i64DivS);
       code.op(op.i64Sub);
@@ -193,20 +254,41 @@ class Generator {
     }
     const loop = this.doubt.loops.get(block);
     if (!loop) return;
-    code.local(op.localGet, this.left);
-    code.i64(BigInt(this.costOf(block)));
-    code.op(op.i64Sub);
-    code.local(op.localSet, this.left);
-    code.local(op.localGet, this.left);
-    code.i64(0n);
-    code.op(op.i64LtS);
-    this.when(depth, () => this.emitter.call('stop'));
+    this.spend(this.costOf(block), depth);
     const { skip } = loop;
-    if (!skip) return;
-    code.local(op.localGet, this.left);
+    // a nest around the whole function is left by its own loops
+    if (!skip || (skip.join !== EXIT && !this.isHere(skip.join))) return;
+    code.local(op.globalGet, this.left);
     code.local(op.localGet, this.mark);
     code.op(op.i64LtS);
     this.when(depth, () => this.skip(skip, go));
+  }
+
+  private spend(instructions: number, depth?: DepthCounter): void {
+    const { code } = this;
+    code.local(op.globalGet, this.left);
+    code.i64(BigInt(instructions));
+    code.op(op.i64Sub);
+    code.local(op.globalSet, this.left);
+    code.local(op.globalGet, this.left);
+    code.i64(0n);
+    code.op(op.i64LtS);
+    code.open(op.if);
+    depth?.enter();
+    this.emitter.call('stop');
+    depth?.leave();
+    code.op(op.end);
+  }
+
+  /** Instructions of a run of a function, without those in loops. */
+  private costOfFunction(index: number): number {
+    const { entry } = functionAt(this.program, index);
+    const { loopOf, order } = this.flow;
+    let cost = COST_OF_CALL;
+    for (const block of order)
+      if (this.owner[block] === index && loopOf[block] === loopOf[entry])
+        cost += this.program.blocks[block].instructions.length;
+    return cost;
   }
 
   /** Whether a block is in a loop that launches nothing. */

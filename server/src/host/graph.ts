@@ -6,14 +6,25 @@ import type { Block, Instruction, Program } from '../program/program';
 export function joinBlocks(program: Program): Program {
   const { predecessors, order } = controlFlow(program);
   const isJoined = new Uint8Array(program.blocks.length);
+  // where functions begin and end stays the border of a block
+  const entries = new Set(program.functions?.map(({ entry }) => entry));
+  const exits = new Set(program.functions?.map(({ exit }) => exit));
   const blocks: Block[] = [...program.blocks];
   for (const first of order) {
     if (isJoined[first] === 1) continue;
     const instructions = [...blocks[first].instructions];
     let { terminator } = blocks[first];
-    while (terminator.kind === 'jump' && terminator.target !== first && predecessors[terminator.target].length === 1) {
+    let last = first;
+    const isEdge = (from: number, to: number) => entries.has(to) || exits.has(to) || exits.has(from);
+    while (
+      terminator.kind === 'jump' &&
+      terminator.target !== first &&
+      predecessors[terminator.target].length === 1 &&
+      !isEdge(last, terminator.target)
+    ) {
       const next = terminator.target;
       isJoined[next] = 1;
+      last = next;
       for (const i of blocks[next].instructions) instructions.push(i);
       ({ terminator } = blocks[next]);
       blocks[next] = { instructions: [], terminator: { kind: 'exit' } };

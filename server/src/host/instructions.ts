@@ -34,7 +34,7 @@ export class InstructionEmitter {
     private readonly program: Program,
     private readonly values: HostValues,
     private readonly code: Code,
-    /** The local with the number of instructions that are left. */
+    /** The variable of the module with the number of instructions that are left. */
     private readonly left: number,
     private readonly reach: Reach,
   ) {
@@ -53,14 +53,14 @@ export class InstructionEmitter {
     this.code.call(index);
     const isMoving = moving.has(name);
     if (isMoving) this.code.local(op.localSet, this.spent);
-    this.code.local(op.localGet, this.left);
+    this.code.local(op.globalGet, this.left);
     this.code.i64(BigInt(costOf(imports[index])));
     this.code.op(op.i64Sub);
     if (isMoving) {
       this.code.local(op.localGet, this.spent);
       this.code.op(op.i64Sub);
     }
-    this.code.local(op.localSet, this.left);
+    this.code.local(op.globalSet, this.left);
   }
 
   /** Emits an instruction. */
@@ -294,7 +294,7 @@ export class InstructionEmitter {
     }
   }
 
-  private host({ fn, dst, args, launch }: HostInstruction): void {
+  private host({ fn, dst, args, launch, callee }: HostInstruction): void {
     const { code } = this;
     const argument = (index: number) => {
       if (index < args.length) this.values.get(args[index]);
@@ -350,6 +350,11 @@ export class InstructionEmitter {
         break;
       case 'launch':
         this.launch(args, launch ?? 0);
+        break;
+      case 'recurse':
+        this.code.call(imports.length + 1 + (callee ?? 0));
+        break;
+      case 'leave':
         break;
       case 'end':
       case 'lost':

@@ -1,6 +1,7 @@
 /** What a program does when it has launched its last kernel matters to no kernel: it ends there. */
 import { controlFlow } from '../program/control-flow';
 import type { Block, Instruction, Program } from '../program/program';
+import { blocksOf } from './functions';
 import { finishing } from './graph';
 
 const isLaunch = (i: Instruction): boolean => i.op === 'host' && i.fn === 'launch';
@@ -13,6 +14,13 @@ export function endAfterLastLaunch(program: Program): Program {
   // by block: whether a launch comes after it
   const comes = program.blocks.map(() => false);
   const open = launches.flatMap((does, block) => (does ? [block] : []));
+  // of a function that calls itself every part may come before a launch of the next call
+  program.functions?.forEach((_, index) => {
+    const blocks = blocksOf(program, flow.successors, index);
+    if (!blocks.some((block) => launches[block])) return;
+    for (const block of blocks) comes[block] = true;
+    open.push(...blocks);
+  });
   for (let block = open.pop(); block !== undefined; block = open.pop())
     for (const before of predecessors[block] ?? [])
       if (!comes[before]) {

@@ -14,6 +14,7 @@ import type { HostInstruction } from '../program/host-program';
 import { hasBit, setBit } from '../program/liveness';
 import { readsInto, writesOf } from '../program/operands';
 import type { Block, Instruction, Program, Register } from '../program/program';
+import { blocksOf, functionAt, isRecurse } from './functions';
 import { finishing, isEnd, withoutErrors } from './graph';
 import { ANY, PointsTo } from './points-to';
 
@@ -44,6 +45,11 @@ class Needs {
   private readonly everywhere: readonly number[];
   /** By block: whether what it is judged by has changed since it was looked at. */
   private readonly isStale: Uint8Array;
+  /** By function that calls itself: what is read behind one of its calls, as in `liveIn`; by block: the functions that it calls once more. */
+  private readonly behindCalls: readonly Int32Array[];
+  private readonly callers: ReadonlyMap<number, readonly number[]>;
+  private readonly exits: ReadonlyMap<number, number>;
+  private readonly writtenIn = new Map<number, readonly number[]>();
   /** The block that assigns a register that is assigned once. */
   private readonly blockOf: Int32Array;
   private readonly reads: Register[] = [];
@@ -75,6 +81,16 @@ class Needs {
     this.registers = bits;
     this.words = Math.ceil((bits + this.pointsTo.count) / 32);
     this.liveIn = blocks.map(() => new Int32Array(this.words));
+    const { functions = [] } = program;
+    this.behindCalls = functions.map(() => new Int32Array(this.words));
+    this.exits = new Map(functions.map(({ exit }, index) => [exit, index]));
+    const callers = new Map<number, number[]>();
+    blocks.forEach(({ instructions }, block) => {
+      for (const instruction of instructions)
+        if (isRecurse(instruction))
+          callers.set(instruction.callee, [...(callers.get(instruction.callee) ?? []), block]);
+    });
+    this.callers = callers;
     // a kernel may read all objects of the device, and what they lead to
     this.everywhere = program.objects.flatMap(({ lifetime, register }) =>
       lifetime === 'device' || lifetime === 'constant' ? this.pointsTo.closureOf(register) : [],
@@ -115,6 +131,8 @@ class Needs {
     const live = new Int32Array(this.words);
     for (const next of this.flow.successors[block])
       for (let w = 0; w < this.words; w++) live[w] |= this.liveIn[next][w];
+    const left = this.exits.get(block);
+    if (left !== undefined) merge(live, this.behindCalls[left]);
     if (terminator.kind === 'branch' && this.isDeciding[block] === 1) this.read(terminator.condition, live);
     for (let k = instructions.length - 1; k >= 0; k--) {
       const instruction = instructions[k];
@@ -123,19 +141,23 @@ class Needs {
         this.isNeeded[block][k] = 1;
         this.activate(block);
       }
+      if (isRecurse(instruction)) this.passThrough(instruction.callee, live);
       for (const register of writesOf(instruction)) if (this.bitOf[register] >= 0) clearBit(live, this.bitOf[register]);
       const count = readsInto(instruction, this.reads);
       for (let r = 0; r < count; r++) this.read(this.reads[r], live);
       for (const memory of this.readBy(instruction)) this.readMemory(memory, live);
     }
-    const known = this.liveIn[block];
-    let hasGrown = false;
-    for (let w = 0; w < this.words; w++) {
-      if ((live[w] | known[w]) === known[w]) continue;
-      known[w] |= live[w];
-      hasGrown = true;
-    }
-    if (hasGrown) for (const before of this.flow.predecessors[block]) this.isStale[before] = 1;
+    if (!merge(this.liveIn[block], live)) return;
+    for (const before of this.flow.predecessors[block]) this.isStale[before] = 1;
+    const entered = this.program.functions?.findIndex(({ entry }) => entry === block) ?? -1;
+    for (const caller of this.callers.get(entered) ?? []) this.isStale[caller] = 1;
+  }
+
+  /** What is read behind a call is read behind the function, and what it reads is read before the call. */
+  private passThrough(callee: number, live: Int32Array): void {
+    const { entry, exit } = functionAt(this.program, callee);
+    if (merge(this.behindCalls[callee], live)) this.isStale[exit] = 1;
+    merge(live, this.liveIn[entry]);
   }
 
   private activate(block: number): void {
@@ -164,7 +186,9 @@ class Needs {
 
   private matters(instruction: Instruction, live: Int32Array): boolean {
     if (isEnd(instruction) || (instruction.op === 'host' && instruction.fn === 'launch')) return true;
-    for (const register of writesOf(instruction))
+    if (isRecurse(instruction) && this.hasEffects(instruction.callee)) return true;
+    const given = instruction.op === 'host' && instruction.fn === 'leave' ? instruction.args : writesOf(instruction);
+    for (const register of given)
       if (this.bitOf[register] >= 0 ? hasBit(live, this.bitOf[register]) : this.isRead[register] === 1) return true;
     const written = this.writtenBy(instruction);
     return written.some((memory) => memory === ANY || hasBit(live, this.registers + memory));
@@ -176,7 +200,28 @@ class Needs {
     if (instruction.op !== 'host') return [];
     const { fn, args } = instruction;
     if (fn === 'copy' || fn === 'fill') return this.pointsTo.classOf(args[0]);
+    if (isRecurse(instruction)) return this.writtenByFunction(instruction.callee);
     return fn === 'wild' ? this.pointsTo.closureOf(args[0]) : [];
+  }
+
+  /** Whether a function launches kernels or ends the program. */
+  private hasEffects(index: number): boolean {
+    return blocksOf(this.program, this.flow.successors, index).some((block) =>
+      this.program.blocks[block].instructions.some((i) => isEnd(i) || (i.op === 'host' && i.fn === 'launch')),
+    );
+  }
+
+  private writtenByFunction(index: number): readonly number[] {
+    const known = this.writtenIn.get(index);
+    if (known) return known;
+    this.writtenIn.set(index, []);
+    const blocks = blocksOf(this.program, this.flow.successors, index);
+    const written = blocks.flatMap((block) =>
+      this.program.blocks[block].instructions.flatMap((i) => this.writtenBy(i)),
+    );
+    const found = [...new Set(written)];
+    this.writtenIn.set(index, found);
+    return found;
   }
 
   private readBy(instruction: Instruction): readonly number[] {
@@ -198,6 +243,17 @@ class Needs {
 /** Memory is given back where it was taken. */
 const isRelease = (i: Instruction, isKept: Uint8Array): boolean =>
   i.op === 'host' && i.fn === 'release' && isKept[i.args[0]] === 1;
+
+/** Adds a set to another; whether it has grown. */
+function merge(into: Int32Array, more: Int32Array): boolean {
+  let hasGrown = false;
+  for (let w = 0; w < into.length; w++) {
+    if ((into[w] | more[w]) === into[w]) continue;
+    into[w] |= more[w];
+    hasGrown = true;
+  }
+  return hasGrown;
+}
 
 function clearBit(set: Int32Array, bit: number): void {
   set[bit >> 5] &= ~(1 << (bit & 31));

@@ -7,10 +7,11 @@
 import { type ControlFlow, controlFlow } from '../program/control-flow';
 import { readsInto, writesOf } from '../program/operands';
 import type { Instruction, Program, Register } from '../program/program';
-import { type Doubt, pointersOf } from './doubt';
+import { type Doubt, pointersOf, type Skip } from './doubt';
+import { functionsOf, MAIN } from './functions';
 import { FIRST_OBJECT, HOST_BASE } from './memory-layout';
 import { kindOf } from './operations';
-import { type Code, FIRST_GLOBAL, Kind, op } from './wasm';
+import { Code, FIRST_GLOBAL, Kind, op } from './wasm';
 
 const { i32, i64 } = Kind;
 
@@ -26,6 +27,9 @@ const LONGEST_CHAIN = 32;
 const MOST_OWN = 400;
 /** Variables of a kind that are the function's own and shared by what single blocks use. */
 const MOST_SHARED = 64;
+/** Who uses a register, beside a function's index and `MAIN`. */
+const SEVERAL = -2;
+const NOBODY = -3;
 
 /** The depth of loops from which on variables are the function's own, so that there are few of them: at least 1. */
 function leastDepth(depthOf: Uint8Array, home: Int32Array): number {
@@ -42,8 +46,8 @@ function leastDepth(depthOf: Uint8Array, home: Int32Array): number {
 }
 
 export class HostValues {
-  /** Kinds of the function's variables, by index. */
-  readonly locals: Kind[] = [];
+  /** Kinds of the variables of each function, by index; of the program itself first. */
+  readonly locals: Kind[][] = [];
   /** Kinds of the module's. */
   readonly globals: Kind[] = [];
   /** By object of the program: its place in memory. */
@@ -55,13 +59,20 @@ export class HostValues {
   private readonly valueOf: (Variable | undefined)[] = [];
   private readonly shadowOf: (Variable | undefined)[] = [];
   private readonly objectOf = new Map<Register, number>();
-  private readonly pools = new Map<Kind, Variable[]>();
+  /** Of each function. */
+  private readonly pools: Map<Kind, Variable[]>[] = [];
+  private code = new Code();
+  /** The function at hand. */
+  private current = MAIN;
 
   constructor(
     private readonly program: Program,
     private readonly doubt: Doubt,
-    private readonly code: Code,
   ) {
+    for (let index = MAIN; index < (program.functions?.length ?? 0); index++) {
+      this.locals.push([]);
+      this.pools.push(new Map());
+    }
     this.placeObjects();
     this.allocateVariables();
   }
@@ -70,9 +81,21 @@ export class HostValues {
     return kindOf[this.program.registers[register].type];
   }
 
+  /** From here on a function's code is made. */
+  use(index: number, code: Code): void {
+    this.current = index;
+    this.code = code;
+  }
+
   local(kind: Kind): number {
-    this.locals.push(kind);
-    return this.locals.length - 1;
+    const locals = this.locals[this.current - MAIN];
+    locals.push(kind);
+    return locals.length - 1;
+  }
+
+  /** The index of a variable of the module's. */
+  shared(kind: Kind): number {
+    return this.global(kind).index;
   }
 
   private own(kind: Kind): Variable {
@@ -102,10 +125,15 @@ export class HostValues {
     const home = new Int32Array(program.registers.length).fill(-1);
     // by register: how deep the loops are that it is used in, of those that launch nothing
     const depthOf = new Uint8Array(program.registers.length);
+    const owner = functionsOf(program, flow.successors);
+    // by register: the function that uses it
+    const user = new Int32Array(program.registers.length).fill(NOBODY);
     const reads: Register[] = [];
     let depth = 0;
     const seen = (register: Register, block: number) => {
       depthOf[register] = Math.max(depthOf[register], depth);
+      if (user[register] === NOBODY) user[register] = owner[block];
+      else if (user[register] !== owner[block]) user[register] = SEVERAL;
       if (program.registers[register].role === 'variable') home[register] = -2;
       else if (home[register] === -1) home[register] = block;
       else if (home[register] !== block) home[register] = -2;
@@ -120,14 +148,30 @@ export class HostValues {
           seen(r, block);
           this.definition.set(r, instruction);
         }
+        // what is handed over between the runs of a function is none's own
+        if (instruction.op === 'host' && instruction.callee !== undefined)
+          for (const r of [...instruction.args, ...writesOf(instruction)]) user[r] = SEVERAL;
       }
       if (terminator.kind === 'branch') seen(terminator.condition, block);
     }
-    for (const { skip } of this.doubt.branches.values()) for (const root of skip.roots) home[root.register] = -2;
-    for (const { skip } of this.doubt.loops.values()) for (const root of skip?.roots ?? []) home[root.register] = -2;
+    const used = ({ roots, registers }: Skip, block: number) => {
+      for (const { register } of roots) {
+        seen(register, block);
+        home[register] = -2;
+      }
+      for (const register of registers) if (owner[block] !== user[register]) user[register] = SEVERAL;
+    };
+    depth = 0;
+    for (const [block, { skip }] of this.doubt.branches) used(skip, block);
+    for (const [block, { skip }] of this.doubt.loops) if (skip) used(skip, block);
     const least = leastDepth(depthOf, home);
-    const isOwn = depthOf.map((d) => (d >= least ? 1 : 0));
-    for (const block of flow.order) this.shareLocals(block, home, isOwn);
+    // those of a function that calls itself are a run's own, and so they are its variables
+    const isOwn = depthOf.map((d, r) => (user[r] > MAIN || (user[r] === MAIN && d >= least) ? 1 : 0));
+    for (const block of flow.order) {
+      this.current = owner[block];
+      this.shareLocals(block, home, isOwn);
+    }
+    this.current = MAIN;
   }
 
   /** Loops around a block that launch nothing. */
@@ -140,15 +184,16 @@ export class HostValues {
 
   private shareLocals(block: number, home: Int32Array, isOwn: Uint8Array): void {
     const { instructions } = this.program.blocks[block];
-    const free = new Map([...this.pools].map(([kind, pool]) => [kind, [...pool]]));
+    const pools = this.pools[this.current - MAIN];
+    const free = new Map([...pools].map(([kind, pool]) => [kind, [...pool]]));
     const take = (register: Register, kind: Kind): Variable => {
       if (home[register] !== block) return isOwn[register] === 1 ? this.own(kind) : this.global(kind);
       const variable = free.get(kind)?.pop();
       if (variable) return variable;
-      let pool = this.pools.get(kind);
-      if (!pool) this.pools.set(kind, (pool = []));
+      let pool = pools.get(kind);
+      if (!pool) pools.set(kind, (pool = []));
       // structures that are copied: all their members at once
-      const made = pool.length < MOST_SHARED ? this.own(kind) : this.global(kind);
+      const made = this.current > MAIN || pool.length < MOST_SHARED ? this.own(kind) : this.global(kind);
       pool.push(made);
       return made;
     };

@@ -305,16 +305,21 @@ const text = (into: Code, value: string): void => {
   for (let i = 0; i < value.length; i++) into.byte(value.charCodeAt(i));
 };
 
+/** A function without parameters and results. */
+export interface ModuleFunction {
+  /** Kinds of its variables, by index. */
+  readonly locals: readonly Kind[];
+  readonly code: Code;
+}
+
 /**
- * A module with one function, exported as `run`, over an imported memory `env.memory` and a variable `env.high`.
- * @param locals kinds of the function's variables, by index
+ * A module over an imported memory `env.memory` and a variable `env.high`; the first function is exported as `run`.
  * @param globals kinds of the module's own variables, which are zero at first; the first has the index `FIRST_GLOBAL`
  */
 export function moduleOf(
   imports: readonly Import[],
-  locals: readonly Kind[],
+  functions: readonly ModuleFunction[],
   globals: readonly Kind[],
-  body: Code,
   pages: number,
 ): Uint8Array<ArrayBuffer> {
   const out = new Code();
@@ -347,8 +352,8 @@ export function moduleOf(
     code.op(0x03, Kind.i32, 0x01);
   });
   section(out, 3, (code) => {
-    code.unsigned(1);
-    code.unsigned(imports.length);
+    code.unsigned(functions.length);
+    for (let k = 0; k < functions.length; k++) code.unsigned(imports.length);
   });
   section(out, 6, (code) => {
     code.unsigned(globals.length);
@@ -365,17 +370,19 @@ export function moduleOf(
     code.unsigned(imports.length);
   });
   section(out, 10, (code) => {
-    const one = new Code();
-    one.unsigned(locals.length);
-    for (const kind of locals) {
-      one.unsigned(1);
-      one.byte(kind);
+    code.unsigned(functions.length);
+    for (const { locals, code: body } of functions) {
+      const one = new Code();
+      one.unsigned(locals.length);
+      for (const kind of locals) {
+        one.unsigned(1);
+        one.byte(kind);
+      }
+      one.append(body);
+      one.byte(op.end);
+      code.unsigned(one.length);
+      code.append(one);
     }
-    one.append(body);
-    one.byte(op.end);
-    code.unsigned(1);
-    code.unsigned(one.length);
-    code.append(one);
   });
   return out.toBytes();
 }

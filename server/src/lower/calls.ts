@@ -10,6 +10,7 @@ import { type Context, type Frame, forgetSince, LIBRARY_TOKENS, placeOf, skip } 
 import { expression } from './expressions';
 import { callClosure, signatureOf } from './host/closures';
 import { changeByCall } from './host/memory';
+import { callFunctionItself, callLambdaItself, identityOf, whileInlining } from './host/recursion';
 import { callVirtual, markClass } from './host/virtual-calls';
 import { KnownValues } from './known-values';
 import { isLibraryScope } from './library/library';
@@ -236,15 +237,31 @@ export function callFunction(
   const body = declaration.body;
   if (!body)
     return unknownValue({ kind: 'unknown', reason: name }, `${name} is not defined in the files that could be read`);
+  const folded = self ? undefined : constexprValue(ctx, chosen, args);
+  if (folded) return folded;
+  const run = (given: readonly Value[], object: Value | undefined) =>
+    whileInlining(ctx, identityOf(chosen), () => inlineFunction(ctx, chosen, body, given, object, node));
+  const itself = callFunctionItself(ctx, chosen, args, self, node, run);
+  if (itself) return itself;
   if (isTooDeep(ctx, declaration)) {
     const reason = `${name} is recursive or nested too deeply to follow`;
     skip(ctx, node, reason);
     if (ctx.unit.isHost) changeByCall(ctx, declaration, args, self, node);
     return unknownValue(returnTypeOf(ctx, chosen), reason);
   }
-  const folded = self ? undefined : constexprValue(ctx, chosen, args);
-  if (folded) return folded;
-  const scope = new Scope(chosen.scope, name);
+  return run(args, self);
+}
+
+function inlineFunction(
+  ctx: Context,
+  chosen: ChosenFunction,
+  body: ast.CompoundStatement,
+  args: readonly Value[],
+  self: Value | undefined,
+  node: ast.Node,
+): Value {
+  const { declaration } = chosen;
+  const scope = new Scope(chosen.scope, declaration.name.parts.at(-1)?.name ?? 'function');
   if (declaration.templateParameters)
     bindTemplateParameters(ctx, scope, declaration.templateParameters, chosen.templateArguments);
   scope.thisValue = self;
@@ -411,6 +428,16 @@ const handedOn = (value: Value): Value =>
   value.kind === 'aggregate' && value.vector === 'loaded' ? { ...value, vector: 'handed on' } : value;
 
 function callLambda(ctx: Context, callee: Value & { kind: 'lambda' }, args: readonly Value[], node: ast.Node): Value {
+  return callLambdaItself(ctx, callee, [], args, node, (_, given) => inlineLambda(ctx, callee, given, node));
+}
+
+/** Inlines a lambda. */
+export function inlineLambda(
+  ctx: Context,
+  callee: Value & { kind: 'lambda' },
+  args: readonly Value[],
+  node: ast.Node,
+): Value {
   if (ctx.callDepth >= ctx.budget.callDepth)
     return unknownValue({ kind: 'unknown', reason: 'lambda' }, 'lambda nested too deeply to follow');
   const { lambda } = callee;

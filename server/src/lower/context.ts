@@ -6,6 +6,7 @@ import { ProgramBuilder } from '../program/builder';
 import type { HostLaunch } from '../program/host-program';
 import type { Register, SourcePlace } from '../program/program';
 import type { LastSite } from './access-sites';
+import { newRecursion, type Recursion } from './host/recursion';
 import { KnownValues } from './known-values';
 import type { KernelInstance } from './lower-kernel';
 import type { Entity, Scope } from './scope';
@@ -148,6 +149,8 @@ export interface Context {
   /** Aliases whose types are being resolved: their own names mean what was declared before, `using Reducer = Reducer<T>;`. */
   readonly openAliases: Set<AliasDeclaration>;
   steps: number;
+  /** Of the program of the host: functions that call themselves. */
+  readonly recursion: Recursion;
   /** For an element of an array in registers, the array around it: what `&a[i]` may reach. */
   readonly arrayOf: Map<Storage, RegisterTarget>;
   /** By what a variable holds of it, a number that is not known: a pointer to variables in registers, which a member keeps. */
@@ -167,6 +170,7 @@ export function createContext(
   kernel: string,
   inMemory: Set<string>,
   budget: LoweringBudget = defaultBudget,
+  recursion = newRecursion(),
 ): Context {
   return {
     unit,
@@ -216,6 +220,7 @@ export function createContext(
     aliases: new Map(),
     openAliases: new Set(),
     steps: 0,
+    recursion,
     arrayOf: new Map(),
     heldPointers: new Map(),
     flatRows: new Map(),

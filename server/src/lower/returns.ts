@@ -11,7 +11,7 @@ import { dereference } from './pointers';
 import type { Scope } from './scope';
 import { scalarOf, types, unqualified } from './types';
 import { type LocalDeclaration, type Place, unknownValue, type Value } from './values';
-import { allocateStorage } from './variables';
+import { allocateStorage, referredTo } from './variables';
 
 const SEVERAL_VARIABLES = 'which of several variables is returned is not known';
 
@@ -51,9 +51,9 @@ export function returnedFrom(ctx: Context, frame: Frame, node: ast.Node): Value 
 
 function returnedValue(ctx: Context, node: ast.ReturnStatement, of: ast.Expression): Value {
   const { result } = ctx.frame;
+  if (result.kind === 'reference') return referredTo(ctx, result, of);
   const raw =
     of.kind === 'initList' && result.kind === 'record' ? initialiseFromList(ctx, result, of) : expression(ctx, of);
-  if (result.kind === 'reference') return raw;
   const value = moved(ctx, raw, of);
   return result.kind === 'unknown' || result.kind === 'void' ? value : convertValue(ctx, value, result, node);
 }

@@ -10,6 +10,7 @@ import { convertValue } from './conversions';
 import { expression } from './expressions';
 import { isContainer, ownsMemory } from './host/copies';
 import { emitHost, freshObject } from './host/memory';
+import { inFrame } from './host/recursion';
 import { markClass } from './host/virtual-calls';
 import { assign, countParts, rvalue, writeStorage } from './places';
 import { argumentKey, declaredAlignment, recordOf } from './records';
@@ -180,7 +181,7 @@ function defineReference(
 }
 
 /** In kernels a constant reference may as well refer to a copy, which is what the compiler makes of a choice. */
-function referredTo(ctx: Context, type: Type & { kind: 'reference' }, init: Expression): Value {
+export function referredTo(ctx: Context, type: Type & { kind: 'reference' }, init: Expression): Value {
   const isChoice = init.kind === 'conditional' && (ctx.unit.isHost || !type.to.isConst);
   return isChoice ? conditionalPlace(ctx, init) : expression(ctx, init);
 }
@@ -195,6 +196,8 @@ function storageFor(ctx: Context, declaration: VariableDeclaration, name: string
   const isArray = ctx.unit.isHost && holdsArray(type);
   if (!ctx.inMemory.has(owner.key) && parts <= MAX_REGISTER_PARTS && !isArray)
     return { kind: 'registers', storage: allocateStorage(ctx, type, name, owner) };
+  const own = inFrame(ctx, sizeOf(type) ?? 0, alignOf(type), declaration);
+  if (own) return { kind: 'memory', type, place: own };
   const object = memoryObject(ctx, declaration, name, type, 'local');
   return {
     kind: 'memory',
@@ -427,6 +430,19 @@ function ofList(ctx: Context, type: Type, argument: Value): Value | undefined {
   return list && inScope(ctx, list.scope, () => initialiseFromList(ctx, type, list.node));
 }
 
+/** What a parameter that is a reference refers to. */
+export function referredBy(ctx: Context, type: Type & { kind: 'reference' }, argument: Value, node: Node): Value {
+  const record = recordOf(type);
+  const converted = record && !recordOf(argument.type) ? madeFor(ctx, type.to, argument, node) : undefined;
+  return converted ?? (record && baseOf(argument, record)) ?? argument;
+}
+
+/** What a parameter that is no reference is given. */
+export function passedByValue(ctx: Context, type: Type, argument: Value, node: Node): Value {
+  const value = rvalue(ctx, argument, node);
+  return (ctx.unit.isHost && ofList(ctx, type, argument)) || convertValue(ctx, value, type, node);
+}
+
 /** Binds an argument to a parameter. */
 export function bindParameter(
   ctx: Context,
@@ -438,13 +454,10 @@ export function bindParameter(
   node: Node,
 ): void {
   if (type.kind === 'reference') {
-    const record = recordOf(type);
-    const converted = record && !recordOf(argument.type) ? madeFor(ctx, type.to, argument, node) : undefined;
-    scope.define(name, { kind: 'value', value: converted ?? (record && baseOf(argument, record)) ?? argument });
+    scope.define(name, { kind: 'value', value: referredBy(ctx, type, argument, node) });
     return;
   }
-  const value = rvalue(ctx, argument, node);
-  const converted = (ctx.unit.isHost && ofList(ctx, type, argument)) || convertValue(ctx, value, type, node);
+  const converted = passedByValue(ctx, type, argument, node);
   const plainType: Type =
     type.kind === 'unknown' ? converted.type : type.kind === 'array' ? { kind: 'pointer', to: type.of } : type;
   if (converted.kind !== 'scalar' && converted.kind !== 'aggregate') {
@@ -455,7 +468,14 @@ export function bindParameter(
     });
     return;
   }
-  const storage = allocateStorage(ctx, plainType, name, { key: `${parameter.first}:${name}`, name });
+  const owner: LocalDeclaration = { key: `${parameter.first}:${name}`, name };
+  if (ctx.unit.isHost && ctx.inMemory.has(owner.key)) {
+    const place = freshObject(ctx, plainType, sizeOf(plainType) ?? 0, node);
+    assign(ctx, place, plainType, converted, node);
+    scope.define(name, { kind: 'value', value: { kind: 'place', type: plainType, place } });
+    return;
+  }
+  const storage = allocateStorage(ctx, plainType, name, owner);
   writeStorage(ctx, storage, converted, node);
   scope.define(name, { kind: 'value', value: { kind: 'place', type: plainType, place: { kind: 'storage', storage } } });
 }

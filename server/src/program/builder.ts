@@ -229,6 +229,18 @@ export class ProgramBuilder {
     this.blocks[this.current].instructions.push(instruction);
   }
 
+  /** Takes back an instruction that turned out to do nothing. */
+  drop(block: number, instruction: Instruction): void {
+    const { instructions } = this.blocks[block];
+    const at = instructions.indexOf(instruction);
+    if (at >= 0) instructions.splice(at, 1);
+  }
+
+  /** Those of blocks made in turn, up to the block `end`. */
+  *instructionsOf(first: number, end: number): Iterable<Instruction> {
+    for (let block = first; block < end; block++) yield* this.blocks[block].instructions;
+  }
+
   /** Instructions of the current block so far. */
   get emitted(): number {
     return this.blocks[this.current].instructions.length;

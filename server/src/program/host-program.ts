@@ -17,11 +17,24 @@ export interface HostInstruction {
     | 'fill' // from `a` on with the byte `b`, `c` bytes
     | 'wild' // whatever `a` points into may have been changed
     | 'launch' // of a kernel: launches[launch], its values in `args`
+    | 'recurse' // calls functions[callee] once more: what is handed over is in `args`, what it assigns of variables that are not its own in `results`
+    | 'leave' // functions[callee] ends, `args` hold what it gives
     | 'end' // the program ends here, mostly with an error: with the constant `a`, where it is known to be one
     | 'lost'; // what comes is not followed: the run ends here
   readonly dst?: Register;
   readonly args: readonly Register[];
   readonly launch?: number;
+  readonly callee?: number;
+  readonly results?: readonly Register[];
+}
+
+/**
+ * A part of the host's program that calls itself (lower/host/recursion.ts): blocks that control comes to by way of `entry` only and leaves by way of
+ * `exit` only, from which it jumps on. Registers that no other part uses are each run's own.
+ */
+export interface HostFunction {
+  readonly entry: number;
+  readonly exit: number;
 }
 
 /** A launch in a program of the host: what its values are, in the order of the instruction's arguments. */

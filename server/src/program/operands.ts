@@ -140,6 +140,7 @@ export function writesOf(instruction: Instruction): readonly Register[] {
       if (instruction.words) return [instruction.words.dst.low, instruction.words.dst.high];
       return instruction.dst === undefined ? none : [instruction.dst];
     case 'host':
+      if (instruction.results) return instruction.results;
       return instruction.dst === undefined ? none : [instruction.dst];
     case 'store':
     case 'asyncCopy':

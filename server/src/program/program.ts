@@ -7,7 +7,7 @@
  */
 
 import type { AtomicClass } from '../hardware/atomic-class';
-import type { HostInstruction, HostLaunch } from './host-program';
+import type { HostFunction, HostInstruction, HostLaunch } from './host-program';
 
 /** 'pred' is a truth value. Pointers are 'u64'. f16 and bf16 are held as the number they stand for. */
 export type ScalarType =
@@ -477,6 +477,8 @@ export interface Program {
   readonly sharedGranule?: number;
   /** Of a program of the host. */
   readonly launches?: readonly HostLaunch[];
+  /** Of the host's program: parts that call themselves. */
+  readonly functions?: readonly HostFunction[];
   /** Constructs that were not understood: nothing else is affected but the values that depend on them. */
   /** What it cost to make: instructions that the front end emitted, those of tries that were given up included. */
   readonly effort?: number;

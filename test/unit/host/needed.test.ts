@@ -90,20 +90,20 @@ int main() {
 }`);
   });
 
-  it('is not what a recursion that is too deep to follow would change', () => {
+  it('is not what a recursion that cannot be followed would change', () => {
     check(`
 __global__ void k(const int* a) {}
 ${upload}
-void fill(std::vector<int>& v, int depth) {
+template <class... T> void fill(std::vector<int>& v, int depth, T... t) {
   if (depth == 0) return;
   v.push_back(depth);
-  fill(v, depth - 1);
+  fill(v, depth - 1, t...);
 }
 int main() {
   std::vector<int> few, many;
   fill(few, 3);
   k<<<1, 32>>>(up(few)); //= a: 3 2 1
-  fill(many, 20);
+  fill(many, 100);
   k<<<1, 32>>>(up(many)); //= a: ?
   k<<<1, 32>>>(up(few)); //= a: 3 2 1
 }`);

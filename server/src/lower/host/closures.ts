@@ -6,7 +6,7 @@
 import { anywhere } from '../../parse/anywhere';
 import type * as ast from '../../parse/ast';
 import type { Register } from '../../program/program';
-import { callValue } from '../calls';
+import { callValue, inlineLambda } from '../calls';
 import { choice } from '../conditional';
 import { type Context, demandMemory, skip } from '../context';
 import { convertValue } from '../conversions';
@@ -29,6 +29,7 @@ import {
 import { type MemoryPlace, type Storage, unknownValue, type Value } from '../values';
 import { allocateStorage } from '../variables';
 import { emitHost, endProgram } from './memory';
+import { callLambdaItself, mayCallItself } from './recursion';
 
 /** What a variable, a member or an element can hold that is called. */
 export type FunctionValue = Value & { kind: 'lambda' | 'functions' };
@@ -186,12 +187,28 @@ export function callClosure(
 ): Value {
   const call = (entry: Kept): Value => {
     const { result } = signature;
-    const given = callValue(ctx, valueIn(entry, callee.register, node), args, node);
+    const given = callKept(ctx, entry, callee, args, node);
     const value = rvalue(ctx, given, node);
     if (!result || result.kind === 'unknown' || result.kind === 'reference') return value;
     return result.kind === 'void' ? { kind: 'void', type: result } : convertValue(ctx, value, result, node);
   };
   return forEachKept(ctx, callee.register, signature, node, call);
+}
+
+/** A lambda that calls itself by what memory holds of it is called with the block of its captures. */
+function callKept(
+  ctx: Context,
+  entry: Kept,
+  block: Value & { kind: 'scalar' },
+  args: readonly Value[],
+  node: ast.CallExpression,
+): Value {
+  const { value } = entry;
+  if (value.kind !== 'lambda') return callValue(ctx, value, args, node);
+  return callLambdaItself(ctx, value, [block], args, node, ([own], given) => {
+    const address = own.kind === 'scalar' ? own.register : block.register;
+    return inlineLambda(ctx, lambdaIn(value, entry, address, node), given, node);
+  });
 }
 
 /** Makes what each of the functions that memory may hold leads to, on a way of its own. */
@@ -213,10 +230,11 @@ export function forEachKept(
     if (told.kind !== 'scalar' || !way || index === ways.length) return notFollowed(ctx, signature, node);
     const isNumber = ctx.builder.compare('eq', 'u64', told.register, ctx.builder.constant('u64', way.number));
     const run = (): Value => {
-      if (active.has(way)) return notFollowed(ctx, signature, node);
+      const isActive = active.has(way);
+      if (isActive && !mayCallItself(ctx, way.value)) return notFollowed(ctx, signature, node);
       active.add(way);
       const value = make(way);
-      active.delete(way);
+      if (!isActive) active.delete(way);
       return value;
     };
     return choice(ctx, node, isNumber, run, () => from(index + 1));
@@ -233,8 +251,12 @@ function notFollowed(ctx: Context, { result }: FunctionType, node: ast.Node): Va
 }
 
 /** The function, with what it captured where the block has it. */
-function valueIn({ value, captures }: Kept, address: Register, node: ast.Node): FunctionValue {
-  if (value.kind !== 'lambda') return value;
+function lambdaIn(
+  value: FunctionValue & { kind: 'lambda' },
+  { captures }: Kept,
+  address: Register,
+  node: ast.Node,
+): Value & { kind: 'lambda' } {
   const scope = new Scope(value.scope, 'captures');
   for (const { name, type, offset } of captures)
     scope.define(name, {

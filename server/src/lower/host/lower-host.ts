@@ -12,9 +12,10 @@ import { type Entity, Scope } from '../scope';
 import { types } from '../types';
 import { unknownValue, type Value } from '../values';
 import { allocateStorage, initialiseInMemory } from '../variables';
+import { newRecursion } from './recursion';
 
 /** How often main is lowered again because variables turned out to need memory. */
-const MAX_TRIES = 5;
+const MAX_TRIES = 8;
 
 export interface LoweredHost {
   readonly program: Program;
@@ -29,11 +30,17 @@ export function lowerHost(
   budget: LoweringBudget,
 ): LoweredHost | undefined {
   const inMemory = new Set<string>();
+  const { wanted, refused } = newRecursion();
   for (let attempt = 0; attempt < MAX_TRIES; attempt++) {
-    const ctx = createContext(unit, 'main', inMemory, budget);
+    const recursive = wanted.size;
+    const ctx = createContext(unit, 'main', inMemory, budget, newRecursion(wanted, refused));
     lowerMain(ctx, main);
-    if (ctx.builder.overBudget || ctx.steps > budget.steps) return undefined;
-    if (!ctx.demanded) return { program: { ...ctx.builder.finish(), launches: ctx.launches }, launched: ctx.launched };
+    const isTooLarge = ctx.builder.overBudget || ctx.steps > budget.steps;
+    // a recursion takes less room as a part of its own
+    if (isTooLarge && wanted.size === recursive) return undefined;
+    if (ctx.demanded || isTooLarge) continue;
+    const { functions } = ctx.recursion;
+    return { program: { ...ctx.builder.finish(), launches: ctx.launches, functions }, launched: ctx.launched };
   }
   return undefined;
 }

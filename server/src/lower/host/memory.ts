@@ -8,6 +8,7 @@ import { assign, readMemory, readRegister, readStorage, writeRegister, writeStor
 import { alignOf, sizeOf, type Type, typeKey, withoutReference } from '../types';
 import { type MemoryPlace, type Storage, unknownValue, type Value } from '../values';
 import { isOfLibrary, isOnlyRead } from './only-read';
+import { inFrame } from './recursion';
 
 /** Emits an instruction of the host; gives its result, where it has one. */
 export function emitHost(ctx: Context, fn: HostInstruction['fn'], args: readonly Register[]): Register {
@@ -55,6 +56,8 @@ export function pointed(ctx: Context, pointer: Value, node: Node): Pointed | und
 
 /** Memory of its own for a variable without a name. */
 export function freshObject(ctx: Context, type: Type, bytes: number, node: Node): MemoryPlace {
+  const own = inFrame(ctx, bytes, alignOf(type), node);
+  if (own) return own;
   const object = ctx.builder.object({
     name: '(variable)',
     space: 'local',
