@@ -124,22 +124,28 @@ function commonType(a: Type, b: Type): Type {
   return same && a.kind === b.kind ? a : arithmeticType(a, b);
 }
 
-/** `T& r = c ? a : b;`: which of the two objects it refers to is an address like any other. */
-export function conditionalPlace(ctx: Context, node: ast.ConditionalExpression): Value {
-  if (!namesObject(node.then) || !namesObject(node.else)) return conditionalExpression(ctx, node);
+/**
+ * `T& r = c ? a : b;`: which of the two objects it refers to is an address like any other.
+ * @param isChangeable what is chosen may be changed, so that a call on either side gives an object too
+ */
+export function conditionalPlace(ctx: Context, node: ast.ConditionalExpression, isChangeable = false): Value {
+  const isObject = (side: ast.Expression) => namesObject(side, isChangeable);
+  if (!isObject(node.then) || !isObject(node.else)) return conditionalExpression(ctx, node);
   const condition = toPredicate(ctx, rvalue(ctx, expression(ctx, node.condition), node.condition), node.condition);
   const constant = ctx.builder.constantValue(condition);
   if (constant !== undefined) return expression(ctx, constant ? node.then : node.else);
   const addressOf = (side: ast.Expression) => () => {
-    const object = side.kind === 'conditional' ? conditionalPlace(ctx, side) : expression(ctx, side);
+    const object = side.kind === 'conditional' ? conditionalPlace(ctx, side, isChangeable) : expression(ctx, side);
     return addressOfExpression(ctx, object, side);
   };
   const pointer = choice(ctx, node, condition, addressOf(node.then), addressOf(node.else));
   return dereference(ctx, pointer, node);
 }
 
-const namesObject = (node: ast.Expression): boolean =>
-  (node.kind === 'conditional' && namesObject(node.then) && namesObject(node.else)) ||
+/** What a call gives that may be changed is an object. */
+const namesObject = (node: ast.Expression, isChangeable: boolean): boolean =>
+  (node.kind === 'conditional' && namesObject(node.then, isChangeable) && namesObject(node.else, isChangeable)) ||
+  (node.kind === 'call' && isChangeable) ||
   node.kind === 'name' ||
   node.kind === 'index' ||
   node.kind === 'member' ||

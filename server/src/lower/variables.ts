@@ -183,7 +183,7 @@ function defineReference(
 /** In kernels a constant reference may as well refer to a copy, which is what the compiler makes of a choice. */
 export function referredTo(ctx: Context, type: Type & { kind: 'reference' }, init: Expression): Value {
   const isChoice = init.kind === 'conditional' && (ctx.unit.isHost || !type.to.isConst);
-  return isChoice ? conditionalPlace(ctx, init) : expression(ctx, init);
+  return isChoice ? conditionalPlace(ctx, init, !type.to.isConst) : expression(ctx, init);
 }
 
 type Home =
