@@ -146,8 +146,11 @@ export interface Context {
   readonly notes: Set<string>;
   /** Types of aliases that are no templates, by the scope they stand in. */
   readonly aliases: Map<Scope, Map<string, Type>>;
-  /** Aliases whose types are being resolved: their own names mean what was declared before, `using Reducer = Reducer<T>;`. */
-  readonly openAliases: Set<AliasDeclaration>;
+  /**
+   * Aliases whose types are being resolved, how often at once: their own names mean what was declared before (`using Reducer = Reducer<T>;`), or where
+   * nothing was, in a class that is asked for meanwhile, themselves (`using Next = std::unique_ptr<Node>; struct Node { Next next; };`).
+   */
+  readonly openAliases: Map<AliasDeclaration, number>;
   steps: number;
   /** Of the program of the host: functions that call themselves. */
   readonly recursion: Recursion;
@@ -218,7 +221,7 @@ export function createContext(
     records: new Map(),
     notes: new Set(),
     aliases: new Map(),
-    openAliases: new Set(),
+    openAliases: new Map(),
     steps: 0,
     recursion,
     arrayOf: new Map(),

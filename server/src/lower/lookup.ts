@@ -12,11 +12,14 @@ const MAX_SCOPES = 200;
 /** Finds an unqualified name. */
 export function lookupName(ctx: Context, from: Scope, name: string): Entity | undefined {
   let scope: Scope | undefined = from;
+  let open: Entity | undefined;
   for (let i = 0; scope && i < MAX_SCOPES; i++, scope = scope.parent) {
     const found = scope.own(name) ?? (scope.isPlain ? undefined : lookupIn(ctx, scope, name, new Set()));
-    if (found && !(found.kind === 'alias' && ctx.openAliases.has(found.declaration))) return found;
+    const times = found?.kind === 'alias' ? (ctx.openAliases.get(found.declaration) ?? 0) : 0;
+    if (found && times === 0) return found;
+    if (times === 1) open ??= found;
   }
-  return undefined;
+  return open;
 }
 
 /** Finds a name in one scope, its bases, inline namespaces and using-directives. */

@@ -8,7 +8,7 @@ import { namesIn } from './packs';
 import { evaluateArguments, isFailure, resolveType } from './resolve-type';
 import { Scope } from './scope';
 import { isMoreSpecialFunction } from './specialisations';
-import { bindTemplateParameters, deduceArguments } from './templates';
+import { bindTemplateParameters, deduceArguments, explicitly } from './templates';
 import {
   isFloat,
   isSigned,
@@ -78,7 +78,8 @@ function rate(
     if (explicit.some((e, i) => !sameArgument(e, wanted[i]))) return undefined;
     cost -= 1;
   } else if (declaration.templateParameters) {
-    if (explicit.some((e, i) => isOtherKind(e, declaration.templateParameters?.[i]))) return undefined;
+    const { templateParameters: parameters } = declaration;
+    if (parameters.some((p, i) => isOtherKind(explicitly(parameters, explicit, i), p))) return undefined;
     templateArguments = deduceArguments(ctx, declaration, explicit, argumentTypes, scope);
     bound = new Scope(scope, 'overload');
     const complete = bindTemplateParameters(ctx, bound, declaration.templateParameters, templateArguments);
@@ -99,8 +100,8 @@ function rate(
 }
 
 /** A type for a number or a number for a type: `get<int>(v)` is not `get<size_t I>`. */
-function isOtherKind(given: TemplateValue, parameter: ast.TemplateParameter | undefined): boolean {
-  if (!parameter || parameter.pack) return false;
+function isOtherKind(given: TemplateValue | undefined, parameter: ast.TemplateParameter): boolean {
+  if (!given || parameter.pack) return false;
   return parameter.kind === 'type' ? given.kind === 'number' : parameter.kind === 'value' && given.kind === 'type';
 }
 

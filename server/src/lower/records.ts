@@ -338,7 +338,10 @@ function layOutMember(
   place: PlaceField,
   largest: number,
 ): void {
-  const type = resolveType(ctx, member.type, scope);
+  const written = resolveType(ctx, member.type, scope);
+  // what memory of the host holds of a lambda is what it holds of any function
+  const isKept = ctx.unit.isHost && written.kind === 'lambda';
+  const type: Type = isKept ? { kind: 'callable', of: { kind: 'function', lambda: written.lambda } } : written;
   const width =
     member.bitWidth &&
     inScope(ctx, scope, () => constantOf(ctx, member.bitWidth as NonNullable<typeof member.bitWidth>));

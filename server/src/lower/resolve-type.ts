@@ -194,9 +194,11 @@ function plainAlias(ctx: Context, { declaration, scope }: Entity & { kind: 'alia
   const key = `${declaration.first}:${declaration.name}`;
   let type = known.get(key);
   if (!type) {
-    ctx.openAliases.add(declaration);
-    known.set(key, (type = resolveType(ctx, declaration.type, scope)));
-    ctx.openAliases.delete(declaration);
+    const times = ctx.openAliases.get(declaration) ?? 0;
+    ctx.openAliases.set(declaration, times + 1);
+    type = resolveType(ctx, declaration.type, scope);
+    ctx.openAliases.set(declaration, times);
+    if (times === 0) known.set(key, type);
   }
   return type;
 }

@@ -75,7 +75,7 @@ export function deduceArguments(
   const parameters = declaration.templateParameters ?? [];
   const state: Deduction = { names: new Set(parameters.flatMap((p) => (p.name ? [p.name] : []))), found: new Map() };
   parameters.forEach((p, i) => {
-    const given = explicit[i];
+    const given = explicitly(parameters, explicit, i);
     if (p.name && given && !p.pack) state.found.set(p.name, given);
   });
   const packs = new Set(parameters.flatMap((p) => (p.name && p.pack ? [p.name] : [])));
@@ -102,6 +102,17 @@ export function deduceArguments(
     out.push(value ?? { kind: 'unknown', reason: `template parameter ${parameter.name ?? i} cannot be deduced` });
   }
   return out;
+}
+
+/** What is written for a parameter that is no pack; a pack before it takes all that is written from there on. */
+export function explicitly(
+  parameters: readonly TemplateParameter[],
+  explicit: readonly (TemplateValue | undefined)[],
+  index: number,
+): TemplateValue | undefined {
+  const pack = parameters.findIndex((p) => p.pack);
+  const isTaken = pack >= 0 && index > pack && explicit[pack]?.kind !== 'pack';
+  return isTaken ? undefined : explicit[index];
 }
 
 /**

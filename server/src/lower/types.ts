@@ -24,8 +24,13 @@ export type Type = Qualifiers &
         readonly lambda: LambdaExpression;
         readonly captures?: ReadonlyMap<string, Type>;
       }
-    /** Its signature is known in programs of the host. */
-    | { readonly kind: 'function'; readonly result?: Type; readonly parameters?: readonly Type[] }
+    /** Its signature is known in programs of the host; lambda: it is that one. */
+    | {
+        readonly kind: 'function';
+        readonly result?: Type;
+        readonly parameters?: readonly Type[];
+        readonly lambda?: LambdaExpression;
+      }
     /** `std::function`, in programs of the host: in registers the function itself, in memory the address of what is kept of it */
     | { readonly kind: 'callable'; readonly of: FunctionType }
     /** isFailure: it names a member that its record does not have; template: a class template without its arguments */
@@ -316,8 +321,8 @@ export function typeKey(type: Type): string {
   }
 }
 
-export const signatureKey = ({ result, parameters }: FunctionType): string =>
-  `${result ? typeKey(result) : '?'}(${parameters?.map(typeKey).join() ?? '?'})`;
+export const signatureKey = ({ result, parameters, lambda }: FunctionType): string =>
+  lambda ? `lambda#${lambda.first}` : `${result ? typeKey(result) : '?'}(${parameters?.map(typeKey).join() ?? '?'})`;
 
 const floatRank: Partial<Record<ScalarType, number>> = { f16: 1, bf16: 1, f32: 2, f64: 3 };
 

@@ -434,7 +434,9 @@ function ofList(ctx: Context, type: Type, argument: Value): Value | undefined {
 export function referredBy(ctx: Context, type: Type & { kind: 'reference' }, argument: Value, node: Node): Value {
   const record = recordOf(type);
   const converted = record && !recordOf(argument.type) ? madeFor(ctx, type.to, argument, node) : undefined;
-  return converted ?? (record && baseOf(argument, record)) ?? argument;
+  const given = converted ?? (record && baseOf(argument, record)) ?? argument;
+  // every index may be asked for
+  return given.kind === 'aggregate' && ctx.unit.isHost && holdsArray(given.type) ? materialise(ctx, given, node) : given;
 }
 
 /** What a parameter that is no reference is given. */

@@ -8,6 +8,8 @@ template <class T, class V = vector<T>, class F = less<T>> struct priority_queue
   F before_;
   priority_queue() {}
   explicit priority_queue(const F& before) : before_(before) {}
+  priority_queue(const F& before, const V& held) : held_(held), before_(before) { __make_heap(held_.data(), held_.size(), before_); }
+  template <class U> priority_queue(U* a, U* b) : held_(a, b) { __make_heap(held_.data(), held_.size(), before_); }
   bool empty() const { return held_.empty(); }
   size_t size() const { return held_.size(); }
   const T& top() const { return held_[0]; }
@@ -24,18 +26,34 @@ template <class T, class V = vector<T>, class F = less<T>> struct priority_queue
   }
 };
 
-template <class T> struct set {
+template <class F, class V> priority_queue<typename V::value_type, V, F> __guide_priority_queue(F, V);
+template <class T, class F = less<T>> struct set {
+  using value_type = T;
+  using key_type = T;
+  using iterator = const T*;
   mutable vector<T> held_;
   mutable vector<T> late_;
-  static size_t __at(const vector<T>& v, const T& x) { return lower_bound(v.begin(), v.end(), x) - v.begin(); }
-  static bool __has(const vector<T>& v, size_t k, const T& x) { return k < v.size() && !(x < v[k]); }
+  F before_;
+  set() {}
+  explicit set(const F& before) : before_(before) {}
+  template <class U> set(U* a, U* b) { insert(a, b); }
+  size_t __at(const vector<T>& v, const T& x) const {
+    size_t low = 0;
+    size_t n = v.size();
+    while (n > 0) {
+      size_t half = n / 2;
+      if (before_(v[low + half], x)) { low += half + 1; n -= half + 1; } else n = half;
+    }
+    return low;
+  }
+  bool __has(const vector<T>& v, size_t k, const T& x) const { return k < v.size() && !before_(x, v[k]); }
   void __settle() const {
     size_t m = late_.size();
     if (m == 0) return;
     size_t n = held_.size();
     held_.resize(n + m);
     while (m > 0) {
-      if (n > 0 && late_[m - 1] < held_[n - 1]) { held_[n + m - 1] = held_[n - 1]; n = n - 1; }
+      if (n > 0 && before_(late_[m - 1], held_[n - 1])) { held_[n + m - 1] = held_[n - 1]; n = n - 1; }
       else { held_[n + m - 1] = late_[m - 1]; m = m - 1; }
     }
     late_.clear();
@@ -65,6 +83,11 @@ template <class T> struct set {
   void clear() { held_.clear(); late_.clear(); }
   const T* begin() const { __settle(); return held_.begin(); }
   const T* end() const { __settle(); return held_.end(); }
+  reverse_iterator<const T> rbegin() const { __settle(); return reverse_iterator<const T>{held_.end()}; }
+  reverse_iterator<const T> rend() const { __settle(); return reverse_iterator<const T>{held_.begin()}; }
+  const T* erase(const T* at) { return held_.erase(at); }
+  const T* lower_bound(const T& x) const { __settle(); return held_.begin() + __at(held_, x); }
+  const T* upper_bound(const T& x) const { __settle(); size_t k = __at(held_, x); return held_.begin() + (__has(held_, k, x) ? k + 1 : k); }
   const T* find(const T& x) const { __settle(); size_t k = __at(held_, x); return __has(held_, k, x) ? held_.begin() + k : held_.end(); }
 };
 template <class K, class V, class F = less<K>> struct map {
@@ -74,6 +97,8 @@ template <class K, class V, class F = less<K>> struct map {
   using iterator = pair<K, V>*;
   vector<pair<K, V>> held_;
   F before_;
+  map() {}
+  explicit map(const F& before) : before_(before) {}
   size_t __at(const K& key) const {
     size_t low = 0;
     size_t n = held_.size();
@@ -127,6 +152,8 @@ template <class K, class V, class F = less<K>> struct multimap {
   using iterator = pair<K, V>*;
   vector<pair<K, V>> held_;
   F before_;
+  multimap() {}
+  explicit multimap(const F& before) : before_(before) {}
   bool __has(const K& key) const { return count(key) > 0; }
   pair<K, V>* lower_bound(const K& key) { pair<K, V>* p = held_.begin(); while (p != held_.end() && before_(p->first, key)) ++p; return p; }
   pair<K, V>* upper_bound(const K& key) { pair<K, V>* p = held_.end(); while (p != held_.begin() && before_(key, p[-1].first)) --p; return p; }
@@ -152,6 +179,9 @@ template <class T, class F = less<T>> struct multiset {
   using iterator = const T*;
   vector<T> held_;
   F before_;
+  multiset() {}
+  explicit multiset(const F& before) : before_(before) {}
+  template <class U> multiset(U* a, U* b) { for (; a != b; ++a) insert(*a); }
   bool __has(const T& x) const { return count(x) > 0; }
   size_t __behind(const T& x) const { size_t n = held_.size(); while (n > 0 && before_(x, held_[n - 1])) --n; return n; }
   const T* insert(const T& x) { return held_.insert(held_.begin() + __behind(x), x); }

@@ -26,6 +26,7 @@ template <class T, class U> U* merge(T* a, T* b, T* c, T* d, U* to) {
   }
   return to;
 }
+template <class T> pair<T, T> minmax(const T& a, const T& b) { return b < a ? pair<T, T>{b, a} : pair<T, T>{a, b}; }
 template <class T> pair<T*, T*> minmax_element(T* a, T* b) {
   pair<T*, T*> found(a, a);
   for (T* p = a; p != b; ++p) {

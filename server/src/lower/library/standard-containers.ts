@@ -27,6 +27,20 @@ template <class T, size_t N> struct array {
 };
 template <class T, class... R> array<T, 1 + sizeof...(R)> __guide_array(T, R...);
 
+template <class T, size_t N> constexpr bool operator==(const array<T, N>& a, const array<T, N>& b) {
+  for (size_t i = 0; i < N; i++) if (!(a.elements[i] == b.elements[i])) return false;
+  return true;
+}
+template <class T, size_t N> constexpr bool operator!=(const array<T, N>& a, const array<T, N>& b) { return !(a == b); }
+template <class T, size_t N> constexpr bool operator<(const array<T, N>& a, const array<T, N>& b) {
+  for (size_t i = 0; i < N; i++) {
+    if (a.elements[i] < b.elements[i]) return true;
+    if (b.elements[i] < a.elements[i]) return false;
+  }
+  return false;
+}
+template <class T, size_t N> constexpr bool operator>(const array<T, N>& a, const array<T, N>& b) { return b < a; }
+
 template <class A, class B> struct pair {
   using first_type = A;
   using second_type = B;
@@ -99,6 +113,18 @@ template <class... T> tuple<T...> __guide_tuple(T...);
 template <class... T> struct tuple_size<tuple<T...>> : integral_constant<size_t, sizeof...(T)> {};
 template <class H, class... R> struct tuple_element<0, tuple<H, R...>> { using type = H; };
 template <size_t I, class H, class... R> struct tuple_element<I, tuple<H, R...>> : tuple_element<I - 1, tuple<R...>> {};
+template <size_t I, class A, class B> constexpr bool __equal(A& a, B& b) {
+  if constexpr (I == tuple_size<typename remove_cvref<A>::type>::value) return true;
+  else return get<I>(a) == get<I>(b) && __equal<I + 1>(a, b);
+}
+template <size_t I, class A, class B> constexpr bool __before(A& a, B& b) {
+  if constexpr (I == tuple_size<typename remove_cvref<A>::type>::value) return false;
+  else return get<I>(a) < get<I>(b) || (!(get<I>(b) < get<I>(a)) && __before<I + 1>(a, b));
+}
+template <class... A, class... B> constexpr bool operator==(const tuple<A...>& a, const tuple<B...>& b) { return __equal<0>(a, b); }
+template <class... A, class... B> constexpr bool operator!=(const tuple<A...>& a, const tuple<B...>& b) { return !__equal<0>(a, b); }
+template <class... A, class... B> constexpr bool operator<(const tuple<A...>& a, const tuple<B...>& b) { return __before<0>(a, b); }
+template <class... A, class... B> constexpr bool operator>(const tuple<A...>& a, const tuple<B...>& b) { return __before<0>(b, a); }
 template <class... T> constexpr tuple<T...> make_tuple(T... x) { return tuple<T...>(x...); }
 template <class... T> constexpr tuple<T&...> tie(T&... x) { return tuple<T&...>(x...); }
 template <class... T> constexpr tuple<T&...> forward_as_tuple(T&&... x) { return tuple<T&...>(x...); }
@@ -130,6 +156,9 @@ template <class H, class... R> struct tuple<H, R...> : tuple<R...> {
 template <size_t I, class H, class... R> constexpr auto& get(tuple<H, R...>& t) {
   if constexpr (I == 0) return t.head; else return get<I - 1>(static_cast<tuple<R...>&>(t));
 }
+template <class W, class H, class... R> constexpr W& get(tuple<H, R...>& t) {
+  if constexpr (is_same<W, H>::value) return t.head; else return get<W>(static_cast<tuple<R...>&>(t));
+}
 ${ofTuples}`;
 
 /** libcu++: members lie in their order. */
@@ -153,5 +182,8 @@ template <class H, class N, class... R> struct tuple<H, N, R...> {
 };
 template <size_t I, class H, class... R> constexpr auto& get(tuple<H, R...>& t) {
   if constexpr (I == 0) return t.head; else return get<I - 1>(t.rest);
+}
+template <class W, class H, class... R> constexpr W& get(tuple<H, R...>& t) {
+  if constexpr (is_same<W, H>::value) return t.head; else return get<W>(t.rest);
 }
 ${ofTuples}`;
