@@ -2,6 +2,7 @@
 
 import type * as ast from '../parse/ast';
 import { assertion } from './assertion';
+import { subobject } from './bases';
 import { callBuiltin } from './builtins/functions';
 import { takesNumbers } from './builtins/math';
 import { constexprValue } from './constexpr';
@@ -15,7 +16,7 @@ import { callVirtual, markClass } from './host/virtual-calls';
 import { KnownValues } from './known-values';
 import { isLibraryScope } from './library/library';
 import { lookupIn, lookupName } from './lookup';
-import { type ChosenFunction, chooseOverload } from './overloads';
+import { type ChosenFunction, chooseOverload, conversionCost } from './overloads';
 import { rvalue } from './places';
 import { findMethods, recordOf } from './records';
 import { resolveNamedType, resolveType } from './resolve-type';
@@ -23,7 +24,7 @@ import { hasEarlyReturn, returnedFrom } from './returns';
 import { Scope } from './scope';
 import { statement } from './statements';
 import { bindTemplateParameters, deduceArguments } from './templates';
-import { parameterType, scalarOf, type Type, types, withoutReference } from './types';
+import { type Field, parameterType, type RecordInfo, scalarOf, type Type, types, withoutReference } from './types';
 import { unknownCall } from './unknown-calls';
 import { unknownValue, type Value } from './values';
 import { bindParameter, materialise } from './variables';
@@ -148,6 +149,8 @@ function functionsOfArguments(
 function callObject(ctx: Context, callee: Value, args: readonly Value[], node: ast.CallExpression): Value {
   const record = recordOf(callee.type);
   const methods = record && findMethods(record, 'operator()');
+  const base = record && !methods ? lambdaBase(ctx, callee, record, args) : undefined;
+  if (base) return callValue(ctx, rvalue(ctx, base, node), args, node);
   if (!methods?.owner.scope) return unknownCall(ctx, node, args, `${record?.name ?? 'value'} cannot be called`);
   return callFunctions(
     ctx,
@@ -161,6 +164,22 @@ function callObject(ctx: Context, callee: Value, args: readonly Value[], node: a
     args,
     node,
   );
+}
+
+/** Of a class that is made of lambdas (`struct overloaded : F...`) the one that takes the arguments. */
+function lambdaBase(ctx: Context, object: Value, record: RecordInfo, args: readonly Value[]): Value | undefined {
+  let best: { readonly field: Field; readonly cost: number } | undefined;
+  for (const field of record.fields) {
+    const lambda = field.isBase && field.type.kind === 'callable' ? field.type.of.lambda : undefined;
+    if (lambda?.parameters.length !== args.length) continue;
+    const costs = lambda.parameters.map(({ type }, i) =>
+      conversionCost(args[i].type, parameterType(resolveType(ctx, type))),
+    );
+    if (costs.some((cost) => cost === undefined)) continue;
+    const cost = costs.reduce<number>((sum, each) => sum + (each ?? 0), 0);
+    if (!best || cost < best.cost) best = { field, cost };
+  }
+  return best && subobject(object, best.field);
 }
 
 function callFunctions(

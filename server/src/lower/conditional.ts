@@ -37,9 +37,10 @@ export function isSimple(node: ast.Expression, budget = 24): boolean {
   }
 }
 
-export function logical(ctx: Context, node: ast.BinaryExpression): Value {
+/** @param first what its left side gives */
+export function logical(ctx: Context, node: ast.BinaryExpression, first: Value): Value {
   const b = ctx.builder;
-  const left = toPredicate(ctx, rvalue(ctx, expression(ctx, node.left), node.left), node.left);
+  const left = toPredicate(ctx, rvalue(ctx, first, node.left), node.left);
   const constant = b.constantValue(left);
   const isAnd = node.operator === '&&';
   if (constant !== undefined && Boolean(constant) !== isAnd)

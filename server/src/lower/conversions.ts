@@ -35,6 +35,8 @@ export function convertValue(ctx: Context, value: Value, to: Type, node: Node): 
   if (value.kind === 'scalar' && target.kind === 'record')
     return convertByConstructor(ctx, value, target, node) ?? scalarToRecord(ctx, value, target, node);
   if (value.kind === 'unknown') return unknownValue(target, value.reason);
+  const isHeld = value.kind === 'placePointer' || value.kind === 'lambda' || value.kind === 'functions';
+  if (isHeld && target.kind === 'record') return convertByConstructor(ctx, value, target, node) ?? value;
   return value;
 }
 

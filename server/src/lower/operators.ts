@@ -227,7 +227,7 @@ export function binaryExpression(ctx: Context, node: ast.BinaryExpression): Valu
       return expression(ctx, node.right);
     case '&&':
     case '||':
-      return logical(ctx, node);
+      return combined(ctx, node);
     default:
       break;
   }
@@ -246,6 +246,16 @@ export function binaryExpression(ctx: Context, node: ast.BinaryExpression): Valu
   }
   const b = numberOf(ctx, rvalue(ctx, right, node.right), node.right);
   return binaryOnValues(ctx, node.operator, a, b, node);
+}
+
+/** `a && b` of truth values, or what an operator of the user's makes of both. */
+function combined(ctx: Context, node: ast.BinaryExpression): Value {
+  const name = `operator${node.operator}`;
+  const left = expression(ctx, node.left);
+  const record = recordOf(left.type);
+  const isOwn = record && (findMethods(record, name) || lookupName(ctx, ctx.scope, name));
+  const overloaded = isOwn && userOperator(ctx, name, [left, expression(ctx, node.right)], node);
+  return overloaded || logical(ctx, node, left);
 }
 
 const isNumber = ({ kind, type }: Value): boolean => kind === 'scalar' && type.kind !== 'pointer';

@@ -165,8 +165,11 @@ function sameArgument(a: TemplateValue, b: TemplateValue | undefined): boolean {
   return true;
 }
 
-/** 0 exact, small for promotions, larger for conversions, undefined when impossible. Unknown types fit anything, badly. */
-function conversionCost(from: Type, to: Type): number | undefined {
+/**
+ * What a conversion costs in the choice of an overload: 0 exact, small for promotions, larger for conversions, undefined when impossible. Unknown types
+ * fit anything, badly.
+ */
+export function conversionCost(from: Type, to: Type): number | undefined {
   const a = unqualified(withoutReference(from));
   const b = unqualified(withoutReference(to));
   if (a.kind === 'unknown' || b.kind === 'unknown' || b.kind === 'callable') return 30;

@@ -291,6 +291,7 @@ function layOut(
   };
   for (const type of declaration.bases.flatMap((base) => baseTypes(ctx, base.type, scope))) {
     if (type.kind === 'record') place(`(base ${type.record.name})`, type, { isBase: true });
+    else if (type.kind === 'lambda' && ctx.unit.isHost) place(`(base ${typeKey(type)})`, kept(type), { isBase: true });
   }
   // behind the bases: a pointer to an object stays one to its first base
   const isClass = ctx.unit.isHost && declaration.members?.some((m) => m.kind === 'function' && m.specifiers.isVirtual);
@@ -327,6 +328,9 @@ function resolveAnonymous(ctx: Context, member: RecordDeclaration, scope: Scope)
 const packingOf = ({ specifiers, packing }: RecordDeclaration): number =>
   specifiers.isPacked ? 1 : (packing ?? Number.POSITIVE_INFINITY);
 
+/** What memory of the host holds of a lambda is what it holds of any function. */
+const kept = ({ lambda }: Type & { kind: 'lambda' }): Type => ({ kind: 'callable', of: { kind: 'function', lambda } });
+
 type PlaceField = (name: string, type: Type, extra: Partial<Field>, minimum?: number, most?: number) => void;
 
 function layOutMember(
@@ -339,9 +343,7 @@ function layOutMember(
   largest: number,
 ): void {
   const written = resolveType(ctx, member.type, scope);
-  // what memory of the host holds of a lambda is what it holds of any function
-  const isKept = ctx.unit.isHost && written.kind === 'lambda';
-  const type: Type = isKept ? { kind: 'callable', of: { kind: 'function', lambda: written.lambda } } : written;
+  const type = written.kind === 'lambda' && ctx.unit.isHost ? kept(written) : written;
   const width =
     member.bitWidth &&
     inScope(ctx, scope, () => constantOf(ctx, member.bitWidth as NonNullable<typeof member.bitWidth>));

@@ -433,14 +433,22 @@ function ofList(ctx: Context, type: Type, argument: Value): Value | undefined {
 /** What a parameter that is a reference refers to. */
 export function referredBy(ctx: Context, type: Type & { kind: 'reference' }, argument: Value, node: Node): Value {
   const record = recordOf(type);
-  const converted = record && !recordOf(argument.type) ? madeFor(ctx, type.to, argument, node) : undefined;
-  const given = converted ?? (record && baseOf(argument, record)) ?? argument;
+  const own = record && recordOf(argument.type);
+  const base = record && baseOf(argument, record);
+  const isOther = !own || (ctx.unit.isHost && !base && own.name !== record.name);
+  const converted = record && isOther ? madeFor(ctx, type.to, argument, node) : undefined;
+  const given = converted ?? base ?? argument;
   // every index may be asked for
-  return given.kind === 'aggregate' && ctx.unit.isHost && holdsArray(given.type) ? materialise(ctx, given, node) : given;
+  return given.kind === 'aggregate' && ctx.unit.isHost && holdsArray(given.type)
+    ? materialise(ctx, given, node)
+    : given;
 }
 
 /** What a parameter that is no reference is given. */
 export function passedByValue(ctx: Context, type: Type, argument: Value, node: Node): Value {
+  // a span of an array knows its length
+  if (ctx.unit.isHost && type.kind === 'record' && argument.type.kind === 'array')
+    return rvalue(ctx, construct(ctx, type, [argument], node, false), node);
   const value = rvalue(ctx, argument, node);
   return (ctx.unit.isHost && ofList(ctx, type, argument)) || convertValue(ctx, value, type, node);
 }

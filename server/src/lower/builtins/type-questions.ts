@@ -69,7 +69,18 @@ function isBaseOf(base: Type, derived: Type): boolean {
 
 function isConvertible(from: Type, to: Type): boolean {
   if (typeKey(from) === typeKey(to) || isBaseOf(to, from)) return true;
+  if (from.kind === 'pointer' && to.kind === 'pointer') return isPointerTo(from.to, to.to);
+  // by a constructor of one argument
+  const record = recordOf(to);
+  const name = record?.declaration?.name?.parts.at(-1)?.name ?? '';
+  if (record && !recordOf(from)) return record.methods.get(name)?.some((m) => m.parameters.length === 1) === true;
   return isNumber(from) && isNumber(to);
+}
+
+/** Whether a pointer to the one may be one to the other. */
+function isPointerTo(from: Type, to: Type): boolean {
+  if (from.isConst && !to.isConst) return false;
+  return to.kind === 'void' || typeKey(from) === typeKey(to) || isBaseOf(to, from);
 }
 
 const signs: Readonly<Record<'signed' | 'unsigned', ReadonlyMap<string, Type>>> = {

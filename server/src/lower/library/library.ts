@@ -33,6 +33,8 @@ import { textures } from './textures';
 
 interface Part {
   readonly text: string;
+  /** The same for programs of the host, where it differs. */
+  readonly hostText?: string;
   /** A word of the user's text that asks for the part. */
   readonly wanted: RegExp;
   /** Only the program of the host means it. */
@@ -40,7 +42,12 @@ interface Part {
 }
 
 const parts: readonly Part[] = [
-  { text: standard, wanted: /^(?:std|thrust)$/ },
+  {
+    text: standard,
+    // a union of containers has no form in variables: there the alternatives of a variant lie side by side
+    hostText: standard.replaceAll('union __alternatives', 'struct __alternatives'),
+    wanted: /^(?:std|thrust)$/,
+  },
   { text: random, wanted: /^(?:curand|skipahead)/ },
   { text: complex, wanted: /^(?:make_)?(?:cu(?:Float|Double)?Complex|cuC|cufft)/ },
   { text: cub, wanted: /^cub$/ },
@@ -67,7 +74,7 @@ const parts: readonly Part[] = [
 const hostPart: Part = { text: host, wanted: /^main$/ };
 
 const scopes = new Map<string, Scope>();
-const parsed = new Map<Part, readonly Declaration[]>();
+const parsed = new Map<string, readonly Declaration[]>();
 
 /**
  * The scope of the library's names that a unit can mean, to be put around the unit's own.
@@ -87,24 +94,24 @@ export function libraryScope(tokens: TokenStream, ofHost = false): Scope {
   let scope = scopes.get(key);
   if (!scope) {
     scope = new Scope(undefined, 'library');
-    for (const part of needed) declareAll(scope, declarationsOf(part));
+    for (const { text, hostText = text } of needed) declareAll(scope, declarationsOf(ofHost ? hostText : text));
     scopes.set(key, scope);
   }
   return scope;
 }
 
-function declarationsOf(part: Part): readonly Declaration[] {
-  let declarations = parsed.get(part);
+function declarationsOf(text: string): readonly Declaration[] {
+  let declarations = parsed.get(text);
   if (!declarations) {
     const { tokens, pragmas } = preprocess({
       path: 'library',
-      text: part.text,
+      text,
       defines: new Map(),
       include: () => undefined,
     });
     declarations = parse(tokens, pragmas).declarations;
     renumber(declarations, LIBRARY_TOKENS);
-    parsed.set(part, declarations);
+    parsed.set(text, declarations);
   }
   return declarations;
 }

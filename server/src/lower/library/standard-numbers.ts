@@ -110,6 +110,12 @@ template <class T> struct optional {
 template <class T> constexpr optional<T> make_optional(T x) { return optional<T>(x); }
 template <class T, class H, class... R> struct __position { static constexpr int value = 1 + __position<T, R...>::value; };
 template <class T, class... R> struct __position<T, T, R...> { static constexpr int value = 0; };
+template <class U, class... T> constexpr bool __is_one_of = (is_same<U, T>::value || ...);
+template <class U, class H, class... R> struct __convertible { static constexpr int value = is_convertible<U, H>::value ? 0 : 1 + __convertible<U, R...>::value; };
+template <class U, class H> struct __convertible<U, H> { static constexpr int value = 0; };
+template <class U, class... T> constexpr int __fit() {
+  if constexpr (__is_one_of<U, T...>) return __position<U, T...>::value; else return __convertible<U, T...>::value;
+}
 template <class... T> union __alternatives;
 template <class H> union __alternatives<H> { H head; };
 template <class H, class N, class... R> union __alternatives<H, N, R...> { H head; __alternatives<N, R...> rest; };
@@ -118,7 +124,7 @@ template <class... T> struct variant {
   __alternatives<T...> all_;
   unsigned char index_;
   constexpr variant() : index_(0) {}
-  template <class U> constexpr variant(U x) : index_(__position<U, T...>::value) { __alternative<__position<U, T...>::value>(all_) = x; }
+  template <class U> constexpr variant(U x) : index_(__fit<U, T...>()) { __alternative<__fit<U, T...>()>(all_) = x; }
   constexpr size_t index() const { return index_; }
 };
 template <size_t I, class... T> constexpr auto& get(variant<T...>& v) { return __alternative<I>(v.all_); }
