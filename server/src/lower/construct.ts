@@ -115,6 +115,14 @@ function callConstructor(
   return readStorage(ctx, storage);
 }
 
+/** Whether a constructor makes the record of an object of another class. */
+export function isMadeOf(ctx: Context, record: RecordInfo, argument: Value): boolean {
+  const name = record.declaration?.name?.parts.at(-1)?.name ?? '';
+  const constructors = constructorsOf(record).filter((m) => !isCopyOf(name, m));
+  if (constructors.length === 0 || !record.scope || recordOf(argument.type)?.name === record.name) return false;
+  return chooseOverload(ctx, constructors, record.scope, [argument], undefined) !== undefined;
+}
+
 /** Makes an object where it lies in memory: its constructor runs there. False where it has none for these arguments. */
 export function constructInPlace(
   ctx: Context,

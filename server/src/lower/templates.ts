@@ -291,10 +291,10 @@ function deduceList(
 ): void {
   pattern.forEach((p, i) => {
     const actual = args[i];
-    if (!actual) return;
     const name = nameOfArgument(p);
-    if (name && state.names.has(name))
-      setOnce(state, name, p.pack ? { kind: 'pack', elements: args.slice(i) } : actual);
+    if (name && p.pack && state.names.has(name)) setOnce(state, name, { kind: 'pack', elements: args.slice(i) });
+    else if (!actual) return;
+    else if (name && state.names.has(name)) setOnce(state, name, actual);
     else if (p.type && actual.kind === 'type') deduce(ctx, p.type, actual.type, state, scope);
   });
 }

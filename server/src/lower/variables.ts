@@ -4,7 +4,14 @@ import { baseOf } from './bases';
 import { declareBindings } from './bindings';
 import { callArguments, listElements } from './calls';
 import { conditionalPlace } from './conditional';
-import { construct, constructInPlace, initialiseFields, initialiseFromList, lengthOfList } from './construct';
+import {
+  construct,
+  constructInPlace,
+  initialiseFields,
+  initialiseFromList,
+  isMadeOf,
+  lengthOfList,
+} from './construct';
 import { type Context, placeOf, skip } from './context';
 import { convertValue } from './conversions';
 import { expression } from './expressions';
@@ -435,7 +442,7 @@ export function referredBy(ctx: Context, type: Type & { kind: 'reference' }, arg
   const record = recordOf(type);
   const own = record && recordOf(argument.type);
   const base = record && baseOf(argument, record);
-  const isOther = !own || (ctx.unit.isHost && !base && own.name !== record.name);
+  const isOther = !own || (ctx.unit.isHost && !base && isMadeOf(ctx, record, argument));
   const converted = record && isOther ? madeFor(ctx, type.to, argument, node) : undefined;
   const given = converted ?? base ?? argument;
   // every index may be asked for
