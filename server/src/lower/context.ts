@@ -67,6 +67,8 @@ export interface LoweringBudget {
   readonly isTrial?: boolean;
   /** It ends where it is clear that the instructions will not suffice. */
   readonly foresees?: boolean;
+  /** A loop that may be two (index-split.ts) is the only one. */
+  readonly splitsLoop?: boolean;
   /** Expressions and types looked at: bounds what is evaluated without emitting anything. */
   readonly steps: number;
 }
@@ -120,6 +122,8 @@ export interface Context {
   /** Instructions of bodies of loops beyond their first pass. */
   copied: number;
   isInCopy: boolean;
+  /** Loops so far, and those of them that stay loops; whether one may be two. */
+  readonly loops: { all: number; atRunTime: number; hasSplit: boolean };
   /** The innermost loop that is being written out. */
   writtenOut: WrittenPass | undefined;
   /** The call whose result the statement being lowered throws away. */
@@ -206,6 +210,7 @@ export function createContext(
     isForeseen: false,
     copied: 0,
     isInCopy: false,
+    loops: { all: 0, atRunTime: 0, hasSplit: false },
     writtenOut: undefined,
     discarded: undefined,
     moves: false,

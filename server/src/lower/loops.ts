@@ -6,6 +6,7 @@ import { type Context, type JumpTarget, LIBRARY_TOKENS, placeOf } from './contex
 import { countingForm } from './counting-whiles';
 import { expression } from './expressions';
 import { forgetAssigned } from './flow';
+import { indexSplit, splitLoops } from './index-split';
 import { KnownValues } from './known-values';
 import { lookupName } from './lookup';
 import { readRegister, writeRegister } from './places';
@@ -18,23 +19,37 @@ import { guardedDecision, unrollDecision } from './unroll';
 export function forStatement(ctx: Context, node: ast.ForStatement): void {
   withScope(ctx, 'for', () => {
     if (node.initializer) statement(ctx, node.initializer);
-    const trips = tripCount(ctx, node);
-    const most = trips === undefined ? mostTrips(ctx, node) : undefined;
-    const plan = most === undefined ? unrollDecision(ctx, node, trips) : guardedDecision(ctx, node, most);
-    const isRuntime = plan.kind === 'none' && !ctx.unit.isHost;
-    const runtime = isRuntime ? runtimeTrips(ctx, node) : undefined;
-    if (plan.kind === 'full') unrolled(ctx, node, plan.trips, most === undefined ? undefined : ownGuard(ctx, node));
-    else if (runtime) inRounds(ctx, node, runtime);
-    else
-      loop(ctx, {
-        node,
-        condition: node.condition,
-        body: node.body,
-        increment: node.increment,
-        repeat: plan.kind === 'partial' ? plan.factor : 1,
-        copies: plan.kind === 'partial' ? plan.byFrontEnd : 1,
-      });
+    const split = indexSplit(ctx, node);
+    if (split && ctx.budget.splitsLoop) {
+      splitLoops(ctx, node, split, (part) => countedLoop(ctx, part));
+      return;
+    }
+    const before = ctx.loops.all;
+    countedLoop(ctx, node);
+    if (split && ctx.loops.all === before + 1) ctx.loops.hasSplit = true;
   });
+}
+
+/** A loop whose variable is declared. */
+function countedLoop(ctx: Context, node: ast.ForStatement): void {
+  const trips = tripCount(ctx, node);
+  const most = trips === undefined ? mostTrips(ctx, node) : undefined;
+  const plan = most === undefined ? unrollDecision(ctx, node, trips) : guardedDecision(ctx, node, most);
+  ctx.loops.all++;
+  if (plan.kind !== 'full') ctx.loops.atRunTime++;
+  const isRuntime = plan.kind === 'none' && !ctx.unit.isHost;
+  const runtime = isRuntime ? runtimeTrips(ctx, node) : undefined;
+  if (plan.kind === 'full') unrolled(ctx, node, plan.trips, most === undefined ? undefined : ownGuard(ctx, node));
+  else if (runtime) inRounds(ctx, node, runtime);
+  else
+    loop(ctx, {
+      node,
+      condition: node.condition,
+      body: node.body,
+      increment: node.increment,
+      repeat: plan.kind === 'partial' ? plan.factor : 1,
+      copies: plan.kind === 'partial' ? plan.byFrontEnd : 1,
+    });
 }
 
 export function whileStatement(ctx: Context, node: ast.WhileStatement): void {
@@ -43,6 +58,8 @@ export function whileStatement(ctx: Context, node: ast.WhileStatement): void {
     forStatement(ctx, counting);
     return;
   }
+  ctx.loops.all++;
+  ctx.loops.atRunTime++;
   withScope(ctx, 'while', () =>
     loop(ctx, { node, condition: node.condition, body: node.body, increment: undefined, repeat: 1, copies: 1 }),
   );
@@ -326,6 +343,8 @@ export function doStatement(ctx: Context, node: ast.DoStatement): void {
     doOnce(ctx, node, blocks);
     return;
   }
+  ctx.loops.all++;
+  ctx.loops.atRunTime++;
   forgetAssigned(ctx, [node.condition, node.body]);
   const entry = ctx.known.fork();
   b.enterRegion();

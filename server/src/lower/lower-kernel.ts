@@ -128,6 +128,8 @@ interface Lowered {
   readonly isForeseen: boolean;
   /** Instructions that loops have because they are written out. */
   readonly copied: number;
+  /** Its only loop is two: it is lowered anew. */
+  readonly isSplit: boolean;
 }
 
 interface Tried extends Lowered {
@@ -150,8 +152,12 @@ function lowerTries(
   let effort = 0;
   for (let count = 1; ; count++) {
     const isTrial = count <= TRIALS;
-    const lowered = lowerOnce(unit, kernel, inMemory, { ...budget, isTrial });
+    let lowered = lowerOnce(unit, kernel, inMemory, { ...budget, isTrial });
     effort += effortOf(lowered.program);
+    if (lowered.isSplit && !lowered.isDemanding) {
+      lowered = lowerOnce(unit, kernel, inMemory, { ...budget, isTrial, splitsLoop: true });
+      effort += effortOf(lowered.program);
+    }
     const isCut = lowered.isCut && !lowered.isSpent && budget.foresees === true;
     if (count === MAX_TRIES || isCut || !lowered.isDemanding) return { ...lowered, effort, inMemory };
   }
@@ -203,5 +209,6 @@ function lowerOnce(unit: UnitContext, kernel: KernelInstance, inMemory: Set<stri
     isSpent,
     isForeseen: ctx.isForeseen,
     copied: ctx.copied,
+    isSplit: ctx.loops.hasSplit && ctx.loops.atRunTime === 1,
   };
 }

@@ -397,10 +397,20 @@ function ofName({ ctx, changing }: Pass, node: ast.NameExpression): number {
   if (changing.has(name)) return 0;
   const entity = lookupName(ctx, ctx.scope, name);
   if (entity?.kind === 'template') return entity.value.kind === 'number' ? 0 : OPEN;
+  if (entity?.kind === 'global') return isConstantNumber(entity.declaration) ? 0 : OPEN;
   if (entity?.kind !== 'value') return OPEN;
   const { value } = entity;
   return value.kind === 'scalar' || (value.kind === 'place' && value.place.kind === 'storage') ? 0 : OPEN;
 }
+
+/** `const float CUTOFF = 6.25f;` in front of the kernels is that number. (Of integers, which are bounds and strides, nothing was measured.) */
+const isConstantNumber = ({ specifiers, type, initializer }: ast.VariableDeclaration): boolean =>
+  (specifiers.isConstexpr || type.isConst === true) &&
+  !specifiers.isDevice &&
+  !specifiers.isConstant &&
+  type.kind === 'builtin' &&
+  /^(?:float|double)$/.test(type.name) &&
+  initializer !== undefined;
 
 /** Whether an expression has the same value in every pass: it names nothing that changes, and loads nothing. */
 function isSame(pass: Pass, node: ast.Expression): boolean {

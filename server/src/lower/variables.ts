@@ -4,14 +4,7 @@ import { baseOf } from './bases';
 import { declareBindings } from './bindings';
 import { callArguments, listElements } from './calls';
 import { conditionalPlace } from './conditional';
-import {
-  construct,
-  constructInPlace,
-  initialiseFields,
-  initialiseFromList,
-  isMadeOf,
-  lengthOfList,
-} from './construct';
+import { construct, constructInPlace, initialiseFields, initialiseFromList, isMadeOf, lengthOfList } from './construct';
 import { type Context, placeOf, skip } from './context';
 import { convertValue } from './conversions';
 import { expression } from './expressions';

@@ -229,6 +229,14 @@ export class ProgramBuilder {
     this.blocks[this.current].instructions.push(instruction);
   }
 
+  /** As far as they are made. */
+  blocksSoFar(): readonly {
+    readonly instructions: readonly Instruction[];
+    readonly terminator: Terminator | undefined;
+  }[] {
+    return this.blocks;
+  }
+
   /** Takes back an instruction that turned out to do nothing. */
   drop(block: number, instruction: Instruction): void {
     const { instructions } = this.blocks[block];

@@ -2,11 +2,12 @@
 import type { Node } from '../../parse/ast';
 import { accessSite } from '../access-sites';
 import type { Context } from '../context';
+import { convertValue } from '../conversions';
 import { sharedPointer } from '../shared-window';
 import { types } from '../types';
 import type { MemoryPlace, Value } from '../values';
 import type { BuiltinCall, BuiltinFunction } from './functions';
-import type { Guarded } from './inline-guard';
+import { behindGuard, type Guarded } from './inline-guard';
 
 const voidValue: Value = { kind: 'void', type: types.void };
 
@@ -56,12 +57,29 @@ function readBytes(ctx: Context, reading: Value, bytes: number): number | undefi
   return ctx.builder.constantValue(reading.register) === bytes ? undefined : reading.register;
 }
 
-/** __pipeline_memcpy_async(shared, global, bytes) */
+/**
+ * __pipeline_memcpy_async(shared, global, bytes, zeros): the toolkit's function asks how many bytes are to be zero, and each answer is a copy of its own
+ * (PTX; H200: conv2d_opt_lab.cu:147): lanes inside of an image make one, those at its border another, which reads nothing.
+ */
 const pipelineCopy: BuiltinFunction = (call) => {
+  const { ctx, node } = call;
+  const { builder } = ctx;
   const size = call.value(2);
-  const bytes = size.kind === 'scalar' ? call.ctx.builder.constantValue(size.register) : undefined;
-  if (bytes === 4 || bytes === 8 || bytes === 16)
-    emitAsyncCopy(call.ctx, call.node, call.value(0), call.value(1), bytes);
+  const bytes = size.kind === 'scalar' ? builder.constantValue(size.register) : undefined;
+  if (bytes !== 4 && bytes !== 8 && bytes !== 16) return voidValue;
+  const [to, from] = [call.value(0), call.value(1)];
+  const copy = (reading?: Value, around?: Guarded) =>
+    emitAsyncCopy(ctx, node, to, from, bytes, bytes === 16, reading, around);
+  const zeros = call.args.length > 3 ? convertValue(ctx, call.value(3), types.uint, node) : undefined;
+  if (zeros?.kind !== 'scalar') {
+    copy();
+    return voidValue;
+  }
+  const left = builder.binary('sub', 'u32', builder.constant('u32', bytes), zeros.register);
+  const isWhole = builder.compare('eq', 'u32', zeros.register, builder.constant('u32', 0));
+  copy(undefined, behindGuard(ctx, node, isWhole));
+  const reading: Value = { kind: 'scalar', type: types.uint, register: left };
+  copy(reading, behindGuard(ctx, node, builder.unary('lognot', 'pred', isWhole)));
   return voidValue;
 };
 

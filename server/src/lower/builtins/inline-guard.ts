@@ -2,7 +2,7 @@
  * Accesses of inline assembly under a guard: `setp.ne.b32 p, %0, 0; @p cp.async.cg.shared.global [%1], [%2], 16;`. Lanes where it does not hold take
  * no part, as behind a branch; what a load would have written keeps what was moved there before.
  */
-import type { AsmStatement } from '../../parse/ast';
+import type { AsmStatement, Node } from '../../parse/ast';
 import type { Register, ScalarType } from '../../program/program';
 import { opposite, ptxComparisons } from '../../ptx/comparisons';
 import { type Context, placeOf } from '../context';
@@ -50,7 +50,8 @@ function operandOf(ctx: Context, type: ScalarType, written: string, given: reado
   return b.convert(b.typeOf(value.register), type, value.register);
 }
 
-export function behindGuard(ctx: Context, node: AsmStatement, guard: Guard): Guarded {
+/** Makes what is emitted as behind a predicate of the instruction. */
+export function behindGuard(ctx: Context, node: Node, guard: Guard): Guarded {
   const b = ctx.builder;
   const constant = guard === undefined ? 1 : b.constantValue(guard);
   if (guard === undefined || constant !== undefined) return (emit) => constant !== 0 && emit();
