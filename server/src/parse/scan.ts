@@ -150,9 +150,13 @@ export function endsArgument(spelling: string): boolean {
   return spelling === ',' || spelling === '...' || closesAngles(spelling);
 }
 
+/** `p.x < static_cast<int>(n)` compares: the `>` is the cast's. */
+const casts = new Set(['static_cast', 'reinterpret_cast', 'const_cast', 'dynamic_cast']);
+
 /** Whether a `<` inside a template argument list opens another one; undefined if it compares. */
 function opensAngle(p: Parser, index: number): OpenAngle | undefined {
   const before = index - 1;
+  if (casts.has(p.text[before])) return { index, sure: true };
   if (p.text[before] === '__launch_bounds__' || !(p.classes[before] & Word.name)) return undefined;
   const qualifier = p.text[before - 1];
   if (qualifier === 'template') return { index, sure: true };

@@ -54,6 +54,12 @@ describe('what a name is decides how a line is read', () => {
     checkBody('for (int i = 0; i<n>>1; i++) ;', '(for (var i int = 0); (< i (>> n 1)); (post++ i) _)');
   });
 
+  it('tells p.x < static_cast<T>(n) from a method of a template', () => {
+    checkBody('x = p.x < static_cast<int>(n);', '(= x (< (. p x) (cast:static int n)))');
+    checkBody('x = p->x < reinterpret_cast<long>(n) ? a : b;', '(= x (? (< (-> p x) (cast:reinterpret long n)) a b))');
+    checkBody('x = p.get<int>(n);', '(= x (call (. p get<int>) n))');
+  });
+
   it('takes T * name as a declaration unless T is a value', () => {
     checkBody('Foo* a = b;', '(var a *Foo = b)');
     checkBody('Foo *a, b;', '(var a *Foo) (var b Foo)');
