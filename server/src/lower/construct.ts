@@ -253,28 +253,30 @@ function dimDefault(ctx: Context, record: string, type: Type, node: Node): Value
 /** Members by their default initialisers, else zero or unknown. */
 function defaultMembers(ctx: Context, type: Type & { kind: 'record' }, node: Node, uninitialised: boolean): Value {
   const { record } = type;
-  const elements = record.fields.map((f): Value => {
-    // it has a constructor, also where it is declared and no more is said
-    if (record.name === 'dim3') return dimDefault(ctx, 'dim3', f.type, node);
-    const member = record.declaration?.members?.find((m) => m.kind === 'variable' && m.name === f.name);
-    const init = member?.kind === 'variable' ? member.initializer : undefined;
-    if (init && record.scope) {
-      const saved = ctx.scope;
-      ctx.scope = record.scope;
-      const value =
-        init.form === 'assign'
-          ? expression(ctx, init.value)
-          : init.form === 'braces'
-            ? initialiseFromList(ctx, f.type, init.list)
-            : construct(ctx, f.type, [], node, false);
-      ctx.scope = saved;
-      return convertValue(ctx, rvalue(ctx, value, node), f.type, node);
-    }
-    return f.type.kind === 'record' || f.type.kind === 'array' || scalarOf(f.type)
-      ? construct(ctx, f.type, [], node, uninitialised)
-      : unknownValue(f.type, 'member could not be followed');
-  });
+  const elements = record.fields.map((f) => defaultMember(ctx, record, f, node, uninitialised));
   return withClass(ctx, { kind: 'aggregate', type, elements });
+}
+
+/** A member that nobody gives a value: its own initialiser, or what its type is without one. */
+function defaultMember(ctx: Context, record: RecordInfo, f: Field, node: Node, uninitialised: boolean): Value {
+  if (record.name === 'dim3') return dimDefault(ctx, 'dim3', f.type, node);
+  const member = record.declaration?.members?.find((m) => m.kind === 'variable' && m.name === f.name);
+  const init = member?.kind === 'variable' ? member.initializer : undefined;
+  if (init && record.scope) {
+    const saved = ctx.scope;
+    ctx.scope = record.scope;
+    const value =
+      init.form === 'assign'
+        ? expression(ctx, init.value)
+        : init.form === 'braces'
+          ? initialiseFromList(ctx, f.type, init.list)
+          : construct(ctx, f.type, [], node, false);
+    ctx.scope = saved;
+    return convertValue(ctx, rvalue(ctx, value, node), f.type, node);
+  }
+  return f.type.kind === 'record' || f.type.kind === 'array' || scalarOf(f.type)
+    ? construct(ctx, f.type, [], node, uninitialised)
+    : unknownValue(f.type, 'member could not be followed');
 }
 
 interface ListItem {
@@ -336,7 +338,7 @@ function recordFromList(ctx: Context, type: Type & { kind: 'record' }, list: Ini
   const positions = new Map(list.elements.map((e, i) => [e.designator ?? record.fields[i]?.name, i]));
   const elements = record.fields.map((f) => {
     const at = positions.get(f.name);
-    return at === undefined ? construct(ctx, f.type, [], list, false) : fill(ctx, f.type, { list, items, next: at });
+    return at === undefined ? defaultMember(ctx, record, f, list, false) : fill(ctx, f.type, { list, items, next: at });
   });
   return { kind: 'aggregate', type, elements };
 }
@@ -372,7 +374,7 @@ function fillRecord(ctx: Context, type: Type & { kind: 'record' }, cursor: ListC
   const { list, items } = cursor;
   const elements = type.record.fields.map((f) => {
     const isMissing = cursor.next >= items.length;
-    return isMissing && type.record.name === 'dim3' ? dimDefault(ctx, 'dim3', f.type, list) : fill(ctx, f.type, cursor);
+    return isMissing ? defaultMember(ctx, type.record, f, list, false) : fill(ctx, f.type, cursor);
   });
   return { kind: 'aggregate', type, elements };
 }

@@ -189,6 +189,8 @@ template <class T> struct unique_ptr {
   void reset(T* p = nullptr) { held_ = p; }
   T* release() { T* p = held_; held_ = nullptr; return p; }
   explicit operator bool() const { return held_ != nullptr; }
+  bool operator==(const void* p) const { return held_ == p; }
+  bool operator!=(const void* p) const { return held_ != p; }
 };
 template <class T> struct unique_ptr<T[]> {
   T* held_;
@@ -199,6 +201,8 @@ template <class T> struct unique_ptr<T[]> {
   void reset(T* p = nullptr) { held_ = p; }
   T* release() { T* p = held_; held_ = nullptr; return p; }
   explicit operator bool() const { return held_ != nullptr; }
+  bool operator==(const void* p) const { return held_ == p; }
+  bool operator!=(const void* p) const { return held_ != p; }
 };
 template <class T> struct __made_unique { template <class... A> static unique_ptr<T> of(A&&... a) { return unique_ptr<T>(new T(a...)); } };
 template <class T> struct __made_unique<T[]> { static unique_ptr<T[]> of(size_t n) { return unique_ptr<T[]>((T*)__warplens_allocate_zero(n * sizeof(T))); } };
@@ -214,6 +218,8 @@ template <class T> struct shared_ptr {
   T& operator[](size_t i) const { return held_[i]; }
   void reset(T* p = nullptr) { held_ = p; }
   explicit operator bool() const { return held_ != nullptr; }
+  bool operator==(const void* p) const { return held_ == p; }
+  bool operator!=(const void* p) const { return held_ != p; }
 };
 template <class T, class... A> shared_ptr<T> make_shared(A&&... a) { return shared_ptr<T>(new T(a...)); }
 `;
