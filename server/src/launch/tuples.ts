@@ -2,7 +2,7 @@
 import type { CallExpression } from '../parse/ast';
 import type { Builtin } from './builtins';
 import { convert } from './conversion';
-import { autoType, type HostType, type TupleType } from './host-type';
+import { autoType, type HostType, type TupleType, typeName } from './host-type';
 import { makeCell } from './memory';
 import { bindArguments } from './resolve-type';
 import { type Cell, typeOf, unknown, type Value } from './value';
@@ -33,12 +33,19 @@ const makes =
 
 const functionType: HostType = { kind: 'pointer', to: { kind: 'function' } };
 
-/** `std::get<1>(t)` of a pair or a tuple. */
+/** `std::get<1>(t)` and `std::get<T>(t)` of a pair or a tuple. */
 const get: Builtin = ({ state, call, scope, values: [of] }) => {
   const given = templateArgumentsOf(call);
   const [which] = given ? bindArguments(state, given, scope) : [];
-  if (which?.kind !== 'value' || which.value.kind !== 'number' || of?.kind !== 'struct') return undefined;
-  const element = [...of.fields.values()][which.value.value];
+  if (of?.kind !== 'struct') return undefined;
+  const elements = [...of.fields.values()];
+  if (which?.kind === 'type') {
+    const name = typeName(which.type);
+    const own = elements.filter((element) => typeName(element.type) === name);
+    return own.length === 1 ? own[0].value : undefined;
+  }
+  if (which?.kind !== 'value' || which.value.kind !== 'number') return undefined;
+  const element = elements[which.value.value];
   return element?.value ?? unknown('an element that the tuple does not have');
 };
 
