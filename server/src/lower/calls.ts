@@ -10,6 +10,7 @@ import { construct, initialiseMembers } from './construct';
 import { type Context, type Frame, forgetSince, LIBRARY_TOKENS, placeOf, skip } from './context';
 import { expression } from './expressions';
 import { callClosure, signatureOf } from './host/closures';
+import { leaveLocals } from './host/destructors';
 import { changeByCall } from './host/memory';
 import { callFunctionItself, callLambdaItself, identityOf, whileInlining } from './host/recursion';
 import { callVirtual, markClass } from './host/virtual-calls';
@@ -426,6 +427,7 @@ export function inlineBody(
     value: undefined,
     returned: false,
     known: [],
+    locals: ctx.locals.length,
     jumps: [],
     labels: new Map(),
   };
@@ -433,6 +435,9 @@ export function inlineBody(
   ctx.scope = scope;
   if (early) b.enterRegion();
   for (const s of body.body) statement(ctx, s);
+  // a return has done so before it left
+  if (body.body.at(-1)?.kind === 'return') ctx.locals.length = Math.min(ctx.locals.length, frame.locals);
+  else leaveLocals(ctx, frame.locals);
   if (!early) return frame.value ? handedOn(frame.value) : { kind: 'void', type: types.void };
   if (b.reachable) frame.known.push(ctx.known);
   b.jump(exitBlock);

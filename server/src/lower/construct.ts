@@ -353,6 +353,10 @@ function fill(ctx: Context, type: Type, cursor: ListCursor): Value {
     return initialiseFromList(ctx, type, node);
   }
   const plain = unqualified(type);
+  if (plain.kind === 'reference' && !cursor.seen) {
+    cursor.next++;
+    return items[cursor.next - 1].known ?? expression(ctx, node);
+  }
   if (plain.kind === 'array' && node.kind !== 'string')
     return fillArray(ctx, plain, cursor, plain.count ?? items.length - cursor.next);
   const value = cursor.seen ?? rvalue(ctx, items[cursor.next].known ?? expression(ctx, node), node);

@@ -6,6 +6,7 @@ import { ProgramBuilder } from '../program/builder';
 import type { HostLaunch } from '../program/host-program';
 import type { Register, SourcePlace } from '../program/program';
 import type { LastSite } from './access-sites';
+import type { Local } from './host/destructors';
 import { newRecursion, type Recursion } from './host/recursion';
 import { KnownValues } from './known-values';
 import type { KernelInstance } from './lower-kernel';
@@ -22,6 +23,8 @@ export interface JumpTarget {
   readonly continueBlock: number | undefined;
   readonly onBreak: KnownValues[];
   readonly onContinue: KnownValues[];
+  /** Local objects around the loop or switch. */
+  readonly locals: number;
 }
 
 /** A pass of a loop that is being written out. */
@@ -51,6 +54,8 @@ export interface Frame {
   /** A return was met that can be reached: what others give does not count. */
   returned: boolean;
   readonly known: KnownValues[];
+  /** Local objects around the function. */
+  readonly locals: number;
   /** Enclosing jump targets, innermost last. */
   readonly jumps: JumpTarget[];
   readonly labels: Map<string, number>;
@@ -158,6 +163,10 @@ export interface Context {
   steps: number;
   /** Of the program of the host: functions that call themselves. */
   readonly recursion: Recursion;
+  /** Local objects of the host that are destroyed where their scopes end, the innermost last. */
+  readonly locals: Local[];
+  /** A destructor of the host runs: it gives nothing back. */
+  keepsMemory: boolean;
   /** For an element of an array in registers, the array around it: what `&a[i]` may reach. */
   readonly arrayOf: Map<Storage, RegisterTarget>;
   /** By what a variable holds of it, a number that is not known: a pointer to variables in registers, which a member keeps. */
@@ -194,6 +203,7 @@ export function createContext(
       value: undefined,
       returned: false,
       known: [],
+      locals: 0,
       jumps: [],
       labels: new Map(),
     },
@@ -229,6 +239,8 @@ export function createContext(
     openAliases: new Map(),
     steps: 0,
     recursion,
+    locals: [],
+    keepsMemory: false,
     arrayOf: new Map(),
     heldPointers: new Map(),
     flatRows: new Map(),

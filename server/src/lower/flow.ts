@@ -9,6 +9,8 @@ import type { Storage, Value } from './values';
 interface Assigned {
   /** With whether only what a pointer of that name would point to is assigned (`p[i] = …`). */
   readonly names: Map<string, boolean>;
+  /** What objects are made of that are declared there: they may refer to it, and change it until they end. */
+  readonly given: Set<string>;
   /** a method or unqualified function may change members of this */
   calls: boolean;
 }
@@ -19,7 +21,7 @@ const cache = new WeakMap<object, Assigned>();
 export function mayAssign(node: object): Assigned {
   const known = cache.get(node);
   if (known) return known;
-  const result: Assigned = { names: new Map(), calls: false };
+  const result: Assigned = { names: new Map(), given: new Set(), calls: false };
   collect(node, result, 0);
   cache.set(node, result);
   return result;
@@ -104,8 +106,26 @@ function noteCall(result: Assigned, call: ast.CallExpression): void {
 /** `auto& r = x;` lets later code change x through r. */
 function noteReference(result: Assigned, declaration: ast.VariableDeclaration): void {
   const init = declaration.initializer;
-  if (declaration.type.kind !== 'reference' || !init) return;
-  if (init.form === 'assign') note(result, init.value);
+  if (!init) return;
+  if (declaration.type.kind === 'reference') {
+    if (init.form === 'assign') note(result, init.value);
+    return;
+  }
+  const value = init.form === 'assign' ? init.value : undefined;
+  const given =
+    init.form === 'call'
+      ? init.arguments
+      : init.form === 'braces'
+        ? init.list.elements.map((e) => e.value)
+        : value?.kind === 'call'
+          ? value.arguments
+          : value?.kind === 'cast' && value.form === 'braced'
+            ? value.arguments
+            : [];
+  for (const argument of given) {
+    const root = rootOf(argument);
+    if (root) result.given.add(root.name);
+  }
 }
 
 /** Forgets what is known of every variable that the syntax may assign. */
@@ -117,7 +137,11 @@ export function forgetAssigned(ctx: Context, nodes: readonly (object | undefined
 function forget(ctx: Context, node: object, scope: Scope, visited: Set<object>): void {
   if (visited.has(node) || visited.size > 200) return;
   visited.add(node);
-  const { names, calls } = mayAssign(node);
+  const { names, calls, given } = mayAssign(node);
+  for (const name of ctx.unit.isHost ? given : []) {
+    const entity = lookupName(ctx, scope, name);
+    if (entity?.kind === 'value') forgetValue(ctx, entity.value, visited);
+  }
   for (const [name, isBehind] of names) {
     const entity = lookupName(ctx, scope, name);
     if (entity?.kind === 'value' && !(isBehind && isPointer(entity.value))) forgetValue(ctx, entity.value, visited);

@@ -91,7 +91,13 @@ function unrolled(ctx: Context, node: ast.ForStatement, trips: number, guard: Gu
     ctx.writtenOut = { begin: b.instructionCount, left: trips - i - 1, around, last, step: node.increment };
     if (guard) leaveUnless(ctx, node, guard, breaks, ends);
     const next = jumps ? b.newBlock() : undefined;
-    const target: JumpTarget = { breakBlock: breaks, continueBlock: next ?? breaks, onBreak: ends, onContinue: [] };
+    const target: JumpTarget = {
+      breakBlock: breaks,
+      continueBlock: next ?? breaks,
+      onBreak: ends,
+      onContinue: [],
+      locals: ctx.locals.length,
+    };
     ctx.frame.jumps.push(target);
     if (jumps) b.enterRegion();
     asPass(ctx, i, () => withScope(ctx, 'iteration', () => statement(ctx, node.body)));
@@ -303,7 +309,13 @@ function loop(ctx: Context, parts: LoopParts): void {
 function iteration(ctx: Context, parts: LoopParts, exit: number): void {
   const b = ctx.builder;
   const step = containsJump(parts.body) ? b.newBlock() : undefined;
-  const target: JumpTarget = { breakBlock: exit, continueBlock: step ?? exit, onBreak: [], onContinue: [] };
+  const target: JumpTarget = {
+    breakBlock: exit,
+    continueBlock: step ?? exit,
+    onBreak: [],
+    onContinue: [],
+    locals: ctx.locals.length,
+  };
   ctx.frame.jumps.push(target);
   if (step !== undefined) b.enterRegion();
   const around = ctx.writtenOut;
@@ -348,7 +360,13 @@ export function doStatement(ctx: Context, node: ast.DoStatement): void {
   forgetAssigned(ctx, [node.condition, node.body]);
   const entry = ctx.known.fork();
   b.enterRegion();
-  const target: JumpTarget = { breakBlock: blocks.exit, continueBlock: blocks.test, onBreak: [], onContinue: [] };
+  const target: JumpTarget = {
+    breakBlock: blocks.exit,
+    continueBlock: blocks.test,
+    onBreak: [],
+    onContinue: [],
+    locals: ctx.locals.length,
+  };
   ctx.frame.jumps.push(target);
   withScope(ctx, 'do', () => statement(ctx, node.body));
   ctx.frame.jumps.pop();
@@ -371,7 +389,13 @@ export function doStatement(ctx: Context, node: ast.DoStatement): void {
 function doOnce(ctx: Context, node: ast.DoStatement, blocks: { test: number; exit: number }): void {
   const b = ctx.builder;
   const ends: KnownValues[] = [];
-  ctx.frame.jumps.push({ breakBlock: blocks.exit, continueBlock: blocks.exit, onBreak: ends, onContinue: ends });
+  ctx.frame.jumps.push({
+    breakBlock: blocks.exit,
+    continueBlock: blocks.exit,
+    onBreak: ends,
+    onContinue: ends,
+    locals: ctx.locals.length,
+  });
   b.enterRegion();
   withScope(ctx, 'do', () => statement(ctx, node.body));
   b.leaveRegion();

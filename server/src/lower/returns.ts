@@ -6,6 +6,8 @@ import { initialiseFromList } from './construct';
 import { type Context, demandMemory, type Frame } from './context';
 import { convertValue } from './conversions';
 import { expression } from './expressions';
+import { destroySince } from './host/destructors';
+import { lookupName } from './lookup';
 import { addressOf, readStorage, rvalue, writeStorage } from './places';
 import { dereference } from './pointers';
 import type { Scope } from './scope';
@@ -21,6 +23,9 @@ type PlaceValue = Value & { kind: 'place' };
 export function returnValue(ctx: Context, node: ast.ReturnStatement): void {
   const { frame } = ctx;
   const value = node.value && returnedValue(ctx, node, node.value);
+  // an object that is returned is the caller's
+  const handedOver = ctx.locals.length > frame.locals ? localOf(ctx, node.value) : undefined;
+  destroySince(ctx, frame.locals, handedOver);
   if (frame.exitBlock < 0) {
     frame.value = value ?? frame.value;
     return;
@@ -47,6 +52,13 @@ export function returnedFrom(ctx: Context, frame: Frame, node: ast.Node): Value 
   if (address?.isSeveral) return dereference(ctx, readStorage(ctx, address.storage), node);
   if (storage) return readStorage(ctx, storage);
   return value ?? { kind: 'void', type: types.void };
+}
+
+/** The variable that an expression names. */
+function localOf(ctx: Context, node: ast.Expression | undefined): Value | undefined {
+  const name = node?.kind === 'name' && node.name.parts.length === 1 ? node.name.parts[0].name : undefined;
+  const entity = name === undefined ? undefined : lookupName(ctx, ctx.scope, name);
+  return entity?.kind === 'value' ? entity.value : undefined;
 }
 
 function returnedValue(ctx: Context, node: ast.ReturnStatement, of: ast.Expression): Value {

@@ -8,6 +8,7 @@ import { type Context, forgetSince, type JumpTarget, LIBRARY_TOKENS, placeOf, sk
 import { toPredicate } from './conversions';
 import { expression } from './expressions';
 import { forgetAssigned } from './flow';
+import { destroySince, leaveLocals } from './host/destructors';
 import { endProgram } from './host/memory';
 import { declareStatic } from './host/statics';
 import { KnownValues } from './known-values';
@@ -160,8 +161,10 @@ function label(ctx: Context, name: string): void {
 export function withScope(ctx: Context, label: string, run: () => void): void {
   const saved = ctx.scope;
   const first = ctx.builder.registers.length;
+  const { length: locals } = ctx.locals;
   ctx.scope = new Scope(saved, label);
   run();
+  leaveLocals(ctx, locals);
   ctx.scope = saved;
   forgetSince(ctx, first);
 }
@@ -244,6 +247,7 @@ function jumpStatement(ctx: Context, node: ast.JumpStatement): void {
     return;
   }
   const block = node.kind === 'break' ? target.breakBlock : target.continueBlock;
+  destroySince(ctx, target.locals);
   if (ctx.builder.reachable) (node.kind === 'break' ? target.onBreak : target.onContinue).push(ctx.known.fork());
   if (block !== undefined) ctx.builder.jump(block);
 }
@@ -314,7 +318,13 @@ function chosenSection(
 function lowerFrom(ctx: Context, sections: readonly SwitchSection[], first: number): void {
   const b = ctx.builder;
   const join = b.newBlock();
-  const target: JumpTarget = { breakBlock: join, continueBlock: undefined, onBreak: [], onContinue: [] };
+  const target: JumpTarget = {
+    breakBlock: join,
+    continueBlock: undefined,
+    onBreak: [],
+    onContinue: [],
+    locals: ctx.locals.length,
+  };
   ctx.frame.jumps.push(target);
   b.enterRegion();
   for (const section of sections.slice(first)) {
@@ -358,6 +368,7 @@ function lowerSections(
     continueBlock: undefined,
     onBreak: fallback === join ? [ctx.known.fork()] : [],
     onContinue: [],
+    locals: ctx.locals.length,
   };
   ctx.frame.jumps.push(target);
   const before = ctx.known.fork();

@@ -9,6 +9,7 @@ import { type Context, placeOf, skip } from './context';
 import { convertValue } from './conversions';
 import { expression } from './expressions';
 import { isContainer, ownsMemory } from './host/copies';
+import { noteLocal } from './host/destructors';
 import { emitHost, freshObject } from './host/memory';
 import { inFrame } from './host/recursion';
 import { markClass } from './host/virtual-calls';
@@ -121,6 +122,13 @@ function declareLocal(ctx: Context, declaration: VariableDeclaration, name: stri
   const storage = storageFor(ctx, declaration, name, type);
   define(ctx.scope, name, storage);
   initialise(ctx, storage, type, declaration);
+  noteVariable(ctx, name, declaration);
+}
+
+/** What is done where its scope ends is noted once it is there. */
+function noteVariable(ctx: Context, name: string, node: Node): void {
+  const entity = ctx.unit.isHost ? ctx.scope.own(name) : undefined;
+  if (entity?.kind === 'value') noteLocal(ctx, entity.value, node);
 }
 
 /** Functions have no number while lowering: the variable holds which one it is. */
@@ -167,6 +175,7 @@ function defineAuto(
   define(ctx.scope, name, storage);
   if (storage.kind === 'memory') assign(ctx, storage.place, storage.type, plain, node);
   else writeStorage(ctx, storage.storage, plain, node);
+  noteVariable(ctx, name, declaration);
 }
 
 function defineReference(

@@ -196,6 +196,7 @@ const readLine: BuiltinFunction = (call) => {
 };
 
 function release(call: BuiltinCall): Value {
+  if (call.ctx.keepsMemory) return nothing;
   const block = pointer(call, 0);
   if (block) emitHost(call.ctx, 'release', [block.address]);
   return nothing;
