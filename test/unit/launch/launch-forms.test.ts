@@ -79,6 +79,10 @@ describe('forms of launches', () => {
       `${kernels} int main() { auto t = std::make_tuple(a, 96); auto [f, n] = std::make_pair(std::get<0>(t), std::get<1>(t)); n++; f<<<3, std::get<1>(t)>>>(n); }`,
       'a <<<(3,1,1),(96,1,1),0>>>(97)',
     );
+    check(
+      `${kernels} int main() { std::tuple<int, float, unsigned> t(5, 2.5f, 64u); a<<<std::get<int>(t), std::get<unsigned>(t)>>>(std::get<float>(t)); }`,
+      'a <<<(5,1,1),(64,1,1),0>>>(2)',
+    );
   });
   it('kernels in namespaces, overloads, macros', () => {
     check(
