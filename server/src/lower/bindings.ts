@@ -4,11 +4,11 @@ import { subobject } from './bases';
 import { callValue } from './calls';
 import { type Context, LIBRARY_TOKENS } from './context';
 import { expression } from './expressions';
-import { arrayElements, rvalue, writeStorage } from './places';
+import { arrayElements, rvalue } from './places';
 import { recordOf } from './records';
 import { type RecordInfo, types } from './types';
 import { unknownValue, type Value } from './values';
-import { allocateStorage } from './variables';
+import { objectOf } from './variables';
 
 /** Defines the names of a structured binding. */
 export function declareBindings(ctx: Context, declaration: VariableDeclaration, names: readonly string[]): void {
@@ -30,9 +30,7 @@ function copyOf(ctx: Context, value: Value, node: Expression): Value {
     ? { kind: 'aggregate', type: array, elements: (arrayElements(value) ?? []).map((e) => rvalue(ctx, e, node)) }
     : rvalue(ctx, value, node);
   if (whole.kind !== 'aggregate') return whole;
-  const storage = allocateStorage(ctx, whole.type, 'binding');
-  writeStorage(ctx, storage, whole, node);
-  return { kind: 'place', type: whole.type, place: { kind: 'storage', storage } };
+  return objectOf(ctx, whole, node, 'binding');
 }
 
 function partsOf(ctx: Context, object: Value, count: number, node: Node): readonly Value[] | undefined {

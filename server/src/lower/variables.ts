@@ -410,12 +410,18 @@ export function memoryObject(
 
 /** A temporary in variables of its own: what its address is taken of, or what its methods call `this`. */
 export function materialise(ctx: Context, value: Value, node: Node): Value {
-  if (ctx.unit.isHost && holdsArray(value.type)) {
+  return objectOf(ctx, value, node, 'temporary');
+}
+
+/** A variable of its own without a name; the host's moves to memory where its address is asked for. */
+export function objectOf(ctx: Context, value: Value, node: Node, what: 'temporary' | 'binding'): Value {
+  const owner = ctx.unit.isHost ? { key: `${node.first}:${node.last}:${what}`, name: what } : undefined;
+  if (owner && (holdsArray(value.type) || ctx.inMemory.has(owner.key))) {
     const place = freshObject(ctx, value.type, sizeOf(value.type) ?? 0, node);
     assign(ctx, place, value.type, value, node);
     return { kind: 'place', type: value.type, place };
   }
-  const storage = allocateStorage(ctx, value.type, 'temporary');
+  const storage = allocateStorage(ctx, value.type, what, owner);
   writeStorage(ctx, storage, value, node);
   return { kind: 'place', type: value.type, place: { kind: 'storage', storage } };
 }

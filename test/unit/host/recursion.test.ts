@@ -203,6 +203,33 @@ int main() {
 }`);
   });
 
+  it('changes what it refers to wherever that lives: elements, bindings, captures, members, temporaries', () => {
+    check(`
+__global__ void k(const int* a) {}
+${upload}
+void add(int& x, int depth) { if (depth == 0) return; x += depth; add(x, depth - 1); }
+struct Counter {
+  int n = 0;
+  void go(int depth) { if (depth == 0) return; n += depth; go(depth - 1); }
+  Counter& self(int depth) { if (depth == 0) return *this; n++; return self(depth - 1); }
+};
+int main() {
+  std::vector<int> v{1, 2, 3};
+  std::map<std::string, int> m{{"a", 1}};
+  for (auto& x : v) add(x, 3);
+  for (auto& [name, count] : m) add(count, 4);
+  auto [p, q] = std::pair<int, int>{1, 2};
+  add(q, 2);
+  int z = 0;
+  auto grow = [z]() mutable { add(z, 3); return z; };
+  Counter c, d;
+  c.go(4);
+  d.self(3).n += 10;
+  std::vector<int> a{v[2], m["a"], q, grow(), c.n, d.n, Counter{}.self(2).n};
+  k<<<1, 32>>>(up(a)); //= a: 9 11 5 6 10 13 2
+}`);
+  });
+
   it('what is not known in one of its runs makes unknown what the others find, and no more', () => {
     check(`
 __global__ void k(const int* a, const int* b) {}

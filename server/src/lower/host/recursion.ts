@@ -225,7 +225,7 @@ function givenOf(
   node: ast.Node,
 ): Given[] | undefined {
   const given: (Given | undefined)[] = own.map((value) =>
-    value.kind === 'scalar' ? { kind: 'value', value } : addressed(ctx, value.type, value, node),
+    value.kind === 'scalar' ? { kind: 'value', value } : addressed(ctx, value.type, value, node, true),
   );
   for (const [i, parameter] of callee.parameters.entries()) {
     if (parameter.pack) return undefined;
@@ -251,7 +251,8 @@ function givenFor(ctx: Context, type: Type, argument: Value, node: ast.Node): Gi
     return { kind: 'same', value: argument };
   if (type.kind === 'reference') {
     const value = referredBy(ctx, type, argument, node);
-    return addressed(ctx, withoutReference(type.to.kind === 'unknown' ? value.type : type), value, node);
+    const referred = withoutReference(type.to.kind === 'unknown' ? value.type : type);
+    return addressed(ctx, referred, value, node, !type.to.isConst);
   }
   const converted = type.kind === 'unknown' ? rvalue(ctx, argument, node) : passedByValue(ctx, type, argument, node);
   if (converted.kind === 'scalar' || converted.kind === 'aggregate') return { kind: 'value', value: converted };
@@ -264,8 +265,11 @@ function givenFor(ctx: Context, type: Type, argument: Value, node: ast.Node): Gi
   return { kind: 'same', value: converted };
 }
 
-/** An object by its address; one that lives in registers moves to memory, a value gets memory of its own. */
-function addressed(ctx: Context, type: Type, value: Value, node: ast.Node): Given | undefined {
+/**
+ * An object by its address; one that lives in registers moves to memory, a value gets memory of its own.
+ * @param isChanged the function may change it: a copy will not do
+ */
+function addressed(ctx: Context, type: Type, value: Value, node: ast.Node, isChanged: boolean): Given | undefined {
   if (value.kind === 'lambda' || value.kind === 'functions') return { kind: 'same', value };
   if (value.kind === 'place' && value.place.kind === 'memory') {
     if (value.place.bits) return undefined;
@@ -278,10 +282,11 @@ function addressed(ctx: Context, type: Type, value: Value, node: ast.Node): Give
       return held.kind === 'lambda' || held.kind === 'functions' ? { kind: 'same', value } : undefined;
     }
     const owner = 'owner' in storage ? storage.owner : undefined;
-    if (owner && !ctx.inMemory.has(owner.key)) {
+    if (owner) {
       demandMemory(ctx, owner);
       return { kind: 'address', type, register: ctx.builder.unknown('i64', 'a variable that moves to memory') };
     }
+    if (isChanged) return undefined;
   }
   const size = sizeOf(type);
   if (size === undefined) return undefined;
