@@ -22,6 +22,15 @@ describe('static shared memory', () => {
     });
   });
 
+  it('counts barriers that are initialised, alone and in arrays', () => {
+    const barriers = `
+using barrier_t = cuda::barrier<cuda::thread_scope_block>;`;
+    const two = '__shared__ barrier_t full[2], empty[2]; init(&full[0], 2); init(&empty[threadIdx.x & 1], 3);';
+    const one = '__shared__ barrier_t full; if (threadIdx.x == 0) init(&full, 2);';
+    const array = '__shared__ int s[8]; s[threadIdx.x & 7] = 1;';
+    assert.deepEqual(sharedBytes(barriers + kernel('a', two + array) + kernel('b', one + array)), { a: 64, b: 40 });
+  });
+
   it('is counted for each instance of a template, and once for several calls of one', () => {
     const sums = `
 template <class T> struct Sum {

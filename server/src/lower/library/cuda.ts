@@ -63,7 +63,7 @@ public:
   __device__ void arrive_and_wait() { __syncthreads(); }
   __device__ void arrive_and_drop() {}
 };
-template <thread_scope S, class N> __device__ void init(barrier<S>* b, N n) {}
+template <thread_scope S, class N> __device__ void init(barrier<S>* b, N n) { __warplens_use(b, n); }
 template <thread_scope S, unsigned char N> class pipeline_shared_state { public: unsigned long long stages[2 * N + 1]; __device__ pipeline_shared_state() {} };
 template <thread_scope S> class pipeline {
 public:
