@@ -12,7 +12,7 @@
  */
 import { anywhere } from '../parse/anywhere';
 import type * as ast from '../parse/ast';
-import { reachableWithout } from '../program/control-flow';
+import { dominatorsOf, reachableWithout, reversePostOrder } from '../program/control-flow';
 import type { Instruction, Register } from '../program/program';
 import { isSimple } from './conditional';
 import { constantOf } from './constants';
@@ -22,12 +22,15 @@ import { expression } from './expressions';
 import { mayAssign } from './flow';
 import { lookupName } from './lookup';
 import { readRegister, rvalue, writeRegister } from './places';
+import { barriers, loops, namesIn } from './runtime-unroll';
 import { statement } from './statements';
+import { mirrored, nameOf } from './trip-count';
 import { arithmeticType, scalarOf, type Type } from './types';
 
 /** What of a loop is left when the question is gone. */
 interface Split {
   readonly counter: string;
+  readonly start: ast.Expression;
   /** What the variable is compared with. */
   readonly other: ast.Expression;
   /** With which values of the variable the body runs. */
@@ -44,8 +47,10 @@ const LIMIT = '(limit)';
 /** How a loop is split whose variable is declared, with nothing emitted; undefined where it stays as it is. */
 export function indexSplit(ctx: Context, node: ast.ForStatement): Split | undefined {
   if (ctx.unit.isHost || ctx.frame.jumps.length > 0 || !ctx.builder.reachable) return undefined;
-  const split = splitOf(ctx, node);
-  return split && isBounded(ctx, split.other) ? split : undefined;
+  const split = splitOf(node);
+  // each instance of a template, each call of a function has its own constants
+  if (!split || constantOf(ctx, split.start) !== 0 || constantOf(ctx, split.bound) !== undefined) return undefined;
+  return isBounded(ctx, split.other) ? split : undefined;
 }
 
 /** Lowers the loops. @param loop lowers one, its variable declared already */
@@ -98,26 +103,26 @@ export function splitLoops(ctx: Context, node: ast.ForStatement, split: Split, l
 const splits = new WeakMap<ast.ForStatement, Split | false>();
 
 /** What the syntax alone tells of it. */
-function splitOf(ctx: Context, node: ast.ForStatement): Split | undefined {
+function splitOf(node: ast.ForStatement): Split | undefined {
   let known = splits.get(node);
-  if (known === undefined) splits.set(node, (known = syntaxOf(ctx, node) ?? false));
+  if (known === undefined) splits.set(node, (known = syntaxOf(node) ?? false));
   return known || undefined;
 }
 
-function syntaxOf(ctx: Context, node: ast.ForStatement): Split | undefined {
+function syntaxOf(node: ast.ForStatement): Split | undefined {
   const { condition, increment, body, initializer } = node;
   if (condition?.kind !== 'binary' || condition.operator !== '<' || !initializer || !isPlain(body)) return undefined;
   const counter = nameOf(condition.left);
   if (increment?.kind !== 'unary' || !increment.operator.includes('++') || nameOf(increment.operand) !== counter)
     return undefined;
   const start = counter === undefined ? undefined : startOf(initializer, counter);
-  if (counter === undefined || !start || constantOf(ctx, start) !== 0) return undefined;
+  if (counter === undefined || !start) return undefined;
   const bound = condition.right;
-  if (!isSimple(bound) || constantOf(ctx, bound) !== undefined) return undefined;
+  if (!isSimple(bound)) return undefined;
   const found = questionOf(body, counter, condition);
   const { names } = mayAssign(body);
-  const changing = found && [...namesOf(found.other), ...namesOf(bound), counter].some((name) => names.has(name));
-  return found && !changing ? { ...found, bound } : undefined;
+  const changing = found && [...namesIn(found.other), ...namesIn(bound), counter].some((name) => names.has(name));
+  return found && !changing ? { ...found, start, bound } : undefined;
 }
 
 /** What a loop's variable begins with. */
@@ -131,12 +136,14 @@ function startOf(initializer: ast.Statement, counter: string): ast.Expression | 
   return init?.form === 'assign' ? init.value : undefined;
 }
 
-const barriers = /^(?:__syncthreads|__syncwarp|sync|wait|sin|cos|tan|sincos)f?$/;
-
 /** No loop, no other way out, no barrier. */
 const isPlain = (body: ast.Statement): boolean =>
   !anywhere(body, (n) => {
-    if (n.kind === 'call') return n.callee.kind === 'name' && barriers.test(n.callee.name.parts.at(-1)?.name ?? '');
+    if (n.kind === 'call') {
+      const { callee } = n;
+      const called = callee.kind === 'name' || callee.kind === 'member' ? callee.name.parts.at(-1)?.name : undefined;
+      return called !== undefined && (barriers.has(called) || loops.test(called));
+    }
     return /^(?:for|while|do|rangeFor|break|return|goto|label|switch|lambda)$/.test(n.kind);
   });
 
@@ -145,7 +152,7 @@ function questionOf(
   body: ast.Statement,
   counter: string,
   condition: ast.BinaryExpression,
-): Omit<Split, 'bound'> | undefined {
+): Omit<Split, 'start' | 'bound'> | undefined {
   const statements = body.kind === 'compound' ? body.body : [body];
   const at = statements.findIndex((s) => !isArithmetic(s));
   const asked = statements[at];
@@ -227,21 +234,12 @@ const without: Readonly<Record<string, Split['side'] | undefined>> = {
   '<': 'from',
 };
 
-const mirrored: Readonly<Record<string, string>> = {
-  '<': '>',
-  '<=': '>=',
-  '>': '<',
-  '>=': '<=',
-  '==': '==',
-  '!=': '!=',
-};
-
 function comparedWith(node: ast.Expression, counter: string): { operator: string; other: ast.Expression } | undefined {
   if (node.kind !== 'binary' || !mirrored[node.operator]) return undefined;
   const isLeft = nameOf(node.left) === counter;
   if (!isLeft && nameOf(node.right) !== counter) return undefined;
   const other = isLeft ? node.right : node.left;
-  const operator = isLeft ? node.operator : mirrored[node.operator];
+  const operator = isLeft ? node.operator : (mirrored[node.operator] ?? '');
   return nameOf(other) !== undefined && nameOf(other) !== counter ? { operator, other } : undefined;
 }
 
@@ -264,20 +262,6 @@ const isArithmetic = (s: ast.Statement): boolean =>
       d.initializer.value.kind !== 'initList' &&
       isSimple(d.initializer.value),
   );
-
-function nameOf(node: ast.Expression | undefined): string | undefined {
-  return node?.kind === 'name' && node.name.parts.length === 1 ? node.name.parts[0].name : undefined;
-}
-
-function namesOf(node: ast.Expression): string[] {
-  const names: string[] = [];
-  anywhere(node, (n) => {
-    const name = nameOf(n as ast.Expression);
-    if (name) names.push(name);
-    return false;
-  });
-  return names;
-}
 
 function counterOf({ condition }: ast.ForStatement): ast.Expression {
   return (condition as ast.BinaryExpression).left;
@@ -317,13 +301,15 @@ function isBounded(ctx: Context, node: ast.Expression): boolean {
   const successors = blocks.map(({ terminator: t }) =>
     t?.kind === 'jump' ? [t.target] : t?.kind === 'branch' ? [t.ifTrue, t.ifFalse] : [],
   );
-  return blocks.some(({ terminator: t }, block) => {
-    if (t?.kind !== 'branch') return false;
+  const dominator = dominatorsOf(successors, reversePostOrder(successors, 0));
+  for (let block = dominator[here]; block >= 0; block = dominator[block]) {
+    const t = blocks[block].terminator;
+    if (t?.kind !== 'branch') continue;
     const reaches = (from: number) => from === here || reachableWithout(successors, from, block).includes(here);
-    if (reachableWithout(successors, 0, block).includes(here)) return false;
     const [onTrue, onFalse] = [reaches(t.ifTrue), reaches(t.ifFalse)];
-    return onTrue !== onFalse && tells(definitions, t.condition, source, onTrue);
-  });
+    if (onTrue !== onFalse && tells(definitions, t.condition, source, onTrue)) return true;
+  }
+  return false;
 }
 
 /** What a register was copied or converted from. */

@@ -27,6 +27,7 @@ import { innerLoopsOf, isWrittenOutWithin, plainTokens, sizeOf } from './loop-si
 import { passCost } from './pass-cost';
 import { readRegister, rvalue } from './places';
 import { isSteady } from './steady-count';
+import { mirrored, nameOf } from './trip-count';
 import { sizeOf as bytesOf } from './types';
 
 /**
@@ -141,12 +142,6 @@ function aheadOf(ctx: Context, node: ast.Expression): number | undefined {
   return by === undefined || node.operator === '+' ? by : -by;
 }
 
-const mirrored: Record<string, string> = { '<': '>', '<=': '>=', '>': '<', '>=': '<=' };
-
-function nameOf(node: ast.Expression | undefined): string | undefined {
-  return node?.kind === 'name' && node.name.parts.length === 1 ? node.name.parts[0].name : undefined;
-}
-
 function stepOf(ctx: Context, increment: ast.Expression): number | ast.Expression | undefined {
   if (increment.kind === 'unary')
     return increment.operator.includes('++') ? 1 : increment.operator.includes('--') ? -1 : undefined;
@@ -199,9 +194,10 @@ function integerOf(ctx: Context, node: ast.Expression): number | undefined {
   return value.kind === 'scalar' && /^[iu]/.test(ctx.builder.typeOf(value.register)) ? value.register : undefined;
 }
 
-const barriers = new Set(['__syncthreads', '__syncwarp', 'sync', 'wait', '__trap']);
+/** Calls of functions and methods. */
+export const barriers: ReadonlySet<string> = new Set(['__syncthreads', '__syncwarp', 'sync', 'wait', '__trap']);
 /** Their reduction of large arguments is a loop. */
-const loops = /^(sin|cos|tan|sincos)f?$/;
+export const loops = /^(sin|cos|tan|sincos)f?$/;
 
 /** Loops are asked the same for each copy of what is around them; the syntax alone answers. */
 const plainBodies = new WeakMap<ast.Statement, boolean>();

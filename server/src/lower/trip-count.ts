@@ -18,7 +18,16 @@ const compare: Record<string, (a: number, b: number) => boolean> = {
   '>=': (a, b) => a >= b,
   '!=': (a, b) => a !== b,
 };
-const mirrored: Record<string, string> = { '<': '>', '<=': '>=', '>': '<', '>=': '<=', '!=': '!=' };
+
+/** Comparisons with their sides changed over. */
+export const mirrored: Readonly<Record<string, string>> = {
+  '<': '>',
+  '<=': '>=',
+  '>': '<',
+  '>=': '<=',
+  '==': '==',
+  '!=': '!=',
+};
 
 const compound: Partial<Record<string, (value: number, by: number) => number>> = {
   '+=': (v, by) => v + by,
@@ -71,8 +80,9 @@ export function loopCycle(
   return { register, cycle: { modulus: Math.abs(by) * bodies, remainder: value, isNonNegative: value >= 0 && by > 0 } };
 }
 
-export function nameOf(node: ast.Expression): string | undefined {
-  return node.kind === 'name' && node.name.parts.length === 1 ? node.name.parts[0].name : undefined;
+/** What an expression names that is a plain name. */
+export function nameOf(node: ast.Expression | undefined): string | undefined {
+  return node?.kind === 'name' && node.name.parts.length === 1 ? node.name.parts[0].name : undefined;
 }
 
 function loopVariable(node: ast.Expression): string | undefined {

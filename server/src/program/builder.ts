@@ -244,11 +244,6 @@ export class ProgramBuilder {
     if (at >= 0) instructions.splice(at, 1);
   }
 
-  /** Those of blocks made in turn, up to the block `end`. */
-  *instructionsOf(first: number, end: number): Iterable<Instruction> {
-    for (let block = first; block < end; block++) yield* this.blocks[block].instructions;
-  }
-
   /** Instructions of the current block so far. */
   get emitted(): number {
     return this.blocks[this.current].instructions.length;

@@ -115,4 +115,38 @@ describe('a loop over all but one', () => {
       stays,
     );
   });
+
+  it('stays one with a barrier in it', () => {
+    for (const barrier of ['__syncwarp();', 'cooperative_groups::coalesced_threads().sync();'])
+      loop(
+        guarded('for (int j = 0; j < n; j++)', `if (j == i) continue;\n    s += 1.0f / p[j].x;\n    ${barrier}`),
+        stays,
+      );
+  });
+
+  it('is asked of each instance of a template by itself', () => {
+    const kernel = (name: string, from: number) =>
+      `__global__ void ${name}(const P* p, float* out, int n) { run<${from}>(p, out, n); }`;
+    check(`
+struct P { float x, y, z, mass, fx, fy, fz, pad; };
+template <int FROM> __device__ void run(const P* p, float* out, int n) {
+  int i = threadIdx.x;
+  if (i >= n) return;
+  float s = 0;
+  for (int j = FROM; j < n; j++) {
+    if (j == i) continue;
+    s += 1.0f / p[j].x;
+    //          ^^^^^^ x63 1/1 sectors
+    //          ^^^^^^ x94 4.9787/2.4681 sectors
+  }
+  out[i] = s;
+}
+${kernel('later', 1)}
+${kernel('first', 0)}
+int main() {
+  P* p; float* out; cudaMalloc(&p, 64 * 32); cudaMalloc(&out, 1 << 10);
+  later<<<1, 32>>>(p, out, 64);
+  first<<<1, 32>>>(p, out, 64);
+}`);
+  });
 });

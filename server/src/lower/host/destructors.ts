@@ -33,8 +33,8 @@ export function destroySince(ctx: Context, count: number, but?: Value): void {
 }
 
 /** The same where a scope ends: they are gone. */
-export function leaveLocals(ctx: Context, count: number, but?: Value): void {
-  destroySince(ctx, count, but);
+export function leaveLocals(ctx: Context, count: number): void {
+  destroySince(ctx, count);
   ctx.locals.length = Math.min(ctx.locals.length, count);
 }
 

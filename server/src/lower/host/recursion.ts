@@ -485,10 +485,11 @@ function shareOuter(ctx: Context, body: Body, leave: Leave, entry: number, end: 
     if (around !== undefined && register >= around) isClosed = false;
     if (role === 'variable') into.add(register);
   };
-  for (const instruction of builder.instructionsOf(entry, end)) {
-    for (const register of readsOf(instruction)) note(register, read);
-    for (const register of writesOf(instruction)) note(register, written);
-  }
+  for (const { instructions } of builder.blocksSoFar().slice(entry, end))
+    for (const instruction of instructions) {
+      for (const register of readsOf(instruction)) note(register, read);
+      for (const register of writesOf(instruction)) note(register, written);
+    }
   const used = [...new Set([...read, ...written])];
   leave.args = [...leave.args, ...used];
   for (const each of body.calls) {
