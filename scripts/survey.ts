@@ -8,6 +8,7 @@
  * run of the host's program, which an editor makes behind its first answer.
  * With --warm the files are gone through as often before, with nothing kept but the code that V8 has compiled: a server that has run for a while.
  * With --typing it measures what half-typed code costs instead (typing-study.ts), with --latency how long edits keep their answers waiting (latency-study.ts).
+ * With --unread it lists what the parser could not read (unread-study.ts).
  * A process of its own (survey-child.ts, bundled as the extension is) analyses the files; where it hangs or dies, that file is
  * reported and the rest goes on.
  */
@@ -20,6 +21,7 @@ import { latencyStudy } from './latency-study';
 import type { FileResult, KernelResult, Reason, Time } from './survey-child';
 import { slowest, timeLines, timesOf } from './survey-times';
 import { type TypingOptions, typingStudy } from './typing-study';
+import { unreadStudy } from './unread-study';
 
 interface Options {
   readonly folder: string;
@@ -28,6 +30,7 @@ interface Options {
   readonly top: number;
   readonly typing?: TypingOptions;
   readonly latency: boolean;
+  readonly unread: boolean;
   /** Rounds over all files before the one whose times count. */
   readonly warm: number;
 }
@@ -45,6 +48,7 @@ function optionsOf(args: readonly string[]): Options | undefined {
     limitMs: value('--limit', 30) * 1000,
     top: value('--top', 25),
     latency: args.includes('--latency'),
+    unread: args.includes('--unread'),
     warm: value('--warm', 0),
     typing: args.includes('--typing') ? { edits: value('--edits', 1000), seed: value('--seed', 1) } : undefined,
   };
@@ -278,6 +282,7 @@ async function main(): Promise<void> {
     return;
   }
   const { files, launched } = filesOf(options.folder);
+  if (options.unread) return unreadStudy(options.folder, files);
   if (options.typing) return typingStudy(options.folder, files, options.typing);
   if (options.latency) return latencyStudy(options.folder, files, options.top);
   const program = bundled(path.join(__dirname, 'survey-child.ts'));

@@ -69,7 +69,8 @@ function parseOperands(p: Parser): AsmOperand[] {
     const group = p.enter();
     operands.push({ constraint, expression: parseExpression(p) });
     p.leave(group);
-    if (!p.eat(',')) break;
+    // nvcc takes operands without a comma between them as well
+    p.eat(',');
   }
   return operands;
 }

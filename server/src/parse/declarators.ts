@@ -4,8 +4,9 @@ import { parseAssignment } from './expressions';
 import { parseParameters } from './parameters';
 import { type Group, maxChain, type Parser } from './parser';
 import { parseQualifiedName } from './qualified-names';
-import { looksLikeParameters } from './scan';
-import { atStandardAttribute, SpecifierSet, skipAttributes } from './specifiers';
+import { looksLikeParameters, memberPointerEnd } from './scan';
+import { atStandardAttribute, parseInnerSpecifiers, SpecifierSet, skipAttributes } from './specifiers';
+import { parseTypeId } from './types';
 import { Word } from './words';
 
 export interface Declarator {
@@ -56,9 +57,8 @@ export function parsePointerOperators(p: Parser, base: TypeNode): { type: TypeNo
         isConst: false,
         isVolatile: false,
       };
-    } else if (p.atName && atMemberPointer(p)) {
-      while (!p.at('*') && !p.atEnd) p.next();
-      p.next();
+    } else if (p.atName && memberPointerEnd(p, p.pos) > p.pos) {
+      p.jump(memberPointerEnd(p, p.pos));
       const { isConst, isVolatile } = parseQualifiers(p);
       type = { kind: 'memberPointer', to: type, first, last: p.last, isConst, isVolatile };
     } else break;
@@ -77,13 +77,6 @@ function parseQualifiers(p: Parser): { isConst: boolean; isVolatile: boolean; re
   return found;
 }
 
-/** `C::*` or `a::C<int>::*`. */
-function atMemberPointer(p: Parser): boolean {
-  let i = p.pos;
-  while (p.isName(i) && p.textAt(i + 1) === '::') i += 2;
-  return i > p.pos && p.textAt(i) === '*';
-}
-
 /** Reads a declarator around `base`. */
 export function parseDeclarator(p: Parser, base: TypeNode, place: DeclaratorPlace): Declarator {
   const specifiers = new SpecifierSet();
@@ -96,6 +89,7 @@ export function parseDeclarator(p: Parser, base: TypeNode, place: DeclaratorPlac
   skipAttributes(p, specifiers);
   const pointers = parsePointerOperators(p, base);
   skipAttributes(p, specifiers);
+  if (pointers.type !== base) parseInnerSpecifiers(p, specifiers);
   const result = emptyDeclarator(pointers.type, specifiers);
   result.restrict = pointers.restrict;
   // the dots behind a template argument are the argument's
@@ -219,7 +213,7 @@ function parseSuffixes(p: Parser, into: Declarator, place: DeclaratorPlace): voi
     const { size, last } = sizes[i];
     into.type = { kind: 'array', of: into.type, size, first: into.type.first, last, isConst: false, isVolatile: false };
   }
-  if (sizes.length === 0 && p.at('(') && holdsParameters(p, into, place)) parseFunctionSuffix(p, into);
+  if (sizes.length === 0 && p.at('(') && holdsParameters(p, into, place)) parseFunctionSuffix(p, into, place);
   skipAttributes(p, into.specifiers);
 }
 
@@ -232,7 +226,7 @@ function holdsParameters(p: Parser, declarator: Declarator, place: DeclaratorPla
   return looksLikeParameters(p, p.pos, place === 'namespace');
 }
 
-function parseFunctionSuffix(p: Parser, into: Declarator): void {
+function parseFunctionSuffix(p: Parser, into: Declarator, place: DeclaratorPlace): void {
   const list = parseParameters(p);
   into.parameters = list.parameters;
   into.isVariadic = list.isVariadic;
@@ -246,6 +240,7 @@ function parseFunctionSuffix(p: Parser, into: Declarator): void {
       if (p.at('(')) p.skipGroup();
     } else break;
   }
+  if (place === 'abstract' && into.type.kind === 'auto' && p.eat('->')) into.type = parseTypeId(p);
 }
 
 /** The declarator of a type-id. */

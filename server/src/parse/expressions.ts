@@ -169,7 +169,6 @@ function parseKeywordOperand(p: Parser): Expression {
     case 'alignof':
     case '_Alignof':
     case '__alignof__':
-    case 'typeid':
       return parseSizeof(p);
     case 'noexcept': {
       p.next();

@@ -9,6 +9,7 @@ import type { Parser } from './parser';
 import { parseQualifiedName } from './qualified-names';
 import { parseDeferredBodies, resolveName } from './records';
 import { atLikelyDeclaration, skipDeclaration } from './recovery';
+import { closesAngles } from './scan';
 import { mergeSpecifiers } from './specifier-merge';
 import { parseSpecifier, type SpecifierSet } from './specifiers';
 import { parseCompound } from './statements';
@@ -218,7 +219,7 @@ function skipBody(p: Parser): void {
     else {
       p.next();
       // member{value}: the brace belongs to the initialiser
-      if (p.at('{') && (p.isName(p.pos - 1) || p.textAt(p.pos - 1) === '>') && initializerFollows(p)) {
+      if (p.at('{') && (p.isName(p.pos - 1) || closesAngles(p.textAt(p.pos - 1))) && initializerFollows(p)) {
         p.jump(Math.max(p.afterGroup(p.pos), p.pos + 1));
       }
     }

@@ -6,9 +6,13 @@ export type NumberLiteral =
   | { readonly kind: 'float'; readonly value: number; readonly type: 'float' | 'double' | 'long double' };
 
 const maxNumberLength = 400;
+/** The library's own suffixes: durations, days and years, imaginary numbers. */
+const librarySuffix = '_[A-Za-z]\\w*|ms|us|ns|min|s|h|d|y|if|il|i';
+const integerForm = new RegExp(`^(0[xX][0-9a-fA-F]+|0[bB][01]+|[0-9]+)([uUlLzZ]*)(${librarySuffix})?$`);
+const floatForm = new RegExp(`^([0-9]*\\.?[0-9]*(?:[eE][+-]?[0-9]+)?)([fFlL]?)(?:${librarySuffix}|[fF]16|bf16)?$`);
 const smallIntegers: bigint[] = Array.from({ length: 1025 }, (_, index) => BigInt(index));
 
-/** Reads a number token; undefined if it is malformed. A user-defined suffix (`3_cm`) is dropped. */
+/** Reads a number token; undefined if it is malformed. A user-defined suffix (`3_cm`, the library's `5ms`) is dropped. */
 export function readNumber(text: string): NumberLiteral | undefined {
   if (text.length > maxNumberLength) return undefined;
   if (/^[0-9]{1,3}$/.test(text) && (text === '0' || text.charCodeAt(0) !== 48)) {
@@ -19,7 +23,7 @@ export function readNumber(text: string): NumberLiteral | undefined {
 }
 
 function readInteger(text: string): NumberLiteral | undefined {
-  const match = /^(0[xX][0-9a-fA-F]+|0[bB][01]+|[0-9]+)([uUlLzZ]*)(_[A-Za-z]\w*)?$/.exec(text);
+  const match = integerForm.exec(text);
   if (!match) return undefined;
   const octal = /^0[0-9]+$/.test(match[1]);
   if (octal && /[89]/.test(match[1])) return undefined;
@@ -46,7 +50,7 @@ function readFloat(text: string): NumberLiteral | undefined {
     const digits = Number.parseInt(hex[1] + hex[2] || '0', 16);
     return { kind: 'float', value: digits * 2 ** (Number(hex[3]) - 4 * hex[2].length), type: floatType(hex[4]) };
   }
-  const match = /^([0-9]*\.?[0-9]*(?:[eE][+-]?[0-9]+)?)([fFlL]?)(?:_[A-Za-z]\w*|[fF]16|bf16)?$/.exec(text);
+  const match = floatForm.exec(text);
   if (!match || !/[0-9]/.test(match[1]) || !/[.eE]/.test(match[1])) return undefined;
   return { kind: 'float', value: Number(match[1]), type: floatType(match[2]) };
 }

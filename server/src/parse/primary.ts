@@ -11,6 +11,7 @@ import { parseNew } from './new';
 import type { Parser } from './parser';
 import { parseQualifiedName } from './qualified-names';
 import { closesAngles, scanTypeSpecifier, textAt } from './scan';
+import { parseSizeof } from './sizeof';
 import { parseCompound } from './statements';
 import { parseSimpleType, parseTypeId } from './types';
 import { operatorSymbols, Word } from './words';
@@ -67,6 +68,7 @@ const nameGoesOn = new Set(['::', '<', '(', '{']);
 
 function parseName(p: Parser): Expression {
   const first = p.pos;
+  if (p.kindAt(p.pos + 1) === TokenKind.string && p.lookup(p.tok) === undefined) return parseStrings(p);
   if (p.atName && !nameGoesOn.has(p.peek(1))) {
     // the most frequent operand by far
     const name: QualifiedName = { first, last: first, global: false, parts: p.plainParts(p.tok) };
@@ -167,6 +169,8 @@ function parseKeyword(p: Parser): Expression {
     case 'this':
       p.next();
       return { kind: 'this', first, last: first };
+    case 'typeid':
+      return parseSizeof(p);
     case 'new':
       return parseNew(p);
     case 'operator':

@@ -118,6 +118,7 @@ function searchAngleEnd(p: Parser, open: number, sure: boolean): Cursor {
       case '||':
       case '?':
         if (text === '&&' && endsArgument(p.textAt(i + 1))) break;
+        if (text === '?' && callsWithNothing(p, i)) break;
         while (
           stack.length > 0 &&
           !stack[stack.length - 1].sure &&
@@ -133,6 +134,17 @@ function searchAngleEnd(p: Parser, open: number, sure: boolean): Cursor {
     }
   }
   return fail();
+}
+
+/** Whether the next `>` behind `index` stands before `()`, where no operand of a comparison could: `f<n == 3 ? 1 : 2>()`. */
+function callsWithNothing(p: Parser, index: number): boolean {
+  for (let i = index + 1; i < p.limit; i++) {
+    const text = p.text[i];
+    if (text === '>') return p.textAt(i + 1) === '(' && p.textAt(i + 2) === ')';
+    if (text === '(' || text === '[' || text === '{') i = p.afterGroup(i) - 1;
+    else if (text === '<' || neverInArguments.has(text)) return false;
+  }
+  return false;
 }
 
 /** Spelled as types usually are: `CamelCase`. Decides only about undeclared names. */
@@ -164,7 +176,20 @@ function opensAngle(p: Parser, index: number): OpenAngle | undefined {
   if (qualifier === '.' || qualifier === '->') return { index, sure: false };
   const bits = qualifier === '::' ? guessBits(p, name) : bitsOf(p, name, p.lookup(name));
   if (isValueOnly(bits)) return undefined;
-  return { index, sure: (bits & (Name.template | Name.type)) !== 0 || isStandard(p, before) };
+  return { index, sure: isTemplate(p, before, bits) };
+}
+
+/** Whether the name at `at`, a `<` behind it, is a template's for certain. */
+function isTemplate(p: Parser, at: number, bits: number): boolean {
+  return (bits & (Name.template | Name.type)) !== 0 || isStandard(p, at) || holdsTypeFirst(p, at + 1);
+}
+
+/** `name<T, …`: a type alone is no operand of a comparison. */
+function holdsTypeFirst(p: Parser, index: number): boolean {
+  if (p.textAt(index + 2) !== ',') return false;
+  if (p.wordAt(index + 1) & Word.typeWord) return true;
+  const entry = p.isName(index + 1) ? p.lookup(p.text[index + 1]) : undefined;
+  return entry !== undefined && (entry.bits & (Name.type | Name.value)) === Name.type;
 }
 
 /** `std::name`, or a name that ends as the library's type and value aliases do. */
@@ -235,7 +260,7 @@ export function templateListEnd(p: Parser, at: number, bits: number, forced: boo
     return end >= 0 && textAt(p, end) === '(' ? end : -1;
   }
   if (isValueOnly(bits) && !forced) return -1;
-  const sure = forced || mode === 'sureType' || (bits & (Name.template | Name.type)) !== 0 || isStandard(p, at);
+  const sure = forced || mode === 'sureType' || isTemplate(p, at, bits);
   const end = angleEnd(p, at + 1, sure);
   if (end < 0 || sure || mode === 'type') return end;
   return behindTemplate.has(textAt(p, end)) ? end : -1;
@@ -331,14 +356,24 @@ export function scanType(p: Parser, index: number, inTemplateArguments = false):
     } else if (text === '(' && isAbstractGroup(p, at, sure, inTemplateArguments)) {
       end = cursorAt(p.afterGroup(at));
       bareName = false;
+      // auto(T) -> R
+      if (textAt(p, end) === '->') return { ...scanType(p, indexOf(end) + 1, inTemplateArguments), sure, bareName };
     } else if (text === '[' && p.brackets.matched[at]) {
       end = cursorAt(p.afterGroup(at));
       bareName = false;
-    } else if (text === '...' && p.textAt(at + 1) !== ')') {
-      break;
+    } else if (p.isName(at) && memberPointerEnd(p, at) > at) {
+      end = cursorAt(memberPointerEnd(p, at));
+      bareName = false;
     } else break;
   }
   return { end, sure, bareName };
+}
+
+/** Behind the `*` of `C::*` or `a::C::*`; `index` if there is none. */
+export function memberPointerEnd(p: Parser, index: number): number {
+  let i = index;
+  while (p.isName(i) && p.textAt(i + 1) === '::') i += 2;
+  return i > index && p.textAt(i) === '*' ? i + 1 : index;
 }
 
 /** `(*)`, `(&)`, `(C::*)` or a parameter list within an abstract declarator. */
@@ -371,8 +406,9 @@ function firstLooksLikeParameter(p: Parser, index: number, favourParameters: boo
   if (text === '[' && p.textAt(index + 1) === '[') return true;
   const word = p.wordAt(index);
   if (word & (Word.specifier | Word.qualifier | Word.recordKey)) return true;
-  if (text === 'auto' || text === 'typename') return true;
+  if (text === 'auto') return true;
   const type = scanTypeSpecifier(p, index);
+  if (text === 'typename' && type.end < 0) return true;
   if (type.end < 0) {
     // an undeclared macro before a parameter: `MACRO const float* a`
     return p.isName(index) && (p.wordAt(index + 1) & (Word.qualifier | Word.typeWord)) !== 0;
@@ -385,9 +421,11 @@ function firstLooksLikeParameter(p: Parser, index: number, favourParameters: boo
   }
   const at = indexOf(end);
   const next = textAt(p, end);
+  if (next === '{') return false;
   if (next === '(') return (type.sure || favourParameters) && /^(?:\*|&&?)$/.test(p.textAt(at + 1));
   if (next === '' || next === ',' || next === '...' || next === '=' || next === '[') {
     if (next === '=' && !type.sure) return favourParameters && !type.bareName;
+    if (next === '[' && p.textAt(at + 1) === ']') return true;
     if (next === '[' && pointers === 0) return false;
     return type.sure || favourParameters;
   }

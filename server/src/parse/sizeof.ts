@@ -1,6 +1,7 @@
 import type { Expression, SizeofExpression } from './ast';
 import { parseExpression, parseUnary } from './expressions';
 import type { Parser } from './parser';
+import { parsePrimary } from './primary';
 import { scanType } from './scan';
 import { parseTypeId } from './types';
 
@@ -14,7 +15,7 @@ export function parseSizeof(p: Parser): Expression {
     p.next();
   }
   if (!p.at('(') || !holdsType(p)) {
-    const expression = parseUnary(p);
+    const expression = operator === 'typeid' ? parsePrimary(p) : parseUnary(p);
     return { kind: 'sizeof', operator, expression, first, last: Math.max(first, expression.last) };
   }
   const group = p.enter();

@@ -197,6 +197,17 @@ export function skipAttributes(p: Parser, set: SpecifierSet): void {
   }
 }
 
+/** Specifiers between a pointer or reference and the declared name: `T const& __device__ f(`, `int* __shared__ p;`. */
+export function parseInnerSpecifiers(p: Parser, set: SpecifierSet): void {
+  let i = p.pos;
+  while (p.wordAt(i) & Word.specifier && flags.has(p.text[i])) i++;
+  // with a type between them the next declaration begins here
+  if (i === p.pos || !p.isName(i) || !behindDeclaredName.has(p.textAt(i + 1))) return;
+  while (p.pos < i) parseSpecifier(p, set);
+}
+
+const behindDeclaredName = new Set(['(', ';', '=', '[', ',', '{', ')']);
+
 /** Specifiers that may stand behind a declared name. */
 export function isAttributeWord(spelling: string): boolean {
   return attributeWords.has(spelling);

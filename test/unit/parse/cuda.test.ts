@@ -6,6 +6,11 @@ describe('CUDA', () => {
     check('void __global__ k() {}', '(fn global k () void {})');
     check('static __global__ void k();', '(fn global static k () void)');
     check('template <int N> __global__ void k();', '(fn global <int N> k () void)');
+    check('T const& __device__ g(int);', '(fn device g (int) &const T)');
+    check(
+      'int* __shared__ p; int* __device__ __forceinline__ g() {}',
+      '(var shared p *int) (fn device inline g () *int {})',
+    );
     check('extern "C" __global__ void k() {}', '(fn global extern k () void {})');
     check(
       '__host__ __device__ __forceinline__ float g(float x) { return x; }',

@@ -10,6 +10,11 @@ describe('what a name is decides how a line is read', () => {
     checkBody('int a, b; T x(a * b);', '(var a int) (var b int); (var x T ((* a b)))');
     checkBody('T x(int a);', '(fn x (a: int) T)');
     checkBody('T x();', '(fn x () T)');
+    checkBody(
+      'typename A::It it(typename A::It::Params{p.s()}, p.q + 1, {n, 2}, t);',
+      '(var it A::It ((cast:braced A::It::Params {(call (. p s))}) (+ (. p q) 1) {n 2} t))',
+    );
+    checkBody('Acc acc(Params{1, 1}, n);', '(var acc Acc ((cast:braced Params {1 1}) n))');
     checkBody('extern void g(float*, dim3);', '(fn extern g (*float, dim3) void)');
     check('Foo g(Bar);', '(fn g (Bar) Foo)');
     check('Foo g(Bar* a, Baz& b);', '(fn g (a: *Bar, b: &Baz) Foo)');
@@ -107,6 +112,7 @@ describe('what a name is decides how a line is read', () => {
   });
 
   it('reads macros of unread headers as a person would', () => {
+    checkBody('f(FILE_LINE " failed" "a");', '(call f " faileda")');
     check('FOO_API void g(int a);', '(fn g (a: int) void)');
     check('FOO_API int* g();', '(fn g () *int)');
     check('FOO_INLINE Bar g() { }', '(fn g () Bar {})');

@@ -56,6 +56,12 @@ describe('expressions', () => {
     check('std::max<int>(a, b)', '(call std::max<int> a b)');
   });
 
+  it('reads members of typeid', () => {
+    check('typeid(T).name()', '(call (. (typeid T) name))');
+    check('f(typeid(*p).name(), a)', '(call f (call (. (typeid (* p)) name)) a)');
+    check('typeid(a) == typeid(b)', '(== (typeid a) (typeid b))');
+  });
+
   it('reads casts of every form', () => {
     check('(int)a', '(cast:c int a)');
     check('(unsigned long)a + b', '(+ (cast:c unsigned long a) b)');

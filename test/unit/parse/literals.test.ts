@@ -30,6 +30,8 @@ describe('literals', () => {
     check('4294967296u', '4294967296 unsigned long');
     check('1uz', '1 unsigned long');
     check('3_cm', '3 int');
+    check('5ms', '5 int');
+    check('24h', '24 int');
   });
 
   it('reads floating literals', () => {

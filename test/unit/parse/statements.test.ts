@@ -105,6 +105,7 @@ describe('statements', () => {
     checkBody('__asm__ __volatile__("x" ::: "memory");', '(asm-volatile "x" [] [] [memory])');
     checkBody('asm("ld" MODE ".u32" : "=r"(x));', '(asm "ld.u32" [=r x] [] [])');
     checkBody('asm("x" : "=" "r"(x));', '(asm "x" [=r x] [] [])');
+    checkBody('asm("x" :: "r"(x) "l"(p) : "memory");', '(asm "x" [] [r x, l p] [memory])');
   });
 
   it('reads try and steps over its handlers', () => {

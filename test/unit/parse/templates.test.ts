@@ -86,6 +86,12 @@ describe('templates', () => {
       'A<void(int)> x; A<int[3]> y; A<const T&> z;',
       '(var x A<fn(int) void>); (var y A<[3]int>); (var z A<&const T>)',
     );
+    checkBody('A<void(T[])> x; A<auto(int)->float> y;', '(var x A<fn([]T) void>); (var y A<fn(int) float>)');
+    check(
+      'template <typename T, typename F = auto(T, T)->void> void g(F f);',
+      '(fn <typename T, typename F = fn(T, T) void> g (f: F) void)',
+    );
+    check('template <class C, class T> struct A<T C::*> {};', '(struct <typename C, typename T> A<::*T> {})');
     checkBody('A<> x; A<Ts...> y; A<sizeof...(Ts)> z;', '(var x A<>); (var y A<Ts?...>); (var z A<(sizeof... Ts)>)');
     checkBody('A<T, T::value, typename T::type> x;', '(var x A<T, T::value?, T::type>)', 'struct T {};');
     checkBody('A<n, m> x; A<!B> y; A<-1> z;', '(var x A<n, m?>); (var y A<(! B)>); (var z A<(- 1)>)', 'int n;');
@@ -109,6 +115,16 @@ describe('templates', () => {
     checkBody('x = A<n >= 3 ? 1 : 2>::v;', '(= x A<(? (>= n 3) 1 2)>::v)', 'int n; template <int> struct A;');
     checkBody('x = Shape<Int<!s ? n : m>, int>{};', '(= x (cast:braced Shape<Int<(? (! s) n m)>?, int> {}))');
     checkBody('x = is_same<T, int> || is_same<T, float>;', '(= x (|| is_same<T?, int> is_same<T?, float>))');
+    checkBody('g<N == 3 ? 152 : 232>();', '(call g<(? (== N 3) 152 232)>)');
+    checkBody(
+      'w::g<N == 3 ? 152 : 232>(); x = a < b ? c : d > (e);',
+      '(call w::g<(? (== N 3) 152 232)>); (= x (? (< a b) c (> d e)))',
+    );
+    check(
+      'template <class T, T b, T e> using A = typename d::r<T, seq<T, (e - b > 0) ? (e - b) : 0>, b>::type;',
+      '(alias <typename T, T b, T e> A d::r<T, seq<T, (? (> (- e b) 0) (- e b) 0)>?, b>::type)',
+    );
+    check('using A = seq<T, (e - b > 0) ? (e - b) : 0>;', '(alias A seq<T?, (? (> (- e b) 0) (- e b) 0)>)');
     checkBody('x = a ? b<T> : 0;', '(= x (? a b<T?> 0))');
     check(
       'template <class T, int N, bool B = size<T>::v >= 32> struct A;',
@@ -133,6 +149,13 @@ describe('templates', () => {
     check(
       'template <class T> struct A { explicit A<T>(int n) : n(n) {} A<T>& g(); int n; };',
       '(struct <typename T> A {(fn A (n: int) void : n(n) {}) (fn g () &A<T>) (var n int)})',
+    );
+  });
+
+  it('reads initialisers of bases whose argument is a template', () => {
+    check(
+      'template <class T> struct A : B<C<T>> { A(int n) : B<C<T>>{C<T>{}}, n{n} {} int n; };',
+      '(struct <typename T> A : B<C<T>?> {(fn A (n: int) void : B<C<T>?>({(cast:braced C<T> {})}) n({n}) {}) (var n int)})',
     );
   });
 
