@@ -7,7 +7,7 @@ import { initialValue } from './initialise';
 import { makeCell, named } from './memory';
 import { locate, read } from './place';
 import { instantiateRecord, resolveType } from './resolve-type';
-import { addSymbol, bring, lastName, type Scope } from './scope';
+import { bring, lastName, type Scope } from './scope';
 import type { HostState } from './state';
 import { unknownOf } from './unknown-of';
 import { type Cell, number, unknown, type Value } from './value';
@@ -35,8 +35,7 @@ function declare(state: HostState, declaration: Declaration, scope: Scope): void
       declareEnum(state, declaration, scope);
       break;
     case 'using':
-      // A using-directive of a function counts for the rest of the unit: names seldom clash.
-      if (declaration.isDirective) addSymbol(state.index.root, declaration);
+      if (declaration.isDirective) (scope.usings ??= []).push(declaration.name);
       else bring(scope, lastName(declaration.name), declaration.name);
       break;
     case 'namespace':

@@ -23,7 +23,7 @@ export interface Scope {
   readonly symbols?: Map<string, HostSymbol[]>;
   /** of a namespace: its name, '' for the global one and anonymous ones */
   readonly namespace?: string;
-  readonly usings?: QualifiedName[];
+  usings?: QualifiedName[];
   /** the object a method runs on */
   readonly self?: Cell;
   readonly record?: RecordType;
@@ -101,7 +101,7 @@ class LocalScope implements Scope {
   private ownTypes?: Map<string, HostType>;
   readonly symbols?: Map<string, HostSymbol[]>;
   readonly namespace?: string;
-  readonly usings?: QualifiedName[];
+  usings?: QualifiedName[];
   readonly self?: Cell;
   readonly record?: RecordType;
   brought?: Map<string, UsingSymbol>;

@@ -34,6 +34,13 @@ describe('templates of host code', () => {
       'k<Sweep<Table<Rows>::Ref>> <<<(1,1,1),(32,1,1),0>>>()',
       'k<Sweep<Table<Columns>::Ref>> <<<(1,1,1),(32,1,1),0>>>()',
     ));
+  it('deduce arguments of kernels that a using-directive of the function brings', () =>
+    check(
+      `namespace lib { namespace ops { template <int N, class G> __global__ void scan(G g); }
+         template <class G> void go(G g) { using namespace ops; scan<4><<<1, 32>>>(g); } } struct Csr { int n; };
+       int main() { lib::go(Csr{3}); }`,
+      'scan<4, Csr> <<<(1,1,1),(32,1,1),0>>>({n: 3})',
+    ));
   it('spread packs in constructors and in lists of arrays', () => {
     check(
       `template <class T, int R> struct Shape { int e[R], s;
