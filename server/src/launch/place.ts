@@ -154,7 +154,14 @@ function locateElement(state: HostState, expression: IndexExpression, scope: Sco
   }
   const answer = value.kind === 'unknown' ? deviceElement(state, value, index) : undefined;
   if (answer) return valuePlace(answer);
-  return dereference(state, value, expression, index.kind === 'number' && index.declared ? { ...index } : index);
+  const plain = index.kind === 'number' && index.declared ? { ...index } : index;
+  return within(base, dereference(state, value, expression, plain));
+}
+
+/** A part of an element whose index is not known is as little known: what is assigned to it may be any element's. */
+function within(whole: Place, part: Place): Place {
+  const isPart = whole.kind === 'somewhere' && whole.value.kind !== 'pointer';
+  return isPart ? { kind: 'somewhere', buffer: whole.buffer, value: read(part) } : part;
 }
 
 function locateMember(state: HostState, expression: MemberExpression, scope: Scope): Place {
@@ -162,8 +169,8 @@ function locateMember(state: HostState, expression: MemberExpression, scope: Sco
   const object = locate(state, expression.object, scope);
   const holder = expression.arrow ? throughArrow(state, object, expression) : object;
   const value = opened(state, holder);
-  if (value.kind === 'struct') return memberPlace(state, holder, value, name, expression);
-  if (value.kind === 'unknown') return valuePlace(unknownMember(state, value, name, expression));
+  if (value.kind === 'struct') return within(holder, memberPlace(state, holder, value, name, expression));
+  if (value.kind === 'unknown') return within(holder, valuePlace(unknownMember(state, value, name, expression)));
   return valuePlace(unknownFrom([value], `${name} of something that is no struct`));
 }
 

@@ -181,6 +181,8 @@ export function conversionCost(from: Type, to: Type): number | undefined {
   if (b.kind === 'record' && (a.kind === 'pointer' || a.kind === 'array')) return madeOf(b).pointer ? 22 : undefined;
   if (a.kind === 'array' && b.kind === 'pointer') return b.to.kind === 'void' ? 5 : pointeeCost(a.of, b.to);
   if (a.kind === 'pointer' && b.kind === 'pointer') return pointerCost(a, b);
+  // a lambda converts to a pointer to a function, a function's name decays to one
+  if (b.kind === 'pointer' && b.to.kind === 'function' && (a.kind === 'lambda' || a.kind === 'function')) return 4;
   if (b.kind === 'pointer' && a.kind === 'record') return mayConvert(a) ? 25 : undefined;
   if (a.kind === 'pointer' || b.kind === 'pointer') return undefined;
   if (sa && sb) {

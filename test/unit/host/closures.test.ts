@@ -58,6 +58,20 @@ int main() {
 }`);
   });
 
+  it('what a lambda or a function becomes where a parameter is a pointer', () => {
+    check(`
+__global__ void k(int n) {}
+int square(int x) { return x * x; }
+template <typename T, int B> int made(int n, T (*of)(int), int (*back)(T)) { return B * back(of(n)); }
+int main() {
+  auto half = +[](int x) { return x * 0.5f; };
+  auto whole = +[](float x) { return int(x * 4); };
+  auto plain = square;
+  k<<<1, 32>>>(made<float, 10>(3, half, whole)); //= n: 60
+  k<<<1, 32>>>(made<int, 1>(3, [](int x) { return x + 1; }, plain)); //= n: 16
+}`);
+  });
+
   it('which of them a variable holds is known from pass to pass', () => {
     check(`
 __global__ void k(int n) {}

@@ -158,6 +158,17 @@ describe('what is written where nobody knows', () => {
       pass('?'),
     );
   });
+  it('is unknown in every row and every element of which a part is assigned', () => {
+    const long = (declared: string, assigned: string, read: string, told = '?') =>
+      check(
+        `struct P { int a, b; }; int main() { ${declared}; for (int i = 0; i < 300; i++) ${assigned}; k<<<1, 1>>>(${read}); }`,
+        pass(told),
+      );
+    long('int d[8][8] = {}', 'd[i % 8][3] = 1', 'd[7][3]');
+    long('P d[8] = {}', 'd[i % 8].b = 1', 'd[7].b');
+    long('std::vector<P> d(8, P{1, 2})', 'd[i % 8].b = 1', 'd[7].b', '?b');
+    long('std::vector<std::vector<int>> d(8, std::vector<int>(3, 1))', 'd[i % 8][2] = 4', 'd[7][2]');
+  });
   it('is unknown behind a recursion that is not followed', () => {
     check(
       `void grow(int row, unsigned held, std::vector<unsigned>& out) {
