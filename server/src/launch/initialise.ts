@@ -80,10 +80,42 @@ function withoutInitializer(
 ): Value {
   if (type.kind === 'record') return construct(state, type, [], scope, 'call', name);
   if (type.kind === 'opaque') return unknown(`${name} is not known in this file`, { type, uninitialised: true });
+  if (type.kind === 'array') return arrayOfDefaults(state, type, name, missing, scope);
   if (missing === 'uninitialised' || type.kind === 'vector' || type.kind === 'container')
     return blank(state, type, name);
   return zeroOf(state, type, name);
 }
+
+/** Elements of larger arrays are not made one by one. */
+const MOST_DEFAULTS = 64;
+
+/** An array whose elements have what their class gives them: `struct Divider { unsigned shift = 0; }; Divider sizes[5];` */
+function arrayOfDefaults(
+  state: HostState,
+  type: HostType & { kind: 'array' },
+  name: string,
+  missing: 'zero' | 'uninitialised',
+  scope: Scope,
+): Value {
+  const value = missing === 'zero' ? zeroOf(state, type, name) : blank(state, type, name);
+  const { of, length = 0 } = type;
+  if (of.kind !== 'record' || length > MOST_DEFAULTS || value.kind !== 'array' || !givesValues(state, of)) return value;
+  const size = sizeOf(state, of) ?? 0;
+  for (let i = 0; i < length && size > 0; i++)
+    cellAt(state, value.buffer, value.offset + i * size, of).value = construct(
+      state,
+      of,
+      [],
+      scope,
+      'call',
+      `${name}[${i}]`,
+    );
+  return value;
+}
+
+const givesValues = (state: HostState, type: RecordType): boolean =>
+  constructorsOf(state, type).length > 0 ||
+  layoutOf(state, type).fields.some((field) => field.initializer?.initializer !== undefined);
 
 /** Static storage begins as zeros. */
 function zeroOf(state: HostState, type: HostType, name: string): Value {
@@ -267,7 +299,8 @@ function openRecord(state: HostState, list: InitListExpression, type: HostType, 
 }
 
 function untypedList(state: HostState, list: InitListExpression, scope: Scope): Value {
-  const values = evaluateAll(state, list, scope);
+  // what a list of arrays becomes holds pointers to them: `std::array<int*, 2>`
+  const values = evaluateAll(state, list, scope).map(decay);
   const element = (values[0] && typeOf(values[0])) ?? autoType;
   return arrayOfValues(state, values, element);
 }

@@ -104,6 +104,21 @@ describe('pointers', () => {
 });
 
 describe('values', () => {
+  it('are what the class of an array’s elements gives them', () => {
+    check(
+      `struct D { D() = default; D(int x) : a(x) {} int a = 1, b = 2; }; struct C { C(int x) : n(x) { d[1] = D(7); } int n; D d[3]; };
+       int main() { C c(3); k<<<1, 1>>>(c.d[0].a, c.d[2].b, c.d[1].a); D local[2]; k<<<1, 1>>>(local[1].b); }`,
+      pass('1, 2, 7'),
+      pass('2'),
+    );
+  });
+  it('are pointers where arrays stand in braces', () => {
+    check(
+      `int of(const std::array<const long*, 2>& s) { return s[1][2] * 10 + s[0][1]; }
+       int main() { const long a[3] = {1, 5, 7}, b[3] = {2, 3, 4}; k<<<1, 1>>>(of({a, b})); }`,
+      pass('45'),
+    );
+  });
   it('of every kind are passed', () => {
     checkMain(
       'k<<<1, 1>>>(1.5f, \'a\', true, 3u - 4, -1L, "text", make_float2(1, 2));',
