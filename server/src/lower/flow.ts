@@ -4,6 +4,7 @@ import type { Register } from '../program/program';
 import type { Context } from './context';
 import { lookupName } from './lookup';
 import type { Scope } from './scope';
+import { scalarOf, withoutReference } from './types';
 import type { Storage, Value } from './values';
 
 interface Assigned {
@@ -11,6 +12,8 @@ interface Assigned {
   readonly names: Map<string, boolean>;
   /** What objects are made of that are declared there: they may refer to it, and change it until they end. */
   readonly given: Set<string>;
+  /** `in >> x`, `out << x`: both sides may be changed where the left one is an object, and none where it is a number. */
+  readonly streamed: { readonly object: string; readonly into: string | undefined }[];
   /** a method or unqualified function may change members of this */
   calls: boolean;
 }
@@ -21,7 +24,7 @@ const cache = new WeakMap<object, Assigned>();
 export function mayAssign(node: object): Assigned {
   const known = cache.get(node);
   if (known) return known;
-  const result: Assigned = { names: new Map(), given: new Set(), calls: false };
+  const result: Assigned = { names: new Map(), given: new Set(), streamed: [], calls: false };
   collect(node, result, 0);
   cache.set(node, result);
   return result;
@@ -88,6 +91,7 @@ function collect(value: unknown, result: Assigned, depth: number): void {
     if (unary.operator.includes('++') || unary.operator.includes('--') || unary.operator === '&')
       note(result, unary.operand);
   }
+  if (node.kind === 'binary') noteStream(result, value as ast.BinaryExpression);
   if (node.kind === 'call') noteCall(result, value as ast.CallExpression);
   if (node.kind === 'asm') for (const o of (value as ast.AsmStatement).outputs) note(result, o.expression);
   if (node.kind === 'variable') noteReference(result, value as ast.VariableDeclaration);
@@ -101,6 +105,11 @@ function noteCall(result: Assigned, call: ast.CallExpression): void {
     result.names.set(call.callee.name.parts[call.callee.name.parts.length - 1].name, false);
     result.calls = true;
   }
+}
+
+function noteStream(result: Assigned, { operator, left, right }: ast.BinaryExpression): void {
+  const object = operator === '>>' || operator === '<<' ? rootOf(left)?.name : undefined;
+  if (object !== undefined) result.streamed.push({ object, into: operator === '>>' ? rootOf(right)?.name : undefined });
 }
 
 /** `auto& r = x;` lets later code change x through r. */
@@ -137,7 +146,14 @@ export function forgetAssigned(ctx: Context, nodes: readonly (object | undefined
 function forget(ctx: Context, node: object, scope: Scope, visited: Set<object>): void {
   if (visited.has(node) || visited.size > 200) return;
   visited.add(node);
-  const { names, calls, given } = mayAssign(node);
+  const { names, calls, given, streamed } = mayAssign(node);
+  for (const { object, into } of streamed) {
+    const entity = lookupName(ctx, scope, object);
+    if (entity?.kind === 'value' && scalarOf(withoutReference(entity.value.type))) continue;
+    if (entity?.kind === 'value') forgetValue(ctx, entity.value, visited);
+    const target = into === undefined ? undefined : lookupName(ctx, scope, into);
+    if (target?.kind === 'value') forgetValue(ctx, target.value, visited);
+  }
   for (const name of ctx.unit.isHost ? given : []) {
     const entity = lookupName(ctx, scope, name);
     if (entity?.kind === 'value') forgetValue(ctx, entity.value, visited);

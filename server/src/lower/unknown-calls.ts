@@ -4,7 +4,7 @@ import { type Context, skip } from './context';
 import { changeByUnknown } from './host/memory';
 import { rvalue, writeStorage } from './places';
 import { scalarOf, withoutReference } from './types';
-import { unknownValue, type Value } from './values';
+import { type Storage, unknownValue, type Value } from './values';
 
 /** A call that cannot be followed: its result is unknown, and so is what it may write. */
 export function unknownCall(
@@ -40,11 +40,16 @@ export function registersOf(ctx: Context, values: readonly Value[]): number[] {
   return values.flatMap(registers).filter((r) => ctx.builder.constantValue(r) === undefined);
 }
 
+/** Variables in registers that a pointer is passed to: by its address, or as an array. */
+function storagesOf(argument: Value): readonly Storage[] {
+  if (argument.kind === 'placePointer') return argument.target.elements;
+  const isArray = argument.kind === 'place' && argument.place.kind === 'storage' && argument.type.kind === 'array';
+  return isArray && !argument.type.isConst ? [argument.place.storage] : [];
+}
+
 /** Arguments that a function we do not know may change. */
 export function invalidate(ctx: Context, args: readonly Value[], reason: string): void {
   for (const argument of args) {
-    if (argument.kind === 'placePointer')
-      for (const s of argument.target.elements)
-        writeStorage(ctx, s, unknownValue(s.type, reason), { first: 0, last: 0 });
+    for (const s of storagesOf(argument)) writeStorage(ctx, s, unknownValue(s.type, reason), { first: 0, last: 0 });
   }
 }

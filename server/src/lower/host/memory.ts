@@ -124,7 +124,6 @@ export function changeByUnknown(
     return;
   }
   changeBehind(ctx, args, node);
-  const isCopied = (type: TypeNode | undefined) => type !== undefined && (type.kind !== 'reference' || type.to.isConst);
   args.forEach((value, i) => {
     if (
       value.kind === 'place' &&
@@ -139,7 +138,16 @@ export function changeByUnknown(
 const refersToVariables = ({ defaultCapture, captures }: LambdaExpression): boolean =>
   defaultCapture === '&' || captures.some((capture) => capture.byReference);
 
-const isChangeable = (type: Type): boolean => withoutReference(type).kind === 'record' && !type.isConst;
+/** Whether a parameter leaves what is passed as it is. */
+function isCopied(type: TypeNode | undefined): boolean {
+  if (type?.kind === 'reference' || type?.kind === 'pointer') return type.to.isConst;
+  return type !== undefined && type.kind !== 'array';
+}
+
+/** An array is passed as a pointer to it. */
+const isChangeable = (type: Type): boolean => hasParts(type) && !type.isConst;
+
+const hasParts = (type: Type): boolean => ['record', 'array'].includes(withoutReference(type).kind);
 
 const NOT_FOLLOWED = 'a call not followed';
 
@@ -169,7 +177,7 @@ export function changeBehind(ctx: Context, values: readonly Value[], node: Node)
     if (value.kind === 'aggregate') changeBehind(ctx, value.elements, node);
     else if (value.kind === 'scalar' && leadsToMemory(ctx, value))
       emitHost(ctx, 'wild', [convertRegister(ctx, value.register, ctx.builder.typeOf(value.register), 'i64')]);
-    else if (value.kind === 'place' && value.place.kind === 'memory' && withoutReference(value.type).kind === 'record')
+    else if (value.kind === 'place' && value.place.kind === 'memory' && hasParts(value.type))
       emitHost(ctx, 'wild', [value.place.address]);
     else if (value.kind === 'place' && value.place.kind === 'storage')
       changeBehind(ctx, [readStorage(ctx, value.place.storage)], node);

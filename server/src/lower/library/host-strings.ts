@@ -72,7 +72,69 @@ struct string {
   string& operator+=(const string& s) { return append(s.first_, s.size_); }
   string& operator+=(const char* s) { return append(s, strlen(s)); }
   string& operator+=(char c) { push_back(c); return *this; }
-  string substr(size_t k, size_t n = npos) const { return string(first_ + k, n < size_ - k ? n : size_ - k); }
+  string& assign(const string& s) { clear(); return append(s); }
+  string& assign(const char* s) { clear(); return append(s); }
+  string& assign(const char* s, size_t n) { clear(); return append(s, n); }
+  string& assign(size_t n, char c) { clear(); return append(n, c); }
+  void swap(string& s) {
+    char* p = first_; size_t n = size_; size_t room = room_;
+    first_ = s.first_; size_ = s.size_; room_ = s.room_;
+    s.first_ = p; s.size_ = n; s.room_ = room;
+  }
+  size_t copy(char* to, size_t n, size_t from = 0) const {
+    if (n > size_ - from) n = size_ - from;
+    memcpy(to, first_ + from, n);
+    return n;
+  }
+  string& __put_at(size_t k, size_t gone, const char* s, size_t n) {
+    if (gone > size_ - k) gone = size_ - k;
+    string end(first_ + k + gone, size_ - k - gone);
+    string own(s, n);
+    size_ = k;
+    append(own.first_, n);
+    return append(end.first_, end.size_);
+  }
+  string& replace(size_t k, size_t n, const string& s) { return __put_at(k, n, s.first_, s.size_); }
+  string& replace(size_t k, size_t n, const char* s) { return __put_at(k, n, s, strlen(s)); }
+  string& insert(size_t k, const string& s) { return __put_at(k, 0, s.first_, s.size_); }
+  string& insert(size_t k, const char* s) { return __put_at(k, 0, s, strlen(s)); }
+  string& insert(size_t k, size_t n, char c) { string s(n, c); return __put_at(k, 0, s.first_, n); }
+  char* insert(const char* at, char c) { size_t k = at - first_; __put_at(k, 0, &c, 1); return first_ + k; }
+  string& erase(size_t k = 0, size_t n = npos) { return __put_at(k, n, first_, 0); }
+  char* erase(const char* at) { size_t k = at - first_; __put_at(k, 1, first_, 0); return first_ + k; }
+  char* erase(const char* a, const char* b) { size_t k = a - first_; __put_at(k, b - a, first_, 0); return first_ + k; }
+  bool starts_with(const string& s) const { return size_ >= s.size_ && strncmp(first_, s.first_, s.size_) == 0; }
+  bool starts_with(char c) const { return size_ > 0 && first_[0] == c; }
+  bool ends_with(const string& s) const { return size_ >= s.size_ && strcmp(first_ + size_ - s.size_, s.first_) == 0; }
+  bool ends_with(char c) const { return size_ > 0 && first_[size_ - 1] == c; }
+  size_t rfind(const string& s, size_t from = npos) const {
+    if (s.size_ > size_) return npos;
+    size_t last = size_ - s.size_;
+    for (size_t i = (from < last ? from : last) + 1; i > 0; --i) if (strncmp(first_ + i - 1, s.first_, s.size_) == 0) return i - 1;
+    return npos;
+  }
+  size_t rfind(char c, size_t from = npos) const {
+    for (size_t i = from < size_ ? from + 1 : size_; i > 0; --i) if (first_[i - 1] == c) return i - 1;
+    return npos;
+  }
+  bool __has(char c) const { return find(c) != npos; }
+  size_t find_first_of(const string& s, size_t from = 0) const {
+    for (size_t i = from; i < size_; ++i) if (s.__has(first_[i])) return i;
+    return npos;
+  }
+  size_t find_first_not_of(const string& s, size_t from = 0) const {
+    for (size_t i = from; i < size_; ++i) if (!s.__has(first_[i])) return i;
+    return npos;
+  }
+  size_t find_last_of(const string& s) const {
+    for (size_t i = size_; i > 0; --i) if (s.__has(first_[i - 1])) return i - 1;
+    return npos;
+  }
+  size_t find_last_not_of(const string& s) const {
+    for (size_t i = size_; i > 0; --i) if (!s.__has(first_[i - 1])) return i - 1;
+    return npos;
+  }
+  string substr(size_t k = 0, size_t n = npos) const { return string(first_ + k, n < size_ - k ? n : size_ - k); }
   int compare(const string& s) const {
     size_t n = size_ < s.size_ ? size_ : s.size_;
     for (size_t i = 0; i < n; ++i)

@@ -23,6 +23,7 @@ import { floatParts } from './float-parts';
 import { fp8 } from './fp8';
 import { host } from './host';
 import { hostFormat } from './host-format';
+import { hostStreams } from './host-streams';
 import { integerIntrinsics } from './integer-intrinsics';
 import { matrices } from './matrices';
 import { pitched } from './pitched';
@@ -73,6 +74,9 @@ const parts: readonly Part[] = [
 
 const hostPart: Part = { text: host, wanted: /^main$/ };
 
+/** Made of the host's strings: declared behind them. */
+const streamPart: Part = { text: hostStreams, wanted: /^[io]?stringstream$/ };
+
 const scopes = new Map<string, Scope>();
 const parsed = new Map<string, readonly Declaration[]>();
 
@@ -89,8 +93,9 @@ export function libraryScope(tokens: TokenStream, ofHost = false): Scope {
   });
   // the host's memset is no loop of a kernel
   const ofBoth = wanted.filter(({ text }) => text !== bytes);
-  const needed = ofHost ? [...new Set([parts[0], ...ofBoth]), hostPart] : wanted;
-  const key = needed.map((part) => (part === hostPart ? 'host' : parts.indexOf(part))).join();
+  const streams = tokens.text.some((word) => streamPart.wanted.test(word)) ? [streamPart] : [];
+  const needed = ofHost ? [...new Set([parts[0], ...ofBoth]), hostPart, ...streams] : wanted;
+  const key = needed.map((part) => [...parts, hostPart, streamPart].indexOf(part)).join();
   let scope = scopes.get(key);
   if (!scope) {
     scope = new Scope(undefined, 'library');
