@@ -97,7 +97,11 @@ export function callContainerMethod(
 ): Value {
   const method = methods.get(name);
   if (method) return method(state, self, argumentsOf(state, self, name, call, scope));
-  evaluateArguments(state, call.arguments, scope);
+  for (const { value, cell } of evaluateArguments(state, call.arguments, scope)) {
+    if (!changesArguments.has(name)) continue;
+    forgetBehind(state, value);
+    if (cell && value.kind === 'container') forget(state, cell, `${name}() is not followed`);
+  }
   smudge(state, self.buffer);
   if (changesSize.has(name)) forget(state, self.size, `the size of ${self.buffer.name} is not followed`);
   return unknown(`${name}() is not followed`);
@@ -113,6 +117,9 @@ const changesSize: ReadonlySet<string> = new Set([
   'append_range',
   'merge',
 ]);
+
+/** Methods that are not followed and write what they are given: `text.copy(to, n)`, `a.swap(b)`. */
+const changesArguments: ReadonlySet<string> = new Set(['copy', 'swap']);
 
 /** Elements in place: `push_back({a, b})`, `emplace_back(a, b)`. */
 function argumentsOf(

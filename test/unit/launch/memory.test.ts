@@ -184,6 +184,10 @@ describe('what is written where nobody knows', () => {
     long('std::vector<P> d(8, P{1, 2})', 'd[i % 8].b = 1', 'd[7].b', '?b');
     long('std::vector<std::vector<int>> d(8, std::vector<int>(3, 1))', 'd[i % 8][2] = 4', 'd[7][2]');
   });
+  it('is unknown in what a method is given to write', () => {
+    check('int main() { std::string s("azure"); char t[8] = {}; s.copy(t, 8); k<<<1, 1>>>(t[0]); }', pass('?'));
+    check('int main() { std::vector<int> a(3, 1), b(4, 2); a.swap(b); k<<<1, 1>>>(b[0], b.size()); }', pass('?, ?'));
+  });
   it('is unknown behind a recursion that is not followed', () => {
     check(
       `void grow(int row, unsigned held, std::vector<unsigned>& out) {
