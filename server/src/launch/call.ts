@@ -8,10 +8,10 @@ import { callFunctions, type HostArgument } from './function-call';
 import { construct } from './initialise';
 import { callLambda } from './lambda-call';
 import { type Found, lookup, lookupQualified, memberOf, undeclaredType } from './lookup';
-import { forget, makeCell, smudge, store } from './memory';
+import { changeAny, forget, makeCell, smudge, standFor, store } from './memory';
 import { callContainerMethod, callUnknownMethod } from './methods';
 import { overloadCost } from './overload-cost';
-import { locate, read } from './place';
+import { locate, type Place, read } from './place';
 import { bindArguments, resolveSymbolType } from './resolve-type';
 import { lastName, type Scope, spelledName } from './scope';
 import { standardType } from './standard-types';
@@ -97,6 +97,7 @@ function callMember(
   const name = lastName(callee.name);
   const object = locate(state, callee.object, scope);
   const value = read(object);
+  if (!readers.has(name)) changeSomewhere(state, object);
   const target = callee.arrow && value.kind === 'pointer' ? read(locate(state, starOf(callee.object), scope)) : value;
   if (target.kind === 'container') return callContainerMethod(state, target, name, call, scope);
   if (target.kind === 'pointer' && /^(get|data|release)$/.test(name)) return target;
@@ -127,6 +128,21 @@ function callMember(
     return callValue(state, bound, call, scope);
   }
   return callValue(state, method, call, scope);
+}
+
+/** Methods that leave a container or a text as it is. */
+const readers: ReadonlySet<string> = new Set(
+  'size length empty capacity begin end cbegin cend rbegin rend data c_str at front back get find count contains substr str has_value value'.split(
+    ' ',
+  ),
+);
+
+/** A method may change the object: of an element whose index is not known, any of them. */
+function changeSomewhere(state: HostState, object: Place): void {
+  const isLibrary = (value: Value) =>
+    value.kind === 'container' || (value.kind === 'unknown' && value.type?.kind === 'container');
+  if (object.kind === 'somewhere' && isLibrary(object.value)) smudge(state, object.buffer);
+  else if (object.kind === 'cell' && object.cell.stands && isLibrary(object.cell.value)) changeAny(state, object.cell);
 }
 
 /** `p.reset(new T)`, `p.reset()` of a smart pointer */
@@ -204,7 +220,9 @@ function evaluateArgument(state: HostState, expression: Expression, scope: Scope
   }
   if (source.kind === 'unary' && source.operator !== '*') return { value: evaluate(state, source, scope) };
   const place = locate(state, source, scope);
-  return place.kind === 'cell' ? { value: place.cell.value, cell: place.cell } : { value: read(place) };
+  if (place.kind === 'cell') return { value: place.cell.value, cell: place.cell };
+  const value = read(place);
+  return place.kind === 'somewhere' ? { value, cell: standFor(makeCell(value), place.buffer) } : { value };
 }
 
 const forwarders: ReadonlySet<string> = new Set(['forward', 'move', 'ref', 'cref', 'as_const']);

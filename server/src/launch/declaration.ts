@@ -4,7 +4,7 @@ import { convert } from './conversion';
 import { evaluate } from './expression';
 import { autoType } from './host-type';
 import { initialValue } from './initialise';
-import { makeCell, named } from './memory';
+import { makeCell, named, standFor } from './memory';
 import { locate, read } from './place';
 import { instantiateRecord, resolveType } from './resolve-type';
 import { bring, lastName, type Scope } from './scope';
@@ -84,7 +84,9 @@ function boundCell(state: HostState, declaration: VariableDeclaration, scope: Sc
         : initializer?.list.elements[0]?.value;
   if (!expression || expression.kind === 'initList') return undefined;
   const place = locate(state, expression, scope);
-  return place.kind === 'cell' ? place.cell : makeCell(read(place), { name: declaration.name, depth: state.depth });
+  if (place.kind === 'cell') return place.cell;
+  const cell = makeCell(read(place), { name: declaration.name, depth: state.depth });
+  return place.kind === 'somewhere' ? standFor(cell, place.buffer) : cell;
 }
 
 /** `auto [a, b] = …` */

@@ -40,6 +40,19 @@ export function write(state: HostState, cell: Cell, value: Value): void {
   const journal = state.journals.at(-1);
   if (journal && !journal.has(cell)) journal.set(cell, cell.value);
   cell.value = value;
+  changeAny(state, cell);
+}
+
+/** A reference to an element whose index is not known, and the members of what it refers to. */
+export function standFor(cell: Cell, buffer: Buffer): Cell {
+  cell.stands = buffer;
+  if (cell.value.kind === 'struct') for (const field of cell.value.fields.values()) standFor(field, buffer);
+  return cell;
+}
+
+/** Something was assigned to what a cell may stand for. */
+export function changeAny(state: HostState, cell: Cell): void {
+  if (cell.stands) smudge(state, cell.stands);
 }
 
 /** Assignment: converts to the cell's type, copies structs, gives names to what is unknown and to new buffers. */
@@ -140,7 +153,12 @@ function restOf(state: HostState, buffer: Buffer, offset: number, type: HostType
     return number(0, type.kind === 'arithmetic' ? type.name : 'long');
   }
   if (buffer.rest === 'named') return unknownOf(state, type, elementName(state, buffer, offset, type), 'parameter');
-  return blank(state, type, elementName(state, buffer, offset, type), buffer.rest === 'uninitialised');
+  const name = elementName(state, buffer, offset, type);
+  const value = blank(state, type, name, buffer.rest === 'uninitialised');
+  // what an element begins with says nothing of what it was filled with since
+  if (buffer.rest === 'unknown' && (value.kind === 'container' || value.kind === 'struct'))
+    forget(state, makeCell(value, { type, name }), `${buffer.name} is filled at run time`);
+  return value;
 }
 
 /** A variable without initialiser. */

@@ -6,7 +6,7 @@ import { evaluate } from './expression';
 import { type HostType, intType, withoutReference } from './host-type';
 import { sizeOf } from './layout';
 import { lookupQualified, memberOf } from './lookup';
-import { blank, bufferOf, cellAt, makeCell, write } from './memory';
+import { blank, bufferOf, cellAt, makeCell, standFor, write } from './memory';
 import { lastName, localVariable, type Scope } from './scope';
 import { type HostState, sourceText } from './state';
 import { unknownOf } from './unknown-of';
@@ -200,7 +200,7 @@ function memberPlace(
     value.fields.set(name, cell);
     return { kind: 'cell', cell };
   }
-  const self = holder.kind === 'cell' ? holder.cell : makeCell(value);
+  const self = holder.kind === 'cell' ? holder.cell : aliasOf(holder, value);
   const found = memberOf(state, value.type, name, self);
   if (found?.kind === 'cell') return { kind: 'cell', cell: found.cell };
   if (found?.kind === 'functions') return valuePlace({ kind: 'function', name, overloads: found.overloads, self });
@@ -209,6 +209,9 @@ function memberPlace(
   value.fields.set(name, cell);
   return { kind: 'cell', cell };
 }
+
+const aliasOf = (holder: Place, value: Value): Cell =>
+  holder.kind === 'somewhere' ? standFor(makeCell(value), holder.buffer) : makeCell(value);
 
 function holderName(holder: Place): string {
   return (holder.kind === 'cell' && holder.cell.name) || 'object';

@@ -16,6 +16,8 @@ export interface Cell {
   readonly depth: number;
   /** Set once its address was taken. */
   buffer?: Buffer;
+  /** Of a reference to an element whose index is not known: where all that it may be lie. */
+  stands?: Buffer;
 }
 
 /** An allocation, array or variable whose address is taken: cells by byte offset. */

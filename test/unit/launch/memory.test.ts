@@ -180,9 +180,32 @@ describe('what is written where nobody knows', () => {
         pass(told),
       );
     long('int d[8][8] = {}', 'd[i % 8][3] = 1', 'd[7][3]');
-    long('P d[8] = {}', 'd[i % 8].b = 1', 'd[7].b');
+    long('P d[8] = {}', 'd[i % 8].b = 1', 'd[7].b', '?d[7].b');
     long('std::vector<P> d(8, P{1, 2})', 'd[i % 8].b = 1', 'd[7].b', '?b');
     long('std::vector<std::vector<int>> d(8, std::vector<int>(3, 1))', 'd[i % 8][2] = 4', 'd[7][2]');
+  });
+  it('is unknown where a reference may lead', () => {
+    const long = (declared: string, body: string, read: string, told = '?') =>
+      check(
+        `struct P { int a, b; void set(int x) { b = x; } }; void put(int& x) { x = 5; } void fill(std::vector<int>& x) { x.push_back(5); }
+         int main() { ${declared}; for (int i = 0; i < 300; i++) { ${body}; } k<<<1, 1>>>(${read}); }`,
+        pass(told),
+      );
+    long('int d[8] = {}', 'int& x = d[i % 8]; x = 1', 'd[7]');
+    long('P d[8] = {}', 'auto& x = d[i % 8]; x.b = 1', 'd[7].b', '?d[7].b');
+    long('P d[8] = {}', 'd[i % 8].set(1)', 'd[7].b', '?d[7].b');
+    long('int d[8] = {}', 'put(d[i % 8])', 'd[7]');
+    long('std::vector<std::vector<int>> d(8)', 'auto& x = d[i % 8]; x.push_back(1)', 'd[7].size()', '?d[7].size()');
+    long('std::vector<std::vector<int>> d(8)', 'd[i % 8].push_back(1)', 'd[7].size()', '?d[7].size()');
+    long('std::vector<std::vector<int>> d(8)', 'fill(d[i % 8])', 'd[7].size()', '?d[7].size()');
+    // and known where it is only read
+    long(
+      'std::vector<std::vector<int>> d(8, std::vector<int>(3, 1)); int s = 0',
+      'auto& x = d[i % 8]; s += x.size()',
+      'd[7].size()',
+      '3',
+    );
+    long('P d[8] = {}; d[7].b = 4; int s = 0', 'const P& x = d[i % 8]; s += x.b', 'd[7].b', '4');
   });
   it('is unknown in what a method is given to write', () => {
     check('int main() { std::string s("azure"); char t[8] = {}; s.copy(t, 8); k<<<1, 1>>>(t[0]); }', pass('?'));
