@@ -185,7 +185,9 @@ export class HostData {
     const places = plan.sites?.map((site) => site.first) ?? [place.first];
     const rounds = this.roundsAtAll(places, plan.launch?.instance);
     const round =
-      plan.round === undefined ? rounds.find((r) => isPlanned(r, plan, program, numbers)) : rounds[plan.round];
+      plan.round === undefined
+        ? rounds.find((r) => isPlanned(r, plan, program, numbers, rounds.length === 1))
+        : rounds[plan.round];
     const run = this.entry?.run;
     if (!round || !run) return undefined;
     return { blocks: round.contents, pointers: pointersOf(round, program), symbols: run.symbols };
@@ -198,12 +200,16 @@ function shapeOf({ launch, values }: HostRound): string {
   return `${launch.kernel}<${launch.instance}>${shape.join()}`;
 }
 
-/** Whether a round launches what is planned: the same grid and block, and the same numbers as far as both are known. */
+/**
+ * Whether a round launches what is planned: the same grid and block, and the same numbers as far as both are known.
+ * @param isOnly the run came to the launch this once
+ */
 function isPlanned(
   round: HostRound,
   plan: PlannedLaunch,
   program: Program,
   numbers: ReadonlyMap<number, number>,
+  isOnly = false,
 ): boolean {
   const values = valuesByName(round);
   const isShape = round.launch.values.every((value, i) => {
@@ -216,8 +222,9 @@ function isPlanned(
     const { source, register } = program.inputs[input];
     // what nothing reads may be anything: the member of a record that nobody looks at was only guessed
     if (source.kind !== 'parameter' || registersRead(program)[register] !== 1) continue;
+    const given = values.get(nameOf(source.parameter, source.path));
     // what the run does not know is another time's, perhaps
-    if (values.get(nameOf(source.parameter, source.path)) !== number) return false;
+    if (given === undefined ? !isOnly : given !== number) return false;
   }
   return isAligned(round, plan);
 }
