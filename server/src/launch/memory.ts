@@ -52,7 +52,12 @@ export function standFor(cell: Cell, buffer: Buffer): Cell {
 
 /** Something was assigned to what a cell may stand for. */
 export function changeAny(state: HostState, cell: Cell): void {
-  if (cell.stands) smudge(state, cell.stands);
+  const { stands } = cell;
+  // one of its own elements is such a reference where it was stored without being copied
+  if (!stands || state.changing.has(stands)) return;
+  state.changing.add(stands);
+  smudge(state, stands);
+  state.changing.delete(stands);
 }
 
 /** Assignment: converts to the cell's type, copies structs, gives names to what is unknown and to new buffers. */

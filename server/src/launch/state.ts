@@ -66,6 +66,8 @@ export interface HostState {
   readonly layouts: Set<unknown>;
   /** Using declarations whose names are being looked up: within these they declare nothing yet. */
   readonly openUsings: Set<object>;
+  /** What is being forgotten since something was assigned to one of its elements, nobody knows which. */
+  readonly changing: Set<object>;
   readonly records: Map<object, Map<string, { readonly from: Scope; readonly type: RecordType }>>;
   readonly enums: Map<object, HostType>;
   /** Static variables of functions, which are initialised once. */
@@ -137,6 +139,7 @@ export function createState(index: HostIndex, options: StateOptions = {}): HostS
     active: new Map(),
     layouts: new Set(),
     openUsings: new Set(),
+    changing: new Set(),
     records: new Map(),
     enums: new Map(),
     statics: new Map(),

@@ -38,6 +38,7 @@ import { sinkCommon } from './sink-common';
 import { sinkIntoArms } from './sink-into-arms';
 import { storeOnce } from './store-once';
 import { threadJumps } from './thread-jumps';
+import { dropUnreadShared } from './unread-shared';
 import { unrollFurther } from './unroll-further';
 
 type Pass = (program: Program) => Program;
@@ -48,6 +49,8 @@ const passes: readonly Pass[] = [
   dropDeadCode,
   narrowIntegers,
   inferObjects,
+  dropUnreadShared,
+  dropDeadCode,
   placeReinterpreted,
   forwardCopies,
   convertCheapBranches,

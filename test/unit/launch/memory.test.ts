@@ -207,6 +207,19 @@ describe('what is written where nobody knows', () => {
     );
     long('P d[8] = {}; d[7].b = 4; int s = 0', 'const P& x = d[i % 8]; s += x.b', 'd[7].b', '4');
   });
+  it('is unknown in all elements of a transform in place, and that has an end', () =>
+    check(
+      `struct F { unsigned long v; F() = default; F(unsigned long x) : v(x) {}
+         F operator*(const F& o) const { return F(v * o.v % 97); } F operator+(const F& o) const { F r = *this; r.v += o.v; return r; } };
+       void transform(std::vector<F>& a, F root) {
+         const size_t n = a.size();
+         for (size_t i = 1, j = 0; i < n; i++) { size_t bit = n >> 1; for (; j & bit; bit >>= 1) j ^= bit; j ^= bit; if (i < j) std::swap(a[i], a[j]); }
+         for (size_t len = 2; len <= n; len <<= 1)
+           for (size_t i = 0; i < n; i += len) { F w(1); for (size_t k = 0; k < len / 2; k++) { F u = a[i + k], v = a[i + k + len / 2] * w; a[i + k] = u + v; a[i + k + len / 2] = v; w = w * root; } }
+       }
+       int main() { std::vector<F> a(4096), b(4096); for (auto* v : {&a, &b}) for (auto& x : *v) x = F(3); transform(a, F(5)); k<<<1, 1>>>(a[7].v, a.size()); }`,
+      pass('?a[7].v, 4096'),
+    ));
   it('is unknown in what a method is given to write', () => {
     check('int main() { std::string s("azure"); char t[8] = {}; s.copy(t, 8); k<<<1, 1>>>(t[0]); }', pass('?'));
     check('int main() { std::vector<int> a(3, 1), b(4, 2); a.swap(b); k<<<1, 1>>>(b[0], b.size()); }', pass('?, ?'));
