@@ -2,7 +2,7 @@
  * npm run accuracy: compares what Warplens says with the counters recorded on an H200 (test/hardware/recorded), line group by
  * line group (source line × space × operation of one launch). Needs no GPU. `-- --json` prints one JSON object at the end,
  * `-- --misses` every miss with its cause, `-- --times` the programs that take longest, `-- <program>` only these programs, `-- --folder=<path>` programs and recordings of another folder.
- * With --check it fails below the thresholds. With --compiler the
+ * With --check it fails below the thresholds; the programs that take longest (`long` in thresholds.json) are left out there unless --all is given. With --compiler the
  * answers rest on the PTX that nvcc makes of the programs, as `warplens check --compiler` has them. Whether a group depends on
  * loaded data is judged by the analysis without the data of the host: following them changes no group's kind. That takes a
  * second analysis, so what was judged is kept (test/hardware/depends-on-data.json); --judge judges all again and keeps it.
@@ -287,9 +287,12 @@ async function main(): Promise<void> {
   const nvcc = compilerOf(args);
   const wanted = args.filter((a) => !a.startsWith('--'));
   const files = fs.readdirSync(path.join(root, 'recorded')).filter((f) => f.endsWith('.json'));
+  const { long, sets } = readThresholds();
+  const isLeftOut = (program: string) =>
+    microbenchmarks.has(program) || (args.includes('--check') && !args.includes('--all') && long.includes(program));
   const programs = files
     .map((file) => path.basename(file, '.json'))
-    .filter((program) => (wanted.length > 0 ? wanted.includes(program) : !microbenchmarks.has(program)));
+    .filter((program) => (wanted.length > 0 ? wanted.includes(program) : !isLeftOut(program)));
   const measured = await inProcesses<Measured>(__filename, programs);
   const rows = measured.flatMap((each) => each.rows);
   const found = measured.flatMap((each) => each.found);
@@ -303,7 +306,6 @@ async function main(): Promise<void> {
   }
   if (args.includes('--times')) printTimes(measured);
   if (args.includes('--misses')) printMisses(rows, found);
-  const sets = readSets();
   for (const set of sets) {
     const isIn = ({ program }: { program: string }) => (set.programs ?? othersOf(sets, program)).includes(program);
     const figures = figuresOf(rows.filter(isIn), found.filter(isIn));
@@ -409,11 +411,16 @@ interface ProgramSet {
 }
 
 /** test/hardware/thresholds.json; its figures only go up. */
-function readSets(): readonly ProgramSet[] {
+interface Thresholds {
+  /** Programs that together take a third of the time of all: what changes them is seen in others, or in a run of all. */
+  readonly long: readonly string[];
+  readonly sets: readonly ProgramSet[];
+}
+
+function readThresholds(): Thresholds {
   const file = path.join(root, 'thresholds.json');
-  if (!fs.existsSync(file)) return [];
-  const { sets } = JSON.parse(fs.readFileSync(file, 'utf8')) as { sets: ProgramSet[] };
-  return sets;
+  if (!fs.existsSync(file)) return { long: [], sets: [] };
+  return JSON.parse(fs.readFileSync(file, 'utf8')) as Thresholds;
 }
 
 const othersOf = (sets: readonly ProgramSet[], program: string): readonly string[] =>

@@ -237,7 +237,7 @@ function runSample(
     block: plan.block,
     dynamicSharedBytes: plan.dynamicSharedBytes,
     inputs: resolved.values,
-    data: resolved.sampled.size === 0 ? dataOf(program, plan, options, resolved.values) : undefined,
+    data: dataOf(program, plan, options, resolved.values, resolved.sampled),
   };
   const execution = executed(program, plan.symbols, shape, model, options, cancelled, counted);
   const assumptions = [...plan.assumptions, ...resolved.assumptions];
@@ -292,16 +292,20 @@ function executed(
   return execution;
 }
 
-/** What memory holds at the launch, where something rests on it. It holds for the launch as it is, not for other sizes. */
+/**
+ * What memory holds at the launch, where something rests on it. It holds for the launch as it is; a number that neither the text nor the run
+ * tells is assumed all the same, and named where something rests on it.
+ */
 function dataOf(
   program: Program,
   plan: PlannedLaunch,
   options: SimulationOptions,
   values: LaunchShape['inputs'],
+  sampled: ReadonlyMap<number, number>,
 ): LaunchShape['data'] {
   if (!options.data || !asksForData(program, plan)) return undefined;
   const numbers = new Map<number, number>();
-  for (const [input, value] of values) if (value.kind === 'number') numbers.set(input, value.value);
+  for (const [input, value] of values) if (value.kind === 'number' && !sampled.has(input)) numbers.set(input, value.value);
   return options.data.at(plan, program, numbers);
 }
 

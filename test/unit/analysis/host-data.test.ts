@@ -35,6 +35,31 @@ __global__ void k(const int* in, int* out) {
 ${fill('i * 8')}`);
   });
 
+  it('are known beside a number that nobody tells, which is named where something rests on it', () => {
+    const source = (body: string) => `
+__global__ void k(const int* in, int* out, double scale) { int i = blockIdx.x * blockDim.x + threadIdx.x; ${body} }
+int main() {
+  std::vector<int> h(4096);
+  for (int i = 0; i < 4096; i++) h[i] = i * 8;
+  int *in, *out;
+  cudaMalloc(&in, 4096 * 4);
+  cudaMalloc(&out, 8 * 4096 * 4);
+  cudaMemcpy(in, h.data(), 4096 * 4, cudaMemcpyHostToDevice);
+  k<<<16, 256>>>(in, out, measured_elsewhere());
+}`;
+    const told = (body: string) => {
+      const [{ launches }] = analyse(source(body)).kernels;
+      const store = launches[0].accesses.find((a) => a.operation === 'store');
+      return [store?.sectors, store?.idealSectors, store?.reason];
+    };
+    assert.deepEqual(told('out[in[i]] = (int)(in[i] * scale);'), [
+      4096,
+      512,
+      'with the data that main fills in before this launch',
+    ]);
+    assert.match(String(told('if (scale > 2) out[in[i]] = 1;')[2]), /condition measured_elsewhere is not known/);
+  });
+
   it('may lead one block elsewhere: blocks that were executed tell nothing of the others', () => {
     // 64 blocks, and one of them, somewhere in the middle, has less to do
     check(`
@@ -191,7 +216,7 @@ __global__ void k(const int* in, int* out) {
 ${fill('fgetc(stdin)')}`);
   });
 
-  it('do not hold for a launch of other sizes', () => {
+  it('hold whatever size it is that the run does not know: what rests on that is assumed', () => {
     const report = analyse(`
 __global__ void k(const int* in, int* out, int n) { if (threadIdx.x < n) out[in[threadIdx.x]] = 1; }
 int main() {
@@ -205,7 +230,8 @@ int main() {
   k<<<1, 32>>>(in, out, n);
 }`);
     const store = report.kernels[0].launches[0].accesses.find((a) => a.operation === 'store');
-    assert.equal(store?.certainty, 'unknown');
+    assert.deepEqual([store?.certainty, store?.sectors], ['assumed', 4]);
+    assert.match(store?.reason ?? '', /main fills in before this launch; rests on assumed n/);
   });
 
   it('hold whatever a number is that the kernel does not read', () => {
