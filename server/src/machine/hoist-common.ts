@@ -108,8 +108,9 @@ function hoist(
   accessOfBoth: AccessOfBoth,
 ): boolean {
   const numbers = new Map<string, number>();
-  const a = beginningOf(program, first.instructions, numbers);
-  const b = beginningOf(program, second.instructions, numbers);
+  const end = isScheduled ? undefined : isFunctionWithBranches;
+  const a = beginningOf(program, first.instructions, numbers, end);
+  const b = beginningOf(program, second.instructions, numbers, end);
   const pairs = isScheduled ? equalLoads(a, b) : loadsInLockstep(a, b);
   const rest = {
     first: loadsBut(first, new Set(pairs.map(({ load }) => load))),
@@ -172,11 +173,23 @@ export function collect(beginning: Beginning, instruction: Instruction, into: Se
   }
 }
 
-/** @param numbers of keys, shared by both arms: operands are named by the number of what computed them */
+/**
+ * A function of the mathematical library that is inlined with branches of its own: what follows it is in another block, to which several ways lead. Loads behind
+ * it stay there (nvcc 13.0, PTX of some twenty small kernels with `logf`, `exp` and the like in front of the load, of both arms as well as behind two conditions). Those whose branches only the
+ * assembler makes, as divisions, end no block of NVVM.
+ */
+export const isFunctionWithBranches = (i: Instruction): boolean =>
+  'branches' in i && (i.branches === 'short' || i.branches === 'long');
+
+/**
+ * @param numbers of keys, shared by both arms: operands are named by the number of what computed them
+ * @param isEnd what ends the beginning beside accesses that are no loads
+ */
 export function beginningOf(
   program: Program,
   instructions: readonly Instruction[],
   numbers: Map<string, number>,
+  isEnd: (i: Instruction) => boolean = () => false,
 ): Beginning {
   const result: Beginning = { sequence: [], definedBy: new Map() };
   const loaded = new Set<Register>();
@@ -185,7 +198,7 @@ export function beginningOf(
   const assigned = new Set<Register>();
   for (const i of instructions) {
     const isLoad = i.op === 'load' && !program.accesses[i.access].isVolatile;
-    if (!isLoad && !isPure(i)) break;
+    if ((!isLoad && !isPure(i)) || isEnd(i)) break;
     const written = writesOf(i);
     const usable =
       readsOf(i).every((r) => !assigned.has(r)) && written.every((r) => program.registers[r].role === 'temporary');

@@ -3,12 +3,13 @@
  * it is made in front of the first condition, by all lanes; where another comes first, those that the first condition decides load by themselves.
  * NVVM does the one by eliminating partial redundancies and then taking together what both ways begin with. Evidence: PTX of 13 small
  * kernels (nvcc 13.0, sm_90); not where the branch stores before it loads, and of three conditions what the last one loads is loaded again.
+ * Nor is a load behind a function of the library with branches of its own, to which other ways lead (`isFunctionWithBranches`).
  */
 import { type ControlFlow, controlFlow } from '../program/control-flow';
 import { writesOf } from '../program/operands';
 import type { Block, Instruction, LoadInstruction, Program, Register, RegisterInfo } from '../program/program';
 import { withOperands } from './common-expressions';
-import { type Beginning, beginningOf, collect } from './hoist-common';
+import { type Beginning, beginningOf, collect, isFunctionWithBranches } from './hoist-common';
 import { isPure } from './pure';
 
 interface Work {
@@ -78,7 +79,7 @@ function loadOnce(work: Work, at: Alternatives): void {
   if (!between.every((block) => blocks[block].instructions.every(onlyLoads))) return;
   const numbers = new Map<string, number>();
   const before = beginningOf(program, blocks[at.second].instructions, numbers);
-  const behind = beginningOf(program, blocks[at.last].instructions, numbers);
+  const behind = beginningOf(program, blocks[at.last].instructions, numbers, isFunctionWithBranches);
   for (const { key, instruction: again } of behind.sequence) {
     const same = before.sequence.find((each) => each.key === key)?.instruction;
     if (again.op !== 'load' || same?.op !== 'load') continue;

@@ -226,4 +226,32 @@ describe('loads of the second of two conditions', () => {
       'i == 0 || s[i] != s[i - 1]',
       'y[i] = 1; to[i] = s[i]; //= global load 1 x 4 bytes, global store 2 x 4 bytes',
     ));
+  it('are made again behind a function with branches of its own', () => {
+    const behind = (call: string, loads: number) =>
+      heads(
+        'i == 0 || s[i] != s[i - 1]',
+        `float f = ${call}; y[i] = f + s[i]; //= global load ${loads} x 4 bytes, global store 1 x 4 bytes`,
+      );
+    behind('logf(t[i])', 2);
+    behind('powf(t[i], 2.5f)', 2);
+    behind('expf(t[i])', 1);
+    behind('1.0f / t[i]', 1);
+  });
+});
+
+describe('loads of both arms', () => {
+  it('are made in each behind a function with branches of its own', () => {
+    const arms = (call: string, loads: string) =>
+      checkLines(`k(const float *x, const float *__restrict__ q, float *y) {
+    int i = threadIdx.x;
+    float a = x[i], d;
+    if (a > 1)
+        d = ${call}(a) + q[i]; //= ${loads}
+    else
+        d = ${call}(a + 1) * q[i]; //= ${loads}
+    y[i] = d;
+}`);
+    arms('logf', 'global load 1 x 4 bytes');
+    arms('expf', 'none');
+  });
 });
