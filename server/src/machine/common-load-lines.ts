@@ -1,6 +1,6 @@
 /**
  * The load of both arms of an `if` (hoist-common.ts) loses its line (that of `c ? x[i] : x[i] + 1` is one line's), and is shown at what stands
- * before it in the machine code: in a loop at the head, else at what its index is computed by in the same block, or at the condition where an arm
+ * before it in the machine code: in a loop at what the condition has loaded (common-load-in-loop.ts) or at the head, else at what its index is computed by in the same block, or at the condition where an arm
  * reads more; at the condition in the kernel's first block or where the first arm stores nothing, else at the first arm, of which the place that it
  * stores to is computed before, but at the second where that computes an address of its own first. Where the condition says what the index is in
  * one arm (`i == 0`), that arm is the last in the machine code: the load stands at the condition, and behind an early return at the other arm,
@@ -19,6 +19,7 @@ import type {
   Register,
   SourcePlace,
 } from '../program/program';
+import { placeInPass } from './common-load-in-loop';
 import type { FixedVariables } from './fixed-variables';
 import { headOf } from './loop-head';
 import { statementOf } from './place-behind';
@@ -61,7 +62,7 @@ export function placeOfGlobal(common: Common, ofFirst: AccessSite, ofSecond: Acc
   const { terminator } = program.blocks[block];
   if (terminator.kind !== 'branch' || program.branches[terminator.branch].kind !== 'if') return undefined;
   const loop = flow.loops[flow.loopOf[block]];
-  if (loop) return headOf(program, loop);
+  if (loop) return placeInPass(program, block, arms, rest) ?? headOf(program, loop);
   const [first, second] = arms;
   const condition = program.branches[terminator.branch].place;
   const index = indexBefore(program, block, first);

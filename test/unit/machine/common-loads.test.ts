@@ -255,3 +255,50 @@ describe('loads of both arms', () => {
     arms('expf', 'none');
   });
 });
+
+describe('loads of both arms in a loop', () => {
+  const loop = (body: string) =>
+    checkLines(`k(const int *col, const float *v, const float *x, const float *w, float *out, int n) {
+  int i = threadIdx.x, r = i + n;
+  float sum = 0, other = 1;
+  #pragma unroll 1
+  for (int p = i; p < n * 32 + i; p += 32) {
+${body}
+  }
+  out[i] = sum / other;
+}`);
+  it('are shown at what the condition has loaded', () => {
+    loop(`    if (col[p] == r) //= global load 20 x 4 bytes
+      other = v[p]; //= none
+    else
+      sum -= v[p]; //= none`);
+    loop(`    float e = w[p]; //= global load 10 x 4 bytes
+    int c = col[p]; //= global load 20 x 4 bytes
+    if (c == r)
+      other = v[p] + e; //= none
+    else
+      sum -= v[p] * e; //= none`);
+  });
+  it('of two loads of the condition at that which the text has first', () =>
+    loop(`    float a = x[p]; //= global load 20 x 4 bytes
+    float b = w[p] * a; //= global load 10 x 4 bytes
+    if (b > 3)
+      sum += v[p]; //= none
+    else
+      sum -= v[p] * b; //= none`));
+  it('are shown at the arm that goes on from there', () => {
+    loop(`    if (col[p] == r) //= global load 10 x 4 bytes
+      other = v[p]; //= none
+    else
+      sum -= v[p] * x[col[p]]; //= global load 20 x 4 bytes`);
+    loop(`    if (col[p] != r) //= global load 10 x 4 bytes
+      sum -= v[p] * x[col[p]]; //= global load 20 x 4 bytes
+    else
+      other = v[p]; //= none`);
+  });
+  it('but not where the arms stay a branch', () =>
+    loop(`    if (col[p] == r) //= global load 20 x 4 bytes
+      out[p] = v[p]; //= global store 10 x 4 bytes
+    else
+      sum -= v[p] * x[col[p]]; //= global load 10 x 4 bytes`));
+});
