@@ -65,7 +65,7 @@ function siteOf(
     readOnly: place.readOnly,
     isVolatile: place.isVolatile,
     copiedBytes: place.copied?.record.bytes,
-    isMember: 'kind' in place.node && place.node.kind === 'member',
+    isMember: place.isOfMember === true,
     isAssembly: place.isAssembly,
     isPastL1: place.isPastL1,
     ...extra,

@@ -36,6 +36,7 @@ export function castExpression(ctx: Context, node: ast.CastExpression): Value {
 function castPointer(ctx: Context, value: Value & { kind: 'scalar' }, type: Type & { kind: 'pointer' }): Value {
   const from = value.type.kind === 'pointer' ? value.type : undefined;
   const register = ctx.builder.convert(ctx.builder.typeOf(value.register), 'i64', value.register);
+  if (from && typeKey(from.to) !== typeKey(type.to)) ctx.builder.reinterpreted.add(register);
   const isRestrict = type.isRestrict || Boolean(from?.isRestrict && from.to.isConst && type.to.isConst);
   return { kind: 'scalar', type: { ...type, isRestrict }, register };
 }

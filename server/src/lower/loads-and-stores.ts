@@ -25,9 +25,25 @@ const splitPlace = (ctx: Context, place: MemoryPlace): { register: Register; off
 export function emitLoad(ctx: Context, place: MemoryPlace, type: ScalarType, dst: readonly Register[]): void {
   const { register, offset } = splitPlace(ctx, place);
   const access = accessSite(ctx, place, 'load', register);
-  const isHanded = place.offset === 0 && ctx.builder.isHanded(place.address);
-  ctx.builder.emit({ op: 'load', type, dst, address: register, offset, access, aligned: alignmentOf(place), isHanded });
+  const isReinterpreted = isReinterpretedCopy(ctx, place, type);
+  const isHanded = (place.offset === 0 || isReinterpreted) && ctx.builder.isHanded(place.address);
+  const aligned = alignmentOf(place);
+  ctx.builder.emit({
+    op: 'load',
+    type,
+    dst,
+    address: register,
+    offset,
+    access,
+    aligned,
+    isHanded,
+    ...(isReinterpreted && { isReinterpreted }),
+  });
 }
+
+/** Part of a record of words that is copied from or to where it was another type that the address was computed with (of halves: 13 of 14 kernels are otherwise). */
+const isReinterpretedCopy = (ctx: Context, { copied, address }: MemoryPlace, type: ScalarType): boolean =>
+  copied !== undefined && bytesOf[type] >= 4 && ctx.builder.reinterpreted.has(address);
 
 function alignmentOf({ aligned, copied }: MemoryPlace): Alignment | undefined {
   if (!aligned || !copied || isFullPiece(copied.record, copied.offset, aligned.modulus)) return aligned;
@@ -44,7 +60,21 @@ export function emitStore(
 ): void {
   const { register, offset } = splitPlace(ctx, place);
   const access = accessSite(ctx, place, 'store', register);
-  ctx.builder.emit({ op: 'store', type, values, address: register, offset, access, aligned: place.aligned, isCopy });
+  const isReinterpreted = isReinterpretedCopy(ctx, place, type);
+  const callsThrough = place.offset === 0 || isReinterpreted ? ctx.builder.callsThrough(place.address) : 0;
+  const { aligned } = place;
+  ctx.builder.emit({
+    op: 'store',
+    type,
+    values,
+    address: register,
+    offset,
+    access,
+    aligned,
+    isCopy,
+    callsThrough,
+    ...(isReinterpreted && { isReinterpreted }),
+  });
 }
 
 /** The largest power of two that a promise says an address can be divided by. */

@@ -88,7 +88,7 @@ function step(value: Value, field: Field, node: ast.Node): Value {
       return {
         kind: 'place',
         type,
-        place: { ...place, offset: place.offset + field.offset, bits: field.bits, node, aligned },
+        place: { ...place, offset: place.offset + field.offset, bits: field.bits, node, aligned, isOfMember: true },
       };
     }
     if (place.storage.kind === 'aggregate' && place.storage.elements[index]) {

@@ -67,6 +67,8 @@ export interface MemoryPlace {
   readonly object?: number;
   readonly readOnly?: boolean;
   readonly isVolatile?: boolean;
+  /** A member of a record, or an element of one. */
+  readonly isOfMember?: boolean;
   /** Part of a record that is copied as a whole: the outermost, and the bytes behind its beginning. */
   readonly copied?: { readonly record: RecordInfo; readonly offset: number };
   /** Read or written by inline assembly, as __ldg does. */

@@ -51,7 +51,7 @@ export class Sums {
         const key = this.keyOf(i);
         if (i.isHanded) {
           const { isMember, copiedBytes } = this.program.accesses[i.access];
-          if (!isMember && copiedBytes === undefined) this.handed.add(key);
+          if (!isMember && (copiedBytes === undefined || i.isReinterpreted)) this.handed.add(key);
           continue;
         }
         const known = this.members.get(key) ?? i;
@@ -76,7 +76,7 @@ export class Sums {
     if (this.members.get(this.keyOf(load)) === true) return true;
     if (!isFirst) return false;
     const { copiedBytes, isMember } = this.program.accesses[load.access];
-    if (isMember && this.stepping[load.address] === 0 && this.isSummed(load, block)) return true;
+    if (isMember && this.stepping[load.address] === 0) return true;
     return (load.offset !== 0 && !load.isHanded) || copiedBytes !== undefined;
   }
 
@@ -84,16 +84,6 @@ export class Sums {
   private isBeside(first: LoadInstruction, second: LoadInstruction): boolean {
     const [a, b] = [first, second].map(({ access }) => this.program.accesses[access]);
     return a !== b && (!a.isMember || !b.isMember || recordOf(a.expression) === recordOf(b.expression));
-  }
-
-  /** Of several elements of global memory in one statement not all are: which was not found. */
-  private isSummed({ access }: LoadInstruction, block: number): boolean {
-    const { space, place } = this.program.accesses[access];
-    if (space === 'shared') return true;
-    return !this.program.blocks[block].instructions.some(
-      (i) =>
-        i.op === 'load' && i.access !== access && this.program.accesses[i.access].place.statement === place.statement,
-    );
   }
 
   /** Passes that are left of a loop, behind those that are written out several at once. */

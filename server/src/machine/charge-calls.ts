@@ -1,5 +1,5 @@
 /**
- * Which loads of an inlined function a profiler shows at the line of the call. The line table of the assembler has a row for the call itself where the
+ * Which loads and stores of an inlined function a profiler shows at the line of the call. The line table of the assembler has a row for the call itself where the
  * code of a call begins, at the address of its first machine instruction, and the profiler takes that row; the next row comes only with
  * another statement. Evidence (nvcc 13.0, sm_90): line tables of eight recorded programs, where 577 of 607 first instructions have the row of the
  * call and no other has, and of 31 small kernels:
@@ -7,7 +7,8 @@
  * - `v.x = f(p, n); v.y = f(p, n + 1)`: the first load stays at its line, since its address is computed before it in the function; the
  *   second needs only an offset, is the first instruction of its call, and is shown at the call (H200: gemm_epilogue_zoo.cu:144 to 146);
  * - so is `*p` where the caller computes p (volume_march.cu:30 to 33, bitonic_sort.cu:30, merge_networks.cu:47, 54). But `s.a` and `s.b` of a
- *   reference are summed up in the function (NVVM makes one sum of both; 18 kernels, and in a chain of calls as well: sort_networks.cu:9), unless the sum
+ *   reference are summed up in the function (NVVM makes one sum of both; 18 kernels, and in a chain of calls as well: sort_networks.cu:9), so are the elements of
+ *   `s.w[k]` and members of several records in one statement (33 of 35 kernels), unless the sum
  *   steps with a loop (10 kernels), not so `f(s[i], s[i + 8])`, whose addresses the caller has (H200: bitonic_sort.cu:30, merge_networks.cu:54);
  * - a call begins anew after each instruction of its own statement: `s += f(p, k)` written out is shown at the call four times, `v.x = f(k)` once;
  * - loads are issued together, behind what their addresses are computed of. One behind another address has a row of its own again.
@@ -23,8 +24,15 @@
  *   (`if (t < 32) lastWarp(s, t)`; H200: reduce_harris.cu:79), unless the call has their address to compute first, or a function of a header comes between
  *   (`min` of floats): 168 of 216 kernels of nine bodies and four places of the call.
  *
- * Other stores and atomics wait for values, and what is issued before them is not known here: they stay where they are. So do loads in the
- * passes that are left of a loop, whose addresses are computed anew.
+ * - a store whose function is given place and value (`put(p + i, v)` with `*p = v`) is all that there is of its call, and shown there (the lines of 118 of 134 kernels are right: functions
+ *   of pointers and references, methods, loops written out, behind conditions, global and shared memory; not what adds to a place); copies of a loop that are written out with it
+ *   as long as nothing is computed between them, which is so where values were loaded. Where a function in between adds to the place the call
+ *   in that one is shown; where the function computes place or value (`p[i] = v`, `*p = 2 * v`, a member) its own line is;
+ * - a copy of a record is one where the pointer was one to something else (`*reinterpret_cast<V *>(p) = *this` of a `float *`), loads too;
+ *   where the pointer is one to the record its members are added to it in the function (63 of 69 kernels with seven records).
+ *
+ * Other stores wait for values, atomics stand in headers of CUDA's: they stay where they are. So do loads in the passes that are left of a loop,
+ * whose addresses are computed anew.
  */
 import { addressWindows } from '../program/addresses';
 import { type ControlFlow, controlFlow } from '../program/control-flow';
@@ -37,6 +45,7 @@ import type {
   Program,
   Register,
   SourcePlace,
+  StoreInstruction,
 } from '../program/program';
 import { Frames, STATEMENTS, Sums } from './address-sums';
 import { movingIn, movingRegisters } from './moving-registers';
@@ -57,6 +66,8 @@ interface Issued {
   readonly isVolatile?: boolean;
   /** Made by a function of a header, which has lines of its own. */
   readonly isOfHeader?: boolean;
+  /** Of a store: what its address or its value is computed by comes right in front of it. */
+  readonly isBehindOther?: boolean;
 }
 
 enum Phase {
@@ -99,7 +110,7 @@ interface Work {
 }
 
 export function chargeCalls(program: Program): Program {
-  if (!program.accesses.some(({ place, operation }) => place.call && operation === 'load')) return program;
+  if (!program.accesses.some(({ place }) => place.call)) return program;
   const flow = controlFlow(program);
   const frames = new Frames();
   const work: Work = {
@@ -181,7 +192,7 @@ function loadAt(instructions: readonly Instruction[], { at }: Issued): LoadInstr
 
 /** Nothing is issued between them. */
 function isTogether(instructions: readonly Instruction[], before: Issued, issued: Issued): boolean {
-  if (before.phase !== issued.phase || before.level !== issued.level) return false;
+  if (before.phase !== issued.phase || before.level !== issued.level || issued.isBehindOther) return false;
   if (issued.at !== undefined && isInOrder(instructions[issued.at])) return false;
   return loadAt(instructions, before)?.address === loadAt(instructions, issued)?.address;
 }
@@ -228,6 +239,7 @@ function issuedIn(work: Work, block: number): Issued[] {
   let piece: Issued[] = [];
   const levels = new Map<Register, number>();
   const loaded = new Set<number>();
+  const computed = new Set<Register>();
   const reads: Register[] = [];
   const close = (): void => {
     piece.push(...descriptorsOf(piece));
@@ -243,7 +255,7 @@ function issuedIn(work: Work, block: number): Issued[] {
     const written = writesOf(i);
     const behind = i.op === 'load' ? level + 1 : level;
     if (behind > 0) for (const r of written) levels.set(r, behind);
-    const place = placeOf(work, i);
+    const place = withoutOwnCall(placeOf(work, i));
     const isVolatile = isVolatileShared(work, i);
     if (place && (isInOrder(i) || isVolatile)) {
       close();
@@ -277,7 +289,11 @@ function issuedIn(work: Work, block: number): Issued[] {
       } else {
         const isBefore = !loaded.has(level) || written.some((r) => work.feedsAddress[r] === 1);
         const isOfHeader = i.op === 'binary' && /^f/.test(i.type) && (i.fn === 'min' || i.fn === 'max');
-        piece.push({ statement, stretches, level, phase: isBefore ? Phase.before : Phase.behind, isOfHeader });
+        const phase = isBefore ? Phase.before : Phase.behind;
+        if (i.op === 'store')
+          piece.push(...storeOf(work, i, block, { statement, stretches, level, phase, at }, computed));
+        else piece.push({ statement, stretches, level, phase, isOfHeader });
+        for (const r of written) computed.add(r);
       }
       countStatement(work.counts, work.frames.of(call), statement);
     }
@@ -302,6 +318,36 @@ function branchOf(work: Work, block: number): Issued | undefined {
   const { statement = 0, call } = place;
   return { statement, stretches: stretchesOf(work, call), level: 0, phase: Phase.before };
 }
+
+/** A store, behind the sum of its address where one of the functions around it makes that. */
+function storeOf(
+  work: Work,
+  store: StoreInstruction,
+  block: number,
+  issued: Issued,
+  computed: ReadonlySet<Register>,
+): Issued[] {
+  if (!isStoreOfValue(work, store, block)) return [{ ...issued, at: undefined }];
+  const { statement, stretches, level, phase } = issued;
+  const around = stretches.slice(store.callsThrough);
+  const sum: Issued[] = around.length > 0 ? [{ statement, stretches: around, level, phase }] : [];
+  const isBehindOther = !work.addressed.has(store.address) || store.values.some((r) => computed.has(r));
+  return [...sum, { ...issued, isBehindOther }];
+}
+
+/**
+ * A store that needs nothing but an address and a value, both of which its function was given. Members and copies of records add to the address; where it moves with a loop,
+ * what it was before the step is copied in front of the store, unless several passes are written out.
+ */
+function isStoreOfValue(work: Work, i: StoreInstruction, block: number): boolean {
+  const { isMember, copiedBytes } = work.program.accesses[i.access];
+  if (!i.callsThrough || isMember || (copiedBytes !== undefined && !i.isReinterpreted)) return false;
+  return !work.sums.isMoving(i.address) || isOneOfCopies(work, i, block);
+}
+
+/** Whether a loop around the store is written out, so that there are others of it in its block. */
+const isOneOfCopies = ({ program }: Work, i: StoreInstruction, block: number): boolean =>
+  program.blocks[block].instructions.some((each) => each !== i && each.op === 'store' && each.access === i.access);
 
 /** Of these nothing is issued together: volatile assembly keeps its order. */
 const isInOrder = (i: Instruction): boolean => i.op === 'matrix' || i.op === 'asyncCopy';
@@ -354,6 +400,12 @@ function reachableFrom(starts: readonly number[], successors: ControlFlow['succe
 }
 
 type Place = Pick<SourcePlace, 'statement' | 'call'>;
+
+/** What a call is given by value is read in the statement of the call, not in the function. */
+function withoutOwnCall(place: Place | undefined): Place | undefined {
+  if (!place?.call || place.call.statement !== place.statement) return place;
+  return withoutOwnCall({ statement: place.statement, call: place.call.call });
+}
 
 /** Where the machine instruction stands that becomes of this; undefined where none does. */
 function placeOf({ program, sums }: Work, i: Instruction): Place | undefined {

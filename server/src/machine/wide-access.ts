@@ -84,6 +84,7 @@ function wideLoad(
     offset: start,
     access: first.access,
     isHanded: run.some(({ instruction: i }) => i.op === 'load' && i.offset === start && i.isHanded === true),
+    isReinterpreted: run.every(({ instruction: i }) => i.op === 'load' && i.isReinterpreted) || undefined,
   };
   return [load, ...behind];
 }
@@ -108,6 +109,7 @@ function wideStore(
       return parts;
     });
   });
+  const stores = run.flatMap(({ instruction: i }) => (i.op === 'store' ? [i] : []));
   const store: StoreInstruction = {
     op: 'store',
     type,
@@ -115,6 +117,8 @@ function wideStore(
     address: last.address,
     offset: start,
     access: last.access,
+    callsThrough: Math.min(...stores.map(({ callsThrough = 0 }) => callsThrough)),
+    isReinterpreted: stores.every((i) => i.isReinterpreted) || undefined,
   };
   return [...before, store];
 }

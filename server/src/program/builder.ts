@@ -59,6 +59,8 @@ export class ProgramBuilder {
   private readonly inputRegisters = new Map<string, Register>();
   /** Variables, and copies of what they hold, by whether all that was assigned to them so far points into shared memory. */
   readonly intoShared = new Map<Register, boolean>();
+  /** Addresses that were computed as pointers to another type than the one that they are used with. */
+  readonly reinterpreted = new Set<Register>();
   private readonly objectsAt = new Map<Register, number>();
   private readonly linear = new LinearForms(this.registers);
   private readonly lowBits = new LowBits(this.registers);
@@ -483,10 +485,15 @@ export class ProgramBuilder {
 
   /** Made in front of the call that is being inlined, or of one around it, and used before anything in it branches. */
   isHanded(register: Register): boolean {
+    return this.callsThrough(register) > 0;
+  }
+
+  /** How many calls a register was handed through to where it is used; 0: it was made there, or something has branched since. */
+  callsThrough(register: Register): number {
     const { call } = this.registers[register];
-    if (this.isFromLibrary || this.callBlock !== this.currentBlock) return false;
-    for (let at = this.call; at; at = at.call) if (at.call === call) return true;
-    return false;
+    if (this.isFromLibrary || this.callBlock !== this.currentBlock) return 0;
+    for (let at = this.call, calls = 1; at; at = at.call, calls++) if (at.call === call) return calls;
+    return 0;
   }
 
   linearForm(register: Register): Linear | undefined {

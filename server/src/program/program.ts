@@ -244,6 +244,8 @@ export interface LoadInstruction {
   readonly isOfLoop?: boolean;
   /** Its whole address was computed by the caller of the function that it stands in. */
   readonly isHanded?: boolean;
+  /** Part of a record that is copied from an address which was computed as that of something else. */
+  readonly isReinterpreted?: boolean;
 }
 export interface StoreInstruction {
   readonly op: 'store';
@@ -255,6 +257,10 @@ export interface StoreInstruction {
   readonly aligned?: Alignment;
   /** The values are a vector that a variable got from one load and hands on as a whole. */
   readonly isCopy?: boolean;
+  /** Through how many calls its whole address was handed to the function that it stands in. */
+  readonly callsThrough?: number;
+  /** As of a load. */
+  readonly isReinterpreted?: boolean;
 }
 export interface AtomicInstruction {
   readonly op: 'atomic';
