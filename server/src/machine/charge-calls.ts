@@ -66,6 +66,7 @@ interface Issued {
   readonly isVolatile?: boolean;
   /** Made by a function of a header, which has lines of its own. */
   readonly isOfHeader?: boolean;
+  readonly isStore?: boolean;
   /** Of a store: what its address or its value is computed by comes right in front of it. */
   readonly isBehindOther?: boolean;
 }
@@ -96,6 +97,8 @@ interface Work {
   /** By frame and statement: its instructions so far. */
   readonly counts: Map<number, number>;
   readonly begun: Set<string>;
+  /** By what they are given by value: their stores are still the first that is theirs. */
+  readonly begunByArguments: Set<string>;
   /** By call: what was last made for it, as long as its statement has had no further instruction. */
   readonly stretches: Map<SourcePlace, LastStretches>;
   readonly sums: Sums;
@@ -120,6 +123,7 @@ export function chargeCalls(program: Program): Program {
     frames,
     counts: new Map(),
     begun: new Set(),
+    begunByArguments: new Set(),
     stretches: new Map(),
     sums: new Sums(program, frames, movingRegisters(program, flow), movingIn(program, flow.loops)),
     addressed: new Set(),
@@ -221,11 +225,14 @@ function isArm({ program, flow }: Work, block: number): boolean {
 }
 
 /** The call that the profiler shows; undefined where it is the statement itself. */
-function chargedBy(work: Work, { statement, stretches }: Issued): SourcePlace | undefined {
+function chargedBy(work: Work, issued: Issued): SourcePlace | undefined {
+  const { statement } = issued;
   let first: SourcePlace | undefined;
-  for (const { key, call } of stretches) {
+  for (const { key, call } of issued.stretches) {
     if (work.begun.has(key)) break;
-    work.begun.add(key);
+    const isBegunByArgument = work.begunByArguments.has(key);
+    (call.statement === statement ? work.begunByArguments : work.begun).add(key);
+    if (isBegunByArgument && !issued.isStore) break;
     first = call;
   }
   if (first || statement !== work.statement) work.charged = first;
@@ -255,7 +262,7 @@ function issuedIn(work: Work, block: number): Issued[] {
     const written = writesOf(i);
     const behind = i.op === 'load' ? level + 1 : level;
     if (behind > 0) for (const r of written) levels.set(r, behind);
-    const place = withoutOwnCall(placeOf(work, i));
+    const place = placeOf(work, i);
     const isVolatile = isVolatileShared(work, i);
     if (place && (isInOrder(i) || isVolatile)) {
       close();
@@ -332,7 +339,7 @@ function storeOf(
   const around = stretches.slice(store.callsThrough);
   const sum: Issued[] = around.length > 0 ? [{ statement, stretches: around, level, phase }] : [];
   const isBehindOther = !work.addressed.has(store.address) || store.values.some((r) => computed.has(r));
-  return [...sum, { ...issued, isBehindOther }];
+  return [...sum, { ...issued, isStore: true, isBehindOther }];
 }
 
 /**
@@ -400,12 +407,6 @@ function reachableFrom(starts: readonly number[], successors: ControlFlow['succe
 }
 
 type Place = Pick<SourcePlace, 'statement' | 'call'>;
-
-/** What a call is given by value is read in the statement of the call, not in the function. */
-function withoutOwnCall(place: Place | undefined): Place | undefined {
-  if (!place?.call || place.call.statement !== place.statement) return place;
-  return withoutOwnCall({ statement: place.statement, call: place.call.call });
-}
 
 /** Where the machine instruction stands that becomes of this; undefined where none does. */
 function placeOf({ program, sums }: Work, i: Instruction): Place | undefined {
