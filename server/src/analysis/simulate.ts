@@ -305,7 +305,8 @@ function dataOf(
 ): LaunchShape['data'] {
   if (!options.data || !asksForData(program, plan)) return undefined;
   const numbers = new Map<number, number>();
-  for (const [input, value] of values) if (value.kind === 'number' && !sampled.has(input)) numbers.set(input, value.value);
+  for (const [input, value] of values)
+    if (value.kind === 'number' && !sampled.has(input)) numbers.set(input, value.value);
   return options.data.at(plan, program, numbers);
 }
 

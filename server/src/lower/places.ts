@@ -1,6 +1,6 @@
 /** Reading and writing of lvalues: registers, or machine accesses to memory. */
 import type { Node } from '../parse/ast';
-import { type Alignment, bytesOf, type Register, type ScalarType } from '../program/program';
+import { type Alignment, bytesOf, NOT_INITIALISED, type Register, type ScalarType } from '../program/program';
 import { fitted, loadBits, storeBitRun, storeBits } from './bit-fields';
 import { type Context, demandMemory, placeOf, skip } from './context';
 import { convertRegister, convertValue } from './conversions';
@@ -326,8 +326,11 @@ function writeMemory(ctx: Context, place: MemoryPlace, type: Type, value: Value,
   if (type.kind === 'record') writeRecord(ctx, place, type, whole, node);
   else if (type.kind === 'array') {
     const size = sizeOf(type.of) ?? 1;
+    // an array that nothing was assigned to is left as it is
+    const isLost = ctx.unit.isHost && whole.kind === 'unknown' && whole.reason !== NOT_INITIALISED;
     for (let i = 0; i < Math.min(type.count ?? 0, MAX_PARTS); i++) {
-      const part = whole.kind === 'aggregate' ? whole.elements[i] : undefined;
+      const part =
+        whole.kind === 'aggregate' ? whole.elements[i] : isLost ? unknownValue(type.of, whole.reason) : undefined;
       if (part) writeMemory(ctx, placeBehind(place, i * size), type.of, part, node);
     }
   } else skip(ctx, node, type.kind === 'unknown' ? type.reason : 'assignment to a value without size');

@@ -313,7 +313,9 @@ function layOut(
 /** The hidden member by which an object of the host with virtual methods tells its class. */
 export const CLASS_FIELD = '(class)';
 
-const hasClass = (type: Type): boolean => type.kind === 'record' && findField(type.record, CLASS_FIELD) !== undefined;
+/** Whether objects of the type tell which class they are of. */
+export const hasClass = (type: Type): boolean =>
+  type.kind === 'record' && findField(type.record, CLASS_FIELD) !== undefined;
 
 function baseTypes(ctx: Context, base: TypeNode, scope: Scope): readonly Type[] {
   if (base.kind === 'packExpansion') return expandTypes(ctx, base.of, scope) ?? [];

@@ -14,7 +14,7 @@ import { emitHost, freshObject } from './host/memory';
 import { inFrame } from './host/recursion';
 import { markClass } from './host/virtual-calls';
 import { assign, countParts, rvalue, writeStorage } from './places';
-import { argumentKey, declaredAlignment, recordOf } from './records';
+import { argumentKey, declaredAlignment, hasClass, recordOf } from './records';
 import { inScope, resolveType } from './resolve-type';
 import type { Scope } from './scope';
 import {
@@ -202,8 +202,9 @@ type Home =
 function storageFor(ctx: Context, declaration: VariableDeclaration, name: string, type: Type): Home {
   const owner: LocalDeclaration = { key: `${declaration.first}:${name}`, name };
   const parts = countParts(type);
-  const isArray = ctx.unit.isHost && holdsArray(type);
-  if (!ctx.inMemory.has(owner.key) && parts <= MAX_REGISTER_PARTS && !isArray)
+  // what a virtual method is called of is told by memory
+  const isInMemory = ctx.unit.isHost && (holdsArray(type) || hasClass(type));
+  if (!ctx.inMemory.has(owner.key) && parts <= MAX_REGISTER_PARTS && !isInMemory)
     return { kind: 'registers', storage: allocateStorage(ctx, type, name, owner) };
   const own = inFrame(ctx, sizeOf(type) ?? 0, alignOf(type), declaration);
   if (own) return { kind: 'memory', type, place: own };
@@ -233,6 +234,8 @@ function initialise(ctx: Context, home: Home, type: Type, declaration: VariableD
   const init = declaration.initializer;
   if (home.kind === 'memory' && ctx.unit.isHost) {
     initialiseInMemory(ctx, home.place, type, init, declaration);
+    // a copy of a derived object is one of this class
+    markClass(ctx, { kind: 'place', type, place: home.place }, declaration);
     return;
   }
   if (!init && home.kind === 'memory') return;

@@ -23,8 +23,8 @@ export function dropUnreadShared(program: Program): Program {
 /** Static shared objects that plain stores go to and nothing else; none where an access may go to any of them. */
 function onlyWritten({ objects, blocks, accesses }: Program): Set<number> {
   const found = new Set<number>();
-  objects.forEach(({ space, isDynamic }, index) => {
-    if (space === 'shared' && !isDynamic) found.add(index);
+  objects.forEach(({ space, isDynamic, elementType }, index) => {
+    if (space === 'shared' && !isDynamic && !isOfCollective(elementType)) found.add(index);
   });
   if (found.size === 0) return found;
   for (const { instructions } of blocks) {
@@ -38,6 +38,9 @@ function onlyWritten({ objects, blocks, accesses }: Program): Set<number> {
   }
   return found;
 }
+
+/** The storage of CUB's collectives: its address lies in an object before anything is written (one warp's reduction writes what nobody reads). */
+const isOfCollective = (elementType: string): boolean => /^__\w+Storage</.test(elementType);
 
 /** Those of the objects whose address is nothing but where the stores go. */
 function withoutOtherUses(program: Program, objects: ReadonlySet<number>): Set<number> {

@@ -5,7 +5,7 @@ import { parseExpression, parseUnary } from './expressions';
 import { nameOfToken, unknownExpression } from './failures';
 import { parseCallArguments, parseInitList } from './initializers';
 import { parseLambda } from './lambdas';
-import { readCharacter, readString } from './literals';
+import { type NumberLiteral, readCharacter, readString } from './literals';
 import { Name } from './names';
 import { parseNew } from './new';
 import type { Parser } from './parser';
@@ -39,9 +39,24 @@ function parseNumber(p: Parser): Expression {
   const literal = p.numberAt(first);
   p.next();
   if (!literal) return unknownExpression(p, first, `'${p.text[first]}' is no number`);
+  const suffix = ownSuffix.exec(p.text[first]);
+  if (suffix) return callOfSuffix(literal, suffix[0], first);
   if (literal.kind === 'integer')
     return { kind: 'integer', value: literal.value, type: literal.type, first, last: first };
   return { kind: 'float', value: literal.value, type: literal.type, first, last: first };
+}
+
+const ownSuffix = /_[A-Za-z]\w*$/;
+
+/** `48_KiB`: what the user's `operator""_KiB` makes of the number. */
+function callOfSuffix(literal: NumberLiteral, suffix: string, at: number): Expression {
+  const range = { first: at, last: at };
+  const name: QualifiedName = { ...range, global: false, parts: [{ name: `operator""${suffix}` }] };
+  const given: Expression =
+    literal.kind === 'integer'
+      ? { kind: 'integer', value: literal.value, type: 'unsigned long long', ...range }
+      : { kind: 'float', value: literal.value, type: 'long double', ...range };
+  return { kind: 'call', callee: { kind: 'name', name, ...range }, arguments: [given], ...range };
 }
 
 function parseCharacter(p: Parser): Expression {

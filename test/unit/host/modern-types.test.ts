@@ -129,4 +129,57 @@ int main() {
   k<<<1, 32>>>(up(a)); //= a: 2 3 4
 }`);
   });
+
+  it('classes made of a list as a whole, numbers with suffixes, sets of bits', () => {
+    check(`
+__global__ void k(int n) {}
+template <class T, int R, int C> struct Matrix {
+  T a[R][C]{};
+  Matrix() = default;
+  Matrix(std::initializer_list<T> values) { int i = 0; for (const T& v : values) { a[i / C][i % C] = v; ++i; } }
+  T& operator()(int r, int c) { return a[r][c]; }
+};
+constexpr unsigned long long operator""_KiB(unsigned long long n) { return n << 10; }
+int main() {
+  Matrix<int, 2, 3> m{1, 2, 3, 4, 5, 6};
+  k<<<1, 32>>>(m(0, 1) * 10 + m(1, 2)); //= n: 26
+  k<<<1, 32>>>(48_KiB + 1); //= n: 49153
+  std::bitset<64> bits(0xF0F0u);
+  bits.set(40).flip(4);
+  bits <<= 3;
+  k<<<1, 32>>>(bits.count() * 100 + bits.test(43)); //= n: 801
+}`);
+  });
+
+  it('what a function that is not followed returns, arrays within it too', () => {
+    check(`
+__global__ void k(int n, int m) {}
+struct Words { unsigned w[4]; int n; };
+Words other(int);
+int main() {
+  Words x{{1, 2, 3, 4}, 5};
+  k<<<1, 32>>>(x.w[1], x.n); //= n: 2, m: 5
+  x = other(3);
+  k<<<1, 32>>>(x.w[1], x.n); //= n: ?, m: ?
+}`);
+  });
+
+  it('virtual methods of local objects', () => {
+    check(`
+__global__ void k(int n) {}
+struct Leaf;
+struct Visitor { virtual void on(const Leaf&) = 0; };
+struct Node { virtual ~Node() = default; virtual void accept(Visitor& v) const = 0; };
+template <class D> struct Base : Node { void accept(Visitor& v) const override { v.on(static_cast<const D&>(*this)); } };
+struct Leaf : Base<Leaf> { int n; Leaf(int n) : n(n) {} };
+struct Sum : Visitor { int sum = 0; void on(const Leaf& leaf) override { sum += leaf.n; } };
+int main() {
+  Sum s;
+  Leaf a(3);
+  a.accept(s);
+  std::unique_ptr<Node> b = std::make_unique<Leaf>(4);
+  b->accept(s);
+  k<<<1, 32>>>(s.sum); //= n: 7
+}`);
+  });
 });

@@ -4,7 +4,7 @@ import { check } from '../analysis/check-accesses';
 const storing = (x: string, statements: string, index: string, words: string) =>
   check(`
 __global__ void k(float x, double z) {
-  __shared__ int s[4096];
+  __shared__ volatile int s[4096];
   int t = threadIdx.x, e, r;
   float f;
   double d;

@@ -210,7 +210,9 @@ describe('merging of neighbours', () => {
       `s[2 * i] = in[i + 1]; //= global load 1 x 4 bytes, shared store 1 x 4 bytes
     s[2 * i + 512] = in[i + 2]; //= global load 1 x 4 bytes, shared store 1 x 4 bytes
     s[2 * i + 1] = in[i + 3]; //= global load 1 x 4 bytes, shared store 1 x 4 bytes
-    s[2 * i + 513] = in[i + 4]; //= global load 1 x 4 bytes, shared store 1 x 4 bytes`,
+    s[2 * i + 513] = in[i + 4]; //= global load 1 x 4 bytes, shared store 1 x 4 bytes
+    __syncthreads();
+    out[i] = s[1023 - i];`,
     );
   });
   it('a shared store between loads keeps them apart, to another array too', () =>

@@ -32,7 +32,7 @@ describe('loads that one arm uses', () => {
   it('not past a store that may change them, but past those to other spaces', () => {
     arm('float u = a[i]; q[i] = t;', `${load}, global store 1 x 4 bytes`);
     arm('float u = b[i]; q[i] = t;', 'global store 1 x 4 bytes');
-    arm('float u = a[i]; s[i] = t;', 'shared store 1 x 4 bytes');
+    arm('float u = a[i]; s[i] = t;', 'shared store 1 x 4 bytes', 'y[i] = u;', 'else q[i] = s[31 - i];');
   });
   it('not past barriers and shuffles, whatever is read', () => {
     arm('float u = b[i]; __syncthreads();', load);

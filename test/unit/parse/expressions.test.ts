@@ -56,6 +56,10 @@ describe('expressions', () => {
     check('std::max<int>(a, b)', '(call std::max<int> a b)');
   });
 
+  it('reads numbers with a suffix of the user as calls', () => {
+    check('48_KiB + a', '(+ (call operator""_KiB 48ull) a)');
+  });
+
   it('reads members of typeid', () => {
     check('typeid(T).name()', '(call (. (typeid T) name))');
     check('f(typeid(*p).name(), a)', '(call f (call (. (typeid (* p)) name)) a)');

@@ -9,7 +9,9 @@ import { unknownValue, type Value } from '../values';
 /** Element-wise operator on vectors, or a vector and a number. */
 export function vectorOperator(ctx: Context, operator: string, a: Value, b: Value, node: Node): Value {
   const shape = a.kind === 'aggregate' ? a : b;
-  if (shape.kind !== 'aggregate') return unknownValue(a.type, 'operands are no vectors');
+  // a class that holds an array computes in its own way: bit sets, numbers of many words
+  if (shape.kind !== 'aggregate' || shape.elements.some(({ type }) => type.kind === 'array'))
+    return unknownValue(a.type, 'operands are no vectors');
   const part = (v: Value, i: number): Value =>
     v.kind === 'aggregate' ? (v.elements[i] ?? unknownValue(v.type, 'vectors of different length')) : v;
   const elements = shape.elements.map((_, i) => binaryOnValues(ctx, operator, part(a, i), part(b, i), node));

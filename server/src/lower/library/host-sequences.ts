@@ -114,6 +114,14 @@ template <size_t N> struct bitset {
   bitset<N>& set() { for (size_t i = 0; i < N; ++i) held_[i] = true; return *this; }
   bitset<N>& flip() { for (size_t i = 0; i < N; ++i) held_[i] = !held_[i]; return *this; }
   bitset<N> operator>>(size_t n) const { bitset<N> b; for (size_t i = n; i < N; ++i) b.held_[i - n] = held_[i]; return b; }
+  bitset<N>& operator>>=(size_t n) { *this = *this >> n; return *this; }
+  bitset<N>& operator<<=(size_t n) { *this = *this << n; return *this; }
+  bitset<N>& operator&=(const bitset<N>& b) { for (size_t i = 0; i < N; ++i) held_[i] = held_[i] && b.held_[i]; return *this; }
+  bitset<N>& operator|=(const bitset<N>& b) { for (size_t i = 0; i < N; ++i) held_[i] = held_[i] || b.held_[i]; return *this; }
+  bitset<N>& operator^=(const bitset<N>& b) { for (size_t i = 0; i < N; ++i) held_[i] = held_[i] != b.held_[i]; return *this; }
+  bitset<N> operator~() const { bitset<N> b; for (size_t i = 0; i < N; ++i) b.held_[i] = !held_[i]; return b; }
+  bool operator==(const bitset<N>& b) const { bool same = true; for (size_t i = 0; i < N; ++i) same = same && held_[i] == b.held_[i]; return same; }
+  bool operator!=(const bitset<N>& b) const { return !(*this == b); }
   bitset<N> operator<<(size_t n) const { bitset<N> b; for (size_t i = n; i < N; ++i) b.held_[i] = held_[i - n]; return b; }
 };
 template <size_t N> bitset<N> operator&(const bitset<N>& a, const bitset<N>& b) { bitset<N> c; for (size_t i = 0; i < N; ++i) c.held_[i] = a.held_[i] && b.held_[i]; return c; }
