@@ -4,7 +4,8 @@ module.exports = {
   import: 'tsx',
   require: ['./test/unit/setup.ts'],
   spec: ['test/unit/**/*.test.ts'],
-  timeout: 20000,
+  // beside another process, and threads of their own
+  timeout: 40000,
   ui: 'bdd',
   reporter: 'dot',
   forbidOnly: true,

@@ -276,7 +276,7 @@ async function main(): Promise<void> {
   const options = optionsOf(args);
   if (!options) {
     process.stderr.write(
-      'npm run survey -- <folder> [--json] [--limit <seconds a file>] [--top <rows>] [--warm <rounds>] [--typing] [--latency]\n',
+      'npm run survey -- <folder> [--json] [--limit <seconds a file>] [--top <rows>] [--warm <rounds>] [--typing] [--latency] [--unread]\n',
     );
     process.exitCode = 2;
     return;
