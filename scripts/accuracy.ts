@@ -412,7 +412,7 @@ interface ProgramSet {
 
 /** test/hardware/thresholds.json; its figures only go up. */
 interface Thresholds {
-  /** Programs that together take a third of the time of all: what changes them is seen in others, or in a run of all. */
+  /** Programs that take longest: checks leave them out for the time they take, a run of all measures them. */
   readonly long: readonly string[];
   readonly sets: readonly ProgramSet[];
 }

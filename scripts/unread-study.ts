@@ -18,11 +18,14 @@ export function unreadStudy(folder: string, files: readonly string[]): void {
   let damaged = 0;
   for (const file of files) {
     const full = path.join(folder, file);
-    const source = readSource(full);
-    if (!('text' in source)) continue;
+    const content = readSource(full);
+    if (!('text' in content)) continue;
     read++;
-    const request = units.request(full, source.text, options, { folders: [folder], includePaths: [] });
-    const { tokens, notes } = unreadOf(parseUnit(request, lexCache));
+    const request = units.request(full, content.text, options, { folders: [folder], includePaths: [] });
+    const {
+      source: { tokens },
+      tree: { notes },
+    } = parseUnit(request, lexCache);
     if (notes.length > 0) damaged++;
     for (const { first, message } of notes) {
       const at = tokens.files[tokens.file[first]];
@@ -36,5 +39,3 @@ export function unreadStudy(folder: string, files: readonly string[]): void {
   }
   process.stdout.write(`${damaged} of ${read} files have a place that was not read; ${told.size} places\n`);
 }
-
-const unreadOf = ({ source, tree }: ReturnType<typeof parseUnit>) => ({ tokens: source.tokens, notes: tree.notes });

@@ -1,6 +1,6 @@
 /** Objects made from arguments or lists: zero values, aggregates, constructors. */
 import type { Expression, FunctionDeclaration, InitListExpression, Node, QualifiedName } from '../parse/ast';
-import { isCopyOf, takes } from '../parse/constructors';
+import { isCopyOf, takes, takesList } from '../parse/constructors';
 import { NOT_INITIALISED } from '../program/program';
 import { callArguments, callFunction, listElements } from './calls';
 import { deduceClass } from './class-arguments';
@@ -329,7 +329,7 @@ function recordFromList(ctx: Context, type: Type & { kind: 'record' }, list: Ini
   const container = ctx.unit.isHost ? containerFromList(ctx, type, list) : undefined;
   if (container) return container;
   if (constructorsOf(record).length > 0) {
-    if (ctx.unit.isHost && takesWhole(record, list))
+    if (ctx.unit.isHost && list.elements.length > 0 && constructorsOf(record).some(takesList))
       return construct(ctx, type, callArguments(ctx, [list]), list, false);
     const values = list.elements.map((e) => e.value);
     return construct(ctx, type, listElements(ctx, values), list, false);
@@ -343,16 +343,6 @@ function recordFromList(ctx: Context, type: Type & { kind: 'record' }, list: Ini
     return at === undefined ? defaultMember(ctx, record, f, list, false) : fill(ctx, f.type, { list, items, next: at });
   });
   return { kind: 'aggregate', type, elements };
-}
-
-/** Whether a constructor takes the elements together: `Matrix(std::initializer_list<T> values)`. */
-function takesWhole(record: RecordInfo, list: InitListExpression): boolean {
-  if (list.elements.length === 0) return false;
-  return constructorsOf(record).some(({ parameters: [first, ...others] }) => {
-    const type = first?.type.kind === 'reference' ? first.type.to : first?.type;
-    const isList = type?.kind === 'named' && type.name.parts.at(-1)?.name === 'initializer_list';
-    return isList && others.every((parameter) => parameter.default);
-  });
 }
 
 /** One object from the list: from a list of its own, one value, or (inner braces left out) as many values as it has parts. */

@@ -3,7 +3,7 @@
  * before it. Where the condition rests on a load of the same pass that is this load, since what is loaded is issued first: `if (col[p] == r) d = v[p];
  * else acc -= v[p];` reads v at the line of col (of two that the condition needs at the one that the text has first, which comes last). Where an arm
  * goes on from that load (`else acc -= v[p] * x[col[p]]`) and neither keeps its branch, the address of x is computed in front of the load, which
- * is then shown at that arm. Evidence (nvcc 13.0, machine code of 31 bodies, float and double, one pass at a time): 48 of 62 loads, 4 of them at
+ * is then shown at that arm. Evidence (nvcc 13.0, machine code of 31 bodies, float and double, one pass at a time): some 48 of 62 loads, counted by eye, 4 of them at
  * the head of the loop, where all would be otherwise; in loops that are written out most of the copies.
  */
 import { readsInto, writesOf } from '../program/operands';

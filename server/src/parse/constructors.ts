@@ -14,3 +14,10 @@ export function takes({ parameters, isVariadic }: FunctionDeclaration, count: nu
   const isOpen = isVariadic || parameters.some((parameter) => parameter.pack);
   return count >= required && (isOpen || count <= parameters.length);
 }
+
+/** Whether braces with elements are one argument of it: `Matrix(std::initializer_list<T> values)`. */
+export function takesList({ parameters: [first, ...others] }: FunctionDeclaration): boolean {
+  const type = first?.type.kind === 'reference' ? first.type.to : first?.type;
+  const isList = type?.kind === 'named' && type.name.parts.at(-1)?.name === 'initializer_list';
+  return isList && others.every((parameter) => parameter.default);
+}

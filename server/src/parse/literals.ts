@@ -6,13 +6,13 @@ export type NumberLiteral =
   | { readonly kind: 'float'; readonly value: number; readonly type: 'float' | 'double' | 'long double' };
 
 const maxNumberLength = 400;
-/** The library's own suffixes: durations, days and years, imaginary numbers. */
-const librarySuffix = '_[A-Za-z]\\w*|ms|us|ns|min|s|h|d|y|if|il|i';
-const integerForm = new RegExp(`^(0[xX][0-9a-fA-F]+|0[bB][01]+|[0-9]+)([uUlLzZ]*)(${librarySuffix})?$`);
-const floatForm = new RegExp(`^([0-9]*\\.?[0-9]*(?:[eE][+-]?[0-9]+)?)([fFlL]?)(?:${librarySuffix}|[fF]16|bf16)?$`);
+/** Suffixes of the user's, and of the library: durations, days and years, imaginary numbers. */
+const ownSuffix = '_[A-Za-z]\\w*|ms|us|ns|min|s|h|d|y|if|il|i';
+const integerForm = new RegExp(`^(0[xX][0-9a-fA-F]+|0[bB][01]+|[0-9]+)([uUlLzZ]*)(${ownSuffix})?$`);
+const floatForm = new RegExp(`^([0-9]*\\.?[0-9]*(?:[eE][+-]?[0-9]+)?)([fFlL]?)(?:${ownSuffix}|[fF]16|bf16)?$`);
 const smallIntegers: bigint[] = Array.from({ length: 1025 }, (_, index) => BigInt(index));
 
-/** Reads a number token; undefined if it is malformed. A user-defined suffix (`3_cm`, the library's `5ms`) is dropped. */
+/** Reads a number token; undefined if it is malformed. A suffix of the user's (`3_cm`; primary.ts makes a call of it) or of the library (`5ms`) adds nothing. */
 export function readNumber(text: string): NumberLiteral | undefined {
   if (text.length > maxNumberLength) return undefined;
   if (/^[0-9]{1,3}$/.test(text) && (text === '0' || text.charCodeAt(0) !== 48)) {
