@@ -304,10 +304,22 @@ describe('A compiler that misbehaves', function () {
     assert.match(JSON.stringify(await compile(path.join(folder, 'none'))), /cannot be started/);
   });
   it('leaves nothing behind', async () => {
-    const before = fs.readdirSync(os.tmpdir()).filter((name) => /^warplens-(?!test)/.test(name)).length;
-    await compile(fake('echo x > "$out"; exit 1'));
-    const after = fs.readdirSync(os.tmpdir()).filter((name) => /^warplens-(?!test)/.test(name)).length;
-    assert.ok(after <= before);
+    // a folder of its own: other tests of the same moment make theirs in the common one
+    const own = fs.mkdtempSync(path.join(folder, 'tmp-'));
+    const names = ['TMPDIR', 'TEMP', 'TMP'] as const;
+    const before = names.map((name) => process.env[name]);
+    for (const name of names) process.env[name] = own;
+    try {
+      const nvcc = fake(`ls ${own} > ${folder}/seen; exit 1`);
+      await compile(nvcc);
+    } finally {
+      names.forEach((name, n) => {
+        if (before[n] === undefined) delete process.env[name];
+        else process.env[name] = before[n];
+      });
+    }
+    assert.match(fs.readFileSync(path.join(folder, 'seen'), 'utf8'), /^warplens-/);
+    assert.deepEqual(fs.readdirSync(own), []);
   });
   it('unsaved text is compiled in place of the file, and errors name the file', async () => {
     const nvcc = fake('for last; do :; done; if [ "$1" ]; then echo "$1(1): error: $(cat "$1")" >&2; fi; exit 1');
