@@ -35,11 +35,13 @@ export function subobject(object: Value, field: Field): Value | undefined {
   if (object.kind === 'aggregate') return object.elements[index];
   if (object.kind !== 'place' || !record) return undefined;
   const { place } = object;
+  const handed = object.handed === 'expiring' ? object.handed : undefined;
   const type = { ...field.type, isConst: field.type.isConst || object.type.isConst };
   if (place.kind === 'memory') {
     const aligned = memberAlignment(place, record, field);
-    return { kind: 'place', type, place: { ...place, offset: place.offset + field.offset, bits: field.bits, aligned } };
+    const at = { ...place, offset: place.offset + field.offset, bits: field.bits, aligned };
+    return { kind: 'place', type, place: at, handed };
   }
   const storage = place.storage.kind === 'aggregate' ? place.storage.elements[index] : undefined;
-  return storage && { kind: 'place', type, place: { kind: 'storage', storage } };
+  return storage && { kind: 'place', type, place: { kind: 'storage', storage }, handed };
 }

@@ -28,7 +28,7 @@ import { bindTemplateParameters, deduceArguments } from './templates';
 import { type Field, parameterType, type RecordInfo, scalarOf, type Type, types, withoutReference } from './types';
 import { unknownCall } from './unknown-calls';
 import { unknownValue, type Value } from './values';
-import { bindParameter, materialise } from './variables';
+import { bindParameter, boundTo, materialise } from './variables';
 
 /** Lowers a call. `callee` and `args` may be given when they are known already (operators). */
 export function callExpression(ctx: Context, node: ast.CallExpression, callee?: Value, args?: readonly Value[]): Value {
@@ -391,11 +391,13 @@ function bindParameters(
   }
 }
 
+const REFERENCE: Type = { kind: 'reference', to: types.void, isRvalue: true };
+
 /** The arguments of a parameter pack; references stay what they refer to, records are variables of their own. */
 function bindPack(ctx: Context, scope: Scope, parameter: ast.Parameter, args: readonly Value[], node: ast.Node): void {
   const isReference = parameter.type.kind === 'reference';
   const elements = args.map((a, i) => {
-    const value = isReference ? a : rvalue(ctx, a, node);
+    const value = isReference ? boundTo(ctx, REFERENCE, a, node) : rvalue(ctx, a, node);
     if (isReference || value.kind !== 'aggregate') return value;
     const name = `${parameter.name}#${i}`;
     bindParameter(ctx, scope, parameter, name, value.type, value, node);
@@ -486,13 +488,12 @@ export function inlineLambda(
       if (!parameter.name || !value) continue;
       const type = parameterType(resolveType(ctx, parameter.type, scope));
       const plain: Type = type.kind === 'unknown' ? withoutReference(value.type) : type;
-      const isReference = parameter.type.kind === 'reference';
       bindParameter(
         ctx,
         scope,
         parameter,
         parameter.name,
-        isReference ? { kind: 'reference', to: withoutReference(plain) } : plain,
+        parameter.type.kind === 'reference' ? { kind: 'reference', to: withoutReference(plain), isRvalue: parameter.type.rvalue } : plain,
         value,
         node,
       );

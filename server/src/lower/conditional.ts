@@ -8,7 +8,7 @@ import { convertRegister, convertValue, toPredicate } from './conversions';
 import { expression } from './expressions';
 import { KnownValues } from './known-values';
 import { addressOfExpression } from './operators';
-import { reasonOf, rvalue, writeRegister } from './places';
+import { peeked, reasonOf, rvalue, writeRegister } from './places';
 import { dereference } from './pointers';
 import { arithmeticType, scalarOf, type Type, types } from './types';
 import { unknownValue, type Value } from './values';
@@ -40,13 +40,13 @@ export function isSimple(node: ast.Expression, budget = 24): boolean {
 /** @param first what its left side gives */
 export function logical(ctx: Context, node: ast.BinaryExpression, first: Value): Value {
   const b = ctx.builder;
-  const left = toPredicate(ctx, rvalue(ctx, first, node.left), node.left);
+  const left = toPredicate(ctx, peeked(ctx, first, node.left), node.left);
   const constant = b.constantValue(left);
   const isAnd = node.operator === '&&';
   if (constant !== undefined && Boolean(constant) !== isAnd)
     return { kind: 'scalar', type: types.bool, register: left };
   if (constant !== undefined || isSimple(node.right)) {
-    const right = toPredicate(ctx, rvalue(ctx, expression(ctx, node.right), node.right), node.right);
+    const right = toPredicate(ctx, peeked(ctx, expression(ctx, node.right), node.right), node.right);
     return { kind: 'scalar', type: types.bool, register: b.binary(isAnd ? 'and' : 'or', 'pred', left, right) };
   }
   const result = b.variable('pred');
@@ -57,7 +57,7 @@ export function logical(ctx: Context, node: ast.BinaryExpression, first: Value):
   const known = ctx.known.fork();
   b.use(more);
   b.enterRegion();
-  writeRegister(ctx, result, toPredicate(ctx, rvalue(ctx, expression(ctx, node.right), node.right), node.right));
+  writeRegister(ctx, result, toPredicate(ctx, peeked(ctx, expression(ctx, node.right), node.right), node.right));
   b.jump(join);
   b.leaveRegion();
   ctx.known = KnownValues.merged([known, ctx.known]);
@@ -72,7 +72,7 @@ function readResult(ctx: Context, variable: number): number {
 }
 
 export function conditionalExpression(ctx: Context, node: ast.ConditionalExpression): Value {
-  const condition = toPredicate(ctx, rvalue(ctx, expression(ctx, node.condition), node.condition), node.condition);
+  const condition = toPredicate(ctx, peeked(ctx, expression(ctx, node.condition), node.condition), node.condition);
   const constant = ctx.builder.constantValue(condition);
   if (constant !== undefined) return expression(ctx, constant ? node.then : node.else);
   if (isSimple(node.then) && isSimple(node.else)) {
@@ -132,7 +132,7 @@ function commonType(a: Type, b: Type): Type {
 export function conditionalPlace(ctx: Context, node: ast.ConditionalExpression, isChangeable = false): Value {
   const isObject = (side: ast.Expression) => namesObject(side, isChangeable);
   if (!isObject(node.then) || !isObject(node.else)) return conditionalExpression(ctx, node);
-  const condition = toPredicate(ctx, rvalue(ctx, expression(ctx, node.condition), node.condition), node.condition);
+  const condition = toPredicate(ctx, peeked(ctx, expression(ctx, node.condition), node.condition), node.condition);
   const constant = ctx.builder.constantValue(condition);
   if (constant !== undefined) return expression(ctx, constant ? node.then : node.else);
   const addressOf = (side: ast.Expression) => () => {

@@ -107,12 +107,17 @@ function callConstructor(
   if (!chosen) return undefined;
   if (ctx.unit.isHost && holdsArray(type)) {
     const place = freshObject(ctx, type, record.bytes, node);
-    return constructInPlace(ctx, place, type, args, node) ? { kind: 'place', type, place } : undefined;
+    return constructInPlace(ctx, place, type, args, node, true) ? { kind: 'place', type, place, handed: 'temporary' } : undefined;
   }
   const storage = allocateStorage(ctx, type, record.name);
   writeStorage(ctx, storage, defaultMembers(ctx, type, node, uninitialised), node);
   callFunction(ctx, chosen, args, { kind: 'place', type, place: { kind: 'storage', storage } }, node);
   return readStorage(ctx, storage);
+}
+
+/** What the constructor of a class of the user's makes of another object of it. */
+export function constructCopy(ctx: Context, type: Type, from: Value, node: Node): Value | undefined {
+  return type.kind === 'record' ? callConstructor(ctx, type, [from], node, true) : undefined;
 }
 
 /** Whether a constructor makes the record of an object of another class. */
@@ -130,10 +135,12 @@ export function constructInPlace(
   type: Type,
   args: readonly Value[],
   node: Node,
+  hasOwnCopy = false,
 ): boolean {
   const plain = unqualified(type);
   if (plain.kind !== 'record' || !plain.record.scope) return false;
-  if (args.length === 1 && recordOf(args[0].type) === plain.record) return false;
+  const isCopy = args.length === 1 && recordOf(args[0].type) === plain.record;
+  if (isCopy && !hasOwnCopy) return false;
   const chosen = chooseOverload(ctx, constructorsOf(plain.record), plain.record.scope, args, undefined);
   if (!chosen) return false;
   initialiseFields(ctx, place, plain.record, node);

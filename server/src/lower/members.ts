@@ -83,11 +83,13 @@ function step(value: Value, field: Field, node: ast.Node): Value {
   const index = inherited.kind === 'record' ? inherited.record.fields.indexOf(field) : -1;
   if (value.kind === 'place') {
     const place = value.place;
+    const handed = value.handed === 'expiring' ? value.handed : undefined;
     if (place.kind === 'memory') {
       const aligned = inherited.kind === 'record' ? memberAlignment(place, inherited.record, field) : undefined;
       return {
         kind: 'place',
         type,
+        handed,
         place: { ...place, offset: place.offset + field.offset, bits: field.bits, node, aligned, isOfMember: true },
       };
     }
@@ -95,7 +97,7 @@ function step(value: Value, field: Field, node: ast.Node): Value {
       const element = place.storage.elements[index];
       // a member that is a reference stands for what it was bound to
       if (field.type.kind === 'reference' && element.kind === 'fixed') return element.cell.value;
-      return { kind: 'place', type, place: { kind: 'storage', storage: place.storage.elements[index] } };
+      return { kind: 'place', type, place: { kind: 'storage', storage: place.storage.elements[index] }, handed };
     }
     return unknownValue(type, `member ${field.name} of a value that could not be followed`);
   }

@@ -13,7 +13,7 @@ import { expression, number } from './expressions';
 import { lookupName } from './lookup';
 import { openElement } from './open-elements';
 import { chooseOverload } from './overloads';
-import { addressOf, assign, reasonOf, rvalue } from './places';
+import { addressOf, assign, peeked, reasonOf, rvalue } from './places';
 import { dereference, elementAt } from './pointers';
 import { isPaddedCopy } from './record-padding';
 import { findMethods, recordOf } from './records';
@@ -54,7 +54,7 @@ export function unaryExpression(ctx: Context, node: ast.UnaryExpression): Value 
     case '*': {
       const operand = expression(ctx, node.operand);
       const overloaded = userOperator(ctx, 'operator*', [operand], node);
-      return overloaded ?? dereference(ctx, numberOf(ctx, rvalue(ctx, operand, node.operand), node.operand), node);
+      return overloaded ?? dereference(ctx, numberOf(ctx, peeked(ctx, operand, node.operand), node.operand), node);
     }
     case '&':
       return addressOfExpression(ctx, expression(ctx, node.operand), node);
@@ -76,7 +76,7 @@ function simpleUnary(ctx: Context, node: ast.UnaryExpression): Value {
   const operand = expression(ctx, node.operand);
   const overloaded = userOperator(ctx, `operator${node.operator}`, [operand], node);
   if (overloaded) return overloaded;
-  const value = rvalue(ctx, operand, node.operand);
+  const value = peeked(ctx, operand, node.operand);
   if (node.operator === '!')
     return {
       kind: 'scalar',
@@ -131,14 +131,20 @@ export function addressOfExpression(ctx: Context, operand: Value, node: ast.Node
 
 function increment(ctx: Context, node: ast.UnaryExpression): Value {
   const place = expression(ctx, node.operand);
-  const before = rvalue(ctx, place, node.operand);
+  const before = peeked(ctx, place, node.operand);
   const up = node.operator.endsWith('++');
   const one = number(ctx, types.int, 1);
-  const overloaded = recordOf(place.type) && userOperator(ctx, up ? 'operator++' : 'operator--', [place], node);
-  if (overloaded) return overloaded;
+  const isPost = node.operator.startsWith('post');
+  const name = up ? 'operator++' : 'operator--';
+  // the one behind the object has a number that says so, where the class has it
+  const record = recordOf(place.type);
+  const behind = isPost && record && userOperator(ctx, name, [place, number(ctx, types.int, 0)], node);
+  const overloaded = behind || (record && userOperator(ctx, name, [place], node));
+  // iterators of the library have the one before it only
+  if (overloaded) return isPost && !behind ? before : overloaded;
   const after = binaryOnValues(ctx, up ? '+' : '-', before, one, node);
   store(ctx, place, after, node.operand);
-  return node.operator.startsWith('post') ? before : place;
+  return isPost ? before : place;
 }
 
 // ---- assignment ----
@@ -148,9 +154,10 @@ const targetOf = (ctx: Context, node: ast.Expression): Value =>
 
 export function assignExpression(ctx: Context, node: ast.AssignExpression): Value {
   const operator = node.operator.slice(0, -1);
+  const first = ctx.unit.isHost ? rightOf(ctx, node) : undefined;
   const place = targetOf(ctx, node.left);
   if (recordOf(place.type)) {
-    const right = node.right.kind === 'initList' ? undefined : expression(ctx, node.right);
+    const right = first ?? (node.right.kind === 'initList' ? undefined : expression(ctx, node.right));
     const overloaded = right && userOperator(ctx, `operator${node.operator}`, [place, right], node);
     if (overloaded) return overloaded;
     const at = recordLine(ctx, node);
@@ -164,9 +171,16 @@ export function assignExpression(ctx: Context, node: ast.AssignExpression): Valu
     store(ctx, standingAt(place, at), value, node.left);
     return place;
   }
-  const right = expression(ctx, node.right);
+  const right = first ?? expression(ctx, node.right);
   store(ctx, place, combine(ctx, operator, place, right, node), node.left);
   return place;
+}
+
+/** What is assigned is evaluated before what it is assigned to: `known[n] = f(n - 1)`. */
+function rightOf(ctx: Context, { right }: ast.AssignExpression): Value | undefined {
+  if (right.kind === 'initList') return undefined;
+  const value = expression(ctx, right);
+  return scalarOf(withoutReference(value.type)) ? rvalue(ctx, value, right) : value;
 }
 
 /**
@@ -233,18 +247,18 @@ export function binaryExpression(ctx: Context, node: ast.BinaryExpression): Valu
   }
   const left = expression(ctx, node.left);
   // clang reads the left operand before it computes the right one
-  const read = recordOf(left.type) ? undefined : numberOf(ctx, rvalue(ctx, left, node.left), node.left);
+  const read = recordOf(left.type) ? undefined : numberOf(ctx, peeked(ctx, left, node.left), node.left);
   const right = expression(ctx, node.right);
   if (recordOf(left.type) || recordOf(right.type)) {
     const overloaded = userOperator(ctx, `operator${node.operator}`, [left, right], node);
     if (overloaded) return overloaded;
   }
-  const a = read ?? numberOf(ctx, rvalue(ctx, left, node.left), node.left);
+  const a = read ?? numberOf(ctx, peeked(ctx, left, node.left), node.left);
   if (ctx.unit.isHost && node.operator === '>>' && right.kind === 'place' && !isNumber(a)) {
     assign(ctx, right.place, right.type, unknownValue(right.type, INPUT), node);
     return unknownValue({ kind: 'unknown', reason: INPUT }, INPUT);
   }
-  const b = numberOf(ctx, rvalue(ctx, right, node.right), node.right);
+  const b = numberOf(ctx, peeked(ctx, right, node.right), node.right);
   return binaryOnValues(ctx, node.operator, a, b, node);
 }
 

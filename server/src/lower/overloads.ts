@@ -93,10 +93,24 @@ function rate(
     if (parameter.pack || !argumentTypes[i]) continue;
     const to = parameterType(resolveType(ctx, parameter.type, bound));
     const step = isNullPointer(ctx, args[i], to) ? 1 : conversionCost(argumentTypes[i], to);
-    if (step === undefined) return undefined;
-    cost += step;
+    const more = ctx.unit.isHost ? bindingCost(declaration, parameter, args[i]) : 0;
+    if (step === undefined || more === undefined) return undefined;
+    cost += step + more;
   }
   return { chosen: { declaration, scope, templateArguments }, cost };
+}
+
+/**
+ * Of an object of a class: `T&&` takes one that nobody else needs, before `const T&` does, and no other. A parameter of a template takes both.
+ */
+function bindingCost(declaration: ast.FunctionDeclaration, { type }: ast.Parameter, given: Value): number | undefined {
+  if (type.kind !== 'reference' || withoutReference(given.type).kind !== 'record') return 0;
+  const isNeeded = given.kind === 'place' && given.handed !== 'expiring' && given.handed !== 'temporary';
+  if (!type.rvalue) return isNeeded ? 0 : 0.25;
+  const { to } = type;
+  const isOpen =
+    to.kind === 'named' && declaration.templateParameters?.some(({ name }) => name === to.name.parts.at(-1)?.name);
+  return isNeeded && !isOpen && to.kind !== 'auto' ? undefined : 0;
 }
 
 /** A type for a number or a number for a type: `get<int>(v)` is not `get<size_t I>`. */

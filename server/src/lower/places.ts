@@ -5,7 +5,7 @@ import { fitted, loadBits, storeBitRun, storeBits } from './bit-fields';
 import { type Context, demandMemory, placeOf, skip } from './context';
 import { convertRegister, convertValue } from './conversions';
 import { asStored, keepInCell, readCell, signatureOf } from './host/closures';
-import { copied, ownsMemory } from './host/copies';
+import { copied, movedFrom, ownsMemory } from './host/copies';
 import { emitLoad, emitStore, loadBytes, placeBehind, promisedBytes, storeBytes } from './loads-and-stores';
 import { copiedAs } from './own-copies';
 import { copyPadded, keepPadding, loadPadding, storePadding } from './record-padding';
@@ -37,7 +37,17 @@ export function rvalue(ctx: Context, value: Value, node: Node): Value {
     value.place.kind === 'storage' ? readStorage(ctx, value.place.storage) : readMemory(ctx, value.place, type);
   if (read.kind === 'scalar' && ctx.builder.asksForPlace(read.register))
     ctx.builder.readAt(read.register, () => placeOf(ctx, node));
-  return ctx.unit.isHost && !ctx.moves && ownsMemory(type) ? copied(ctx, read, node) : read;
+  if (!ctx.unit.isHost || ctx.moves || value.handed === 'temporary' || !ownsMemory(type)) return read;
+  return value.handed === 'expiring' ? movedFrom(ctx, value, read, node) : copied(ctx, read, node);
+}
+
+/** What lies there, looked at without being copied: a condition, an operand. */
+export function peeked(ctx: Context, value: Value, node: Node): Value {
+  const saved = ctx.moves;
+  ctx.moves = true;
+  const read = rvalue(ctx, value, node);
+  ctx.moves = saved;
+  return read;
 }
 
 /** Array to pointer. */

@@ -66,7 +66,7 @@ function resolveUnqualified(ctx: Context, node: TypeNode, scope: Scope): Type {
       return { kind: 'pointer', to: resolveType(ctx, node.to, scope), isRestrict: node.restrict };
     case 'reference': {
       const to = resolveType(ctx, node.to, scope);
-      return to.kind === 'reference' ? to : { kind: 'reference', to };
+      return to.kind === 'reference' ? to : { kind: 'reference', to, ...(node.rvalue && { isRvalue: true }) };
     }
     case 'array': {
       const count = node.size && inScope(ctx, scope, () => constantOf(ctx, node.size as Expression));

@@ -14,7 +14,7 @@ import { declareStatic } from './host/statics';
 import { KnownValues } from './known-values';
 import { doStatement, forStatement, whileStatement } from './loops';
 import { scalarBinary } from './operators';
-import { rvalue } from './places';
+import { peeked, rvalue } from './places';
 import { rangeForStatement } from './range-for';
 import { returnValue } from './returns';
 import { declareAll, declareInPlaceTypes, Scope } from './scope';
@@ -188,12 +188,12 @@ export const conditionOf = (ctx: Context, node: ast.Expression | ast.VariableDec
   toPredicate(ctx, conditionValue(ctx, node), node);
 
 function conditionValue(ctx: Context, node: ast.Expression | ast.VariableDeclaration): Value {
-  if (node.kind !== 'variable') return rvalue(ctx, expression(ctx, node), node);
+  if (node.kind !== 'variable') return peeked(ctx, expression(ctx, node), node);
   declareVariable(ctx, node);
   const entity = node.name ? ctx.scope.own(node.name) : undefined;
   const value: Value =
     entity?.kind === 'value' ? entity.value : { kind: 'unknown', type: types.bool, reason: 'condition' };
-  return rvalue(ctx, value, node);
+  return peeked(ctx, value, node);
 }
 
 function ifStatement(ctx: Context, node: ast.IfStatement): void {

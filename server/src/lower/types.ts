@@ -14,7 +14,8 @@ export type Type = Qualifiers &
     | { readonly kind: 'scalar'; readonly scalar: ScalarType; readonly name: string }
     | { readonly kind: 'enum'; readonly scalar: ScalarType; readonly name: string }
     | { readonly kind: 'pointer'; readonly to: Type; readonly isRestrict?: boolean }
-    | { readonly kind: 'reference'; readonly to: Type }
+    /** isRvalue: written with && */
+    | { readonly kind: 'reference'; readonly to: Type; readonly isRvalue?: boolean }
     /** count undefined: `[]` */
     | { readonly kind: 'array'; readonly of: Type; readonly count: number | undefined }
     | { readonly kind: 'record'; readonly record: RecordInfo }

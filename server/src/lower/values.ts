@@ -19,8 +19,8 @@ export type Value =
       /** Braces as an argument: what they make depends on the parameter. */
       readonly list?: { readonly node: InitListExpression; readonly scope: Scope };
     }
-  /** An lvalue. */
-  | { readonly kind: 'place'; readonly type: Type; readonly place: Place }
+  /** An lvalue, or on the host something that nobody else needs (`handed`). */
+  | { readonly kind: 'place'; readonly type: Type; readonly place: Place; readonly handed?: Handed }
   /** A pointer to something that lives in registers: known while lowering, it has no address. */
   | { readonly kind: 'placePointer'; readonly type: Type; readonly target: RegisterTarget }
   | {
@@ -52,6 +52,12 @@ export type Value =
   | { readonly kind: 'pack'; readonly type: Type; readonly elements: readonly Value[] }
   | { readonly kind: 'void'; readonly type: Type }
   | { readonly kind: 'unknown'; readonly type: Type; readonly reason: string };
+
+/**
+ * Of a place in the program of the host. `expiring`: who reads it takes what it holds (`std::move(x)`); `temporary`: a value that has its place for want of
+ * registers, read as it is; `given`: the name of a reference that was bound to one of both, which `std::forward` makes `expiring` again.
+ */
+export type Handed = 'expiring' | 'temporary' | 'given';
 
 export type Place = { readonly kind: 'storage'; readonly storage: Storage; readonly isConst?: boolean } | MemoryPlace;
 

@@ -5,12 +5,13 @@ import { declareBindings } from './bindings';
 import { callArguments, listElements } from './calls';
 import { conditionalPlace } from './conditional';
 import { construct, constructInPlace, initialiseFields, initialiseFromList, isMadeOf, lengthOfList } from './construct';
-import { type Context, placeOf, skip } from './context';
+import { type Context, demandMemory, placeOf, skip } from './context';
 import { convertValue } from './conversions';
 import { expression } from './expressions';
 import { isContainer, ownsMemory } from './host/copies';
 import { noteLocal } from './host/destructors';
 import { emitHost, freshObject } from './host/memory';
+import { isOfLibrary } from './host/only-read';
 import { inFrame } from './host/recursion';
 import { markClass } from './host/virtual-calls';
 import { assign, countParts, rvalue, writeStorage } from './places';
@@ -156,7 +157,7 @@ function defineAuto(
   node: Node,
 ): void {
   if (type.kind === 'reference' && value.kind === 'place') {
-    ctx.scope.define(name, { kind: 'value', value });
+    ctx.scope.define(name, { kind: 'value', value: boundTo(ctx, type, value, node) });
     return;
   }
   const plain = rvalue(ctx, value, node);
@@ -186,7 +187,7 @@ function defineReference(
 ): void {
   const value = init ? referredTo(ctx, type, init) : unknownValue(type.to, `reference ${name} is not bound`);
   // the type that the reference declares counts: `float4& v = reinterpret_cast<float4&>(…)` was cast already
-  ctx.scope.define(name, { kind: 'value', value });
+  ctx.scope.define(name, { kind: 'value', value: boundTo(ctx, type, value, init ?? { first: 0, last: 0 }) });
 }
 
 /** In kernels a constant reference may as well refer to a copy, which is what the compiler makes of a choice. */
@@ -313,6 +314,8 @@ function initialisePointer(
   declaration: VariableDeclaration,
 ): void {
   const plain = rvalue(ctx, value, declaration);
+  // the pointer may be given another value later, and holds a number then
+  if (ctx.unit.isHost && plain.kind === 'placePointer' && plain.target.owner) demandMemory(ctx, plain.target.owner);
   if (plain.kind === 'placePointer' || plain.kind === 'functions') {
     const fixed: Storage = {
       kind: 'fixed',
@@ -462,6 +465,23 @@ export function referredBy(ctx: Context, type: Type & { kind: 'reference' }, arg
     : given;
 }
 
+/**
+ * What the name of a reference stands for: an object like any other, whatever it was given. On the host a value that must be copied where it is read has a
+ * place for that time.
+ */
+export function boundTo(ctx: Context, type: Type, given: Value, node: Node): Value {
+  if (!ctx.unit.isHost) return given;
+  if (given.kind === 'place') {
+    const handed = given.handed === 'expiring' || given.handed === 'temporary' ? 'given' : undefined;
+    return given.handed === handed ? given : { ...given, handed };
+  }
+  if (given.kind !== 'aggregate' || given.list) return given;
+  const isMutable = type.kind === 'reference' && type.isRvalue && given.type.kind === 'record';
+  if (!ownsMemory(given.type) && !(isMutable && !isOfLibrary(given.type))) return given;
+  const object = materialise(ctx, given, node);
+  return object.kind === 'place' ? { ...object, handed: 'given' } : object;
+}
+
 /** What a parameter that is no reference is given. */
 export function passedByValue(ctx: Context, type: Type, argument: Value, node: Node): Value {
   // a span of an array knows its length
@@ -482,7 +502,7 @@ export function bindParameter(
   node: Node,
 ): void {
   if (type.kind === 'reference') {
-    scope.define(name, { kind: 'value', value: referredBy(ctx, type, argument, node) });
+    scope.define(name, { kind: 'value', value: boundTo(ctx, type, referredBy(ctx, type, argument, node), node) });
     return;
   }
   const converted = passedByValue(ctx, type, argument, node);

@@ -1,35 +1,55 @@
 /** Copies of objects that own memory: a vector that is assigned or passed by value has elements of its own. */
-import type { InitListExpression, Node } from '../../parse/ast';
+import type { FunctionDeclaration, InitListExpression, Node } from '../../parse/ast';
+import { isCopyOf } from '../../parse/constructors';
+import { subobject } from '../bases';
 import { callFunction } from '../calls';
-import { construct, initialiseFromList } from '../construct';
+import { construct, constructCopy, initialiseFromList } from '../construct';
 import type { Context } from '../context';
 import { convertValue } from '../conversions';
 import { expression, number } from '../expressions';
-import { assign, readStorage, rvalue, writeStorage } from '../places';
+import { assign, peeked, readStorage, rvalue, writeStorage } from '../places';
 import { findMethods, recordOf } from '../records';
 import { inScope, resolveType } from '../resolve-type';
-import { type RecordInfo, sizeOf, type Type, types, withoutReference } from '../types';
+import { type RecordInfo, sizeOf, type Type, types, unqualified, withoutReference } from '../types';
 import type { Value } from '../values';
-import { allocateStorage } from '../variables';
+import { allocateStorage, materialise } from '../variables';
+import { isOfLibrary } from './only-read';
 
 const owners = new WeakMap<RecordInfo, boolean>();
 
-/** Whether a copy of the value must copy memory behind it. */
+/** Whether a copy of the value must do more than copy its bytes. */
 export function ownsMemory(type: Type): boolean {
   if (type.kind === 'array') return ownsMemory(type.of);
   if (type.kind !== 'record') return false;
   let owns = owners.get(type.record);
   if (owns === undefined) {
-    owns = type.record.methods.has('__copied') || type.record.fields.some((f) => ownsMemory(f.type));
+    const { methods, fields } = type.record;
+    const isOwn = methods.has('__copied') || methods.has('__left') || copying(type.record).length > 0;
+    owns = isOwn || fields.some((f) => ownsMemory(f.type));
     owners.set(type.record, owns);
   }
   return owns;
 }
 
+const nameOf = ({ declaration }: RecordInfo): string => declaration?.name?.parts.at(-1)?.name ?? '';
+
+/** Constructors that make a class of another object of it, and say how. */
+const copying = (record: RecordInfo, which?: 'moving'): readonly FunctionDeclaration[] =>
+  isOfLibrary({ kind: 'record', record })
+    ? []
+    : (record.methods.get(nameOf(record)) ?? []).filter(
+        (m) => m.body && isCopyOf(nameOf(record), m) && (!which || isMoving(m)),
+      );
+
+const isMoving = ({ parameters: [first] }: FunctionDeclaration): boolean =>
+  first?.type.kind === 'reference' && first.type.rvalue;
+
 /** The value with memory of its own. */
 export function copied(ctx: Context, value: Value, node: Node): Value {
   if (value.kind !== 'aggregate' || !ownsMemory(value.type)) return value;
-  const record = value.type.kind === 'record' ? value.type.record : undefined;
+  const record = recordOf(value.type);
+  if (record && copying(record).some((m) => !isMoving(m)))
+    return madeOf(ctx, value.type, materialise(ctx, value, node), node) ?? value;
   const copy = record && findMethods(record, '__copied');
   if (!record || !copy?.owner.scope) return { ...value, elements: value.elements.map((e) => copied(ctx, e, node)) };
   const storage = allocateStorage(ctx, value.type, 'copied');
@@ -37,6 +57,45 @@ export function copied(ctx: Context, value: Value, node: Node): Value {
   const self: Value = { kind: 'place', type: value.type, place: { kind: 'storage', storage } };
   const chosen = { declaration: copy.declarations[0], scope: copy.owner.scope, templateArguments: [] };
   return callFunction(ctx, chosen, [], self, node);
+}
+
+/** What the class's own constructor makes of another object. */
+function madeOf(ctx: Context, type: Type, from: Value, node: Node): Value | undefined {
+  const made = constructCopy(ctx, type, from, node);
+  return made && peeked(ctx, made, node);
+}
+
+/**
+ * What is moved out of a place: a container leaves an empty one behind, a class of the user's what its own constructor leaves. Classes that say how they are
+ * copied or destroyed and not how they are moved are copied.
+ * @param read what lies there
+ */
+export function movedFrom(ctx: Context, from: Value & { kind: 'place' }, read: Value, node: Node): Value {
+  const record = recordOf(from.type);
+  if (!record || record.isUnion || read.kind !== 'aggregate') return read;
+  if (copying(record, 'moving').length > 0) return madeOf(ctx, unqualified(from.type), from, node) ?? read;
+  if (!movesMembers(record)) return copied(ctx, read, node);
+  const leave = findMethods(record, '__left');
+  if (leave?.owner.scope) {
+    const chosen = { declaration: leave.declarations[0], scope: leave.owner.scope, templateArguments: [] };
+    callFunction(ctx, chosen, [], { ...from, handed: undefined }, node);
+    return read;
+  }
+  const elements = record.fields.map((field, i) => {
+    const part = ownsMemory(field.type) ? subobject({ ...from, handed: 'expiring' }, field) : undefined;
+    return part?.kind === 'place' ? movedFrom(ctx, part, read.elements[i], node) : read.elements[i];
+  });
+  return { ...read, elements };
+}
+
+/** Whether the class has a moving constructor that it does not write down. */
+function movesMembers(record: RecordInfo): boolean {
+  if (isOfLibrary({ kind: 'record', record })) return true;
+  const name = nameOf(record);
+  const copies = (record.methods.get(name) ?? []).filter((m) => isCopyOf(name, m));
+  if (copies.some(isMoving)) return true;
+  const assigns = (record.methods.get('operator=') ?? []).some((m) => isCopyOf(name, m));
+  return copies.length === 0 && !assigns && !record.methods.has(`~${name}`);
 }
 
 /** Braces mean its elements, not arguments of a constructor. */

@@ -6,6 +6,7 @@ import { unknownOf } from '../builtins/opaque';
 import { convertValue, toPredicate } from '../conversions';
 import { number } from '../expressions';
 import { deviceAnswers } from '../library/device';
+import { peeked } from '../places';
 import { dereference } from '../pointers';
 import { recordOf } from '../records';
 import { scalarOf, sizeOf, type Type, types } from '../types';
@@ -177,11 +178,19 @@ const unknownNumber =
     unknownOf(call, type, reason);
 
 const swap: BuiltinFunction = (call) => {
-  const [a, b] = [call.value(0), call.value(1)];
+  const [a, b] = [0, 1].map((i) => peeked(call.ctx, call.args[i], call.node));
   call.assign(call.args[0], b);
   call.assign(call.args[1], a);
   return nothing;
 };
+
+/** `std::move(x)`: who reads it takes what it holds. */
+const handOver: BuiltinFunction = ({ args: [given] }) =>
+  given?.kind === 'place' ? { ...given, handed: 'expiring' } : (given ?? nothing);
+
+/** `std::forward<T>(x)`: as it was given. */
+const handOn: BuiltinFunction = ({ args: [given] }) =>
+  given?.kind === 'place' && given.handed === 'given' ? { ...given, handed: 'expiring' } : (given ?? nothing);
 
 const noEffect: BuiltinFunction = (call) => success(call);
 
@@ -250,6 +259,8 @@ const functions: ReadonlyMap<string, BuiltinFunction> = new Map<string, BuiltinF
   ],
   ...named(['exit', '_Exit', '_exit', 'abort', 'quick_exit', 'terminate', '__assert_fail'], end),
   ['swap', swap],
+  ['move', handOver],
+  ['forward', handOn],
   ['getline', readLine],
   ...named(
     [
