@@ -186,9 +186,17 @@ function rewrite(name: string, valuesAt: (line: number) => readonly number[], ma
 /** Asks g++, then marks the lines of which everything is told. */
 function record(name: string): void {
   const values = recorded(name);
-  rewrite(name, (line) => values.get(line) ?? [], () => '=');
+  rewrite(
+    name,
+    (line) => values.get(line) ?? [],
+    () => '=',
+  );
   const isTold = new Map(shownBy(name).map((shown) => [shown.line, scoreOfRun(shown).unknown === 0]));
-  rewrite(name, (line) => values.get(line) ?? [], (line) => (isTold.get(line) ? '=' : '~'));
+  rewrite(
+    name,
+    (line) => values.get(line) ?? [],
+    (line) => (isTold.get(line) ? '=' : '~'),
+  );
 }
 
 // ---- report ----
@@ -202,9 +210,11 @@ function report(name: string): readonly [run: Score, text: Score] {
   console.log(`${name}: run ${say(run)}; text ${say(text)}`);
   for (const each of shown) {
     const [ofRun, ofText] = [scoreOfRun(each), scoreOfText(each)];
-    if (ofRun.wrong > 0) console.log(`  line ${each.line}: run WRONG ${each.run.join(' ')}, not ${each.expected.join(' ')}`);
+    if (ofRun.wrong > 0)
+      console.log(`  line ${each.line}: run WRONG ${each.run.join(' ')}, not ${each.expected.join(' ')}`);
     else if (ofRun.unknown > 0) console.log(`  line ${each.line}: run unknown`);
-    if (ofText.wrong > 0) console.log(`  line ${each.line}: text WRONG ${each.text.join(' ')}, not ${each.expected.join(' ')}`);
+    if (ofText.wrong > 0)
+      console.log(`  line ${each.line}: text WRONG ${each.text.join(' ')}, not ${each.expected.join(' ')}`);
   }
   return [run, text];
 }

@@ -10,7 +10,7 @@ import { construct, initialiseMembers } from './construct';
 import { type Context, type Frame, forgetSince, LIBRARY_TOKENS, placeOf, skip } from './context';
 import { expression } from './expressions';
 import { callClosure, signatureOf } from './host/closures';
-import { leaveLocals } from './host/destructors';
+import { leaveLocals, noteTemporary } from './host/destructors';
 import { changeByCall } from './host/memory';
 import { callFunctionItself, callLambdaItself, identityOf, whileInlining } from './host/recursion';
 import { callVirtual, markClass } from './host/virtual-calls';
@@ -239,7 +239,10 @@ function callFunctions(
 
 /** A temporary object as the `this` of its methods. */
 function inPlace(ctx: Context, object: Value, node: ast.Node): Value {
-  return object.kind === 'aggregate' ? materialise(ctx, object, node) : object;
+  if (object.kind !== 'aggregate') return object;
+  const made = materialise(ctx, object, node);
+  noteTemporary(ctx, made, node);
+  return made;
 }
 
 // ---- inlining ----
@@ -286,6 +289,7 @@ function inlineFunction(
     bindTemplateParameters(ctx, scope, declaration.templateParameters, chosen.templateArguments);
   scope.thisValue = self;
   return withCall(ctx, declaration, node, isLibraryScope(chosen.scope, ctx.unit.scope), () => {
+    const { length: locals } = ctx.locals;
     bindParameters(ctx, scope, declaration, args, node);
     if (declaration.initializers && self) {
       ctx.scope = scope;
@@ -293,7 +297,7 @@ function inlineFunction(
     }
     if (self && isConstructor(declaration, self)) markClass(ctx, self, node);
     const result = resolveType(ctx, declaration.result, scope);
-    return atCall(inlineBody(ctx, body, new Scope(scope, 'body'), result, declaration), node);
+    return atCall(inlineBody(ctx, body, new Scope(scope, 'body'), result, declaration, locals), node);
   });
 }
 
@@ -408,13 +412,17 @@ function bindPack(ctx: Context, scope: Scope, parameter: ast.Parameter, args: re
     scope.define(parameter.name, { kind: 'value', value: { kind: 'pack', type: types.void, elements } });
 }
 
-/** Lowers a body in a frame of its own and gives what it returns. */
+/**
+ * Lowers a body in a frame of its own and gives what it returns.
+ * @param locals objects that there were before its parameters
+ */
 export function inlineBody(
   ctx: Context,
   body: ast.CompoundStatement,
   scope: Scope,
   result: Type,
   declaration: ast.FunctionDeclaration | undefined,
+  locals = ctx.locals.length,
 ): Value {
   const b = ctx.builder;
   const early = hasEarlyReturn(body);
@@ -429,7 +437,7 @@ export function inlineBody(
     value: undefined,
     returned: false,
     known: [],
-    locals: ctx.locals.length,
+    locals,
     jumps: [],
     labels: new Map(),
   };
@@ -468,6 +476,7 @@ export function inlineLambda(
     return unknownValue({ kind: 'unknown', reason: 'lambda' }, 'lambda nested too deeply to follow');
   const { lambda } = callee;
   const scope = new Scope(callee.scope, 'lambda');
+  const { length: locals } = ctx.locals;
   return withCall(ctx, undefined, node, false, () => {
     ctx.scope = callee.scope;
     for (const capture of lambda.captures) {
@@ -493,12 +502,14 @@ export function inlineLambda(
         scope,
         parameter,
         parameter.name,
-        parameter.type.kind === 'reference' ? { kind: 'reference', to: withoutReference(plain), isRvalue: parameter.type.rvalue } : plain,
+        parameter.type.kind === 'reference'
+          ? { kind: 'reference', to: withoutReference(plain), isRvalue: parameter.type.rvalue }
+          : plain,
         value,
         node,
       );
     }
     const result: Type = lambda.result ? resolveType(ctx, lambda.result, scope) : { kind: 'unknown', reason: 'auto' };
-    return atCall(inlineBody(ctx, lambda.body, new Scope(scope, 'body'), result, undefined), node);
+    return atCall(inlineBody(ctx, lambda.body, new Scope(scope, 'body'), result, undefined, locals), node);
   });
 }

@@ -6,6 +6,7 @@ import { isFolded } from '../program/speculation';
 import { type Context, demandMemory, placeOf } from './context';
 import { convertRegister, convertValue, toPredicate } from './conversions';
 import { expression } from './expressions';
+import { withTemporaries } from './host/destructors';
 import { KnownValues } from './known-values';
 import { addressOfExpression } from './operators';
 import { peeked, reasonOf, rvalue, writeRegister } from './places';
@@ -57,7 +58,8 @@ export function logical(ctx: Context, node: ast.BinaryExpression, first: Value):
   const known = ctx.known.fork();
   b.use(more);
   b.enterRegion();
-  writeRegister(ctx, result, toPredicate(ctx, peeked(ctx, expression(ctx, node.right), node.right), node.right));
+  const right = () => toPredicate(ctx, peeked(ctx, expression(ctx, node.right), node.right), node.right);
+  writeRegister(ctx, result, withTemporaries(ctx, right));
   b.jump(join);
   b.leaveRegion();
   ctx.known = KnownValues.merged([known, ctx.known]);
@@ -184,7 +186,7 @@ export function choice(
     ctx.known = before.fork();
     b.use(block);
     b.enterRegion();
-    const result = value();
+    const result = withTemporaries(ctx, value);
     return { result, end: b.currentBlock, known: ctx.known };
   };
   const then = side(onTrue, onTrueValue);

@@ -107,7 +107,9 @@ function callConstructor(
   if (!chosen) return undefined;
   if (ctx.unit.isHost && holdsArray(type)) {
     const place = freshObject(ctx, type, record.bytes, node);
-    return constructInPlace(ctx, place, type, args, node, true) ? { kind: 'place', type, place, handed: 'temporary' } : undefined;
+    return constructInPlace(ctx, place, type, args, node, true)
+      ? { kind: 'place', type, place, handed: 'temporary' }
+      : undefined;
   }
   const storage = allocateStorage(ctx, type, record.name);
   writeStorage(ctx, storage, defaultMembers(ctx, type, node, uninitialised), node);

@@ -165,6 +165,8 @@ export interface Context {
   readonly recursion: Recursion;
   /** Local objects of the host that are destroyed where their scopes end, the innermost last. */
   readonly locals: Local[];
+  /** Objects of the host that are destroyed where the statement ends that makes them. */
+  readonly temporaries: Local[];
   /** A destructor of the host runs: it gives nothing back. */
   keepsMemory: boolean;
   /** For an element of an array in registers, the array around it: what `&a[i]` may reach. */
@@ -240,6 +242,7 @@ export function createContext(
     steps: 0,
     recursion,
     locals: [],
+    temporaries: [],
     keepsMemory: false,
     arrayOf: new Map(),
     heldPointers: new Map(),

@@ -10,6 +10,7 @@ import { initialiseFromList } from './construct';
 import { type Context, skip } from './context';
 import { convertRegister, numberOf, toPredicate } from './conversions';
 import { expression, number } from './expressions';
+import { endBehind, endMembers } from './host/destructors';
 import { lookupName } from './lookup';
 import { openElement } from './open-elements';
 import { chooseOverload } from './overloads';
@@ -66,6 +67,7 @@ export function unaryExpression(ctx: Context, node: ast.UnaryExpression): Value 
     case 'noexcept':
       return number(ctx, types.bool, 1);
     case 'delete':
+      if (ctx.unit.isHost) endBehind(ctx, rvalue(ctx, expression(ctx, node.operand), node.operand), node);
       return { kind: 'void', type: types.void };
     default:
       return simpleUnary(ctx, node);
@@ -168,6 +170,7 @@ export function assignExpression(ctx: Context, node: ast.AssignExpression): Valu
       : list
         ? initialiseFromList(ctx, place.type, list)
         : expression(ctx, node.right);
+    if (operator === '') endMembers(ctx, place, node);
     store(ctx, standingAt(place, at), value, node.left);
     return place;
   }

@@ -6,8 +6,7 @@ import { initialiseFromList } from './construct';
 import { type Context, demandMemory, type Frame } from './context';
 import { convertValue } from './conversions';
 import { expression } from './expressions';
-import { destroySince } from './host/destructors';
-import { lookupName } from './lookup';
+import { destroySince, endTemporaries } from './host/destructors';
 import { addressOf, readStorage, rvalue, writeStorage } from './places';
 import { dereference } from './pointers';
 import type { Scope } from './scope';
@@ -22,7 +21,9 @@ type PlaceValue = Value & { kind: 'place' };
 /** `return e;` */
 export function returnValue(ctx: Context, node: ast.ReturnStatement): void {
   const { frame } = ctx;
+  const { length: temporaries } = ctx.temporaries;
   const value = node.value && returnedValue(ctx, node, node.value);
+  endTemporaries(ctx, temporaries);
   // an object that is returned is the caller's
   const handedOver = ctx.locals.length > frame.locals ? localOf(ctx, node.value) : undefined;
   destroySince(ctx, frame.locals, handedOver);
@@ -54,10 +55,12 @@ export function returnedFrom(ctx: Context, frame: Frame, node: ast.Node): Value 
   return value ?? { kind: 'void', type: types.void };
 }
 
-/** The variable that an expression names. */
+/** The variable of the body that an expression names. */
 function localOf(ctx: Context, node: ast.Expression | undefined): Value | undefined {
   const name = node?.kind === 'name' && node.name.parts.length === 1 ? node.name.parts[0].name : undefined;
-  const entity = name === undefined ? undefined : lookupName(ctx, ctx.scope, name);
+  let scope: Scope | undefined = ctx.scope;
+  while (scope && name !== undefined && scope.label !== 'body' && !scope.own(name)) scope = scope.parent;
+  const entity = name === undefined ? undefined : scope?.own(name);
   return entity?.kind === 'value' ? entity.value : undefined;
 }
 
@@ -75,11 +78,23 @@ function moved(ctx: Context, value: Value, node: ast.Expression): Value {
   const name = node.kind === 'name' && node.name.parts.length === 1 ? node.name.parts[0].name : undefined;
   let scope: Scope | undefined = ctx.scope;
   while (scope && scope.label !== 'body' && name !== undefined && !scope.own(name)) scope = scope.parent;
+  // a parameter is the caller's to end: what it holds is moved out of it
+  const isParameter = ctx.unit.isHost && name !== undefined && scope?.label === 'body' && !scope.own(name);
+  if (isParameter && value.kind === 'place' && isOwnParameter(ctx, scope?.parent, name))
+    return rvalue(ctx, { ...value, handed: 'expiring' }, node);
   const saved = ctx.moves;
   ctx.moves = name !== undefined && scope?.own(name) !== undefined;
   const result = rvalue(ctx, value, node);
   ctx.moves = saved;
   return result;
+}
+
+/** Passed by value, of the function or lambda at hand. */
+function isOwnParameter(ctx: Context, scope: Scope | undefined, name: string): boolean {
+  const entity = scope?.own(name);
+  if (!scope || entity?.kind !== 'value' || entity.value.kind !== 'place') return false;
+  const { place } = entity.value;
+  return ctx.locals.slice(ctx.frame.locals).some(({ value }) => value.kind === 'place' && value.place === place);
 }
 
 /** Numbers and records of all returns go to one variable; what is not known makes it unknown on that way alone. */

@@ -8,7 +8,7 @@ import { type Context, forgetSince, type JumpTarget, LIBRARY_TOKENS, placeOf, sk
 import { toPredicate } from './conversions';
 import { expression } from './expressions';
 import { forgetAssigned } from './flow';
-import { destroySince, leaveLocals } from './host/destructors';
+import { destroySince, endObject, isDestroyed, leaveLocals, withTemporaries } from './host/destructors';
 import { endProgram } from './host/memory';
 import { declareStatic } from './host/statics';
 import { KnownValues } from './known-values';
@@ -20,7 +20,7 @@ import { returnValue } from './returns';
 import { declareAll, declareInPlaceTypes, Scope } from './scope';
 import { types } from './types';
 import type { Value } from './values';
-import { declareVariable } from './variables';
+import { declareVariable, materialise } from './variables';
 
 const MAX_DEPTH = 300;
 let depth = 0;
@@ -35,7 +35,7 @@ export function statement(ctx: Context, node: ast.Statement): void {
   const { statement: outer } = ctx.builder;
   if (node.first < LIBRARY_TOKENS) ctx.builder.statement = firstOfLine(ctx.unit.tokens, node.first);
   try {
-    lowerStatement(ctx, node);
+    withTemporaries(ctx, () => lowerStatement(ctx, node));
   } finally {
     depth--;
     ctx.builder.statement = outer;
@@ -76,7 +76,7 @@ function lowerStatement(ctx: Context, node: ast.Statement): void {
       // handlers are not followed: what is thrown ends the run, and where it is not known whether it is thrown, it is not
       if (node.expression.kind === 'throw' && ctx.unit.isHost) endProgram(ctx, 'lost');
       ctx.discarded = node.expression;
-      expression(ctx, node.expression);
+      discard(ctx, expression(ctx, node.expression), node.expression);
       break;
     case 'if':
       ifStatement(ctx, node);
@@ -122,6 +122,13 @@ function lowerStatement(ctx: Context, node: ast.Statement): void {
     default:
       break;
   }
+}
+
+/** A value that nobody takes ends with its statement. */
+function discard(ctx: Context, value: Value, node: ast.Node): void {
+  if (value.kind !== 'aggregate' && !(value.kind === 'place' && value.handed === 'temporary')) return;
+  if (isDestroyed(ctx, value.type))
+    endObject(ctx, value.kind === 'place' ? value : materialise(ctx, value, node), node);
 }
 
 /** `({ …; e; })` */
@@ -185,7 +192,7 @@ function localDeclarations(ctx: Context, declarations: readonly ast.Declaration[
 
 /** The truth of a condition, which may declare a variable. */
 export const conditionOf = (ctx: Context, node: ast.Expression | ast.VariableDeclaration): number =>
-  toPredicate(ctx, conditionValue(ctx, node), node);
+  withTemporaries(ctx, () => toPredicate(ctx, conditionValue(ctx, node), node));
 
 function conditionValue(ctx: Context, node: ast.Expression | ast.VariableDeclaration): Value {
   if (node.kind !== 'variable') return peeked(ctx, expression(ctx, node), node);

@@ -9,7 +9,7 @@ import { type Context, demandMemory, placeOf, skip } from './context';
 import { convertValue } from './conversions';
 import { expression } from './expressions';
 import { isContainer, ownsMemory } from './host/copies';
-import { noteLocal } from './host/destructors';
+import { isDestroyed, noteLocal, noteTemporary } from './host/destructors';
 import { emitHost, freshObject } from './host/memory';
 import { isOfLibrary } from './host/only-read';
 import { inFrame } from './host/recursion';
@@ -161,7 +161,8 @@ function defineAuto(
     return;
   }
   const plain = rvalue(ctx, value, node);
-  if (plain.kind !== 'scalar' && plain.kind !== 'aggregate') {
+  const isFunction = plain.kind !== 'scalar' && plain.kind !== 'aggregate';
+  if (isFunction) {
     ctx.scope.define(name, {
       kind: 'value',
       value: {
@@ -187,7 +188,7 @@ function defineReference(
 ): void {
   const value = init ? referredTo(ctx, type, init) : unknownValue(type.to, `reference ${name} is not bound`);
   // the type that the reference declares counts: `float4& v = reinterpret_cast<float4&>(…)` was cast already
-  ctx.scope.define(name, { kind: 'value', value: boundTo(ctx, type, value, init ?? { first: 0, last: 0 }) });
+  ctx.scope.define(name, { kind: 'value', value: boundTo(ctx, type, value, init ?? { first: 0, last: 0 }, noteLocal) });
 }
 
 /** In kernels a constant reference may as well refer to a copy, which is what the compiler makes of a choice. */
@@ -469,7 +470,7 @@ export function referredBy(ctx: Context, type: Type & { kind: 'reference' }, arg
  * What the name of a reference stands for: an object like any other, whatever it was given. On the host a value that must be copied where it is read has a
  * place for that time.
  */
-export function boundTo(ctx: Context, type: Type, given: Value, node: Node): Value {
+export function boundTo(ctx: Context, type: Type, given: Value, node: Node, note = noteTemporary): Value {
   if (!ctx.unit.isHost) return given;
   if (given.kind === 'place') {
     const handed = given.handed === 'expiring' || given.handed === 'temporary' ? 'given' : undefined;
@@ -477,8 +478,10 @@ export function boundTo(ctx: Context, type: Type, given: Value, node: Node): Val
   }
   if (given.kind !== 'aggregate' || given.list) return given;
   const isMutable = type.kind === 'reference' && type.isRvalue && given.type.kind === 'record';
-  if (!ownsMemory(given.type) && !(isMutable && !isOfLibrary(given.type))) return given;
+  const isObject = ownsMemory(given.type) || isDestroyed(ctx, given.type);
+  if (!isObject && !(isMutable && !isOfLibrary(given.type))) return given;
   const object = materialise(ctx, given, node);
+  note(ctx, object, node);
   return object.kind === 'place' ? { ...object, handed: 'given' } : object;
 }
 
@@ -520,10 +523,15 @@ export function bindParameter(
   if (ctx.unit.isHost && ctx.inMemory.has(owner.key)) {
     const place = freshObject(ctx, plainType, sizeOf(plainType) ?? 0, node);
     assign(ctx, place, plainType, converted, node);
-    scope.define(name, { kind: 'value', value: { kind: 'place', type: plainType, place } });
+    defineParameter(ctx, scope, name, { kind: 'place', type: plainType, place }, node);
     return;
   }
   const storage = allocateStorage(ctx, plainType, name, owner);
   writeStorage(ctx, storage, converted, node);
-  scope.define(name, { kind: 'value', value: { kind: 'place', type: plainType, place: { kind: 'storage', storage } } });
+  defineParameter(ctx, scope, name, { kind: 'place', type: plainType, place: { kind: 'storage', storage } }, node);
+}
+
+function defineParameter(ctx: Context, scope: Scope, name: string, value: Value, node: Node): void {
+  scope.define(name, { kind: 'value', value });
+  noteLocal(ctx, value, node);
 }

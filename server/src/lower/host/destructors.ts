@@ -1,18 +1,24 @@
 /**
- * Destructors of the host's local objects, where they do more than give memory back: a guard that counts, one that calls a function, one that notes an
- * end. They run where a scope ends, and on the way out of it by `return`, `break` and `continue`, the last object first. What they give back stays, since
- * moves inside of containers are not followed. Those of temporaries, of elements of containers and of what smart pointers hold are not run.
+ * Destructors of the host's objects, where they do more than give memory back: a guard that counts, one that calls a function, one that notes an
+ * end, a shared pointer. Local objects are destroyed where their scope ends, and on the way out of it by `return`, `break` and `continue`, the last object
+ * first; temporaries where the statement ends; what containers and pointers hold by the library's own text (`__warplens_end`). What they give back stays.
+ * What optional objects and variants hold is not destroyed.
  */
 import { anywhere, assignedBy } from '../../parse/anywhere';
 import type * as ast from '../../parse/ast';
-import { subobject } from '../bases';
+import { pathToBase, subobject } from '../bases';
 import { callFunction } from '../calls';
+import { choice } from '../conditional';
 import type { Context } from '../context';
+import { arrayElements } from '../places';
+import { dereference } from '../pointers';
 import { recordOf } from '../records';
-import type { RecordInfo, Type } from '../types';
+import { type RecordInfo, type Type, withoutReference } from '../types';
 import type { Value } from '../values';
+import { isOfLibrary } from './only-read';
+import { classesMade, objectAs } from './virtual-calls';
 
-/** A local object that is destroyed where its scope ends. */
+/** An object that is destroyed where its scope or statement ends. */
 export interface Local {
   readonly value: Value;
   readonly node: ast.Node;
@@ -20,22 +26,43 @@ export interface Local {
 
 /** Notes a local object, if destroying it does something. */
 export function noteLocal(ctx: Context, value: Value, node: ast.Node): void {
-  const record = ctx.unit.isHost ? recordOf(value.type) : undefined;
-  if (record && value.kind === 'place' && doesSomething(record)) ctx.locals.push({ value, node });
+  if (isDestroyed(ctx, value.type) && value.kind === 'place') ctx.locals.push({ value, node });
 }
+
+/** Notes an object that lives until its statement ends. */
+export function noteTemporary(ctx: Context, value: Value, node: ast.Node): void {
+  if (isDestroyed(ctx, value.type) && value.kind === 'place') ctx.temporaries.push({ value, node });
+}
+
+/** Whether anything can be seen behind the end of an object. */
+export const isDestroyed = (ctx: Context, type: Type): boolean => ctx.unit.isHost === true && endsSeen(ctx, type, 0);
 
 /** Destroys what was declared since there were so many objects; they stay noted for other ways out. */
 export function destroySince(ctx: Context, count: number, but?: Value): void {
   if (ctx.locals.length <= count || !ctx.builder.reachable) return;
   // what a destructor declares is its own business
   const leaving = ctx.locals.slice(count).reverse();
-  for (const { value, node } of leaving) if (!but || !isSamePlace(value, but)) destroy(ctx, value, node, 0);
+  for (const { value, node } of leaving) if (!but || !isSamePlace(value, but)) endObject(ctx, value, node);
 }
 
 /** The same where a scope ends: they are gone. */
 export function leaveLocals(ctx: Context, count: number): void {
   destroySince(ctx, count);
   ctx.locals.length = Math.min(ctx.locals.length, count);
+}
+
+/** Evaluates something, and destroys the temporaries that it makes. */
+export function withTemporaries<T>(ctx: Context, run: () => T): T {
+  const { length: before } = ctx.temporaries;
+  const result = run();
+  endTemporaries(ctx, before);
+  return result;
+}
+
+/** Destroys the temporaries that were made since there were so many. */
+export function endTemporaries(ctx: Context, before: number): void {
+  const ending = ctx.temporaries.splice(before).reverse();
+  if (ctx.builder.reachable) for (const { value, node } of ending) endObject(ctx, value, node);
 }
 
 function isSamePlace(a: Value, b: Value): boolean {
@@ -46,39 +73,151 @@ function isSamePlace(a: Value, b: Value): boolean {
 
 const DEEPEST = 8;
 
-function destroy(ctx: Context, value: Value, node: ast.Node, depth: number): void {
-  const record = recordOf(value.type);
-  if (!record || depth > DEEPEST) return;
-  const own = destructorOf(record);
+/** Destroys an object, by the class that it is of where its destructor is virtual. */
+export function endObject(ctx: Context, value: Value, node: ast.Node): void {
   const outer = ctx.keepsMemory;
   ctx.keepsMemory = true;
-  if (own && record.scope && hasEffect(own, record))
-    callFunction(ctx, { declaration: own, scope: record.scope, templateArguments: [] }, [], value, node);
-  for (const field of record.fields.toReversed()) {
-    const inner = recordOf(field.type);
-    const part = inner && doesSomething(inner) ? subobject(value, field) : undefined;
-    if (part) destroy(ctx, part, node, depth + 1);
-  }
+  endWhole(ctx, value, node);
   ctx.keepsMemory = outer;
 }
 
-function destructorOf(record: RecordInfo): ast.FunctionDeclaration | undefined {
-  const name = record.declaration?.name?.parts.at(-1)?.name;
-  return name === undefined ? undefined : record.methods.get(`~${name}`)?.find((m) => m.body);
+/** `delete p`: what it leads to, if it leads anywhere. */
+export function endBehind(ctx: Context, pointer: Value, node: ast.Node): void {
+  const type = withoutReference(pointer.type);
+  if (type.kind !== 'pointer' || !isDestroyed(ctx, type.to)) return;
+  if (pointer.kind !== 'scalar') return;
+  const { builder } = ctx;
+  const condition = builder.compare('ne', 'i64', pointer.register, builder.constant('i64', 0));
+  const nothing = (): Value => ({ kind: 'void', type: { kind: 'void' } });
+  choice(
+    ctx,
+    node,
+    condition,
+    () => {
+      endObject(ctx, dereference(ctx, pointer, node), node);
+      return nothing();
+    },
+    nothing,
+  );
 }
 
-const answers = new WeakMap<RecordInfo, boolean>();
+/** Before a place is assigned anew by what is not its class's own operator, its members end. */
+export function endMembers(ctx: Context, value: Value, node: ast.Node): void {
+  const record = recordOf(value.type);
+  if (!record || !isDestroyed(ctx, value.type)) return;
+  if (isOfLibrary({ kind: 'record', record })) endObject(ctx, value, node);
+  else
+    for (const field of record.fields) {
+      const part = isDestroyed(ctx, field.type) ? subobject(value, field) : undefined;
+      if (part) endMembers(ctx, part, node);
+    }
+}
 
-/** Whether destroying an object does anything that can be seen behind it. */
-function doesSomething(record: RecordInfo, depth = 0): boolean {
-  let does = answers.get(record);
-  if (does === undefined) {
-    const own = destructorOf(record);
-    const isOf = (type: Type) => type.kind === 'record' && depth < DEEPEST && doesSomething(type.record, depth + 1);
-    does = (own !== undefined && hasEffect(own, record)) || record.fields.some(({ type }) => isOf(type));
-    answers.set(record, does);
+function endWhole(ctx: Context, value: Value, node: ast.Node): void {
+  const record = recordOf(value.type);
+  if (!record || !hasVirtualEnd(record)) {
+    destroy(ctx, value, node, 0);
+    return;
   }
-  return does;
+  const ways = objectAs(ctx, value, record, node);
+  const from = (index: number): Value => {
+    const way = ways.at(index);
+    const none: Value = { kind: 'void', type: { kind: 'void' } };
+    if (!way || index === ways.length) return none;
+    const end = () => {
+      destroy(ctx, way.self, node, 0);
+      return none;
+    };
+    return choice(ctx, node, way.condition, end, () => from(index + 1));
+  };
+  from(0);
+}
+
+function destroy(ctx: Context, value: Value, node: ast.Node, depth: number): void {
+  const array = withoutReference(value.type).kind === 'array' ? arrayElements(value) : undefined;
+  for (const element of array?.toReversed() ?? []) destroy(ctx, element, node, depth + 1);
+  const record = recordOf(value.type);
+  if (!record || depth > DEEPEST) return;
+  const own = destructorOf(record);
+  const isLibrarys = isOfLibrary({ kind: 'record', record });
+  if (own && record.scope && (isLibrarys || hasEffect(own, record)))
+    callFunction(ctx, { declaration: own, scope: record.scope, templateArguments: [] }, [], value, node);
+  if (own && isLibrarys) return;
+  for (const field of record.fields.toReversed()) {
+    const part = endsSeen(ctx, field.type, 0) ? subobject(value, field) : undefined;
+    if (part) destroy(ctx, part, node, depth + 1);
+  }
+}
+
+const destructorsOf = ({ declaration, methods }: RecordInfo): readonly ast.FunctionDeclaration[] =>
+  methods.get(`~${declaration?.name?.parts.at(-1)?.name}`) ?? [];
+
+const destructorOf = (record: RecordInfo): ast.FunctionDeclaration | undefined =>
+  destructorsOf(record).find((m) => m.body);
+
+/** Its own or a base's. */
+const hasVirtualEnd = (record: RecordInfo, depth = 0): boolean =>
+  destructorsOf(record).some((m) => m.specifiers.isVirtual) ||
+  (depth < DEEPEST &&
+    record.fields.some(
+      ({ isBase, type }) => isBase && type.kind === 'record' && hasVirtualEnd(type.record, depth + 1),
+    ));
+
+interface Answer {
+  readonly ends: boolean;
+  /** Of so many classes that objects were made of. */
+  readonly of: number;
+}
+
+const answers = new WeakMap<RecordInfo, Answer>();
+const LARGEST_ARRAY = 64;
+
+function endsSeen(ctx: Context, type: Type, depth: number): boolean {
+  if (depth > DEEPEST) return false;
+  if (type.kind === 'array') return (type.count ?? 0) <= LARGEST_ARRAY && endsSeen(ctx, type.of, depth + 1);
+  if (type.kind !== 'record') return false;
+  const { record } = type;
+  const made = classesMade(ctx);
+  const known = answers.get(record);
+  if (known && (known.ends || known.of === made.size)) return known.ends;
+  // what it holds of its own class is asked about elsewhere
+  answers.set(record, { ends: false, of: made.size });
+  const ends = isOfLibrary({ kind: 'record', record })
+    ? librarysEnds(ctx, record, depth)
+    : ownEnds(ctx, record, depth) || (hasVirtualEnd(record) && derivedEnd(ctx, record, depth));
+  answers.set(record, { ends, of: made.size });
+  return ends;
+}
+
+function ownEnds(ctx: Context, record: RecordInfo, depth: number): boolean {
+  const own = destructorOf(record);
+  return (own !== undefined && hasEffect(own, record)) || record.fields.some((f) => endsSeen(ctx, f.type, depth + 1));
+}
+
+const derivedEnd = (ctx: Context, record: RecordInfo, depth: number): boolean =>
+  [...classesMade(ctx).keys()].some(
+    (derived) => derived !== record && pathToBase(derived, record) && ownEnds(ctx, derived, depth + 1),
+  );
+
+/** What holds other objects only sometimes. */
+const untold = /^(?:optional|__alternatives|variant)\b/;
+
+/** Containers end what they hold, shared pointers are counted where anybody asks for it. */
+function librarysEnds(ctx: Context, record: RecordInfo, depth: number): boolean {
+  if (untold.test(record.name)) return false;
+  if (record.methods.has('__counted') && countsMatter(ctx)) return true;
+  const held = record.templateArguments ?? [];
+  if (destructorOf(record)) return held.some((a) => a.kind === 'type' && endsSeen(ctx, a.type, depth + 1));
+  return record.fields.some((f) => endsSeen(ctx, f.type, depth + 1));
+}
+
+const askedCounts = new WeakMap<object, boolean>();
+
+function countsMatter({ unit }: Context): boolean {
+  let asked = askedCounts.get(unit);
+  if (asked === undefined)
+    askedCounts.set(unit, (asked = unit.tokens.text.some((word) => word === 'use_count' || word === 'weak_ptr')));
+  return asked;
 }
 
 /** Gives something back, waits, or tells a person. */

@@ -12,6 +12,7 @@ import { recordOf } from '../records';
 import { scalarOf, sizeOf, type Type, types } from '../types';
 import { invalidate } from '../unknown-calls';
 import { unknownValue, type Value } from '../values';
+import { endObject, isDestroyed } from './destructors';
 import { launchByFunction } from './launch';
 import { changeBehind, emitHost, endProgram, type Pointed, pointed } from './memory';
 
@@ -192,6 +193,20 @@ const handOver: BuiltinFunction = ({ args: [given] }) =>
 const handOn: BuiltinFunction = ({ args: [given] }) =>
   given?.kind === 'place' && given.handed === 'given' ? { ...given, handed: 'expiring' } : (given ?? nothing);
 
+/** (place, value): an object is made there, whatever was there before. */
+const placeObject: BuiltinFunction = (call) => {
+  const [at, given] = call.args;
+  if (at?.kind !== 'place' || !given) return nothing;
+  const value = convertValue(call.ctx, call.value(1), at.type, call.node);
+  call.assign(at, value);
+  return nothing;
+};
+
+const endPlace: BuiltinFunction = (call) => {
+  endObject(call.ctx, call.args[0], call.node);
+  return nothing;
+};
+
 const noEffect: BuiltinFunction = (call) => success(call);
 
 /** (stream, text): the text is another one afterwards. */
@@ -238,6 +253,9 @@ const functions: ReadonlyMap<string, BuiltinFunction> = new Map<string, BuiltinF
       return { kind: 'scalar', type: types.bool, register };
     },
   ],
+  ['__warplens_place', placeObject],
+  ['__warplens_end', endPlace],
+  ['__warplens_ends', (call) => number(call.ctx, types.bool, isDestroyed(call.ctx, call.args[0].type) ? 1 : 0)],
   ['__warplens_is_plain', (call) => number(call.ctx, types.bool, isPlain(call.args[0]?.type) ? 1 : 0)],
   ...named(['cudaMemcpy', 'cudaMemcpyAsync'], copy),
   ...named(['memcpy', 'memmove', '__builtin_memcpy'], copyMemory),

@@ -3,6 +3,7 @@
  * its constructor begins; a call compares it with those of the classes that have been made objects of.
  */
 import type * as ast from '../../parse/ast';
+import type { Register } from '../../program/program';
 import { pathToBase, subobject } from '../bases';
 import { callFunction } from '../calls';
 import { choice } from '../conditional';
@@ -15,6 +16,34 @@ import type { Value } from '../values';
 
 /** Classes that objects were made of, by the records of a lowering. */
 const made = new WeakMap<object, Map<RecordInfo, number>>();
+
+/** Classes that objects were made of so far, with what tells them apart. */
+export function classesMade(ctx: Context): ReadonlyMap<RecordInfo, number> {
+  let numbers = made.get(ctx.records);
+  if (!numbers) made.set(ctx.records, (numbers = new Map()));
+  return numbers;
+}
+
+/** An object as one of each class that it may be of, the most special first where they were made so. */
+export function objectAs(
+  ctx: Context,
+  object: Value,
+  base: RecordInfo,
+  node: ast.Node,
+): { readonly condition: Register; readonly self: Value }[] {
+  const part = classIn(object);
+  const told = part && rvalue(ctx, part, node);
+  if (told?.kind !== 'scalar') return [];
+  const { builder } = ctx;
+  return [...classesMade(ctx)].flatMap(([record, number]) => {
+    const path = pathToBase(record, base);
+    const isSeen = object.kind === 'place' && (object.place.kind === 'memory' || record === base);
+    if (!path || !isSeen || path.some(({ offset }) => offset !== 0)) return [];
+    const condition = builder.compare('eq', 'u64', told.register, builder.constant('u64', number));
+    const type = { kind: 'record', record, isConst: object.type.isConst } as const;
+    return [{ condition, self: record === base ? object : { ...object, type } }];
+  });
+}
 
 function numberOf(ctx: Context, record: RecordInfo): number {
   let numbers = made.get(ctx.records);

@@ -3,6 +3,7 @@ import { sorting } from './host-sorting';
 
 export const hostAlgorithms = `
 ${sorting}
+template <class T> void __relocate(T* to, T* from) { if constexpr (__warplens_is_plain(T)) *to = *from; else memcpy(to, from, sizeof(T)); }
 template <class T, class F> void __merge_sort(T* first, size_t n, F before) {
   T* from = first;
   T* to = (T*)__warplens_allocate(n * sizeof(T));
@@ -17,12 +18,12 @@ template <class T, class F> void __merge_sort(T* first, size_t n, F before) {
       for (; i < middle && j < high; ++k) {
         size_t right = before(from[j], from[i]);
         T* next = right ? from + j : from + i;
-        to[k] = *next;
+        __relocate(to + k, next);
         j += right;
         i += 1 - right;
       }
-      for (; i < middle; ++i, ++k) to[k] = from[i];
-      for (; j < high; ++j, ++k) to[k] = from[j];
+      for (; i < middle; ++i, ++k) __relocate(to + k, from + i);
+      for (; j < high; ++j, ++k) __relocate(to + k, from + j);
     }
     T* t = from; from = to; to = t;
   }
@@ -61,7 +62,7 @@ template <class T, class F> void nth_element(T* a, T* m, T* b, F before) {
 template <class T> void nth_element(T* a, T* m, T* b) { nth_element(a, m, b, less<>()); }
 template <class T, class F> void make_heap(T* a, T* b, F before) { __make_heap(a, b - a, before); }
 template <class T> void make_heap(T* a, T* b) { __make_heap(a, b - a, less<>()); }
-template <class T, class F> void push_heap(T* a, T* b, F before) { T x = b[-1]; __push_heap(a, b - a - 1, 0, x, before); }
+template <class T, class F> void push_heap(T* a, T* b, F before) { T x = move(b[-1]); __push_heap(a, b - a - 1, 0, x, before); }
 template <class T> void push_heap(T* a, T* b) { push_heap(a, b, less<>()); }
 template <class T, class F> void pop_heap(T* a, T* b, F before) { if (b - a > 1) __pop_heap(a, b - a - 1, b - a - 1, before); }
 template <class T> void pop_heap(T* a, T* b) { pop_heap(a, b, less<>()); }
@@ -107,12 +108,12 @@ template <class T, class V> bool binary_search(T* a, T* b, const V& x) { T* p = 
 template <class T> T* unique(T* a, T* b) {
   size_t n = b - a;
   size_t kept = 0;
-  for (size_t i = 0; i < n; ++i) if (i == 0 || !(a[i] == a[kept - 1])) { a[kept] = a[i]; kept = kept + 1; }
+  for (size_t i = 0; i < n; ++i) if (i == 0 || !(a[i] == a[kept - 1])) { if (i != kept) a[kept] = move(a[i]); kept = kept + 1; }
   return a + kept;
 }
 template <class T> void reverse(T* a, T* b) {
   size_t n = b - a;
-  for (size_t i = 0; i < n / 2; ++i) { T t = a[i]; a[i] = a[n - 1 - i]; a[n - 1 - i] = t; }
+  for (size_t i = 0; i < n / 2; ++i) { T t = move(a[i]); a[i] = move(a[n - 1 - i]); a[n - 1 - i] = move(t); }
 }
 template <class T, class F> void generate(T* a, T* b, F&& make) { size_t n = b - a; for (size_t i = 0; i < n; ++i) a[i] = make(); }
 template <class T, class N, class F> void generate_n(T* a, N n, F&& make) { for (N i = 0; i < n; ++i) a[i] = make(); }
@@ -128,7 +129,7 @@ template <class T, class U, class V> U* exclusive_scan(T* a, T* b, U* to, V sum)
 template <class T> T reduce(T* a, T* b) { T sum = T(); for (; a != b; ++a) sum = sum + *a; return sum; }
 template <class T, class V> V reduce(T* a, T* b, V sum) { for (; a != b; ++a) sum = sum + *a; return sum; }
 template <class T> void rotate(T* a, T* m, T* b) { reverse(a, m); reverse(m, b); reverse(a, b); }
-template <class T> void iter_swap(T* a, T* b) { T t = *a; *a = *b; *b = t; }
+template <class T> void iter_swap(T* a, T* b) { T t = move(*a); *a = move(*b); *b = move(t); }
 template <class T> T* next(T* p, ptrdiff_t n = 1) { return p + n; }
 template <class T> T* prev(T* p, ptrdiff_t n = 1) { return p - n; }
 template <class T> ptrdiff_t distance(T* a, T* b) { return b - a; }

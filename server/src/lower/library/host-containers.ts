@@ -36,8 +36,13 @@ template <class T> struct vector {
     v.size_ = size_;
     v.room_ = size_;
     if constexpr (__warplens_is_plain(T)) memcpy(v.first_, first_, size_ * sizeof(T));
-    else for (size_t i = 0; i < size_; ++i) v.first_[i] = first_[i];
+    else for (size_t i = 0; i < size_; ++i) __warplens_place(v.first_[i], first_[i]);
     return v;
+  }
+  void __left() { first_ = nullptr; size_ = 0; room_ = 0; }
+  ~vector() { __end(0, size_); }
+  void __end(size_t a, size_t b) {
+    if constexpr (__warplens_ends(T)) for (size_t i = a; i < b; ++i) __warplens_end(first_[i]);
   }
   void __room(size_t n) {
     if (!__warplens_certainly(n > room_)) return;
@@ -69,75 +74,78 @@ template <class T> struct vector {
   bool empty() const { return size_ == 0; }
   void reserve(size_t n) { __room(n); }
   void shrink_to_fit() {}
-  void clear() { size_ = 0; }
+  void clear() { __end(0, size_); size_ = 0; }
   void resize(size_t n) {
     __room(n);
+    __end(n, size_);
     if (n > size_) {
       if constexpr (__warplens_is_plain(T) && !__is_class(T)) memset(first_ + size_, 0, (n - size_) * sizeof(T));
-      else for (size_t i = size_; i < n; ++i) first_[i] = T();
+      else for (size_t i = size_; i < n; ++i) __warplens_place(first_[i], T());
     }
     size_ = n;
   }
   void resize(size_t n, const T& x) {
     __room(n);
-    for (size_t i = size_; i < n; ++i) first_[i] = x;
+    __end(n, size_);
+    for (size_t i = size_; i < n; ++i) __warplens_place(first_[i], x);
     size_ = n;
   }
   void assign(size_t n, const T& x) {
-    size_ = 0;
+    clear();
     resize(n, x);
   }
   template <class U> void assign(U* a, U* b) {
     size_t n = b - a;
-    size_ = 0;
+    clear();
     __room(n);
-    for (size_t i = 0; i < n; ++i) first_[i] = a[i];
+    for (size_t i = 0; i < n; ++i) __warplens_place(first_[i], a[i]);
     size_ = n;
   }
   void push_back(const T& x) {
     __room(size_ + 1);
-    first_[size_] = x;
+    __warplens_place(first_[size_], forward<T>(x));
     size_ = size_ + 1;
   }
-  template <class... A> void emplace_back(A&&... a) { push_back(T(a...)); }
-  void pop_back() { size_ = size_ - 1; }
+  template <class... A> T& emplace_back(A&&... a) {
+    __room(size_ + 1);
+    __warplens_place(first_[size_], T(forward<A>(a)...));
+    size_ = size_ + 1;
+    return first_[size_ - 1];
+  }
+  void pop_back() { __end(size_ - 1, size_); size_ = size_ - 1; }
+  void __shift(size_t k, size_t n) {
+    __room(size_ + n);
+    memmove(first_ + k + n, first_ + k, (size_ - k) * sizeof(T));
+    size_ = size_ + n;
+  }
   T* insert(const T* at, const T& x) {
     size_t k = at - first_;
-    __room(size_ + 1);
-    if constexpr (__warplens_is_plain(T)) memmove(first_ + k + 1, first_ + k, (size_ - k) * sizeof(T));
-    else for (size_t i = size_; i > k; --i) first_[i] = first_[i - 1];
-    first_[k] = x;
-    size_ = size_ + 1;
+    T value = forward<T>(x);
+    __shift(k, 1);
+    __warplens_place(first_[k], move(value));
     return first_ + k;
   }
+  template <class... A> T* emplace(const T* at, A&&... a) { return insert(at, T(forward<A>(a)...)); }
   T* insert(const T* at, size_t n, const T& x) {
     T value = x;
     size_t k = at - first_;
-    __room(size_ + n);
-    for (size_t i = size_; i > k; --i) first_[i - 1 + n] = first_[i - 1];
-    for (size_t i = 0; i < n; ++i) first_[k + i] = value;
-    size_ = size_ + n;
+    __shift(k, n);
+    for (size_t i = 0; i < n; ++i) __warplens_place(first_[k + i], value);
     return first_ + k;
   }
   template <class U> T* insert(const T* at, U* a, U* b) {
     size_t k = at - first_;
     size_t n = b - a;
-    __room(size_ + n);
-    for (size_t i = size_; i > k; --i) first_[i - 1 + n] = first_[i - 1];
-    for (size_t i = 0; i < n; ++i) first_[k + i] = a[i];
-    size_ = size_ + n;
+    __shift(k, n);
+    for (size_t i = 0; i < n; ++i) __warplens_place(first_[k + i], a[i]);
     return first_ + k;
   }
-  T* erase(const T* at) {
-    size_t k = at - first_;
-    for (size_t i = k; i + 1 < size_; ++i) first_[i] = first_[i + 1];
-    size_ = size_ - 1;
-    return first_ + k;
-  }
+  T* erase(const T* at) { return erase(at, at + 1); }
   T* erase(const T* a, const T* b) {
     size_t k = a - first_;
     size_t n = b - a;
-    for (size_t i = k; i + n < size_; ++i) first_[i] = first_[i + n];
+    __end(k, k + n);
+    memmove(first_ + k, first_ + k + n, (size_ - k - n) * sizeof(T));
     size_ = size_ - n;
     return first_ + k;
   }
@@ -161,9 +169,11 @@ template <class T> struct queue {
   vector<T> held_;
   size_t head_;
   queue() : head_(0) {}
-  void push(const T& x) { held_.push_back(x); }
-  template <class... A> void emplace(A&&... a) { held_.push_back(T(a...)); }
-  void pop() { head_ = head_ + 1; }
+  ~queue() { held_.__end(head_, held_.size()); }
+  void __left() { held_.__left(); head_ = 0; }
+  void push(const T& x) { held_.push_back(forward<T>(x)); }
+  template <class... A> void emplace(A&&... a) { held_.emplace_back(forward<A>(a)...); }
+  void pop() { held_.__end(head_, head_ + 1); head_ = head_ + 1; }
   T& front() { return held_[head_]; }
   T& back() { return held_.back(); }
   bool empty() const { return held_.size() == head_; }
@@ -171,8 +181,8 @@ template <class T> struct queue {
 };
 template <class T> struct stack {
   vector<T> held_;
-  void push(const T& x) { held_.push_back(x); }
-  template <class... A> void emplace(A&&... a) { held_.push_back(T(a...)); }
+  void push(const T& x) { held_.push_back(forward<T>(x)); }
+  template <class... A> void emplace(A&&... a) { held_.emplace_back(forward<A>(a)...); }
   void pop() { held_.pop_back(); }
   T& top() { return held_.back(); }
   bool empty() const { return held_.empty(); }
@@ -180,14 +190,23 @@ template <class T> struct stack {
 };
 
 template <class T> struct unique_ptr {
+  using element_type = T;
   T* held_;
   unique_ptr() : held_(nullptr) {}
   unique_ptr(T* p) : held_(p) {}
+  template <class U> unique_ptr(unique_ptr<U>&& o) : held_(o.release()) {}
+  ~unique_ptr() { reset(); }
+  void __left() { held_ = nullptr; }
   T* get() const { return held_; }
   T& operator*() const { return *held_; }
   T* operator->() const { return held_; }
-  void reset(T* p = nullptr) { held_ = p; }
+  void reset(T* p = nullptr) {
+    T* old = held_;
+    held_ = p;
+    if constexpr (__warplens_ends(T)) if (old) __warplens_end(*old);
+  }
   T* release() { T* p = held_; held_ = nullptr; return p; }
+  void swap(unique_ptr<T>& o) { T* p = held_; held_ = o.held_; o.held_ = p; }
   explicit operator bool() const { return held_ != nullptr; }
   bool operator==(const void* p) const { return held_ == p; }
   bool operator!=(const void* p) const { return held_ != p; }
@@ -196,6 +215,7 @@ template <class T> struct unique_ptr<T[]> {
   T* held_;
   unique_ptr() : held_(nullptr) {}
   unique_ptr(T* p) : held_(p) {}
+  void __left() { held_ = nullptr; }
   T* get() const { return held_; }
   T& operator[](size_t i) const { return held_[i]; }
   void reset(T* p = nullptr) { held_ = p; }
@@ -204,22 +224,81 @@ template <class T> struct unique_ptr<T[]> {
   bool operator==(const void* p) const { return held_ == p; }
   bool operator!=(const void* p) const { return held_ != p; }
 };
-template <class T> struct __made_unique { template <class... A> static unique_ptr<T> of(A&&... a) { return unique_ptr<T>(new T(a...)); } };
+template <class T> struct __made_unique { template <class... A> static unique_ptr<T> of(A&&... a) { return unique_ptr<T>(new T(forward<A>(a)...)); } };
 template <class T> struct __made_unique<T[]> { static unique_ptr<T[]> of(size_t n) { return unique_ptr<T[]>((T*)__warplens_allocate_zero(n * sizeof(T))); } };
-template <class T, class... A> auto make_unique(A&&... a) { return __made_unique<T>::of(a...); }
+template <class T, class... A> auto make_unique(A&&... a) { return __made_unique<T>::of(forward<A>(a)...); }
+
+struct __holders { long strong; long weak; };
+inline __holders* __first_holder(const void* p) {
+  if (!p) return nullptr;
+  __holders* h = (__holders*)__warplens_allocate(sizeof(__holders));
+  h->strong = 1;
+  h->weak = 0;
+  return h;
+}
 template <class T> struct shared_ptr {
+  using element_type = T;
   T* held_;
-  shared_ptr() : held_(nullptr) {}
-  shared_ptr(T* p) : held_(p) {}
-  template <class D> shared_ptr(T* p, D d) : held_(p) {}
+  __holders* holders_;
+  shared_ptr() : held_(nullptr), holders_(nullptr) {}
+  shared_ptr(T* p) : held_(p), holders_(__first_holder(p)) {}
+  template <class D> shared_ptr(T* p, D d) : held_(p), holders_(__first_holder(p)) {}
+  template <class U> shared_ptr(const shared_ptr<U>& o) : held_(o.held_), holders_(o.holders_) { if (holders_) holders_->strong += 1; }
+  template <class U> shared_ptr(unique_ptr<U>&& o) : held_(o.get()), holders_(__first_holder(o.release())) {}
+  shared_ptr<T> __copied() const {
+    shared_ptr<T> p;
+    p.held_ = held_;
+    p.holders_ = holders_;
+    if (holders_) holders_->strong += 1;
+    return p;
+  }
+  void __left() { held_ = nullptr; holders_ = nullptr; }
+  void __counted() const {}
+  ~shared_ptr() { __drop(); }
+  void __drop() {
+    T* old = held_;
+    __holders* holders = holders_;
+    held_ = nullptr;
+    holders_ = nullptr;
+    if (!holders) return;
+    holders->strong -= 1;
+    if constexpr (__warplens_ends(T)) if (holders->strong == 0) __warplens_end(*old);
+  }
   T* get() const { return held_; }
   T& operator*() const { return *held_; }
   T* operator->() const { return held_; }
   T& operator[](size_t i) const { return held_[i]; }
-  void reset(T* p = nullptr) { held_ = p; }
+  void reset() { __drop(); }
+  void reset(T* p) { __drop(); held_ = p; holders_ = __first_holder(p); }
+  void swap(shared_ptr<T>& o) {
+    T* p = held_; held_ = o.held_; o.held_ = p;
+    __holders* h = holders_; holders_ = o.holders_; o.holders_ = h;
+  }
+  long use_count() const { return holders_ ? holders_->strong : 0; }
+  bool unique() const { return use_count() == 1; }
   explicit operator bool() const { return held_ != nullptr; }
   bool operator==(const void* p) const { return held_ == p; }
   bool operator!=(const void* p) const { return held_ != p; }
 };
-template <class T, class... A> shared_ptr<T> make_shared(A&&... a) { return shared_ptr<T>(new T(a...)); }
+template <class T> bool operator==(const shared_ptr<T>& a, const shared_ptr<T>& b) { return a.held_ == b.held_; }
+template <class T> bool operator!=(const shared_ptr<T>& a, const shared_ptr<T>& b) { return a.held_ != b.held_; }
+template <class T, class... A> shared_ptr<T> make_shared(A&&... a) { return shared_ptr<T>(new T(forward<A>(a)...)); }
+template <class T, class U> shared_ptr<T> static_pointer_cast(const shared_ptr<U>& o) { shared_ptr<T> p; p.held_ = (T*)o.held_; p.holders_ = o.holders_; if (p.holders_) p.holders_->strong += 1; return p; }
+template <class T> struct weak_ptr {
+  T* held_;
+  __holders* holders_;
+  weak_ptr() : held_(nullptr), holders_(nullptr) {}
+  weak_ptr(const shared_ptr<T>& o) : held_(o.held_), holders_(o.holders_) {}
+  long use_count() const { return holders_ ? holders_->strong : 0; }
+  bool expired() const { return use_count() == 0; }
+  void reset() { held_ = nullptr; holders_ = nullptr; }
+  shared_ptr<T> lock() const {
+    shared_ptr<T> p;
+    if (expired()) return p;
+    p.held_ = held_;
+    p.holders_ = holders_;
+    holders_->strong += 1;
+    return p;
+  }
+};
 `;

@@ -66,6 +66,7 @@ template <class T, class K, class P> struct __hashed {
   size_t count_;
   size_t resize_at_;
   __hashed() : first_(-1), count_(0), resize_at_(0) { before_.resize(1, -2); }
+  void __left() { held_.__left(); codes_.__left(); next_.__left(); before_.__left(); before_.resize(1, -2); first_ = -1; count_ = 0; resize_at_ = 0; }
   void __link(int node) {
     size_t b = codes_[node] % before_.size();
     int before = before_[b];
@@ -112,7 +113,7 @@ template <class T, class K, class P> struct __hashed {
       else resize_at_ = n;
     }
     int node = (int)held_.size();
-    held_.push_back(x);
+    held_.push_back(forward<T>(x));
     codes_.push_back(code);
     next_.push_back(-1);
     __link(node);
@@ -180,12 +181,12 @@ template <class K, class V, class H = hash<K>, class E = void> struct unordered_
     size_t code = hash_(x.first);
     int at = this->__found(x.first, code);
     if (at >= 0) return pair<iterator, bool>{this->__place(at), false};
-    int made = this->__add(x, code);
+    int made = this->__add(forward<T>(x), code);
     return pair<iterator, bool>{this->__place(made), true};
   }
-  pair<iterator, bool> emplace(const K& key, const V& x) { return insert(pair<K, V>{key, x}); }
-  template <class... A> pair<iterator, bool> try_emplace(const K& key, A&&... a) { return insert(pair<K, V>{key, V(a...)}); }
-  void insert_or_assign(const K& key, const V& x) { (*this)[key] = x; }
+  pair<iterator, bool> emplace(const K& key, const V& x) { return insert(pair<K, V>{key, forward<V>(x)}); }
+  template <class... A> pair<iterator, bool> try_emplace(const K& key, A&&... a) { return insert(pair<K, V>{key, V(forward<A>(a)...)}); }
+  void insert_or_assign(const K& key, const V& x) { (*this)[key] = forward<V>(x); }
   size_t erase(const K& key) {
     int at = __find(key);
     if (at < 0) return 0;

@@ -14,11 +14,11 @@ template <class T, class V = vector<T>, class F = less<T>> struct priority_queue
   size_t size() const { return held_.size(); }
   const T& top() const { return held_[0]; }
   void push(const T& x) {
-    held_.push_back(x);
-    T y = held_.back();
+    held_.push_back(forward<T>(x));
+    T y = move(held_.back());
     __push_heap(held_.data(), held_.size() - 1, 0, y, before_);
   }
-  template <class... A> void emplace(A&&... a) { push(T(a...)); }
+  template <class... A> void emplace(A&&... a) { push(T(forward<A>(a)...)); }
   void pop() {
     size_t n = held_.size() - 1;
     if (n > 0) __pop_heap(held_.data(), n, n, before_);
@@ -53,8 +53,8 @@ template <class T, class F = less<T>> struct set {
     size_t n = held_.size();
     held_.resize(n + m);
     while (m > 0) {
-      if (n > 0 && before_(late_[m - 1], held_[n - 1])) { held_[n + m - 1] = held_[n - 1]; n = n - 1; }
-      else { held_[n + m - 1] = late_[m - 1]; m = m - 1; }
+      if (n > 0 && before_(late_[m - 1], held_[n - 1])) { held_[n + m - 1] = move(held_[n - 1]); n = n - 1; }
+      else { held_[n + m - 1] = move(late_[m - 1]); m = m - 1; }
     }
     late_.clear();
   }
@@ -63,11 +63,11 @@ template <class T, class F = less<T>> struct set {
     if (__has(held_, n, x)) return pair<const T*, bool>{held_.begin() + n, false};
     size_t k = __at(late_, x);
     if (__has(late_, k, x)) return pair<const T*, bool>{late_.begin() + k, false};
-    if (late_.size() * late_.size() <= 64 + 2 * held_.size()) return pair<const T*, bool>{late_.insert(late_.begin() + k, x), true};
+    if (late_.size() * late_.size() <= 64 + 2 * held_.size()) return pair<const T*, bool>{late_.insert(late_.begin() + k, forward<T>(x)), true};
     __settle();
-    return pair<const T*, bool>{held_.insert(held_.begin() + __at(held_, x), x), true};
+    return pair<const T*, bool>{held_.insert(held_.begin() + __at(held_, x), forward<T>(x)), true};
   }
-  template <class... A> pair<const T*, bool> emplace(A&&... a) { return insert(T(a...)); }
+  template <class... A> pair<const T*, bool> emplace(A&&... a) { return insert(T(forward<A>(a)...)); }
   template <class U> void insert(U* a, U* b) { for (; a != b; ++a) insert(*a); }
   size_t count(const T& x) const { return contains(x) ? 1 : 0; }
   bool contains(const T& x) const { return __has(held_, __at(held_, x), x) || __has(late_, __at(late_, x), x); }
@@ -121,11 +121,11 @@ template <class K, class V, class F = less<K>> struct map {
   pair<pair<K, V>*, bool> insert(const pair<K, V>& x) {
     size_t k = __at(x.first);
     if (__has(k, x.first)) return pair<pair<K, V>*, bool>{held_.begin() + k, false};
-    return pair<pair<K, V>*, bool>{held_.insert(held_.begin() + k, x), true};
+    return pair<pair<K, V>*, bool>{held_.insert(held_.begin() + k, forward<T>(x)), true};
   }
-  pair<pair<K, V>*, bool> emplace(const K& key, const V& x) { return insert(pair<K, V>{key, x}); }
-  template <class... A> pair<pair<K, V>*, bool> try_emplace(const K& key, A&&... a) { return insert(pair<K, V>{key, V(a...)}); }
-  void insert_or_assign(const K& key, const V& x) { (*this)[key] = x; }
+  pair<pair<K, V>*, bool> emplace(const K& key, const V& x) { return insert(pair<K, V>{key, forward<V>(x)}); }
+  template <class... A> pair<pair<K, V>*, bool> try_emplace(const K& key, A&&... a) { return insert(pair<K, V>{key, V(forward<A>(a)...)}); }
+  void insert_or_assign(const K& key, const V& x) { (*this)[key] = forward<V>(x); }
   size_t erase(const K& key) {
     size_t k = __at(key);
     if (!__has(k, key)) return 0;
@@ -158,7 +158,7 @@ template <class K, class V, class F = less<K>> struct multimap {
   pair<K, V>* lower_bound(const K& key) { pair<K, V>* p = held_.begin(); while (p != held_.end() && before_(p->first, key)) ++p; return p; }
   pair<K, V>* upper_bound(const K& key) { pair<K, V>* p = held_.end(); while (p != held_.begin() && before_(key, p[-1].first)) --p; return p; }
   pair<K, V>* insert(const pair<K, V>& x) { return held_.insert(upper_bound(x.first), x); }
-  pair<K, V>* emplace(const K& key, const V& x) { return insert(pair<K, V>{key, x}); }
+  pair<K, V>* emplace(const K& key, const V& x) { return insert(pair<K, V>{key, forward<V>(x)}); }
   pair<pair<K, V>*, pair<K, V>*> equal_range(const K& key) { return pair<pair<K, V>*, pair<K, V>*>{lower_bound(key), upper_bound(key)}; }
   size_t count(const K& key) const {
     size_t n = 0;

@@ -8,8 +8,8 @@ template <class T> bool is_sorted(T* a, T* b) { for (T* p = a; p != b; ++p) if (
 template <class T> T* adjacent_find(T* a, T* b) { for (T* p = a; p != b; ++p) if (p != a && p[-1] == *p) return p - 1; return b; }
 template <class T, class V> void replace(T* a, T* b, const V& x, const V& y) { for (; a != b; ++a) if (*a == x) *a = y; }
 template <class T, class F, class V> void replace_if(T* a, T* b, F&& f, const V& y) { for (; a != b; ++a) if (f(*a)) *a = y; }
-template <class T, class V> T* remove(T* a, T* b, const V& x) { T* to = a; for (; a != b; ++a) if (!(*a == x)) { *to = *a; ++to; } return to; }
-template <class T, class F> T* remove_if(T* a, T* b, F&& f) { T* to = a; for (; a != b; ++a) if (!f(*a)) { *to = *a; ++to; } return to; }
+template <class T, class V> T* remove(T* a, T* b, const V& x) { T* to = a; for (; a != b; ++a) if (!(*a == x)) { if (to != a) *to = move(*a); ++to; } return to; }
+template <class T, class F> T* remove_if(T* a, T* b, F&& f) { T* to = a; for (; a != b; ++a) if (!f(*a)) { if (to != a) *to = move(*a); ++to; } return to; }
 template <class T, class U, class F> U* copy_if(T* a, T* b, U* to, F&& f) { for (; a != b; ++a) if (f(*a)) { *to = *a; ++to; } return to; }
 template <class T> void swap_ranges(T* a, T* b, T* c) { for (; a != b; ++a, ++c) iter_swap(a, c); }
 template <class T, class U> U* adjacent_difference(T* a, T* b, U* to) {

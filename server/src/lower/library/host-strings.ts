@@ -19,6 +19,7 @@ struct string {
     s.append(first_, size_);
     return s;
   }
+  void __left() { first_ = (char*)__warplens_allocate_zero(16); size_ = 0; room_ = 15; }
   void __begin(size_t n) {
     first_ = (char*)__warplens_allocate(n + 1);
     first_[0] = 0;

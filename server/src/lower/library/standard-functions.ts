@@ -50,8 +50,8 @@ ${functor('minimum', 'T', 'b < a ? b : a')}
 
 /** Over pointers; by index, so that those into registers stay known. */
 export const algorithms = `
-template <class T> constexpr void swap(T& a, T& b) { T t = a; a = b; b = t; }
-template <class T, class U = T> constexpr T exchange(T& x, U&& y) { T old = x; x = y; return old; }
+template <class T> constexpr void swap(T& a, T& b) { T t = move(a); a = move(b); b = move(t); }
+template <class T, class U = T> constexpr T exchange(T& x, U&& y) { T old = move(x); x = forward<U>(y); return old; }
 template <class To, class From> constexpr To bit_cast(const From& x) { From bits = x; return *reinterpret_cast<To*>(&bits); }
 template <class T> constexpr T clamp(const T& x, const T& low, const T& high) { return x < low ? low : high < x ? high : x; }
 template <class I, class N, class T> constexpr I fill_n(I first, N n, const T& x) { for (N i = 0; i < n; ++i) first[i] = x; return first + n; }
