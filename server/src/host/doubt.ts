@@ -10,7 +10,7 @@ import { hasBit, liveness } from '../program/liveness';
 import { readsInto, writesOf } from '../program/operands';
 import type { Instruction, Program, Register } from '../program/program';
 import { calledIn } from './functions';
-import { finishing, withoutErrors } from './graph';
+import { finishing, isErrorWay, withoutErrors } from './graph';
 
 /** Memory that a way not taken may write. */
 export interface Root {
@@ -77,16 +77,18 @@ class Doubts {
 
   constructor(private readonly program: Program) {
     this.flow = controlFlow(program);
-    this.finishes = finishing(program, this.flow);
+    this.finishes = finishing(program, this.flow, isErrorWay);
     const pruned = withoutErrors(program, this.finishes);
+    // what is thrown for certain comes to its handler
+    const caught = withoutErrors(program, finishing(program, this.flow));
     this.proper = controlFlow(pruned);
     this.definitions = new Definitions(program);
     for (const block of this.flow.order)
       for (const instruction of program.blocks[block].instructions) this.definitions.add(instruction);
     this.maybe = new Uint8Array(program.registers.length);
     this.live = liveness(
-      pruned,
-      this.proper,
+      caught,
+      controlFlow(caught),
       program.blocks.map((b) => b.instructions),
     );
     this.launching = Uint8Array.from(program.blocks, ({ instructions }) =>

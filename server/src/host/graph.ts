@@ -37,6 +37,11 @@ export function joinBlocks(program: Program): Program {
 /** Nothing is run behind it. */
 export const isEnd = (i: Instruction): boolean => i.op === 'host' && (i.fn === 'end' || i.fn === 'lost');
 
+const isThrown = (i: Instruction): boolean => i.op === 'host' && i.fn === 'thrown';
+
+/** A way that comes here is taken for an error. */
+export const isErrorWay = (i: Instruction): boolean => isEnd(i) || isThrown(i);
+
 /**
  * By block: 1 when the program can come to its proper end from here.
  * @param isError what it may not come by

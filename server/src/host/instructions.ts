@@ -355,6 +355,7 @@ export class InstructionEmitter {
         this.code.call(imports.length + 1 + (callee ?? 0));
         break;
       case 'leave':
+      case 'thrown':
         break;
       case 'end':
       case 'lost':

@@ -15,7 +15,7 @@ import { hasBit, setBit } from '../program/liveness';
 import { readsInto, writesOf } from '../program/operands';
 import type { Block, Instruction, Program, Register } from '../program/program';
 import { blocksOf, functionAt, isRecurse } from './functions';
-import { finishing, isEnd, withoutErrors } from './graph';
+import { finishing, isErrorWay, withoutErrors } from './graph';
 import { ANY, PointsTo } from './points-to';
 
 const isError = (i: Instruction): boolean => i.op === 'host' && i.fn === 'end';
@@ -185,7 +185,7 @@ class Needs {
   }
 
   private matters(instruction: Instruction, live: Int32Array): boolean {
-    if (isEnd(instruction) || (instruction.op === 'host' && instruction.fn === 'launch')) return true;
+    if (isErrorWay(instruction) || (instruction.op === 'host' && instruction.fn === 'launch')) return true;
     if (isRecurse(instruction) && this.hasEffects(instruction.callee)) return true;
     const given = instruction.op === 'host' && instruction.fn === 'leave' ? instruction.args : writesOf(instruction);
     for (const register of given)
@@ -207,7 +207,7 @@ class Needs {
   /** Whether a function launches kernels or ends the program. */
   private hasEffects(index: number): boolean {
     return blocksOf(this.program, this.flow.successors, index).some((block) =>
-      this.program.blocks[block].instructions.some((i) => isEnd(i) || (i.op === 'host' && i.fn === 'launch')),
+      this.program.blocks[block].instructions.some((i) => isErrorWay(i) || (i.op === 'host' && i.fn === 'launch')),
     );
   }
 

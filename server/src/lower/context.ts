@@ -7,6 +7,7 @@ import type { HostLaunch } from '../program/host-program';
 import type { Register, SourcePlace } from '../program/program';
 import type { LastSite } from './access-sites';
 import type { Local } from './host/destructors';
+import type { Caught, Try } from './host/exceptions';
 import { newRecursion, type Recursion } from './host/recursion';
 import { KnownValues } from './known-values';
 import type { KernelInstance } from './lower-kernel';
@@ -167,6 +168,9 @@ export interface Context {
   readonly locals: Local[];
   /** Objects of the host that are destroyed where the statement ends that makes them. */
   readonly temporaries: Local[];
+  /** Of the host: the `try` statements around what is lowered, the innermost last, and the handlers. */
+  tries: Try[];
+  readonly caught: Caught[];
   /** A destructor of the host runs: it gives nothing back. */
   keepsMemory: boolean;
   /** For an element of an array in registers, the array around it: what `&a[i]` may reach. */
@@ -243,6 +247,8 @@ export function createContext(
     recursion,
     locals: [],
     temporaries: [],
+    tries: [],
+    caught: [],
     keepsMemory: false,
     arrayOf: new Map(),
     heldPointers: new Map(),

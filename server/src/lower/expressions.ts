@@ -8,6 +8,7 @@ import { construct } from './construct';
 import { type Context, skip, step as spend } from './context';
 import { convertValue, toPredicate } from './conversions';
 import { withCaptures } from './host/closures';
+import { throwExpression } from './host/exceptions';
 import { hostLaunch } from './host/launch';
 import { emitHost } from './host/memory';
 import { memberExpression } from './members';
@@ -97,6 +98,7 @@ function lowerExpression(ctx: Context, node: ast.Expression): Value {
       );
       return { kind: 'void', type: types.void };
     case 'throw':
+      if (ctx.unit.isHost) throwExpression(ctx, node);
       return { kind: 'void', type: types.void };
     case 'new':
       if (ctx.unit.isHost) return newObject(ctx, node);

@@ -218,6 +218,8 @@ const standingAt = (value: Value, at: ast.Node | undefined): Value =>
 
 function combine(ctx: Context, operator: string, place: Value, right: Value, node: ast.AssignExpression): Value {
   if (operator === '' && isPaddedCopy(ctx, place, right)) return right;
+  // an object of another class is what the place's class makes of it
+  if (operator === '' && ctx.unit.isHost && recordOf(right.type) !== recordOf(place.type)) return right;
   const value = rvalue(ctx, right, node.right);
   if (operator === '') return value;
   return binaryOnValues(ctx, operator, rvalue(ctx, place, node.left), value, node);

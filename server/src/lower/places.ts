@@ -3,11 +3,15 @@ import type { Node } from '../parse/ast';
 import { type Alignment, bytesOf, NOT_INITIALISED, type Register, type ScalarType } from '../program/program';
 import { fitted, loadBits, storeBitRun, storeBits } from './bit-fields';
 import { type Context, demandMemory, placeOf, skip } from './context';
+import { baseOf } from './bases';
+import { convertByConstructor } from './construct';
 import { convertRegister, convertValue } from './conversions';
 import { asStored, keepInCell, readCell, signatureOf } from './host/closures';
 import { copied, movedFrom, ownsMemory } from './host/copies';
+import { withClass } from './host/virtual-calls';
 import { emitLoad, emitStore, loadBytes, placeBehind, promisedBytes, storeBytes } from './loads-and-stores';
 import { copiedAs } from './own-copies';
+import { recordOf } from './records';
 import { copyPadded, keepPadding, loadPadding, storePadding } from './record-padding';
 import { symbolValue } from './symbols';
 import {
@@ -48,6 +52,19 @@ export function peeked(ctx: Context, value: Value, node: Node): Value {
   const read = rvalue(ctx, value, node);
   ctx.moves = saved;
   return read;
+}
+
+/** The value as one of a type: an object of another class makes it, as it lies there. */
+export function valueAs(ctx: Context, value: Value, type: Type, node: Node): Value {
+  const own = ctx.unit.isHost && value.kind === 'place' ? recordOf(value.type) : undefined;
+  const target = own && recordOf(type);
+  if (own && target && own !== target && type.kind === 'record') {
+    const base = baseOf(value, target);
+    const made = base ? rvalue(ctx, base, node) : convertByConstructor(ctx, value, type, node);
+    if (made) return base ? withClass(ctx, made) : peeked(ctx, made, node);
+  }
+  const isNumber = own !== undefined && scalarOf(type) !== undefined;
+  return convertValue(ctx, isNumber ? peeked(ctx, value, node) : rvalue(ctx, value, node), type, node);
 }
 
 /** Array to pointer. */
@@ -154,7 +171,7 @@ export function writeStorage(ctx: Context, declared: Storage, value: Value, node
       const whole =
         value.kind === 'place' && value.type.kind === 'array'
           ? readElements(ctx, value, node)
-          : convertValue(ctx, rvalue(ctx, value, node), storage.type, node);
+          : valueAs(ctx, value, storage.type, node);
       const { type } = storage;
       const holder = type.kind === 'record' && type.record.isUnion ? holderOf(type.record) : undefined;
       storage.elements.forEach((element, i) => {
@@ -332,7 +349,11 @@ function writeMemory(ctx: Context, place: MemoryPlace, type: Type, value: Value,
   }
   if (type.kind === 'record' && copyPadded(ctx, place, type.record, value)) return;
   const whole =
-    value.kind === 'place' && value.type.kind === 'array' ? readElements(ctx, value, node) : rvalue(ctx, value, node);
+    value.kind === 'place' && value.type.kind === 'array'
+      ? readElements(ctx, value, node)
+      : type.kind === 'record'
+        ? valueAs(ctx, value, type, node)
+        : rvalue(ctx, value, node);
   if (type.kind === 'record') writeRecord(ctx, place, type, whole, node);
   else if (type.kind === 'array') {
     const size = sizeOf(type.of) ?? 1;
@@ -348,7 +369,7 @@ function writeMemory(ctx: Context, place: MemoryPlace, type: Type, value: Value,
 
 /** As a scalar of the type; of a function on the host what calls tell it by. */
 function toStore(ctx: Context, value: Value, type: Type, node: Node): Value {
-  const converted = convertValue(ctx, rvalue(ctx, value, node), type, node);
+  const converted = valueAs(ctx, value, type, node);
   const isFunction = converted.kind === 'functions' || converted.kind === 'lambda';
   const signature = isFunction ? signatureOf(ctx, type) : undefined;
   return signature ? { kind: 'scalar', type, register: asStored(ctx, converted, signature, node) } : converted;

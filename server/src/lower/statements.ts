@@ -9,6 +9,7 @@ import { toPredicate } from './conversions';
 import { expression } from './expressions';
 import { forgetAssigned } from './flow';
 import { destroySince, endObject, isDestroyed, leaveLocals, withTemporaries } from './host/destructors';
+import { tryStatement } from './host/exceptions';
 import { endProgram } from './host/memory';
 import { declareStatic } from './host/statics';
 import { KnownValues } from './known-values';
@@ -73,8 +74,6 @@ function lowerStatement(ctx: Context, node: ast.Statement): void {
       localDeclarations(ctx, node.declarations);
       break;
     case 'expression':
-      // handlers are not followed: what is thrown ends the run, and where it is not known whether it is thrown, it is not
-      if (node.expression.kind === 'throw' && ctx.unit.isHost) endProgram(ctx, 'lost');
       ctx.discarded = node.expression;
       discard(ctx, expression(ctx, node.expression), node.expression);
       break;
@@ -107,7 +106,7 @@ function lowerStatement(ctx: Context, node: ast.Statement): void {
       asmStatement(ctx, node);
       break;
     case 'try':
-      statement(ctx, node.body);
+      tryStatement(ctx, node);
       break;
     case 'goto':
       ctx.builder.jump(labelBlock(ctx, node.label));

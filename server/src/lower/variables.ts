@@ -14,7 +14,7 @@ import { emitHost, freshObject } from './host/memory';
 import { isOfLibrary } from './host/only-read';
 import { inFrame } from './host/recursion';
 import { markClass } from './host/virtual-calls';
-import { assign, countParts, rvalue, writeStorage } from './places';
+import { assign, countParts, rvalue, valueAs, writeStorage } from './places';
 import { argumentKey, declaredAlignment, hasClass, recordOf } from './records';
 import { inScope, resolveType } from './resolve-type';
 import type { Scope } from './scope';
@@ -490,8 +490,7 @@ export function passedByValue(ctx: Context, type: Type, argument: Value, node: N
   // a span of an array knows its length
   if (ctx.unit.isHost && type.kind === 'record' && argument.type.kind === 'array')
     return rvalue(ctx, construct(ctx, type, [argument], node, false), node);
-  const value = rvalue(ctx, argument, node);
-  return (ctx.unit.isHost && ofList(ctx, type, argument)) || convertValue(ctx, value, type, node);
+  return (ctx.unit.isHost && ofList(ctx, type, argument)) || valueAs(ctx, argument, type, node);
 }
 
 /** Binds an argument to a parameter. */

@@ -233,6 +233,7 @@ export interface PackExpansionExpression extends Node {
 }
 export interface ThrowExpression extends Node {
   readonly kind: 'throw';
+  readonly operand?: Expression;
 }
 /** `({ …; e; })`, a GNU statement expression: the value is the last statement's, if that is an expression. */
 export interface BlockExpression extends Node {
@@ -360,6 +361,12 @@ export interface AsmOperand {
 }
 export interface TryStatement extends Node {
   readonly kind: 'try';
+  readonly body: CompoundStatement;
+  readonly handlers: readonly Handler[];
+}
+/** `catch (parameter) body`; without a parameter of `catch (...)`. */
+export interface Handler extends Node {
+  readonly parameter?: Parameter;
   readonly body: CompoundStatement;
 }
 export interface EmptyStatement extends Node {

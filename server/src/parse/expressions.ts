@@ -183,8 +183,9 @@ function parseKeywordOperand(p: Parser): Expression {
     }
     case 'throw': {
       p.next();
-      if (!p.atEnd && !p.at(';') && !p.at(':') && !p.at(',')) parseAssignment(p);
-      return { kind: 'throw', first, last: p.last };
+      const isAlone = p.atEnd || p.at(';') || p.at(':') || p.at(',');
+      const operand = isAlone ? undefined : parseAssignment(p);
+      return { kind: 'throw', operand, first, last: p.last };
     }
     case 'co_await':
     case '__extension__':

@@ -2,6 +2,7 @@
 
 import { parseAsm } from './asm';
 import type {
+  Handler,
   CompoundStatement,
   Declaration,
   Expression,
@@ -18,6 +19,7 @@ import { parseInitializerClause } from './initializers';
 import { parseDo, parseFor, parseWhile } from './loops';
 import { Scope } from './names';
 import { maxChain, type Parser } from './parser';
+import { declareParameters, parseParameters } from './parameters';
 import { parseDeferredBodies } from './records';
 import { skipStatement } from './recovery';
 import { parseSimpleStatement, unknownStatement } from './simple-statements';
@@ -340,16 +342,27 @@ function parseGoto(p: Parser): Statement {
   return { kind: 'goto', label, first, last: p.last };
 }
 
-/** Handlers are stepped over: nothing is thrown in device code. */
 function parseTry(p: Parser): Statement {
   const first = p.pos;
   p.next();
   if (!p.at('{')) return unknownStatement(p, first, "'{' should follow 'try'");
   const body = parseCompound(p);
+  const handlers: Handler[] = [];
   while (p.at('catch')) {
-    p.next();
-    if (p.at('(')) p.skipGroup();
-    if (p.at('{')) p.skipGroup();
+    const handler = parseHandler(p);
+    if (handler) handlers.push(handler);
   }
-  return { kind: 'try', body, first, last: p.last };
+  return { kind: 'try', body, handlers, first, last: p.last };
+}
+
+function parseHandler(p: Parser): Handler | undefined {
+  const first = p.pos;
+  const outer = p.scope;
+  p.next();
+  p.scope = new Scope(outer, 'block');
+  const parameters = p.at('(') ? parseParameters(p).parameters : [];
+  declareParameters(p, parameters);
+  const body = p.at('{') ? parseCompound(p) : undefined;
+  p.scope = outer;
+  return body && { parameter: parameters.at(0), body, first, last: p.last };
 }

@@ -19,6 +19,7 @@ export interface HostInstruction {
     | 'launch' // of a kernel: launches[launch], its values in `args`
     | 'recurse' // calls functions[callee] once more: what is handed over is in `args`, what it assigns of variables that are not its own in `results`
     | 'leave' // functions[callee] ends, `args` hold what it gives
+    | 'thrown' // what follows is done where something is thrown: not, where that is not known
     | 'end' // the program ends here, mostly with an error: with the constant `a`, where it is known to be one
     | 'lost'; // what comes is not followed: the run ends here
   readonly dst?: Register;

@@ -256,6 +256,7 @@ const functions: ReadonlyMap<string, BuiltinFunction> = new Map<string, BuiltinF
   ['__warplens_place', placeObject],
   ['__warplens_end', endPlace],
   ['__warplens_ends', (call) => number(call.ctx, types.bool, isDestroyed(call.ctx, call.args[0].type) ? 1 : 0)],
+  ['__warplens_caught', (call) => number(call.ctx, types.bool, call.ctx.tries.length > 0 ? 1 : 0)],
   ['__warplens_is_plain', (call) => number(call.ctx, types.bool, isPlain(call.args[0]?.type) ? 1 : 0)],
   ...named(['cudaMemcpy', 'cudaMemcpyAsync'], copy),
   ...named(['memcpy', 'memmove', '__builtin_memcpy'], copyMemory),

@@ -244,7 +244,11 @@ function enter(
   builder.enterRegion();
   forget(ctx);
   recursion.bodies.push(body);
+  // what it throws out of itself is not followed
+  const { tries } = ctx;
+  ctx.tries = [];
   const value = inlined(slots.map((slot) => taken(ctx, slot, node)));
+  ctx.tries = tries;
   const isKept = keepResult(ctx, type, result, value, node);
   recursion.bodies.pop();
   builder.jump(exit);

@@ -54,8 +54,9 @@ template <class T> struct vector {
   }
   T& operator[](size_t i) { return first_[i]; }
   const T& operator[](size_t i) const { return first_[i]; }
-  T& at(size_t i) { return first_[i]; }
-  const T& at(size_t i) const { return first_[i]; }
+  void __checked(size_t i) const { if constexpr (__warplens_caught()) if (i >= size_) throw out_of_range(); }
+  T& at(size_t i) { __checked(i); return first_[i]; }
+  const T& at(size_t i) const { __checked(i); return first_[i]; }
   T& front() { return first_[0]; }
   T& back() { return first_[size_ - 1]; }
   T* data() { return first_; }

@@ -172,8 +172,13 @@ template <class K, class V, class H = hash<K>, class E = void> struct unordered_
     if (at < 0) at = this->__add(pair<K, V>{key, V()}, code);
     return this->held_[at].second;
   }
-  V& at(const K& key) { return this->held_[__find(key)].second; }
-  const V& at(const K& key) const { return this->held_[__find(key)].second; }
+  int __existing(const K& key) const {
+    int k = __find(key);
+    if constexpr (__warplens_caught()) if (k < 0) throw out_of_range();
+    return k;
+  }
+  V& at(const K& key) { return this->held_[__existing(key)].second; }
+  const V& at(const K& key) const { return this->held_[__existing(key)].second; }
   bool __has(const K& key) const { return __find(key) >= 0; }
   size_t count(const K& key) const { return __find(key) >= 0 ? 1 : 0; }
   bool contains(const K& key) const { return __find(key) >= 0; }

@@ -114,8 +114,13 @@ template <class K, class V, class F = less<K>> struct map {
     if (!__has(k, key)) held_.insert(held_.begin() + k, pair<K, V>{key, V()});
     return held_[k].second;
   }
-  V& at(const K& key) { return held_[__at(key)].second; }
-  const V& at(const K& key) const { return held_[__at(key)].second; }
+  size_t __existing(const K& key) const {
+    size_t k = __at(key);
+    if constexpr (__warplens_caught()) if (!__has(k, key)) throw out_of_range();
+    return k;
+  }
+  V& at(const K& key) { return held_[__existing(key)].second; }
+  const V& at(const K& key) const { return held_[__existing(key)].second; }
   size_t count(const K& key) const { return __has(__at(key), key) ? 1 : 0; }
   bool contains(const K& key) const { return __has(__at(key), key); }
   pair<pair<K, V>*, bool> insert(const pair<K, V>& x) {

@@ -1,4 +1,6 @@
 /** `std::string` of the host: characters one after the other with a zero behind them; nothing is ever freed. */
+import { numbersOfStrings } from './host-text';
+
 export const hostStrings = `
 struct string {
   using value_type = char;
@@ -46,8 +48,9 @@ struct string {
   const char* end() const { return first_ + size_; }
   char& operator[](size_t i) { return first_[i]; }
   const char& operator[](size_t i) const { return first_[i]; }
-  char& at(size_t i) { return first_[i]; }
-  const char& at(size_t i) const { return first_[i]; }
+  void __checked(size_t i) const { if constexpr (__warplens_caught()) if (i >= size_) throw out_of_range(); }
+  char& at(size_t i) { __checked(i); return first_[i]; }
+  const char& at(size_t i) const { __checked(i); return first_[i]; }
   char& front() { return first_[0]; }
   char& back() { return first_[size_ - 1]; }
   void reserve(size_t n) { __room(n); }
@@ -191,10 +194,5 @@ string to_string(double x) {
   return s;
 }
 string to_string(float x) { return to_string((double)x); }
-int stoi(const string& s) { return atoi(s.first_); }
-long stol(const string& s) { return atol(s.first_); }
-long long stoll(const string& s) { return atol(s.first_); }
-unsigned long stoul(const string& s) { return strtoul(s.first_, 0, 10); }
-float stof(const string& s) { return strtof(s.first_, 0); }
-double stod(const string& s) { return strtod(s.first_, 0); }
+${numbersOfStrings}
 `;

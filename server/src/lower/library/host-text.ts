@@ -1,4 +1,30 @@
 /** Texts of C that programs read numbers from: what a command line that is written down in the text, or a default, says. */
+
+/** Functions of std that read a number from a text: the name, what it gives, and how it is read. */
+const numbers: readonly (readonly [name: string, type: string, read: string])[] = [
+  ['stoi', 'int', '(int)strtol(s, &last, base)'],
+  ['stol', 'long', 'strtol(s, &last, base)'],
+  ['stoll', 'long long', 'strtol(s, &last, base)'],
+  ['stoul', 'unsigned long', 'strtoul(s, &last, base)'],
+  ['stoull', 'unsigned long long', 'strtoul(s, &last, base)'],
+  ['stof', 'float', 'strtof(s, &last)'],
+  ['stod', 'double', 'strtod(s, &last)'],
+];
+
+const ofText = ([name, type, read]: readonly [string, string, string]): string => `
+${type} ${name}(const char* s, size_t* end = 0, int base = 10) {
+  char* last;
+  ${type} value = ${read};
+  if constexpr (__warplens_caught()) if (last == s) throw invalid_argument();
+  if (end) *end = last - s;
+  return value;
+}`;
+
+/** The same of strings. */
+export const numbersOfStrings = numbers
+  .map(([name, type]) => `${type} ${name}(const string& s, size_t* end = 0, int base = 10) { return ${name}(s.first_, end, base); }`)
+  .join('\n');
+
 export const hostText = `
 size_t strlen(const char* s) { size_t n = 0; while (s[n] != 0) ++n; return n; }
 int strcmp(const char* a, const char* b) {
@@ -22,6 +48,7 @@ long strtol(const char* s, char** end, int base) {
   if ((base == 0 || base == 16) && p[0] == '0' && (p[1] == 'x' || p[1] == 'X')) { p += 2; base = 16; }
   if (base == 0) base = *p == '0' ? 8 : 10;
   long value = 0;
+  if (__digit_of(*p, base) < 0) { if (end) *end = (char*)s; return 0; }
   while (__digit_of(*p, base) >= 0) { value = value * base + __digit_of(*p, base); ++p; }
   if (end) *end = (char*)p;
   return minus ? -value : value;
@@ -46,6 +73,7 @@ double strtod(const char* s, char** end) {
   if (*p == '-' || *p == '+') ++p;
   double digits = 0;
   int scale = 0;
+  if (!(*p >= '0' && *p <= '9') && !(p[0] == '.' && p[1] >= '0' && p[1] <= '9')) { if (end) *end = (char*)s; return 0; }
   while (*p >= '0' && *p <= '9') { digits = digits * 10 + (*p - '0'); ++p; }
   if (*p == '.') {
     ++p;
@@ -70,12 +98,5 @@ double atof(const char* s) { return strtod(s, 0); }
 namespace std {
 using ::strlen; using ::strcmp; using ::strncmp; using ::strtol; using ::strtoll; using ::strtoul; using ::strtoull;
 using ::atoi; using ::atol; using ::atoll; using ::strtod; using ::strtof; using ::atof;
-int stoi(const char* s) { return atoi(s); }
-long stol(const char* s) { return atol(s); }
-long long stoll(const char* s) { return atoll(s); }
-unsigned long stoul(const char* s) { return strtoul(s, 0, 10); }
-unsigned long long stoull(const char* s) { return strtoull(s, 0, 10); }
-float stof(const char* s) { return strtof(s, 0); }
-double stod(const char* s) { return strtod(s, 0); }
-}
+${numbers.map(ofText).join('')}}
 `;

@@ -5,6 +5,7 @@ import { hostBytes } from './host-bytes';
 import { hostClocks } from './host-clocks';
 import { hostConcurrency } from './host-concurrency';
 import { hostContainers } from './host-containers';
+import { hostExceptions } from './host-exceptions';
 import { hostHashed } from './host-hashed';
 import { hostOptions } from './host-options';
 import { hostOrdered } from './host-ordered';
@@ -25,6 +26,7 @@ namespace __warplens_std {
 ${appending}
 }
 namespace std {
+${hostExceptions}
 ${hostContainers}
 ${hostStrings}
 ${hostRandom}
