@@ -6,8 +6,9 @@ import { fromList } from './initialise';
 import { forget, smudge, store } from './memory';
 import { combine, movePointer } from './operator';
 import { locate, type Place, read } from './place';
-import type { Scope } from './scope';
+import { localVariable, type Scope } from './scope';
 import type { HostState } from './state';
+import { rootOf } from './unseen';
 import { number, unknown, type Value } from './value';
 
 /** `left = right` and the compound forms. */
@@ -20,7 +21,7 @@ export function assign(state: HostState, expression: AssignExpression, scope: Sc
   const type = place.kind === 'cell' ? place.cell.type : undefined;
   const value =
     early ?? (right.kind === 'initList' ? fromList(state, right, type ?? { kind: 'auto' }, scope) : unknown(''));
-  return put(state, place, value, expression.left);
+  return put(state, place, value, expression.left, scope);
 }
 
 function compound(state: HostState, expression: AssignExpression, scope: Scope): Value {
@@ -34,16 +35,35 @@ function compound(state: HostState, expression: AssignExpression, scope: Scope):
     if (!result) forget(state, place.cell, `operator${expression.operator} is not known`);
     return place.cell.value;
   }
-  return put(state, place, combine(state, operator, left, right, undefined), expression.left);
+  const value = counted(state, place, combine(state, operator, left, right, undefined));
+  return put(state, place, value, expression.left, scope);
 }
 
-function put(state: HostState, place: Place, value: Value, target: Expression): Value {
+function put(state: HostState, place: Place, value: Value, target: Expression, scope: Scope): Value {
   if (place.kind === 'cell') {
     store(state, place.cell, value);
     return place.cell.value;
   }
   if (place.kind === 'somewhere') smudge(state, place.buffer);
+  else forgetRoot(state, target, scope);
   return target.kind === 'unknown' ? unknown(target.reason) : value;
+}
+
+/** Behind a way out of a function that may have been taken, what counts outside of it may not have counted: `if (!isNew(x)) return; n++;` */
+function counted(state: HostState, place: Place, value: Value): Value {
+  const { frame } = state;
+  const isOwn = place.kind !== 'cell' || place.cell.depth >= state.depth;
+  if (!frame.mayBeLeft || frame.isEntry || isOwn || value.kind !== 'number') return value;
+  return unknown(`${place.cell.name ?? 'it'} changes behind a return`, { type: place.cell.type });
+}
+
+/** What a method or an operator gives to be assigned to is a part of its object, as far as anybody knows: `m(i, j) = x`. */
+function forgetRoot(state: HostState, target: Expression, scope: Scope): void {
+  if (target.kind !== 'call' && target.kind !== 'index' && target.kind !== 'member' && target.kind !== 'unary') return;
+  const root = rootOf(target);
+  const cell = root === undefined ? undefined : localVariable(scope, root);
+  const isPart = cell?.value.kind === 'struct' || cell?.value.kind === 'container';
+  if (cell && isPart) forget(state, cell, `${cell.name ?? 'it'} is written through a reference`);
 }
 
 /** ++ and --, before and behind. */
@@ -56,6 +76,6 @@ export function increment(state: HostState, expression: UnaryExpression, scope: 
     old.kind === 'pointer'
       ? movePointer(state, old, one, sign)
       : combine(state, sign > 0 ? '+' : '-', old, one, undefined);
-  const stored = put(state, place, value, expression.operand);
+  const stored = put(state, place, counted(state, place, value), expression.operand, scope);
   return expression.operator.startsWith('post') ? old : stored;
 }

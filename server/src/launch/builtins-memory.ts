@@ -1,4 +1,6 @@
 /** Allocation and copying: which pointer points into which buffer. */
+
+import { arithmeticTypes } from './arithmetic';
 import type { Builtin, BuiltinCall } from './builtins';
 import { forgetBehind } from './call';
 import { convert, decay } from './conversion';
@@ -9,7 +11,7 @@ import { cellAt, copyValue, forget, makeBuffer, makeCell, smudge, store, write }
 import { bindArguments } from './resolve-type';
 import { lastName } from './scope';
 import { type HostState, sourceText } from './state';
-import { type Cell, number, type PointerValue, unknown, type Value } from './value';
+import { type Cell, number, type PointerValue, unknown, unknownFrom, type Value } from './value';
 
 /** Pitch of cudaMallocPitch: rows begin at multiples of 512 bytes on current devices. */
 const pitchBytes = 512;
@@ -83,10 +85,18 @@ const copy: Builtin = ({ state, values }) => {
   const [to, from] = values;
   const cell = singleCell(to);
   const source = singleCell(from);
-  if (cell && source && !isDevice(from)) write(state, cell, convert(state, source.value, cell.type));
+  if (cell && source && !isDevice(from) && isSameForm(cell, source))
+    write(state, cell, convert(state, source.value, cell.type));
   else if (to) forgetBehind(state, to);
   return number(0);
 };
+
+/** Bytes of another type mean another number. */
+function isSameForm({ type: a }: Cell, { type: b }: Cell): boolean {
+  if (a?.kind !== 'arithmetic' || b?.kind !== 'arithmetic') return a?.kind === b?.kind;
+  const [x, y] = [arithmeticTypes[a.name], arithmeticTypes[b.name]];
+  return x.bytes === y.bytes && x.floating === y.floating && x.signed === y.signed;
+}
 
 /** The variable behind a pointer to one: `&n`, but not an array of several. */
 function singleCell(value: Value | undefined): Cell | undefined {
@@ -205,6 +215,22 @@ const swap: Builtin = ({ state, list }) => {
   return unknown('swap gives no value');
 };
 
+/** std::exchange(x, value): what x held. */
+const exchange: Builtin = ({ state, list, values }) => {
+  const cell = list[0]?.cell;
+  if (!cell) return undefined;
+  const old = copyValue(cell.value);
+  store(state, cell, values[1] ?? unknown('exchange'));
+  return old;
+};
+
+/** Iterators that append to a container: what they are given to is not followed. */
+const inserter: Builtin = ({ state, list, values }) => {
+  const cell = list[0]?.cell;
+  if (cell) forget(state, cell, `${cell.name ?? 'it'} is appended to`);
+  return unknownFrom(values, 'an iterator that appends');
+};
+
 const done: Builtin = () => number(0);
 
 export const memoryBuiltins: readonly (readonly [string, Builtin])[] = [
@@ -239,4 +265,6 @@ export const memoryBuiltins: readonly (readonly [string, Builtin])[] = [
   ['make_unique', makeSmart],
   ['make_shared', makeSmart],
   ['swap', swap],
+  ['exchange', exchange],
+  ...['back_inserter', 'front_inserter', 'inserter'].map((name): [string, Builtin] => [name, inserter]),
 ];

@@ -1,4 +1,5 @@
 /** Calls in host code: who is called, with what. */
+import { anywhere } from '../parse/anywhere';
 import type { CallExpression, Expression, NameExpression, QualifiedName } from '../parse/ast';
 import { associatedFunctions } from './associated-functions';
 import { builtinCall } from './builtins';
@@ -11,15 +12,53 @@ import { type Found, lookup, lookupQualified, memberOf, undeclaredType } from '.
 import { changeAny, forget, makeCell, smudge, standFor, store } from './memory';
 import { callContainerMethod, callUnknownMethod } from './methods';
 import { overloadCost } from './overload-cost';
-import { locate, type Place, read } from './place';
+import { dereference, locate, type Place, read } from './place';
 import { bindArguments, resolveSymbolType } from './resolve-type';
 import { lastName, type Scope, spelledName } from './scope';
 import { standardType } from './standard-types';
 import { type HostState, sourceText } from './state';
-import { type Cell, type FunctionValue, number, unknown, unknownFrom, type Value } from './value';
+import { leaveEmpty } from './unseen';
+import { type Cell, type FunctionValue, number, type StructValue, unknown, unknownFrom, type Value } from './value';
 
 /** Value of a call expression. */
 export function evaluateCall(state: HostState, call: CallExpression, scope: Scope): Value {
+  const moved = forwarded(call);
+  if (moved) {
+    const { value } = evaluateArgument(state, moved, scope);
+    const copy = convert(state, value, undefined);
+    emptyMoved(state, [call], scope);
+    return copy;
+  }
+  const result = evaluateOther(state, call, scope);
+  emptyMoved(state, call.arguments, scope);
+  return result;
+}
+
+/** What was handed over by std::move holds something else behind the call. */
+export function emptyMoved(state: HostState, list: readonly Expression[], scope: Scope): void {
+  for (const each of list) {
+    const operand = isMove(each) ? each.arguments[0] : undefined;
+    if (!operand || !isPlainPlace(operand)) continue;
+    const place = locate(state, operand, scope);
+    if (place.kind === 'cell') leaveEmpty(state, place.cell);
+  }
+}
+
+/** Looking at it once more does nothing. */
+const isPlainPlace = (place: Expression): boolean =>
+  place.kind === 'name' ||
+  (place.kind === 'member' && isPlainPlace(place.object)) ||
+  (place.kind === 'index' &&
+    isPlainPlace(place.base) &&
+    place.indices.every((i) => i.kind === 'integer' || i.kind === 'name'));
+
+const isMove = (expression: Expression): expression is CallExpression =>
+  expression.kind === 'call' &&
+  expression.callee.kind === 'name' &&
+  lastName(expression.callee.name) === 'move' &&
+  forwarded(expression) !== undefined;
+
+function evaluateOther(state: HostState, call: CallExpression, scope: Scope): Value {
   const callee = call.callee;
   if (callee.kind === 'name') return callNamed(state, call, callee, scope);
   if (callee.kind === 'member') return callMember(state, call, callee, scope);
@@ -98,7 +137,9 @@ function callMember(
   const object = locate(state, callee.object, scope);
   const value = read(object);
   if (!readers.has(name)) changeSomewhere(state, object);
-  const target = callee.arrow && value.kind === 'pointer' ? read(locate(state, starOf(callee.object), scope)) : value;
+  const star = callee.arrow && value.kind === 'pointer' ? starOf(callee.object) : undefined;
+  const holder = star ? dereference(state, value, star) : object;
+  const target = read(holder);
   if (target.kind === 'container') return callContainerMethod(state, target, name, call, scope);
   if (target.kind === 'pointer' && /^(get|data|release)$/.test(name)) return target;
   const owner = object.kind === 'cell' && !callee.arrow ? object.cell : undefined;
@@ -122,12 +163,26 @@ function callMember(
     const list = evaluateArguments(state, call.arguments, scope);
     return callLambda(state, target, list, given && bindArguments(state, given, scope));
   }
-  const method = read(locate(state, callee, scope));
+  // the object is not evaluated once more: `line.add(a).add(b)`
+  const isCalled = target.kind === 'struct' && anywhere(callee.object, ({ kind }) => kind === 'call');
+  const once = isCalled ? methodOf(state, target, name, holder) : undefined;
+  const method = once ?? read(locate(state, callee, scope));
   if (method.kind === 'function') {
     const bound = given ? { ...method, templateArguments: bindArguments(state, given, scope) } : method;
     return callValue(state, bound, call, scope);
   }
   return callValue(state, method, call, scope);
+}
+
+/** A method or a member that is called, of an object that was evaluated. */
+function methodOf(state: HostState, object: StructValue, name: string, holder: Place): Value | undefined {
+  const field = object.fields.get(name);
+  if (field || object.type.kind !== 'record') return field?.value;
+  const self = holder.kind === 'cell' ? holder.cell : makeCell(object, { type: object.type });
+  const found = memberOf(state, object.type, name, self);
+  return found?.kind === 'functions'
+    ? { kind: 'function', name, overloads: found.overloads, self: found.self }
+    : undefined;
 }
 
 /** Methods that leave a container or a text as it is. */

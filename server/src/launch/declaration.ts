@@ -1,5 +1,5 @@
 /** Local declarations of host code. */
-import type { Declaration, EnumDeclaration, VariableDeclaration } from '../parse/ast';
+import type { ConditionalExpression, Declaration, EnumDeclaration, VariableDeclaration } from '../parse/ast';
 import { convert } from './conversion';
 import { evaluate } from './expression';
 import { autoType } from './host-type';
@@ -10,6 +10,7 @@ import { instantiateRecord, resolveType } from './resolve-type';
 import { bring, lastName, type Scope } from './scope';
 import type { HostState } from './state';
 import { unknownOf } from './unknown-of';
+import { lose } from './unseen';
 import { type Cell, number, unknown, type Value } from './value';
 
 /** Declares the names of a declaration statement in a scope. */
@@ -59,12 +60,25 @@ export function declareLocal(state: HostState, declaration: VariableDeclaration,
     scope.values.set(name, bound);
     return;
   }
-  // one of a template is another in every instance
-  const isKept = declaration.specifiers.isStatic && !state.frame.isInstance;
-  const known = isKept ? state.statics.get(declaration) : undefined;
-  const cell = known ?? initialised(state, declaration, name, scope);
-  if (isKept) state.statics.set(declaration, cell);
-  scope.values.set(name, cell);
+  if (declaration.specifiers.isStatic) scope.values.set(name, staticCell(state, declaration, name, scope));
+  else scope.values.set(name, initialised(state, declaration, name, scope));
+}
+
+/** One of a template is another in every instance: of a function template's instances nobody knows which it is. */
+function staticCell(state: HostState, declaration: VariableDeclaration, name: string, scope: Scope): Cell {
+  const instance = state.frame.isInstance ? instanceOf(scope) : undefined;
+  if (state.frame.isInstance && !instance) return initialised(state, declaration, name, scope);
+  let cells = state.statics.get(declaration);
+  if (!cells) state.statics.set(declaration, (cells = new Map()));
+  const cell = cells.get(instance) ?? initialised(state, declaration, name, scope);
+  cells.set(instance, cell);
+  return cell;
+}
+
+/** The instance of a class template whose method a scope is in. */
+function instanceOf(scope: Scope): object | undefined {
+  for (let at: Scope | undefined = scope; at; at = at.parent) if (at.record?.arguments) return at.record;
+  return undefined;
 }
 
 function initialised(state: HostState, declaration: VariableDeclaration, name: string, scope: Scope): Cell {
@@ -85,8 +99,18 @@ function boundCell(state: HostState, declaration: VariableDeclaration, scope: Sc
   if (!expression || expression.kind === 'initList') return undefined;
   const place = locate(state, expression, scope);
   if (place.kind === 'cell') return place.cell;
+  const isConst = declaration.type.kind === 'reference' && declaration.type.to.isConst;
+  if (expression.kind === 'conditional' && !isConst) loseSides(state, expression, scope);
   const cell = makeCell(read(place), { name: declaration.name, depth: state.depth });
   return place.kind === 'somewhere' ? standFor(cell, place.buffer) : cell;
+}
+
+/** Which of two variables a reference is bound to is not known: what is assigned through it is not seen. */
+function loseSides(state: HostState, { then, else: otherwise }: ConditionalExpression, scope: Scope): void {
+  for (const side of [then, otherwise]) {
+    const place = side.kind === 'name' ? locate(state, side, scope) : undefined;
+    if (place?.kind === 'cell') lose(state, place.cell, 'one of two that a reference may be bound to');
+  }
 }
 
 /** `auto [a, b] = …` */

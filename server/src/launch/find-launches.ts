@@ -127,6 +127,7 @@ function resetRun(state: HostState): void {
   state.uncertain = 0;
   state.blind = 0;
   state.isQuiet = false;
+  state.tries = 0;
 }
 
 /**

@@ -1,4 +1,5 @@
 /** Inlining of host functions, methods and constructors. */
+import { anywhere } from '../parse/anywhere';
 import type { Expression, FunctionDeclaration, Parameter } from '../parse/ast';
 import { callUnknown } from './call';
 import { convert } from './conversion';
@@ -9,11 +10,12 @@ import { layoutOf } from './layout';
 import { blur, forget, makeCell, named, store, watch } from './memory';
 import { overloadCost } from './overload-cost';
 import { resolveType } from './resolve-type';
-import { childScope, lastName, type Scope } from './scope';
+import { childScope, lastName, type Scope, spelledName } from './scope';
 import { budgets, type Frame, type HostState, step } from './state';
 import { runFunctionBody } from './statement';
 import { bindParameters, deduceFromCall } from './template-binding';
 import { unknownOf } from './unknown-of';
+import { loseShared } from './unseen';
 import {
   type BoundArgument,
   type Cell,
@@ -85,9 +87,20 @@ function pickOverload(
   let bestCost = Number.POSITIVE_INFINITY;
   for (const symbol of usable) {
     const cost = overloadCost(state, symbol, values);
+    // which of two templates is ruled out is not looked at
+    if (cost === bestCost && best && isRestricted(symbol.declaration) && isRestricted(best.declaration))
+      return undefined;
     if (cost < bestCost) [best, bestCost] = [symbol, cost];
   }
   return best;
+}
+
+/** `enable_if_t<…>` in its result, its parameters or its template parameters. */
+function isRestricted({ result, parameters, templateParameters }: FunctionDeclaration): boolean {
+  if (!templateParameters) return false;
+  const asks = (node: object | undefined): boolean =>
+    anywhere(node, (n) => 'name' in n && typeof n.name === 'object' && spelledName(n.name).includes('enable_if'));
+  return asks(result) || parameters.some(({ type }) => asks(type)) || templateParameters.some(asks);
 }
 
 /** Declarations inside a record are joined by their definitions outside. */
@@ -320,6 +333,7 @@ export function runConstructor(
   state.depth++;
   runInitializers(state, type, symbol, self, list);
   state.depth--;
+  if (self.value.kind === 'struct') loseShared(state, type.name, self.value);
   return self.value;
 }
 

@@ -1,13 +1,13 @@
 /** Initialisation of host objects: declarations, constructors, braces. */
 import type { Expression, InitListExpression, VariableDeclaration } from '../parse/ast';
 import { isCopyOf, takes } from '../parse/constructors';
-import { evaluateArguments } from './call';
+import { emptyMoved, evaluateArguments } from './call';
 import { deduceClass, isOpenClass } from './class-deduction';
 import { convert, decay, makeVector } from './conversion';
 import { evaluate, expandPack } from './expression';
-import { constructorsOf, runConstructor } from './function-call';
+import { constructorsOf, type HostArgument, runConstructor } from './function-call';
 import { autoType, type HostType, type RecordType, type TupleType, withoutReference } from './host-type';
-import { layoutOf, sizeOf } from './layout';
+import { bitWidthOf, layoutOf, sizeOf } from './layout';
 import { blank, cellAt, makeBuffer, makeCell, store } from './memory';
 import { pointerTo } from './place';
 import { resolveType } from './resolve-type';
@@ -15,7 +15,9 @@ import { childScope, type Scope } from './scope';
 import { budgets, type HostState } from './state';
 import { tupleOf } from './tuples';
 import { unknownOf } from './unknown-of';
+import { loseGiven } from './unseen';
 import {
+  type ArrayValue,
   type Buffer,
   type Cell,
   type ContainerValue,
@@ -68,7 +70,9 @@ function fromInitializer(
 /** What an object of a type is that is initialised with a value: a parameter, a result, `T x = value`. */
 export function initialised(state: HostState, value: Value, type: HostType): Value {
   const isMade = type.kind === 'record' && value.kind !== 'struct' && value.kind !== 'unknown';
-  return isMade ? constructRecord(state, type, [{ value }]) : convert(state, value, type);
+  if (!isMade) return convert(state, value, type);
+  const list = value.kind === 'array' ? value.list : undefined;
+  return constructRecord(state, type, list ? list.map((each) => ({ value: each })) : [{ value }]);
 }
 
 function withoutInitializer(
@@ -137,7 +141,18 @@ export function construct(
   name = '',
 ): Value {
   if (list.length === 1 && list[0].kind === 'initList') return fromList(state, list[0], type, scope);
-  const given = evaluateArguments(state, list, scope);
+  const made = constructOf(state, type, evaluateArguments(state, list, scope), form, name);
+  emptyMoved(state, list, scope);
+  return made;
+}
+
+function constructOf(
+  state: HostState,
+  type: HostType,
+  given: readonly HostArgument[],
+  form: 'call' | 'braces',
+  name: string,
+): Value {
   const values = given.map((argument) => argument.value);
   switch (type.kind) {
     case 'vector':
@@ -190,6 +205,7 @@ export function constructRecord(
   if (only?.kind === 'struct' && only.type.kind === 'record' && only.type.declaration === type.declaration) {
     return convert(state, only, type);
   }
+  loseGiven(state, type.name, given);
   const constructors = constructorsOf(state, type);
   if (constructors.length === 0 && isMadeElsewhere(type, given.length))
     return unknownOf(state, type, name || type.name, 'parameter');
@@ -222,7 +238,7 @@ export function defaultRecord(state: HostState, type: RecordType, name: string):
     const initial = field.initializer?.initializer
       ? initialValue(state, field.initializer, childScope(field.scope, { self }), 'uninitialised').value
       : withoutInitializer(state, field.type, full, 'uninitialised', field.scope);
-    fields.set(field.name, makeCell(initial, { type: field.type, name: full }));
+    fields.set(field.name, makeCell(initial, { type: field.type, name: full, bits: bitWidthOf(state, field) }));
   }
   state.depth--;
   return object;
@@ -302,10 +318,10 @@ function untypedList(state: HostState, list: InitListExpression, scope: Scope): 
   // what a list of arrays becomes holds pointers to them: `std::array<int*, 2>`
   const values = evaluateAll(state, list, scope).map(decay);
   const element = (values[0] && typeOf(values[0])) ?? autoType;
-  return arrayOfValues(state, values, element);
+  return { ...arrayOfValues(state, values, element), list: values };
 }
 
-function arrayOfValues(state: HostState, values: readonly Value[], element: HostType): Value {
+function arrayOfValues(state: HostState, values: readonly Value[], element: HostType): ArrayValue {
   const buffer = makeBuffer('a list', { rest: 'zero' });
   fill(state, buffer, 0, values, element);
   return { kind: 'array', buffer, offset: 0, element, length: values.length };
@@ -390,6 +406,10 @@ function recordFromList(
   const isPlain = !isDesignated && list.elements.every(({ value }) => value.kind !== 'initList');
   const instance = isPlain && isOpenClass(type) ? deduceClass(state, type, evaluateAll(state, list, scope)) : undefined;
   const object = defaultRecord(state, instance ?? type, name);
+  const given = list.elements.flatMap(({ value }) =>
+    value.kind === 'lambda' ? evaluateArguments(state, [value], scope) : [],
+  );
+  loseGiven(state, type.name, given);
   const cells = [...object.fields.values()];
   let next = 0;
   for (const element of list.elements) {

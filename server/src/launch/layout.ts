@@ -128,7 +128,8 @@ function computeLayout(state: HostState, type: RecordType): RecordLayout {
   };
 }
 
-function bitWidthOf(state: HostState, { initializer, scope }: RecordField): number | undefined {
+/** Of a bit-field. */
+export function bitWidthOf(state: HostState, { initializer, scope }: RecordField): number | undefined {
   if (!initializer?.bitWidth) return undefined;
   const width = evaluate(state, initializer.bitWidth, scope);
   return width.kind === 'number' ? Number(width.value) : undefined;

@@ -109,7 +109,11 @@ function runDoubtfulRound(loop: Loop): Completion {
 
 /** The condition stopped being known after some rounds. */
 function endDoubtfully(loop: Loop): Completion {
-  loop.state.doubtful = true;
+  const { state } = loop;
+  state.doubtful = true;
+  // later rounds may go ways that the first did not
+  if (hasWays(loop))
+    runMany(state, undefined, () => blindRound(loop, undefined), 'it changes in a loop of unknown length', true);
   return 'next';
 }
 

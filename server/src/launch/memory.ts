@@ -5,6 +5,7 @@ import type { HostType } from './host-type';
 import { sizeOf } from './layout';
 import type { HostState } from './state';
 import { unknownOf } from './unknown-of';
+import { unseenOf } from './unseen';
 import {
   asNamed,
   type Buffer,
@@ -21,7 +22,8 @@ import {
 const noOptions: Partial<Omit<Cell, 'value'>> = {};
 
 export function makeCell(value: Value, options: Partial<Omit<Cell, 'value'>> = noOptions): Cell {
-  return { value, type: options.type, name: options.name, depth: options.depth ?? 0, buffer: options.buffer };
+  const { type, name, depth = 0, buffer, bits } = options;
+  return { value, type, name, depth, buffer, bits };
 }
 
 export function makeBuffer(name: string, options: Partial<Omit<Buffer, 'name'>> = {}): Buffer {
@@ -62,13 +64,25 @@ export function changeAny(state: HostState, cell: Cell): void {
 
 /** Assignment: converts to the cell's type, copies structs, gives names to what is unknown and to new buffers. */
 export function store(state: HostState, cell: Cell, value: Value): void {
-  write(state, cell, named(state, cell, convert(state, value, cell.type)));
+  write(state, cell, named(state, cell, fitted(cell, convert(state, value, cell.type))));
+}
+
+/** What a bit-field keeps of a number. */
+function fitted({ bits, type }: Cell, value: Value): Value {
+  if (bits === undefined || value.kind !== 'number' || !Number.isSafeInteger(value.value)) return value;
+  const isSigned = type?.kind !== 'arithmetic' || arithmeticTypes[type.name].signed;
+  const kept = isSigned ? BigInt.asIntN(bits, BigInt(value.value)) : BigInt.asUintN(bits, BigInt(value.value));
+  return { ...value, value: Number(kept) };
 }
 
 /** The value as the variable holds it: an unknown takes the variable's name, or the value the user assumes for it. */
 export function named(state: HostState, cell: Cell, value: Value): Value {
+  if (cell.lost && (value.kind === 'number' || value.kind === 'string'))
+    return unknown(cell.lost, { type: cell.type ?? typeOf(value) });
   const name = cell.name;
   if (!name) return value;
+  if (value.kind === 'number' && unseenOf(state.index).names.has(name))
+    return unknown(`${name} changes where objects are copied or end`, { type: cell.type ?? typeOf(value) });
   if (value.kind === 'pointer') {
     adoptName(state, value.to, cell);
     return value;
@@ -226,12 +240,13 @@ function copyBuffer(buffer: Buffer): Buffer {
   return { ...buffer, cells };
 }
 
-const copyCell = ({ value, type, name, depth }: Cell): Cell => ({
+const copyCell = ({ value, type, name, depth, bits }: Cell): Cell => ({
   value: copyValue(value),
   type,
   name,
   depth,
   buffer: undefined,
+  bits,
 });
 
 /** The buffer behind `&cell`. */

@@ -15,9 +15,11 @@ import {
   asTyped,
   type Buffer,
   type Cell,
+  merge,
   number,
   type PointerValue,
   type StructValue,
+  truth,
   type UnknownValue,
   unknown,
   unknownFrom,
@@ -58,6 +60,8 @@ export function locate(state: HostState, expression: Expression, scope: Scope): 
     case 'assign':
       evaluate(state, expression, scope);
       return locate(state, expression.left, scope);
+    case 'conditional':
+      return locateEither(state, expression, scope);
     case 'cast':
       if (expression.type.kind === 'reference' && expression.arguments.length === 1) {
         return locate(state, expression.arguments[0], scope);
@@ -66,6 +70,14 @@ export function locate(state: HostState, expression: Expression, scope: Scope): 
     default:
   }
   return valuePlace(evaluate(state, expression, scope));
+}
+
+/** `c ? a : b` as a reference: where it is not known which of them is meant, both may be changed. */
+function locateEither(state: HostState, expression: Expression & { kind: 'conditional' }, scope: Scope): Place {
+  const holds = truth(evaluate(state, expression.condition, scope));
+  if (holds !== undefined) return locate(state, holds ? expression.then : expression.else, scope);
+  const places = [locate(state, expression.then, scope), locate(state, expression.else, scope)] as const;
+  return valuePlace(merge(read(places[0]), read(places[1])));
 }
 
 /** The value at a place. */

@@ -23,6 +23,8 @@ export interface Frame {
   readonly left: Outcome[];
   /** What ways wrote that left a round of a loop, or a switch, while another way went on. */
   escaped: Outcome[];
+  /** A way returned that may have been taken. */
+  mayBeLeft?: boolean;
   /** A return was met on some way. */
   mayReturn: boolean;
 }
@@ -49,6 +51,8 @@ export interface HostState {
   /** In a call from which no launch is reached, which has steps of its own. */
   isQuiet: boolean;
   frame: Frame;
+  /** Statements around this whose handlers take what is thrown. */
+  tries: number;
   /** exit() or abort() was called, or a block in an expression left by a jump; the statement that the expression stands in takes it. */
   leaving: 'exit' | 'return' | 'break' | 'continue' | undefined;
   /** The plainest run has ended before this: what follows is what another run would come to. */
@@ -70,8 +74,8 @@ export interface HostState {
   readonly changing: Set<object>;
   readonly records: Map<object, Map<string, { readonly from: Scope; readonly type: RecordType }>>;
   readonly enums: Map<object, HostType>;
-  /** Static variables of functions, which are initialised once. */
-  readonly statics: Map<VariableDeclaration, Cell>;
+  /** Static variables of functions, which are initialised once in each instance of the class around them. */
+  readonly statics: Map<VariableDeclaration, Map<object | undefined, Cell>>;
   /** Buffers behind objects of which only the name is known: `tensor.data_ptr()`. */
   readonly outside: Map<string, Buffer>;
   /** Source texts of nodes that were asked for. */
@@ -128,6 +132,7 @@ export function createState(index: HostIndex, options: StateOptions = {}): HostS
     uncertain: 0,
     blind: 0,
     isQuiet: false,
+    tries: 0,
     frame: { name: '', returns: [], isEntry: false, left: [], escaped: [], mayReturn: false },
     leaving: undefined,
     pastExit: false,

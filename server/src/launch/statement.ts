@@ -1,10 +1,17 @@
 /** Execution of host statements. A condition that is not known runs both sides and keeps what they agree on. */
-import type { CompoundStatement, IfStatement, Statement, VariableDeclaration } from '../parse/ast';
+import type {
+  CompoundStatement,
+  Handler,
+  IfStatement,
+  Statement,
+  TryStatement,
+  VariableDeclaration,
+} from '../parse/ast';
 import { declareAll, declareLocal } from './declaration';
 import { evaluate } from './expression';
 import { fromList } from './initialise';
 import { runLoop, runRangeLoop } from './loop';
-import { apply, applyEither, type Outcome, settleLeft, tryOut, watch } from './memory';
+import { apply, applyEither, forget, type Outcome, settleLeft, tryOut, watch } from './memory';
 import { childScope, type Scope } from './scope';
 import { type HostState, step } from './state';
 import { runSwitch } from './switch';
@@ -80,10 +87,51 @@ function runKind(state: HostState, statement: Statement, scope: Scope): Completi
       if (statement.value) state.frame.returns.push(returned(state, statement.value, scope));
       return 'return';
     case 'try':
-      return runStatement(state, statement.body, scope);
+      return runTry(state, statement, scope);
     default:
       return 'next';
   }
+}
+
+/** Where something is thrown, or the program ends, in between, what the body and its handlers may have written is not known. */
+function runTry(state: HostState, { body, handlers }: TryStatement, scope: Scope): Completion {
+  if (handlers.length === 0) return runStatement(state, body, scope);
+  const returns = state.frame.returns.length;
+  // a person would look at launches behind what is thrown
+  const isCaught = !state.recorder?.holdsUnseen(body.first, body.last);
+  if (isCaught) state.tries++;
+  const { result, outcome } = tryOut(state, () => runStatement(state, body, scope));
+  if (isCaught) state.tries--;
+  for (const handler of handlers) lookInto(state, handler.body, scope);
+  if (result !== 'exit') {
+    apply(state, outcome);
+    return result;
+  }
+  state.frame.returns.length = returns;
+  const caught = tryWay(state, () => runHandlers(state, handlers, outcome, scope));
+  if (caught.completion === 'return') state.frame.returns.push(unknown('what a handler returns'));
+  blurOutcome(state, outcome);
+  blurOutcome(state, caught.outcome);
+  return caught.completion;
+}
+
+/** Which of them takes it is not known. */
+function runHandlers(state: HostState, handlers: readonly Handler[], thrown: Outcome, scope: Scope): Completion {
+  blurOutcome(state, thrown);
+  const [only, ...others] = handlers;
+  return others.length === 0 ? runStatement(state, only.body, childScope(scope)) : runAny(state, handlers, scope);
+}
+
+function runAny(state: HostState, handlers: readonly Handler[], scope: Scope): Completion {
+  return join(
+    state,
+    handlers.map(({ body }) => tryWay(state, () => runStatement(state, body, childScope(scope)))),
+  );
+}
+
+/** Cells that a way wrote before it was left somewhere. */
+function blurOutcome(state: HostState, outcome: Outcome): void {
+  for (const cell of outcome.keys()) forget(state, cell, 'written where something is thrown');
 }
 
 /** `return {a, b};` takes the type of the function. */
@@ -115,7 +163,7 @@ function runUnlessExit(state: HostState, chosen: Statement, other: Statement | u
   if (!state.exits.mayExit(chosen.first, chosen.last)) return runStatement(state, chosen, childScope(scope));
   const returns = state.frame.returns.length;
   const { result, before } = watch(state, () => runStatement(state, chosen, childScope(scope)));
-  if (result !== 'exit') return result;
+  if (result !== 'exit' || state.tries > 0) return result;
   if (state.uncertain === 0) state.pastExit = true;
   apply(state, before);
   state.frame.returns.length = returns;
@@ -191,7 +239,11 @@ export function join(state: HostState, ways: readonly Way[]): Completion {
     if (outcome.size > 0) state.frame.escaped.push(outcome);
   }
   if (first.completion !== 'return') {
-    for (const way of ways) if (way.completion === 'return' && way.outcome.size > 0) state.frame.left.push(way.outcome);
+    for (const way of ways)
+      if (way.completion === 'return') {
+        state.frame.mayBeLeft = true;
+        if (way.outcome.size > 0) state.frame.left.push(way.outcome);
+      }
   }
   if (others.length === 0) {
     apply(state, first.outcome);

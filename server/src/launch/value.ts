@@ -18,6 +18,10 @@ export interface Cell {
   buffer?: Buffer;
   /** Of a reference to an element whose index is not known: where all that it may be lie. */
   stands?: Buffer;
+  /** Why nothing that is stored in it counts as known (unseen.ts). */
+  lost?: string;
+  /** Of a bit-field: what it keeps of a number. */
+  readonly bits?: number;
 }
 
 /** An allocation, array or variable whose address is taken: cells by byte offset. */
@@ -72,6 +76,8 @@ export interface ArrayValue {
   readonly offset: number;
   readonly element: HostType;
   readonly length?: number;
+  /** Braces without a type yet: what an object is made of. */
+  readonly list?: readonly Value[];
 }
 /** std::vector, std::array, thrust::device_vector, std::unique_ptr<T[]>, std::string … */
 export interface ContainerValue {

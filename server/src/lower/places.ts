@@ -1,18 +1,18 @@
 /** Reading and writing of lvalues: registers, or machine accesses to memory. */
 import type { Node } from '../parse/ast';
 import { type Alignment, bytesOf, NOT_INITIALISED, type Register, type ScalarType } from '../program/program';
-import { fitted, loadBits, storeBitRun, storeBits } from './bit-fields';
-import { type Context, demandMemory, placeOf, skip } from './context';
 import { baseOf } from './bases';
+import { fitted, loadBits, storeBitRun, storeBits } from './bit-fields';
 import { convertByConstructor } from './construct';
+import { type Context, demandMemory, placeOf, skip } from './context';
 import { convertRegister, convertValue } from './conversions';
 import { asStored, keepInCell, readCell, signatureOf } from './host/closures';
 import { copied, movedFrom, ownsMemory } from './host/copies';
 import { withClass } from './host/virtual-calls';
 import { emitLoad, emitStore, loadBytes, placeBehind, promisedBytes, storeBytes } from './loads-and-stores';
 import { copiedAs } from './own-copies';
-import { recordOf } from './records';
 import { copyPadded, keepPadding, loadPadding, storePadding } from './record-padding';
+import { recordOf } from './records';
 import { symbolValue } from './symbols';
 import {
   alignOf,

@@ -2,10 +2,10 @@
 
 import { parseAsm } from './asm';
 import type {
-  Handler,
   CompoundStatement,
   Declaration,
   Expression,
+  Handler,
   IfStatement,
   Statement,
   SwitchStatement,
@@ -18,8 +18,8 @@ import { nameOfToken } from './failures';
 import { parseInitializerClause } from './initializers';
 import { parseDo, parseFor, parseWhile } from './loops';
 import { Scope } from './names';
-import { maxChain, type Parser } from './parser';
 import { declareParameters, parseParameters } from './parameters';
+import { maxChain, type Parser } from './parser';
 import { parseDeferredBodies } from './records';
 import { skipStatement } from './recovery';
 import { parseSimpleStatement, unknownStatement } from './simple-statements';

@@ -22,7 +22,10 @@ ${type} ${name}(const char* s, size_t* end = 0, int base = 10) {
 
 /** The same of strings. */
 export const numbersOfStrings = numbers
-  .map(([name, type]) => `${type} ${name}(const string& s, size_t* end = 0, int base = 10) { return ${name}(s.first_, end, base); }`)
+  .map(
+    ([name, type]) =>
+      `${type} ${name}(const string& s, size_t* end = 0, int base = 10) { return ${name}(s.first_, end, base); }`,
+  )
   .join('\n');
 
 export const hostText = `
