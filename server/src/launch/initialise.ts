@@ -46,7 +46,10 @@ export function initialValue(
 }
 
 function finalType(declared: HostType, value: Value): HostType {
-  if (declared.kind === 'array' && declared.length === undefined) return typeOf(value) ?? declared;
+  if (declared.kind === 'array' && declared.length === undefined) {
+    const isText = value.kind === 'string';
+    return isText ? { ...declared, length: value.value.length + 1 } : (typeOf(value) ?? declared);
+  }
   return declared.kind === 'auto' || isOpenClass(declared) ? (typeOf(value) ?? declared) : declared;
 }
 

@@ -1,15 +1,18 @@
 /** Casts, sizeof and alignof. */
 import type * as ast from '../parse/ast';
-import { baseOf } from './bases';
+import { baseOf, pathToBase } from './bases';
 import { callArguments, listElements } from './calls';
+import { choice } from './conditional';
 import { construct, initialiseFromList } from './construct';
 import type { Context } from './context';
 import { convertValue } from './conversions';
 import { expression, number } from './expressions';
+import { objectAs } from './host/virtual-calls';
 import { rvalue } from './places';
+import { dereference } from './pointers';
 import { recordOf } from './records';
 import { resolveType } from './resolve-type';
-import { alignOf, sizeOf, type Type, typeKey, types, withoutReference } from './types';
+import { alignOf, type RecordInfo, sizeOf, type Type, typeKey, types, withoutReference } from './types';
 import { type RegisterTarget, unknownValue, type Value } from './values';
 import { viewOf } from './views';
 
@@ -25,11 +28,51 @@ export function castExpression(ctx: Context, node: ast.CastExpression): Value {
   const operand = node.arguments[0];
   if (!operand) return unknownValue(type, 'cast of nothing');
   const value = expression(ctx, operand);
-  if (type.kind === 'reference') return castReference(ctx, value, type.to);
+  if (type.kind === 'reference') {
+    const referred = castReference(ctx, value, type.to);
+    return ctx.unit.isHost && type.isRvalue ? expiring(referred, operand) : referred;
+  }
   if (type.kind === 'void') return { kind: 'void', type };
   const plain = rvalue(ctx, value, operand);
+  const asked = node.form === 'dynamic' ? castDynamic(ctx, plain, type, node) : undefined;
+  if (asked) return asked;
   if (type.kind === 'pointer' && plain.kind === 'scalar') return castPointer(ctx, plain, type);
   return convertValue(ctx, plain, type, node);
+}
+
+/** `static_cast<T&&>(x)`; of a parameter it is what it was given, as std::forward says it. */
+const expiring = (value: Value, operand: ast.Expression): Value =>
+  value.kind === 'place' && (operand.kind !== 'name' || value.handed === 'given')
+    ? { ...value, handed: 'expiring' }
+    : value;
+
+/** `dynamic_cast<T*>(p)`: null where the object is of no class that T is a base of. */
+function castDynamic(ctx: Context, pointer: Value, type: Type, node: ast.Node): Value | undefined {
+  const from = pointer.type.kind === 'pointer' ? recordOf(pointer.type.to) : undefined;
+  const to = type.kind === 'pointer' ? recordOf(type.to) : undefined;
+  if (!ctx.unit.isHost || pointer.kind !== 'scalar' || !from || !to || pathToBase(from, to)) return undefined;
+  const { builder } = ctx;
+  const isThere = builder.compare('ne', 'i64', pointer.register, builder.constant('i64', 0));
+  const none: Value = { kind: 'scalar', type, register: builder.constant('i64', 0) };
+  const asked = (): Value => {
+    const object = dereference(ctx, pointer, node);
+    const ways = objectAs(ctx, object, from, node).filter(({ self }) => pathOf(self, to));
+    const holds = ways.map(({ condition }) => condition);
+    if (holds.length === 0) return none;
+    const isSo = holds.reduce((a, b) => builder.binary('or', 'pred', a, b));
+    return {
+      kind: 'scalar',
+      type,
+      register: builder.select('i64', isSo, pointer.register, builder.constant('i64', 0)),
+    };
+  };
+  return choice(ctx, node, isThere, asked, () => none);
+}
+
+/** The way from an object's class to a base that begins where it does. */
+function pathOf({ type }: Value, base: RecordInfo): boolean {
+  const record = recordOf(type);
+  return (record && pathToBase(record, base))?.every(({ offset }) => offset === 0) ?? false;
 }
 
 /** Restrict and const of a parameter survive a cast to a vector type: the compiler looks at the pointer's origin. */

@@ -18,6 +18,8 @@ type RecordEntity = Entity & { kind: 'record' };
 export function deduceClass(ctx: Context, template: RecordEntity, args: readonly Value[]): Type | undefined {
   const primary = template.declarations.find((d) => !isSpecialisation(d));
   if (!primary?.templateParameters) return undefined;
+  const isOpen = primary.templateParameters.some((p) => !p.default && !p.pack);
+  if (args.length === 0 && !isOpen) return instantiateRecord(ctx, primary, template.scope, [], template.declarations);
   return byGuide(ctx, template, primary, args) ?? byMembers(ctx, template, primary, args);
 }
 

@@ -280,7 +280,8 @@ export function step(ctx: Context): boolean {
 
 /** Variables made since `first` are out of reach: what is known of them is dropped, so that copies stay small. */
 export function forgetSince(ctx: Context, first: Register): void {
-  ctx.known.forgetSince(first);
+  // temporaries of the host live on until their statement ends
+  ctx.known.forgetSince(first, ctx.temporaries.length > 0);
 }
 
 /** Notes a construct that was not understood; what depends on it becomes unknown, nothing else. */

@@ -5,7 +5,7 @@ import { callArguments, callExpression } from './calls';
 import { castExpression, sizeofExpression } from './casts';
 import { conditionalExpression } from './conditional';
 import { construct } from './construct';
-import { type Context, skip, step as spend } from './context';
+import { type Context, demandMemory, skip, step as spend } from './context';
 import { convertValue, toPredicate } from './conversions';
 import { withCaptures } from './host/closures';
 import { throwExpression } from './host/exceptions';
@@ -157,12 +157,21 @@ function newObject(ctx: Context, node: ast.NewExpression): Value {
   if (count && count.kind !== 'scalar') return unknownValue(pointer, 'size of what new makes');
   const total = count?.kind === 'scalar' ? ctx.builder.binary('mul', 'i64', count.register, bytes) : bytes;
   const isMade = type.kind !== 'array' && (node.arguments.length > 0 || recordOf(element) !== undefined);
-  const register = emitHost(ctx, recordOf(element) && !isMade ? 'allocateZero' : 'allocate', [total]);
+  const register =
+    placeGiven(ctx, node) ?? emitHost(ctx, recordOf(element) && !isMade ? 'allocateZero' : 'allocate', [total]);
   if (isMade) {
     const value = construct(ctx, element, callArguments(ctx, node.arguments), node, false);
     assign(ctx, { kind: 'memory', address: register, offset: 0, node }, element, value, node);
   }
   return { kind: 'scalar', type: pointer, register };
+}
+
+/** `new (place) T`: the address; `new (std::nothrow) T` has none. */
+function placeGiven(ctx: Context, { placement }: ast.NewExpression): Register | undefined {
+  const [node] = placement ?? [];
+  const given = node && rvalue(ctx, expression(ctx, node), node);
+  if (given?.kind === 'placePointer' && given.target.owner) demandMemory(ctx, given.target.owner);
+  return given?.kind === 'scalar' && given.type.kind === 'pointer' ? given.register : undefined;
 }
 
 function foldExpression(ctx: Context, node: ast.FoldExpression): Value {

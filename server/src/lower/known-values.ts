@@ -59,10 +59,18 @@ export class KnownValues {
     return new KnownValues(this.below);
   }
 
-  /** Drops variables made since `first`, where that is cheap: they are out of reach and only take room. */
-  forgetSince(first: Register): void {
+  /**
+   * Drops variables made since `first`, where that is cheap: they are out of reach and only take room.
+   * @param isReached some may be within reach after all: what was known of them before they changed is not known either
+   */
+  forgetSince(first: Register, isReached = false): void {
     if (this.latest < first) return;
-    for (const variable of this.own.keys()) if (variable >= first) this.own.delete(variable);
+    const dropped = isReached ? [...this.own.keys()] : this.own.keys();
+    for (const variable of dropped)
+      if (variable >= first) {
+        this.own.delete(variable);
+        if (isReached && this.get(variable) !== undefined) this.own.set(variable, undefined);
+      }
     this.latest = first - 1;
   }
 

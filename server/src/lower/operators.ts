@@ -363,9 +363,20 @@ function pointerArithmetic(ctx: Context, operator: string, a: Value, b: Value, n
 }
 
 /** Two pointers into one array of registers: their difference and order are known. */
+/** A pointer to a variable in registers leads to no other object: `this != &other`. */
+function differentObjects(ctx: Context, operator: string, a: Value, b: Value): Value | undefined {
+  if ((operator !== '==' && operator !== '!=') || (a.kind !== 'placePointer' && b.kind !== 'placePointer'))
+    return undefined;
+  const objectOf = (value: Value) =>
+    value.kind === 'placePointer' ? value.target.elements[value.target.index] : undefined;
+  const isKnown = [a, b].every(({ kind }) => kind === 'placePointer' || kind === 'scalar');
+  const isSame = objectOf(a) === objectOf(b);
+  return isKnown ? number(ctx, types.bool, isSame === (operator === '==') ? 1 : 0) : undefined;
+}
+
 function registerPointers(ctx: Context, operator: string, a: Value, b: Value): Value | undefined {
   if (a.kind !== 'placePointer' || b.kind !== 'placePointer' || a.target.elements !== b.target.elements)
-    return undefined;
+    return ctx.unit.isHost ? differentObjects(ctx, operator, a, b) : undefined;
   const distance = a.target.index - b.target.index;
   if (operator === '-') return number(ctx, types.long, distance);
   const order = comparison[operator];

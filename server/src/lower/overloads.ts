@@ -5,6 +5,7 @@ import { pathToBase } from './bases';
 import { type Context, LIBRARY_TOKENS } from './context';
 import { lookupQualified } from './lookup';
 import { namesIn } from './packs';
+import { recordOf } from './records';
 import { evaluateArguments, isFailure, resolveType } from './resolve-type';
 import { Scope } from './scope';
 import { isMoreSpecialFunction } from './specialisations';
@@ -13,6 +14,7 @@ import {
   isFloat,
   isSigned,
   parameterType,
+  type RecordInfo,
   scalarOf,
   type TemplateValue,
   type Type,
@@ -157,12 +159,34 @@ function isNoInstance(
   own: ReadonlySet<string>,
 ): boolean {
   const kind = given && withoutReference(given).kind;
+  if (kind === 'record' && ctx.unit.isHost) return isOtherTemplate(ctx, type, given, scope, own);
   const isUnknown = kind === 'unknown' && type.first >= LIBRARY_TOKENS;
   if (!isUnknown && kind !== 'scalar' && kind !== 'pointer' && kind !== 'array') return false;
   const node = type.kind === 'reference' ? type.to : type;
   if (node.kind !== 'named' || !node.name.parts.at(-1)?.templateArguments) return false;
   const names = namesIn(node);
   return [...own].some((name) => names.has(name)) && lookupQualified(ctx, scope, node.name)?.kind === 'record';
+}
+
+/** An object of another class for `vector<T>&`. */
+function isOtherTemplate(
+  ctx: Context,
+  type: ast.TypeNode,
+  given: Type | undefined,
+  scope: Scope,
+  own: ReadonlySet<string>,
+): boolean {
+  const node = type.kind === 'reference' ? type.to : type;
+  if (!given || node.kind !== 'named' || !node.name.parts.at(-1)?.templateArguments) return false;
+  if (![...own].some((name) => namesIn(node).has(name))) return false;
+  const entity = lookupQualified(ctx, scope, node.name);
+  if (entity?.kind !== 'record') return false;
+  const isInstance = (record: RecordInfo | undefined, depth: number): boolean =>
+    record !== undefined &&
+    depth < 16 &&
+    ((record.template !== undefined && entity.declarations.includes(record.template)) ||
+      record.fields.some((field) => field.isBase && isInstance(recordOf(field.type), depth + 1)));
+  return !isInstance(recordOf(given), 0);
 }
 
 /** Types of template arguments or of a qualified name. */

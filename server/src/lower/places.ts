@@ -3,7 +3,7 @@ import type { Node } from '../parse/ast';
 import { type Alignment, bytesOf, NOT_INITIALISED, type Register, type ScalarType } from '../program/program';
 import { baseOf } from './bases';
 import { fitted, loadBits, storeBitRun, storeBits } from './bit-fields';
-import { convertByConstructor } from './construct';
+import { convertByConstructor, initialiseFromList } from './construct';
 import { type Context, demandMemory, placeOf, skip } from './context';
 import { convertRegister, convertValue } from './conversions';
 import { asStored, keepInCell, readCell, signatureOf } from './host/closures';
@@ -13,6 +13,7 @@ import { emitLoad, emitStore, loadBytes, placeBehind, promisedBytes, storeBytes 
 import { copiedAs } from './own-copies';
 import { copyPadded, keepPadding, loadPadding, storePadding } from './record-padding';
 import { recordOf } from './records';
+import { inScope } from './resolve-type';
 import { symbolValue } from './symbols';
 import {
   alignOf,
@@ -63,6 +64,8 @@ export function valueAs(ctx: Context, value: Value, type: Type, node: Node): Val
     const made = base ? rvalue(ctx, base, node) : convertByConstructor(ctx, value, type, node);
     if (made) return base ? withClass(ctx, made) : peeked(ctx, made, node);
   }
+  const list = ctx.unit.isHost && value.kind === 'aggregate' && type.kind === 'record' ? value.list : undefined;
+  if (list) return inScope(ctx, list.scope, () => initialiseFromList(ctx, type, list.node));
   const isNumber = own !== undefined && scalarOf(type) !== undefined;
   return convertValue(ctx, isNumber ? peeked(ctx, value, node) : rvalue(ctx, value, node), type, node);
 }

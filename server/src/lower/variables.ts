@@ -18,6 +18,7 @@ import { assign, countParts, rvalue, valueAs, writeStorage } from './places';
 import { argumentKey, declaredAlignment, hasClass, recordOf } from './records';
 import { inScope, resolveType } from './resolve-type';
 import type { Scope } from './scope';
+import { stringAddress } from './strings';
 import {
   alignOf,
   type Field,
@@ -267,6 +268,13 @@ export function initialiseInMemory(
     constructParts(ctx, place, type, node);
     return;
   }
+  if (list?.kind === 'string' && type.kind === 'array' && sizeOf(type.of) === 1) {
+    clear(ctx, place, type);
+    const bytes = ctx.builder.constant('i64', Math.min(list.value.length, type.count ?? 0));
+    const to = ctx.builder.binary('add', 'i64', place.address, ctx.builder.constant('i64', place.offset));
+    emitHost(ctx, 'copy', [to, stringAddress(ctx, list), bytes]);
+    return;
+  }
   if (list?.kind === 'initList') clear(ctx, place, type);
   assign(ctx, place, type, initialValue(ctx, type, init, node), node);
 }
@@ -344,7 +352,7 @@ function completeArray(ctx: Context, type: Type, declaration: VariableDeclaratio
 function declareShared(ctx: Context, declaration: VariableDeclaration): void {
   const name = declaration.name ?? '(unnamed)';
   const objects = sharedObjects(ctx, declaration);
-  const instance = declaration.specifiers.isExtern ? '' : instanceKey(ctx);
+  const instance = declaration.specifiers.isExtern ? '' : instanceAround(ctx);
   const type = resolveType(ctx, declaration.type);
   const object = objects.get(instance) ?? memoryObject(ctx, declaration, name, type, 'shared');
   objects.set(instance, object);
@@ -373,7 +381,7 @@ function sharedObjects(ctx: Context, declaration: VariableDeclaration): Map<stri
 }
 
 /** The template arguments that hold where a declaration stands. */
-function instanceKey(ctx: Context): string {
+export function instanceAround(ctx: Context): string {
   const found: string[] = [];
   for (let scope: Scope | undefined = ctx.scope; scope && scope !== ctx.unit.scope; scope = scope.parent)
     for (const [name, entity] of scope.entries())

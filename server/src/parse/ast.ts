@@ -215,6 +215,8 @@ export interface LambdaExpression extends Node {
 }
 export interface NewExpression extends Node {
   readonly kind: 'new';
+  /** of `new (place) T` */
+  readonly placement?: readonly Expression[];
   readonly type: TypeNode;
   readonly arguments: readonly Expression[];
 }

@@ -9,7 +9,7 @@ import { parseConversionType, parseTypeId } from './types';
 export function parseNew(p: Parser): Expression {
   const first = p.pos;
   p.next();
-  if (p.at('(') && !isTypeGroup(p)) p.skipGroup();
+  const placement = p.at('(') && !isTypeGroup(p) ? parseCallArguments(p) : undefined;
   let type = p.at('(') ? parseGroupedType(p) : parseConversionType(p);
   while (p.at('[')) {
     const group = p.enter();
@@ -20,7 +20,7 @@ export function parseNew(p: Parser): Expression {
   let list: Expression[] = [];
   if (p.at('(')) list = parseCallArguments(p);
   else if (p.at('{')) list = [parseInitList(p)];
-  return { kind: 'new', type, arguments: list, first, last: p.last };
+  return { kind: 'new', placement, type, arguments: list, first, last: p.last };
 }
 
 /** `new (int*)` against `new (place) int`. */

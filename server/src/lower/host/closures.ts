@@ -14,6 +14,7 @@ import { expression } from '../expressions';
 import { mayAssign } from '../flow';
 import { lookupName } from '../lookup';
 import { assign, readMemory, readRegister, rvalue, writeRegister, writeStorage } from '../places';
+import { findMethods, recordOf } from '../records';
 import { inScope } from '../resolve-type';
 import { Scope } from '../scope';
 import {
@@ -66,7 +67,13 @@ export function signatureOf(ctx: Context, type: Type): FunctionType | undefined 
 export function closureOf(ctx: Context, value: FunctionValue, signature: FunctionType, node: ast.Node): Register {
   let all = kept.get(ctx.builder);
   if (!all) kept.set(ctx.builder, (all = []));
-  const captured = value.kind === 'lambda' ? capturedBy(ctx, value) : [];
+  const object = value.kind === 'functions' ? value.self : undefined;
+  const captured =
+    value.kind === 'lambda'
+      ? capturedBy(ctx, value)
+      : object
+        ? [{ name: OBJECT, value: rvalue(ctx, object, node) }]
+        : [];
   const home = emitHost(ctx, 'allocate', [ctx.builder.constant('i64', sizeWith(captured))]);
   const place: MemoryPlace = { kind: 'memory', address: home, offset: 0, node };
   const captures = layOut(captured);
@@ -118,6 +125,9 @@ interface Captured {
   readonly name: string;
   readonly value: Value;
 }
+
+/** The object that a method is called of. */
+const OBJECT = '(object)';
 
 /** Each capture begins at a multiple of it; the first one behind the number. */
 const CAPTURE_ALIGNMENT = 16;
@@ -203,8 +213,13 @@ function callKept(
   args: readonly Value[],
   node: ast.CallExpression,
 ): Value {
-  const { value } = entry;
-  if (value.kind !== 'lambda') return callValue(ctx, value, args, node);
+  const { value, captures } = entry;
+  if (value.kind !== 'lambda') {
+    const [object] = captures;
+    if (!object) return callValue(ctx, value, args, node);
+    const place: MemoryPlace = { kind: 'memory', address: block.register, offset: object.offset, node };
+    return callValue(ctx, { ...value, self: { kind: 'place', type: object.type, place } }, args, node);
+  }
   return callLambdaItself(ctx, value, [block], args, node, ([own], given) => {
     const address = own.kind === 'scalar' ? own.register : block.register;
     return inlineLambda(ctx, lambdaIn(value, entry, address, node), given, node);
@@ -287,9 +302,20 @@ export function keepInCell(
 export const readCell = (ctx: Context, value: Value): Value =>
   value.kind === 'scalar' ? { ...value, register: readRegister(ctx, value.register) } : value;
 
+/** An object of a class that can be called. */
+function functorOf(value: Value): FunctionValue | undefined {
+  const record = value.kind === 'aggregate' ? recordOf(value.type) : undefined;
+  const methods = record && findMethods(record, 'operator()');
+  const scope = methods?.owner.scope;
+  if (!methods || !scope) return undefined;
+  return { kind: 'functions', type: { kind: 'function' }, declarations: methods.declarations, scope, self: value };
+}
+
 /** What memory holds of a value that is called. */
 export function asStored(ctx: Context, value: Value, signature: FunctionType, node: ast.Node): Register {
   if (value.kind === 'lambda' || value.kind === 'functions') return closureOf(ctx, value, signature, node);
+  const functor = functorOf(value);
+  if (functor) return closureOf(ctx, functor, signature, node);
   if (value.kind === 'scalar' && scalarOf(value.type) !== 'pred' && ctx.builder.typeOf(value.register) === 'i64')
     return value.register;
   // `nullptr`, 0

@@ -104,6 +104,7 @@ export function isContainer(type: Type): boolean {
   if (!record) return false;
   return (
     record.methods.has('__has') ||
+    record.methods.has('__link') ||
     (record.templateArguments?.[0]?.kind === 'type' && findMethods(record, '__copied') !== undefined)
   );
 }
@@ -115,7 +116,9 @@ export function containerFromList(
   list: InitListExpression,
 ): Value | undefined {
   const { record } = type;
-  if (record.methods.has('__has')) return orderedFromList(ctx, type, list);
+  if (record.methods.has('__has')) return orderedFromList(ctx, type, list, 'insert');
+  if (findMethods(record, '__link') && findMethods(record, 'push_back'))
+    return orderedFromList(ctx, type, list, 'push_back');
   if (!isContainer(type) || record.templateArguments?.[0]?.kind !== 'type') return undefined;
   const element = record.templateArguments[0].type;
   const size = sizeOf(element);
@@ -135,9 +138,14 @@ export function containerFromList(
   return made;
 }
 
-/** `std::set<T> s{a, b}`, `std::map<K, V> m{{a, x}, {b, y}}`: each is inserted in its turn. */
-function orderedFromList(ctx: Context, type: Type & { kind: 'record' }, list: InitListExpression): Value | undefined {
-  const insert = findMethods(type.record, 'insert');
+/** `std::set<T> s{a, b}`, `std::map<K, V> m{{a, x}, {b, y}}`, lists: each is inserted in its turn. */
+function orderedFromList(
+  ctx: Context,
+  type: Type & { kind: 'record' },
+  list: InitListExpression,
+  how: 'insert' | 'push_back',
+): Value | undefined {
+  const insert = findMethods(type.record, how);
   const declaration = insert?.declarations.find(({ parameters }) => parameters.length === 1);
   const scope = insert?.owner.scope;
   if (!declaration || !scope) return undefined;

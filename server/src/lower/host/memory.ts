@@ -175,6 +175,8 @@ function elsewhere(ctx: Context, pointer: Register): Register {
 export function changeBehind(ctx: Context, values: readonly Value[], node: Node): void {
   for (const value of values) {
     if (value.kind === 'aggregate') changeBehind(ctx, value.elements, node);
+    else if (value.kind === 'placePointer')
+      for (const element of value.target.elements) changeStorage(ctx, element, node);
     else if (value.kind === 'scalar' && leadsToMemory(ctx, value))
       emitHost(ctx, 'wild', [convertRegister(ctx, value.register, ctx.builder.typeOf(value.register), 'i64')]);
     else if (value.kind === 'place' && value.place.kind === 'memory' && hasParts(value.type))

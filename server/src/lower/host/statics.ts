@@ -1,26 +1,36 @@
 /** What lives as long as the host's program: `static` variables of functions, which get their values when control first comes by. */
+import { anywhere } from '../../parse/anywhere';
 import type { VariableDeclaration } from '../../parse/ast';
 import { type Context, placeOf } from '../context';
 import { globalValue } from '../globals';
 import { KnownValues } from '../known-values';
 import type { Entity } from '../scope';
 import type { MemoryPlace, Value } from '../values';
-import { initialiseInMemory } from '../variables';
+import { initialiseInMemory, instanceAround } from '../variables';
 
-/** By declaration: the functions that hold it may be inlined at several places. */
-const entities = new WeakMap<VariableDeclaration, Global>();
+/** By declaration and instance of the templates around it: the functions that hold it may be inlined at several places. */
+const entities = new WeakMap<VariableDeclaration, Map<string, Global>>();
 
 export function declareStatic(ctx: Context, declaration: VariableDeclaration): void {
   const { name } = declaration;
   if (!name) return;
-  let entity = entities.get(declaration);
+  let instances = entities.get(declaration);
+  if (!instances) entities.set(declaration, (instances = new Map()));
+  const key = instanceAround(ctx);
+  let entity = instances.get(key);
   if (!entity || !ctx.globals.has(entity))
-    entities.set(declaration, (entity = { kind: 'global', declaration, scope: ctx.scope }));
+    instances.set(key, (entity = { kind: 'global', declaration: computedOnce(declaration), scope: ctx.scope }));
   const value = globalValue(ctx, entity, declaration);
   ctx.scope.define(name, { kind: 'value', value });
   if (!declaration.initializer || value.kind !== 'place' || value.place.kind !== 'memory') return;
   // the function may be inlined elsewhere too, where its parameters are others
   initialiseFirst(ctx, entity, value, ctx.scope);
+}
+
+/** What a call gives a constant is kept: it is not called once more where the constant is used. */
+function computedOnce(declaration: VariableDeclaration): VariableDeclaration {
+  const calls = anywhere(declaration.initializer, ({ kind }) => kind === 'call');
+  return calls ? { ...declaration, type: { ...declaration.type, isConst: false } } : declaration;
 }
 
 /**

@@ -133,6 +133,54 @@ template <class T> void iter_swap(T* a, T* b) { T t = move(*a); *a = move(*b); *
 template <class T> T* next(T* p, ptrdiff_t n = 1) { return p + n; }
 template <class T> T* prev(T* p, ptrdiff_t n = 1) { return p - n; }
 template <class T> ptrdiff_t distance(T* a, T* b) { return b - a; }
+template <class T> void advance(T*& p, ptrdiff_t n) { p = p + n; }
+template <class C> auto rbegin(C& c) { return reverse_iterator<typename C::value_type>{c.data() + c.size()}; }
+template <class C> auto rend(C& c) { return reverse_iterator<typename C::value_type>{c.data()}; }
+template <class C> bool empty(const C& c) { return c.empty(); }
+template <class C> ptrdiff_t ssize(const C& c) { return c.size(); }
+template <class T, class V, class F, class G> V transform_reduce(T* a, T* b, V sum, F join, G of) { for (; a != b; ++a) sum = join(sum, of(*a)); return sum; }
+template <class T, class U, class V> V transform_reduce(T* a, T* b, U* c, V sum) { for (; a != b; ++a, ++c) sum = sum + *a * *c; return sum; }
+template <class T, class V, class F> V reduce(T* a, T* b, V sum, F join) { for (; a != b; ++a) sum = join(sum, *a); return sum; }
+template <class T, class U, class F> U* partial_sum(T* a, T* b, U* to, F join) { if (a == b) return to; T sum = *a; *to = sum; ++a; ++to; for (; a != b; ++a, ++to) { sum = join(sum, *a); *to = sum; } return to; }
+template <class T, class V> pair<T*, T*> equal_range(T* a, T* b, const V& x) { return pair<T*, T*>{lower_bound(a, b, x), upper_bound(a, b, x)}; }
+template <class T, class V, class F> T* lower_bound(T* a, T* b, const V& x, F before) {
+  size_t low = 0;
+  size_t n = b - a;
+  while (n > 0) {
+    size_t half = n / 2;
+    if (before(a[low + half], x)) { low += half + 1; n -= half + 1; } else n = half;
+  }
+  return a + low;
+}
+template <class T, class V, class F> T* upper_bound(T* a, T* b, const V& x, F before) {
+  size_t low = 0;
+  size_t n = b - a;
+  while (n > 0) {
+    size_t half = n / 2;
+    if (!before(x, a[low + half])) { low += half + 1; n -= half + 1; } else n = half;
+  }
+  return a + low;
+}
+template <class T, class F> T* max_element(T* a, T* b, F before) { size_t n = b - a; size_t best = 0; for (size_t i = 1; i < n; ++i) if (before(a[best], a[i])) best = i; return a + best; }
+template <class T, class F> T* min_element(T* a, T* b, F before) { size_t n = b - a; size_t best = 0; for (size_t i = 1; i < n; ++i) if (before(a[i], a[best])) best = i; return a + best; }
+template <class T, class F> T* unique(T* a, T* b, F same) {
+  size_t n = b - a;
+  size_t kept = 0;
+  for (size_t i = 0; i < n; ++i) if (i == 0 || !same(a[kept - 1], a[i])) { if (i != kept) a[kept] = move(a[i]); kept = kept + 1; }
+  return a + kept;
+}
+template <class T, class F> bool is_sorted(T* a, T* b, F before) { for (T* p = a; p != b; ++p) if (p != a && before(*p, p[-1])) return false; return true; }
+template <class T, class F> T* stable_partition(T* a, T* b, F f) {
+  size_t n = b - a, kept = 0;
+  T* rest = (T*)__warplens_allocate(n * sizeof(T));
+  size_t other = 0;
+  for (size_t i = 0; i < n; ++i) {
+    if (f(a[i])) { if (i != kept) __relocate(a + kept, a + i); kept = kept + 1; }
+    else { __relocate(rest + other, a + i); other = other + 1; }
+  }
+  for (size_t i = 0; i < other; ++i) __relocate(a + kept + i, rest + i);
+  return a + kept;
+}
 template <class C> auto begin(C& c) { return c.begin(); }
 template <class C> auto end(C& c) { return c.end(); }
 template <class C> auto size(const C& c) { return c.size(); }

@@ -9,8 +9,10 @@ template <class T> struct reverse_iterator {
   T* operator->() const { return at_ - 1; }
   T& operator[](ptrdiff_t i) const { return at_[-1 - i]; }
   reverse_iterator<T>& operator++() { at_ = at_ - 1; return *this; }
+  reverse_iterator<T>& operator--() { at_ = at_ + 1; return *this; }
   T* base() const { return at_; }
 };
+template <class T> reverse_iterator<T> operator+(reverse_iterator<T> a, ptrdiff_t n) { return reverse_iterator<T>{a.at_ - n}; }
 template <class T> bool operator==(const reverse_iterator<T>& a, const reverse_iterator<T>& b) { return a.at_ == b.at_; }
 template <class T> bool operator!=(const reverse_iterator<T>& a, const reverse_iterator<T>& b) { return a.at_ != b.at_; }
 template <class T> ptrdiff_t operator-(const reverse_iterator<T>& a, const reverse_iterator<T>& b) { return b.at_ - a.at_; }
@@ -59,6 +61,8 @@ template <class T> struct vector {
   const T& at(size_t i) const { __checked(i); return first_[i]; }
   T& front() { return first_[0]; }
   T& back() { return first_[size_ - 1]; }
+  const T& front() const { return first_[0]; }
+  const T& back() const { return first_[size_ - 1]; }
   T* data() { return first_; }
   const T* data() const { return first_; }
   T* begin() { return first_; }
@@ -69,6 +73,8 @@ template <class T> struct vector {
   const T* cend() const { return first_ + size_; }
   reverse_iterator<T> rbegin() const { return reverse_iterator<T>{first_ + size_}; }
   reverse_iterator<T> rend() const { return reverse_iterator<T>{first_}; }
+  reverse_iterator<T> crbegin() const { return rbegin(); }
+  reverse_iterator<T> crend() const { return rend(); }
   size_t size() const { return size_; }
   size_t capacity() const { return room_; }
   size_t max_size() const { return size_t(1) << 40; }

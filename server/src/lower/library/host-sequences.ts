@@ -17,7 +17,7 @@ template <class T, class U> U* adjacent_difference(T* a, T* b, U* to) {
   for (; a != b; ++a, ++to) { T now = *a; *to = now - before; before = now; }
   return to;
 }
-template <class T, class U> U* merge(T* a, T* b, T* c, T* d, U* to) {
+template <class T, class U, class O> O merge(T* a, T* b, U* c, U* d, O to) {
   while (a != b || c != d) {
     bool second = a == b || (c != d && *c < *a);
     *to = second ? *c : *a;
@@ -25,6 +25,38 @@ template <class T, class U> U* merge(T* a, T* b, T* c, T* d, U* to) {
     ++to;
   }
   return to;
+}
+template <class T, class U, class O> O set_union(T* a, T* b, U* c, U* d, O to) {
+  while (a != b || c != d) {
+    bool first = c == d || (a != b && !(*c < *a));
+    bool both = a != b && c != d && !(*a < *c) && !(*c < *a);
+    if (first) { *to = *a; ++a; if (both) ++c; } else { *to = *c; ++c; }
+    ++to;
+  }
+  return to;
+}
+template <class T, class U, class O> O set_intersection(T* a, T* b, U* c, U* d, O to) {
+  while (a != b && c != d) {
+    if (*a < *c) ++a;
+    else if (*c < *a) ++c;
+    else { *to = *a; ++to; ++a; ++c; }
+  }
+  return to;
+}
+template <class T, class U, class O> O set_difference(T* a, T* b, U* c, U* d, O to) {
+  while (a != b) {
+    if (c != d && *c < *a) ++c;
+    else { if (c == d || *a < *c) { *to = *a; ++to; } else ++c; ++a; }
+  }
+  return to;
+}
+template <class T, class U> bool includes(T* a, T* b, U* c, U* d) {
+  while (c != d) {
+    if (a == b || *c < *a) return false;
+    if (!(*a < *c)) ++c;
+    ++a;
+  }
+  return true;
 }
 template <class T> pair<T, T> minmax(const T& a, const T& b) { return b < a ? pair<T, T>{b, a} : pair<T, T>{a, b}; }
 template <class T> pair<T*, T*> minmax_element(T* a, T* b) {
@@ -78,21 +110,6 @@ template <class T> struct deque : vector<T> {
   void push_front(const T& x) { this->insert(this->begin(), x); }
   void pop_front() { this->erase(this->begin()); }
 };
-template <class T> struct list : vector<T> {
-  list() {}
-  explicit list(size_t n) : vector<T>(n) {}
-  list(size_t n, const T& x) : vector<T>(n, x) {}
-  template <class U> list(U* a, U* b) : vector<T>(a, b) {}
-  void sort() { __merge_sort(this->begin(), this->size(), less<>()); }
-  template <class F> void sort(F before) { __merge_sort(this->begin(), this->size(), before); }
-  void remove(const T& x) { this->resize(std::remove(this->begin(), this->end(), x) - this->begin()); }
-  template <class F> void remove_if(F&& f) { this->resize(std::remove_if(this->begin(), this->end(), f) - this->begin()); }
-  void unique() { this->resize(std::unique(this->begin(), this->end()) - this->begin()); }
-  void reverse() { std::reverse(this->begin(), this->end()); }
-  void push_front(const T& x) { this->insert(this->begin(), x); }
-  void pop_front() { this->erase(this->begin()); }
-};
-
 template <size_t N> struct bitset {
   bool held_[N];
   bitset() { for (size_t i = 0; i < N; ++i) held_[i] = false; }

@@ -145,6 +145,20 @@ struct string {
       if (first_[i] != s.first_[i]) return (unsigned char)first_[i] < (unsigned char)s.first_[i] ? -1 : 1;
     return size_ < s.size_ ? -1 : size_ > s.size_ ? 1 : 0;
   }
+  int compare(size_t k, size_t n, const string& s) const { return substr(k, n).compare(s); }
+  int compare(size_t k, size_t n, const string& s, size_t i, size_t m) const { return substr(k, n).compare(s.substr(i, m)); }
+  bool contains(const string& s) const { return find(s) != npos; }
+  bool contains(char c) const { return find(c) != npos; }
+  void remove_prefix(size_t n) { first_ = first_ + n; size_ = size_ - n; room_ = size_; }
+  void remove_suffix(size_t n) { size_ = size_ - n; first_[size_] = 0; }
+  const char& front() const { return first_[0]; }
+  const char& back() const { return first_[size_ - 1]; }
+  const char* cbegin() const { return first_; }
+  const char* cend() const { return first_ + size_; }
+  reverse_iterator<char> rbegin() const { return reverse_iterator<char>{first_ + size_}; }
+  reverse_iterator<char> rend() const { return reverse_iterator<char>{first_}; }
+  string& assign(const string& s) { string own = s; size_ = 0; return append(own.first_, own.size_); }
+  string& assign(size_t n, char c) { size_ = 0; return append(n, c); }
   size_t find(const string& s, size_t from = 0) const {
     for (size_t i = from; i + s.size_ <= size_; ++i) {
       size_t k = 0;
@@ -170,6 +184,8 @@ bool operator!=(const string& a, const string& b) { return a.compare(b) != 0; }
 bool operator!=(const string& a, const char* b) { return strcmp(a.first_, b) != 0; }
 bool operator<(const string& a, const string& b) { return a.compare(b) < 0; }
 bool operator>(const string& a, const string& b) { return a.compare(b) > 0; }
+bool operator<=(const string& a, const string& b) { return a.compare(b) <= 0; }
+bool operator>=(const string& a, const string& b) { return a.compare(b) >= 0; }
 string __digits(unsigned long x, bool minus) {
   char held[24];
   int n = 24;

@@ -39,6 +39,18 @@ int strncmp(const char* a, const char* b, size_t n) {
   while (n > 1 && *a != 0 && *a == *b) { ++a; ++b; --n; }
   return (int)(unsigned char)*a - (int)(unsigned char)*b;
 }
+char* __token_at;
+bool __is_among(char c, const char* s) { while (*s != 0 && *s != c) ++s; return c != 0 && *s == c; }
+char* strtok(char* s, const char* by) {
+  char* p = s ? s : __token_at;
+  while (__is_among(*p, by)) ++p;
+  if (*p == 0) { __token_at = p; return 0; }
+  char* word = p;
+  while (*p != 0 && !__is_among(*p, by)) ++p;
+  if (*p != 0) { *p = 0; ++p; }
+  __token_at = p;
+  return word;
+}
 int __digit_of(char c, int base) {
   int d = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'z' ? c - 'a' + 10 : c >= 'A' && c <= 'Z' ? c - 'A' + 10 : 99;
   return d < base ? d : -1;
@@ -99,7 +111,7 @@ double strtod(const char* s, char** end) {
 float strtof(const char* s, char** end) { return (float)strtod(s, end); }
 double atof(const char* s) { return strtod(s, 0); }
 namespace std {
-using ::strlen; using ::strcmp; using ::strncmp; using ::strtol; using ::strtoll; using ::strtoul; using ::strtoull;
+using ::strlen; using ::strtok; using ::strcmp; using ::strncmp; using ::strtol; using ::strtoll; using ::strtoul; using ::strtoull;
 using ::atoi; using ::atol; using ::atoll; using ::strtod; using ::strtof; using ::atof;
 ${numbers.map(ofText).join('')}}
 `;

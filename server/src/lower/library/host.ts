@@ -7,6 +7,7 @@ import { hostConcurrency } from './host-concurrency';
 import { hostContainers } from './host-containers';
 import { hostExceptions } from './host-exceptions';
 import { hostHashed } from './host-hashed';
+import { hostLists, listAlgorithms } from './host-lists';
 import { hostOptions } from './host-options';
 import { hostOrdered } from './host-ordered';
 import { hostRand, hostRandom } from './host-random';
@@ -24,6 +25,7 @@ ${hostOptions}
 ${hostClocks}
 namespace __warplens_std {
 ${appending}
+${listAlgorithms}
 }
 namespace std {
 ${hostExceptions}
@@ -35,6 +37,7 @@ ${hostOrdered}
 ${hostHashed}
 ${hostConcurrency}
 ${hostSequences}
+${hostLists}
 ${hostRanges}
 }
 namespace thrust {

@@ -106,7 +106,16 @@ template <class T> struct optional {
   constexpr void reset() { engaged_ = false; }
   constexpr optional& operator=(nullopt_t) { engaged_ = false; return *this; }
   constexpr optional& operator=(const T& x) { value_ = x; engaged_ = true; return *this; }
+  template <class... A> constexpr T& emplace(A&&... a) { value_ = T(a...); engaged_ = true; return value_; }
 };
+template <class T> constexpr bool operator==(const optional<T>& a, nullopt_t) { return !a.engaged_; }
+template <class T> constexpr bool operator!=(const optional<T>& a, nullopt_t) { return a.engaged_; }
+template <class T> constexpr bool operator==(const optional<T>& a, const optional<T>& b) { return a.engaged_ == b.engaged_ && (!a.engaged_ || a.value_ == b.value_); }
+template <class T> constexpr bool operator!=(const optional<T>& a, const optional<T>& b) { return !(a == b); }
+template <class T> constexpr bool operator==(const optional<T>& a, const T& b) { return a.engaged_ && a.value_ == b; }
+template <class T> constexpr bool operator!=(const optional<T>& a, const T& b) { return !a.engaged_ || a.value_ != b; }
+template <class T> constexpr bool operator<(const optional<T>& a, const T& b) { return !a.engaged_ || a.value_ < b; }
+template <class T> constexpr bool operator>(const optional<T>& a, const T& b) { return a.engaged_ && a.value_ > b; }
 template <class T> constexpr optional<T> make_optional(T x) { return optional<T>(x); }
 template <class T, class H, class... R> struct __position { static constexpr int value = 1 + __position<T, R...>::value; };
 template <class T, class... R> struct __position<T, T, R...> { static constexpr int value = 0; };
@@ -126,6 +135,8 @@ template <class... T> struct variant {
   constexpr variant() : index_(0) {}
   template <class U> constexpr variant(U x) : index_(__fit<U, T...>()) { __alternative<__fit<U, T...>()>(all_) = x; }
   constexpr size_t index() const { return index_; }
+  template <class U> constexpr variant& operator=(const U& x) { index_ = __fit<U, T...>(); __alternative<__fit<U, T...>()>(all_) = x; return *this; }
+  template <class U, class... A> constexpr U& emplace(A&&... a) { index_ = __position<U, T...>::value; __alternative<__position<U, T...>::value>(all_) = U(a...); return __alternative<__position<U, T...>::value>(all_); }
 };
 template <size_t I, class... T> constexpr auto& get(variant<T...>& v) { return __alternative<I>(v.all_); }
 template <class U, class... T> constexpr U& get(variant<T...>& v) { return __alternative<__position<U, T...>::value>(v.all_); }
