@@ -33,8 +33,8 @@ int main() {
   show(o.block); //= 128
   show(o.mode.size() + (o.mode == "exact" ? 100 : 0)); //= 105
   show(o.verbose); //= 1
-  show(o.sizes.size() * 100 + o.sizes[2]); //~ 315
-  show(o.scale * 100); //~ 250
+  show(o.sizes.size() * 100 + o.sizes[2]); //= 315
+  show(o.scale * 100); //= 250
   std::istringstream text("width = 640\n# comment\nheight= 480\n\n depth =3 \nname = test run\n");
   std::map<std::string, std::string> settings;
   std::string line;
@@ -59,6 +59,6 @@ int main() {
   char words[] = "one two  three";
   int n = 0;
   for (char* w = std::strtok(words, " "); w; w = std::strtok(nullptr, " ")) n = n * 10 + std::strlen(w);
-  show(n); //~ 335
+  show(n); //= 335
   return 0;
 }

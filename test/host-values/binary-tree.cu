@@ -59,10 +59,10 @@ int main() {
   show(t.depth()); //= 9
   std::vector<int> sorted;
   t.inOrder([&](int k) { sorted.push_back(k); });
-  show(sorted.front() * 100 + sorted.back()); //~ 61
+  show(sorted.front() * 100 + sorted.back()); //= 61
   show(std::is_sorted(sorted.begin(), sorted.end())); //= 1
   auto levels = t.levels();
-  show(levels[1] * 100 + levels[2]); //~ 256
+  show(levels[1] * 100 + levels[2]); //= 256
   long hash = 7;
   for (int k : levels) hash = (hash * 33 + k) % 65521;
   show(hash); //= 30953

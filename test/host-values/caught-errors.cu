@@ -22,8 +22,8 @@ int tried(int n) {
 }
 int main() {
   show(tried(5)); //= 10
-  show(tried(-5)); //~ -1
-  show(tried(500)); //~ -500
+  show(tried(-5)); //= -1
+  show(tried(500)); //= -500
   int blocks = 0;
   try {
     blocks = 4;
@@ -32,7 +32,7 @@ int main() {
   } catch (...) {
     blocks += 1;
   }
-  show(blocks); //~ 5
+  show(blocks); //= 5
   int fallback = 0;
   for (int i = -1; i < 3; i++) {
     try {
@@ -43,7 +43,7 @@ int main() {
       fallback += e.rank;
     }
   }
-  show(fallback); //~ 1240
+  show(fallback); //= 1240
   std::vector<int> v{1, 2, 3};
   try {
     v.at(7) = 1;
@@ -51,16 +51,16 @@ int main() {
   } catch (const std::out_of_range&) {
     v.push_back(9);
   }
-  show(v.size()); //~ 4
+  show(v.size()); //= 4
   try {
     throw 42;
   } catch (int code) {
-    show(code); //~ 42
+    show(code); //= 42
   }
   int parsed = 0;
   try { parsed = std::stoi("12x"); } catch (...) { parsed = -1; }
-  show(parsed); //~ 12
+  show(parsed); //= 12
   try { parsed = std::stoi("word"); } catch (const std::invalid_argument&) { parsed = -2; }
-  show(parsed); //~ -2
+  show(parsed); //= -2
   return 0;
 }

@@ -45,7 +45,7 @@ int main() {
   std::array<int, 4> a{4, 3, 2, 1};
   int c[] = {5, 6, 7};
   show(sum(a) * 100 + sum(c)); //= 1018
-  show(std::size(c) + *std::rbegin(a)); //~ 4
+  show(std::size(c) + *std::rbegin(a)); //= 4
   std::vector<int> v(10);
   std::generate(v.begin(), v.end(), [k = 1]() mutable { return k *= 2; });
   show(v[9]); //= 1024

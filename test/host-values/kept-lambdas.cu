@@ -41,15 +41,15 @@ int main() {
   ops["add"] = [](int a, int b) { return a + b; };
   ops["mul"] = std::multiplies<int>();
   ops["max"] = [](int a, int b) { return a > b ? a : b; };
-  show(ops["add"](3, 4) * 100 + ops["mul"](3, 4)); //~ 712
-  show(ops.count("sub") + ops.size()); //~ 3
+  show(ops["add"](3, 4) * 100 + ops["mul"](3, 4)); //= 712
+  show(ops.count("sub") + ops.size()); //= 3
   Twice t{[=](int x) { return x * offset; }};
-  show(t(2)); //~ 200
+  show(t(2)); //= 200
   Options o;
-  show(o.blocks() + o.threads(1000)); //~ 320
+  show(o.blocks() + o.threads(1000)); //= 320
   o.blocks = [n = 5]() mutable { return n++; };
-  show(o.blocks() * 10 + o.blocks()); //~ 56
+  show(o.blocks() * 10 + o.blocks()); //= 56
   std::function<int(int)> fib = [&fib](int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); };
-  show(fib(12)); //~ 144
+  show(fib(12)); //= 144
   return 0;
 }

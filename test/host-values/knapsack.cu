@@ -37,7 +37,7 @@ int main() {
       diagonal = up;
     }
   }
-  show(row[lb]); //~ 5
+  show(row[lb]); //= 5
   for (auto [i, j] = std::pair{0, 10}; i < j; i += 3, j--) show(i * 100 + j); //= 10 309 608
   return 0;
 }

@@ -34,7 +34,7 @@ int main() {
   for (int v : {10, 6, 2}) b = pushed(b, v);
   Node* m = merged(a, b);
   show(length(m)); //= 8
-  show(m->next->value * 10 + m->next->next->value); //~ 23
+  show(m->next->value * 10 + m->next->next->value); //= 23
   m = reversed(m);
   show(m->value); //= 10
   Arena arena(100);

@@ -42,15 +42,15 @@ int main() {
   show(l.front() * 100 + l.back()); //= 20
   std::list<int> m{7, 8};
   l.splice(l.end(), m);
-  show(l.size() * 10 + m.size()); //~ 70
+  show(l.size() * 10 + m.size()); //= 70
   l.remove_if([](int x) { return x % 2 == 0; });
-  show(l.size()); //~ 2
+  show(l.size()); //= 2
   Cache<int, int> cache(2);
   cache.put(1, 10);
   cache.put(2, 20);
   show(cache.get(1, -1)); //= 10
   cache.put(3, 30);
-  show(cache.get(2, -1)); //~ -1
-  show(cache.get(1, -1) + cache.get(3, -1)); //~ 40
+  show(cache.get(2, -1)); //= -1
+  show(cache.get(1, -1) + cache.get(3, -1)); //= 40
   return 0;
 }

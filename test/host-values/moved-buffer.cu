@@ -33,20 +33,20 @@ int main() {
     show(b.size()); //= 100
     Buffer c;
     c = std::move(b);
-    show(b.size()); //~ 0
-    show(c.size()); //~ 100
+    show(b.size()); //= 0
+    show(c.size()); //= 100
     c = make(7);
-    show(c.size()); //~ 7
-    show(freed); //~ 1
+    show(c.size()); //= 7
+    show(freed); //= 1
   }
-  show(freed); //~ 2
+  show(freed); //= 2
   std::vector<Buffer> all;
   for (int i = 1; i <= 3; i++) all.push_back(Buffer(i * 10));
   all.emplace_back(5);
   size_t total = 0;
   for (auto& b : all) total += b.size();
-  show(total); //~ 65
+  show(total); //= 65
   Buffer taken = std::move(all[1]);
-  show(all[1].size() + taken.size() * 100); //~ 2000
+  show(all[1].size() + taken.size() * 100); //= 2000
   return 0;
 }

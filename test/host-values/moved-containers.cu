@@ -33,12 +33,12 @@ int main() {
   batches.push_back({{4}, "b", 2});
   show(y.ids.size()); //= 0
   std::swap(batches[0], batches[1]);
-  show(batches[0].ids[0] * 10 + batches[1].ids.size()); //~ 42
+  show(batches[0].ids[0] * 10 + batches[1].ids.size()); //= 42
   std::map<int, std::vector<int>> m;
   m[3] = std::move(c);
   show(c.empty()); //= 1
   show(m[3].size()); //= 4
   auto old = std::exchange(m[3], {7});
-  show(old.size() * 10 + m[3].size()); //~ 41
+  show(old.size() * 10 + m[3].size()); //= 41
   return 0;
 }

@@ -40,15 +40,15 @@ int main() {
   show(values[3].index()); //= 3
   show(std::holds_alternative<float>(values[1])); //= 1
   values[0] = std::string("longer");
-  show(weight(values[0])); //~ 6
+  show(weight(values[0])); //= 6
   show(area(Circle{2}) + area(Box{5, 6}) * 100); //= 3012
   std::optional<std::vector<int>> list;
   list.emplace(4, 9);
-  show(list->size() * list->at(2)); //~ 36
+  show(list->size() * list->at(2)); //= 36
   std::optional<int> x = 5, y;
   std::swap(x, y);
-  show(x.has_value() * 10 + *y); //~ 5
-  show(x == std::nullopt); //~ 1
-  show(y > 4); //~ 1
+  show(x.has_value() * 10 + *y); //= 5
+  show(x == std::nullopt); //= 1
+  show(y > 4); //= 1
   return 0;
 }

@@ -50,17 +50,17 @@ int main() {
   auto range = std::equal_range(keys.begin() + 3, keys.end(), 10);
   std::vector<int> a{1, 3, 5, 7}, b{3, 4, 5, 8}, both;
   std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
-  show(both.size() * 10 + both[1]); //~ 25
+  show(both.size() * 10 + both[1]); //= 25
   both.clear();
   std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
   show(both.size()); //= 6
   std::reverse(both.begin(), both.end());
-  show(both[0]); //~ 8
-  show(std::inner_product(a.begin(), a.end(), b.begin(), 0)); //~ 96
+  show(both[0]); //= 8
+  show(std::inner_product(a.begin(), a.end(), b.begin(), 0)); //= 96
   std::vector<int> sorted = a;
   std::make_heap(sorted.begin(), sorted.end());
   std::pop_heap(sorted.begin(), sorted.end());
-  show(sorted.back() * 10 + sorted.front()); //~ 75
-  show(std::transform_reduce(a.begin(), a.end(), 0, std::plus<>(), [](int x) { return x * x; })); //~ 84
+  show(sorted.back() * 10 + sorted.front()); //= 75
+  show(std::transform_reduce(a.begin(), a.end(), 0, std::plus<>(), [](int x) { return x * x; })); //= 84
   return 0;
 }

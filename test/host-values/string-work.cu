@@ -37,18 +37,18 @@ int main() {
   std::vector<int> suffixes(text.size());
   for (size_t i = 0; i < suffixes.size(); i++) suffixes[i] = i;
   std::sort(suffixes.begin(), suffixes.end(), [&](int a, int b) { return text.compare(a, std::string::npos, text, b, std::string::npos) < 0; });
-  show(suffixes[0] * 100 + suffixes[54]); //~ 4337
+  show(suffixes[0] * 100 + suffixes[54]); //= 4337
   std::unordered_map<char, int> letters;
   for (char c : text) if (std::isalpha(c)) letters[c]++;
-  show(letters.size()); //~ 26
-  show(letters['o']); //~ 4
+  show(letters.size()); //= 26
+  show(letters['o']); //= 4
   std::string digits;
   for (int n = 6174; n; n /= 10) digits.insert(digits.begin(), char('0' + n % 10));
   show(std::stoi(digits) + digits.size()); //= 6178
   std::reverse(digits.begin(), digits.end());
   show(std::stol(digits)); //= 4716
   show(std::stod("3.25") * 100); //= 325
-  show(std::strtol("ff", nullptr, 16) + std::stoul("777", nullptr, 8)); //~ 766
+  show(std::strtol("ff", nullptr, 16) + std::stoul("777", nullptr, 8)); //= 766
   std::ostringstream out;
   out << "n=" << 42 << ',' << 1.5 << '\n';
   show(out.str().size()); //~ 9
@@ -59,11 +59,11 @@ int main() {
   show(rle == "a3b1c2d4"); //= 1
   text.erase(0, 4);
   text.replace(text.find("fox"), 3, "wolves");
-  show(text.find("wolves") * 100 + text.size()); //~ 1254
-  show(std::string(3, 'x').append("yz").back()); //~ 122
+  show(text.find("wolves") * 100 + text.size()); //= 1254
+  show(std::string(3, 'x').append("yz").back()); //= 122
   std::set<std::string> unique(parts.begin(), parts.end());
-  show(unique.count("bb") * 10 + unique.size()); //~ 14
-  show(std::string("abc") < std::string("abd")); //~ 1
-  show(text.starts_with("quick") + 2 * text.ends_with("cat")); //~ 3
+  show(unique.count("bb") * 10 + unique.size()); //= 14
+  show(std::string("abc") < std::string("abd")); //= 1
+  show(text.starts_with("quick") + 2 * text.ends_with("cat")); //= 3
   return 0;
 }

@@ -76,13 +76,11 @@ function fitted({ bits, type }: Cell, value: Value): Value {
 }
 
 /** The value as the variable holds it: an unknown takes the variable's name, or the value the user assumes for it. */
-export function named(state: HostState, cell: Cell, value: Value): Value {
-  if (cell.lost && (value.kind === 'number' || value.kind === 'string'))
-    return unknown(cell.lost, { type: cell.type ?? typeOf(value) });
+export function named(state: HostState, cell: Cell, given: Value): Value {
   const name = cell.name;
+  const reason = whyUnseen(state, cell, given);
+  const value = reason ? unknown(reason, { type: cell.type ?? typeOf(given) }) : given;
   if (!name) return value;
-  if (value.kind === 'number' && unseenOf(state.index).names.has(name))
-    return unknown(`${name} changes where objects are copied or end`, { type: cell.type ?? typeOf(value) });
   if (value.kind === 'pointer') {
     adoptName(state, value.to, cell);
     return value;
@@ -96,6 +94,14 @@ export function named(state: HostState, cell: Cell, value: Value): Value {
   }
   if (value.name) return value;
   return asNamed(value, name, value.roots.length > 0 ? value.roots : [name]);
+}
+
+/** Why a number that is stored does not count as known (unseen.ts). */
+function whyUnseen(state: HostState, { lost, name }: Cell, value: Value): string | undefined {
+  if (value.kind !== 'number' && value.kind !== 'string') return undefined;
+  if (lost) return lost;
+  const isUnseen = value.kind === 'number' && name !== undefined && unseenOf(state.index).names.has(name);
+  return isUnseen ? `${name} changes where objects are copied or end` : undefined;
 }
 
 /** A buffer goes by the name of the first variable that held it, but a helper's local gives way to its caller's. */

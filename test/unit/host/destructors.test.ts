@@ -72,4 +72,75 @@ int main() {
   k<<<1, 32>>>(all[1].p, 1); //= a: 3 4
 }`);
   });
+
+  it('of temporaries, parameters, elements and of what pointers hold', () => {
+    check(`
+__global__ void k(int n) {}
+static int ended = 0;
+struct Noted { int v; Noted(int x) : v(x) {} Noted(Noted&& o) : v(o.v) { o.v = 0; } ~Noted() { ended += v; } };
+int taken(Noted n) { return n.v; }
+int main() {
+  Noted(1);
+  k<<<1, 32>>>(ended); //= n: 1
+  taken(Noted(10));
+  k<<<1, 32>>>(ended); //= n: 11
+  {
+    std::vector<Noted> all;
+    for (int i = 0; i < 3; i++) all.emplace_back(100);
+    all.pop_back();
+    k<<<1, 32>>>(ended); //= n: 111
+  }
+  auto p = std::make_unique<Noted>(1000);
+  k<<<1, 32>>>(ended); //= n: 311
+  p.reset();
+  k<<<1, 32>>>(ended); //= n: 1311
+}`);
+  });
+
+  it('of the class that an object is of, and guards that were moved', () => {
+    check(`
+__global__ void k(int n, int m) {}
+static int ended = 0;
+struct Base { virtual ~Base() { ended += 1; } };
+struct Derived : Base { ~Derived() override { ended += 10; } };
+struct Guard {
+  int* at;
+  explicit Guard(int* p) : at(p) {}
+  Guard(Guard&& o) : at(std::exchange(o.at, nullptr)) {}
+  ~Guard() { if (at) ++*at; }
+};
+Guard made(int* p) { Guard g(p); return g; }
+int main() {
+  int guarded = 0;
+  {
+    std::vector<std::unique_ptr<Base>> all;
+    all.push_back(std::make_unique<Derived>());
+    all.emplace_back(new Base);
+    Guard g = made(&guarded), h = std::move(g);
+  }
+  Base* p = new Derived;
+  delete p;
+  k<<<1, 32>>>(ended, guarded); //= n: 23, m: 1
+}`);
+  });
+
+  it('count what is shared', () => {
+    check(`
+__global__ void k(int n, int m) {}
+struct Node { std::weak_ptr<Node> parent; std::vector<std::shared_ptr<Node>> children; };
+int main() {
+  auto root = std::make_shared<Node>();
+  for (int i = 0; i < 2; i++) {
+    auto child = std::make_shared<Node>();
+    child->parent = root;
+    root->children.push_back(child);
+  }
+  auto other = root;
+  std::weak_ptr<Node> seen = root->children[0];
+  k<<<1, 32>>>(root.use_count(), seen.use_count()); //= n: 2, m: 1
+  other.reset();
+  root->children.clear();
+  k<<<1, 32>>>(root.use_count(), seen.expired()); //= n: 1, m: 1
+}`);
+  });
 });

@@ -1,0 +1,98 @@
+/** What runs without being called, and what is thrown: the text knows no number that rests on it. */
+import { check } from './support';
+
+const shown = (value: string): string => `k <<<(1,1,1),(32,1,1),0>>>(${value})`;
+
+describe('what the text does not see', () => {
+  it('variables that destructors and copying constructors write', () => {
+    check(
+      'static int ended = 0; struct Note { Note() {} ~Note() { ended++; } }; int main() { { Note a; } k<<<1, 32>>>(ended); }',
+      shown('?ended'),
+    );
+    check(
+      'static int n = 0; struct Copy { Copy() {} Copy(const Copy& o) { n++; } }; int main() { Copy a; Copy b = a; k<<<1, 32>>>(n); }',
+      shown('?n'),
+    );
+  });
+
+  it('what a guard was given to change', () => {
+    check(
+      `template <class F> struct Finally { F f; ~Finally() { f(); } };
+      int main() { int n = 1; { Finally end{[&] { n = 2; }}; } k<<<1, 32>>>(n); }`,
+      shown('?n'),
+    );
+    check(
+      `struct Timer { int& total; Timer(int& t) : total(t) {} ~Timer() { total += 5; } };
+      int main() { int n = 1; { Timer t(n); } k<<<1, 32>>>(n); }`,
+      shown('?n'),
+    );
+  });
+
+  it('what was moved from', () => {
+    check(
+      'int main() { std::vector<int> a{1, 2}, b = std::move(a); k<<<1, 32>>>(a.size()); k<<<1, 32>>>(b.size()); }',
+      shown('?'),
+      shown('2'),
+    );
+  });
+
+  it('what is written where something is thrown', () => {
+    check(
+      `int checked(int n) { if (n > 3) throw n; return n; }
+      int main() { int n = 1; try { n = 2; checked(5); n = 3; } catch (int e) { n += e; } k<<<1, 32>>>(n); }`,
+      shown('?n'),
+    );
+  });
+
+  it('what counts behind a return that may have been taken', () => {
+    check(
+      `struct Sets { int count = 4; bool join(int a, int b) { if (a == b) return false; count--; return true; } };
+      int main(int argc, char** argv) { Sets s; s.join(atoi(argv[1]), 2); k<<<1, 32>>>(s.count); }`,
+      shown('?s.count'),
+    );
+  });
+
+  it('bytes of another type, and what goes into a container by its iterators', () => {
+    check(
+      'int main() { float f = -2.0f; unsigned bits = 0; memcpy(&bits, &f, 4); k<<<1, 32>>>(bits); }',
+      shown('?bits'),
+    );
+    check(
+      'int main() { std::vector<int> v; copied(std::back_inserter(v)); k<<<1, 32>>>(v.size()); }',
+      shown('?v.size()'),
+    );
+  });
+});
+
+describe('values of the text', () => {
+  it('braces for a parameter of a class, methods called one behind the other, references to one of two', () => {
+    check(
+      `struct Extent { int x = 1, y = 1, z = 1; }; int depth(Extent e) { return e.z; }
+      int main() { k<<<1, 32>>>(depth({4, 5, 6})); }`,
+      shown('6'),
+    );
+    check(
+      `struct Line { int n = 0; Line& add(int x) { n += x; return *this; } };
+      int main() { Line l; l.add(1).add(2).add(4); k<<<1, 32>>>(l.n); }`,
+      shown('7'),
+    );
+    check(
+      'int main() { int a = 1, b = 2; int& least = a < b ? a : b; least = 5; k<<<1, 32>>>(a * 10 + b); }',
+      shown('52'),
+    );
+  });
+
+  it('static variables of templates, bit-fields, bytes of texts', () => {
+    check(
+      `static int next() { static int n = 0; return ++n; }
+      template <class T> struct Id { static int of() { static const int id = next(); return id; } };
+      int main() { int a = Id<int>::of(), b = Id<float>::of(); k<<<1, 32>>>(a * 100 + b * 10 + Id<int>::of()); }`,
+      shown('121'),
+    );
+    check(
+      'struct Packed { unsigned kind : 3; int delta : 4; }; int main() { Packed p{}; p.kind = 9; p.delta = 9; k<<<1, 32>>>(p.kind * 100 + p.delta); }',
+      shown('93'),
+    );
+    check('int main() { const char word[] = "kernel"; k<<<1, 32>>>(sizeof(word)); }', shown('7'));
+  });
+});
