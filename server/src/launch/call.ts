@@ -17,7 +17,7 @@ import { bindArguments, resolveSymbolType } from './resolve-type';
 import { lastName, type Scope, spelledName } from './scope';
 import { standardType } from './standard-types';
 import { type HostState, sourceText } from './state';
-import { leaveEmpty } from './unseen';
+import { forgetAssigned, leaveEmpty } from './unseen';
 import { type Cell, type FunctionValue, number, type StructValue, unknown, unknownFrom, type Value } from './value';
 
 /** Value of a call expression. */
@@ -221,6 +221,8 @@ function callValue(state: HostState, value: Value, call: CallExpression, scope: 
     if (result) return result;
   }
   if (value.kind === 'unknown' && value.type?.kind === 'constant') return value.type.value;
+  // it may be any of those that are kept somewhere
+  if (value.kind === 'unknown') for (const lambda of state.lambdas.values()) forgetAssigned(state, lambda);
   return callUnknown(state, list, call, sourceText(state, call.callee));
 }
 
@@ -238,7 +240,10 @@ export function callFunctionValue(
 
 /** A function nobody knows: what it was given to write is unknown behind it. */
 export function callUnknown(state: HostState, list: readonly HostArgument[], call: Expression, name: string): Value {
-  for (const { value } of list) forgetBehind(state, value);
+  for (const { value } of list) {
+    forgetBehind(state, value);
+    if (value.kind === 'lambda') forgetAssigned(state, value);
+  }
   const text = sourceText(state, call) || name;
   const values = list.map((argument) => argument.value);
   const result = unknownFrom(values, `${name || 'a function'} is not known in this file`);

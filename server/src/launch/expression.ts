@@ -256,7 +256,10 @@ function evaluateLambda(state: HostState, expression: LambdaExpression, scope: S
     );
   }
   if (expression.defaultCapture === '=') captureNumbers(expression, scope, captures);
-  return { kind: 'lambda', expression, scope, captures };
+  const lambda: Value = { kind: 'lambda', expression, scope, captures };
+  const refers = expression.defaultCapture === '&' || expression.captures.some(({ byReference }) => byReference);
+  if (refers) state.lambdas.set(expression, lambda);
+  return lambda;
 }
 
 /** `[=]`: numbers and pointers as they are now; what is larger is taken to stay as it is. */

@@ -10,6 +10,7 @@ import {
   asNamed,
   type Buffer,
   type Cell,
+  type LambdaValue,
   merge,
   number,
   type StructValue,
@@ -221,6 +222,8 @@ export function copyValue(value: Value): Value {
   switch (value.kind) {
     case 'struct':
       return { kind: 'struct', type: value.type, fields: copyFields(value) };
+    case 'lambda':
+      return { ...value, captures: copyCaptures(value) };
     case 'array':
       return { ...value, buffer: copyBuffer(value.buffer) };
     case 'container':
@@ -232,6 +235,12 @@ export function copyValue(value: Value): Value {
     default:
       return value;
   }
+}
+
+/** What a lambda captured by value is its own in every copy. */
+function copyCaptures({ expression, captures }: LambdaValue): Map<string, Cell> {
+  const isReferred = (name: string) => expression.captures.some((c) => c.name === name && c.byReference);
+  return new Map([...captures].map(([name, cell]) => [name, isReferred(name) ? cell : copyCell(cell)]));
 }
 
 function copyFields(value: StructValue): Map<string, Cell> {

@@ -6,7 +6,7 @@ import { evaluate } from './expression';
 import { type HostType, intType, withoutReference } from './host-type';
 import { sizeOf } from './layout';
 import { lookupQualified, memberOf } from './lookup';
-import { blank, bufferOf, cellAt, makeCell, standFor, write } from './memory';
+import { blank, bufferOf, cellAt, forget, makeCell, smudge, standFor, write } from './memory';
 import { lastName, localVariable, type Scope } from './scope';
 import { type HostState, sourceText } from './state';
 import { unknownOf } from './unknown-of';
@@ -15,6 +15,7 @@ import {
   asTyped,
   type Buffer,
   type Cell,
+  type ContainerValue,
   merge,
   number,
   type PointerValue,
@@ -160,6 +161,11 @@ function locateElement(state: HostState, expression: IndexExpression, scope: Sco
     const cell = value.elements[index.value];
     return cell ? { kind: 'cell', cell } : valuePlace(unknown('outside of a pack'));
   }
+  // a key that is not there yet makes one
+  if (value.kind === 'container' && /map/.test(containerName(value))) {
+    forget(state, value.size, `how many ${value.buffer.name} has`);
+    smudge(state, value.buffer);
+  }
   if (value.kind === 'struct' && base.kind === 'cell') {
     const result = callMethod(state, base.cell, 'operator[]', [{ value: index }], expression);
     return valuePlace(result ?? unknownFrom([value], 'operator[] is not known'));
@@ -169,6 +175,8 @@ function locateElement(state: HostState, expression: IndexExpression, scope: Sco
   const plain = index.kind === 'number' && index.declared ? { ...index } : index;
   return within(base, dereference(state, value, expression, plain));
 }
+
+const containerName = ({ type }: ContainerValue): string => (type.kind === 'container' ? type.name : '');
 
 /** A part of an element whose index is not known is as little known: what is assigned to it may be any element's. */
 function within(whole: Place, part: Place): Place {

@@ -1,13 +1,13 @@
 /** What one run of the host interpreter carries along. */
 import type { DeviceProperties } from '../hardware/device-properties';
-import type { FunctionDeclaration, VariableDeclaration } from '../parse/ast';
+import type { FunctionDeclaration, LambdaExpression, VariableDeclaration } from '../parse/ast';
 import { Exits } from './exits';
 import { type HostTokens, spellings } from './host-tokens';
 import type { HostType, RecordType } from './host-type';
 import type { LaunchRecorder } from './launch-recorder';
 import type { Outcome } from './memory';
 import type { HostIndex, Scope } from './scope';
-import type { Buffer, Cell, Value } from './value';
+import type { Buffer, Cell, LambdaValue, Value } from './value';
 
 export interface Frame {
   /** Name of the running function, for launches and messages. */
@@ -76,6 +76,8 @@ export interface HostState {
   readonly enums: Map<object, HostType>;
   /** Static variables of functions, which are initialised once in each instance of the class around them. */
   readonly statics: Map<VariableDeclaration, Map<object | undefined, Cell>>;
+  /** Lambdas that were made and refer to variables, each as it was last. */
+  readonly lambdas: Map<LambdaExpression, LambdaValue>;
   /** Buffers behind objects of which only the name is known: `tensor.data_ptr()`. */
   readonly outside: Map<string, Buffer>;
   /** Source texts of nodes that were asked for. */
@@ -148,6 +150,7 @@ export function createState(index: HostIndex, options: StateOptions = {}): HostS
     records: new Map(),
     enums: new Map(),
     statics: new Map(),
+    lambdas: new Map(),
     outside: new Map(),
     texts: new Map(),
   };

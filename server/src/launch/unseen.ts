@@ -8,9 +8,9 @@ import type { Expression, FunctionDeclaration, LambdaExpression, RecordDeclarati
 import { isCopyOf } from '../parse/constructors';
 import { lookup } from './lookup';
 import { forget, write } from './memory';
-import { type HostIndex, lastName, localVariable, type Scope } from './scope';
+import { type HostIndex, type IndexedFunction, lastName, localVariable, type Scope } from './scope';
 import type { HostState } from './state';
-import { type Cell, type StructValue, unknown } from './value';
+import { type Cell, type LambdaValue, type StructValue, unknown } from './value';
 
 export interface Unseen {
   /** Variables that no longer count as known. */
@@ -44,20 +44,34 @@ function findUnseen(index: HostIndex): Unseen {
   const byName = new Map(index.functions.map(({ declaration }) => [lastName(declaration.name), declaration]));
   const records = new Map<string, RecordDeclaration>();
   for (const { record } of index.functions) if (record?.name) records.set(lastName(record.name), record);
-  for (const { declaration, record } of index.functions) {
+  const nested = [...new Set(index.functions.flatMap(({ record }) => record ?? []))].flatMap(nestedMethods);
+  for (const { declaration, record } of [...index.functions, ...nested]) {
     const owner = record?.name ? lastName(record.name) : (declaration.name.parts.at(-2)?.name ?? '');
     const name = lastName(declaration.name);
     const isEnd = name === `~${owner}`;
     const isCopy = name === 'operator=' || (name === owner && isCopyOf(owner, declaration));
     // constructors: those of elements are not followed
     if (owner === '' || !(isEnd || isCopy || name === owner)) continue;
-    const writes = new Writes(records.get(owner), byName);
+    const writes = new Writes(record ?? records.get(owner), byName);
     writes.add(declaration, 0);
     for (const each of writes.outside) names.add(each);
     if (isEnd && writes.reachesOut) reaching.add(owner);
     if ((isEnd || isCopy) && writes.counts) sharing.add(owner);
   }
   return { names, reaching, sharing };
+}
+
+type Method = Pick<IndexedFunction, 'declaration' | 'record'>;
+
+/** Methods of the classes inside of a class. */
+function nestedMethods(outer: RecordDeclaration): Method[] {
+  const records = (outer.members ?? []).flatMap((m) => (m.kind === 'record' ? [m] : []));
+  return records.flatMap((record) => [
+    ...(record.members ?? []).flatMap((m): Method[] =>
+      m.kind === 'function' && m.body ? [{ declaration: m, record }] : [],
+    ),
+    ...nestedMethods(record),
+  ]);
 }
 
 /** What a function of a class writes beside the object. */
@@ -103,7 +117,11 @@ class Writes {
     const { callee } = node;
     if (callee.kind === 'member') {
       const name = lastName(callee.name);
-      if (!reading.test(name) && !releasing.test(name)) this.written(callee.object, locals, true);
+      if (reading.test(name) || releasing.test(name)) return;
+      this.written(callee.object, locals, true);
+      // the object of another class: `pool->give(id)`
+      if (callee.arrow && callee.object.kind === 'name' && this.own.has(lastName(callee.object.name)))
+        this.reachesOut = true;
     } else if (callee.kind === 'name') {
       const name = lastName(callee.name);
       if (this.own.has(name)) this.reachesOut = true;
@@ -153,7 +171,10 @@ export function loseGiven(
 ): void {
   if (!unseenOf(state.index).reaching.has(type)) return;
   for (const { value, cell } of given) {
-    if (cell) lose(state, cell, `changed where a ${type} ends`);
+    const reason = `changed where a ${type} ends`;
+    if (cell) lose(state, cell, reason);
+    if (value.kind === 'pointer' && !value.to.isDevice)
+      for (const held of value.to.cells.values()) lose(state, held, reason);
     if (value.kind === 'lambda') loseAssigned(state, value.expression, value.scope, value.captures);
   }
 }
@@ -177,6 +198,14 @@ export function loseAssigned(
     const found = captures.get(name) ?? localVariable(scope, name) ?? lookup(state, name, scope);
     const cell = found && ('kind' in found ? (found.kind === 'cell' ? found.cell : undefined) : found);
     if (cell) lose(state, cell, `changed by a lambda that is kept`);
+  }
+}
+
+/** The same for one call that is not followed. */
+export function forgetAssigned(state: HostState, { expression, scope, captures }: LambdaValue): void {
+  for (const name of assignedIn(expression)) {
+    const cell = captures.get(name) ?? localVariable(scope, name);
+    if (cell) forget(state, cell, 'changed by a lambda');
   }
 }
 

@@ -165,10 +165,13 @@ export function thisExpression(ctx: Context): Value {
     if (self.kind === 'place' && self.place.kind === 'memory')
       return { kind: 'scalar', type: pointer, register: addressOf(ctx, self.place) };
     if (self.kind === 'place' && self.place.kind === 'storage') {
+      const { storage } = self.place;
+      // one that is kept is an address
+      const owner = ctx.unit.isHost && 'owner' in storage ? storage.owner : undefined;
       return {
         kind: 'placePointer',
         type: pointer,
-        target: { elements: [self.place.storage], index: 0, elementType: self.type },
+        target: { elements: [storage], index: 0, elementType: self.type, owner },
       };
     }
     return unknownValue(pointer, 'this of a temporary');

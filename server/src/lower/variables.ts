@@ -8,6 +8,7 @@ import { construct, constructInPlace, initialiseFields, initialiseFromList, isMa
 import { type Context, demandMemory, placeOf, skip } from './context';
 import { convertValue } from './conversions';
 import { expression } from './expressions';
+import { copyOfLambda } from './host/closures';
 import { isContainer, ownsMemory } from './host/copies';
 import { isDestroyed, noteLocal, noteTemporary } from './host/destructors';
 import { emitHost, freshObject } from './host/memory';
@@ -163,6 +164,10 @@ function defineAuto(
   }
   const plain = rvalue(ctx, value, node);
   const isFunction = plain.kind !== 'scalar' && plain.kind !== 'aggregate';
+  if (isFunction && plain.kind === 'lambda' && value.kind === 'place' && ctx.unit.isHost) {
+    defineAuto(ctx, declaration, name, type, copyOfLambda(ctx, plain, node), node);
+    return;
+  }
   if (isFunction) {
     ctx.scope.define(name, {
       kind: 'value',

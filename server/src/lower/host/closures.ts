@@ -115,6 +115,25 @@ export function withCaptures(ctx: Context, node: ast.LambdaExpression): Value {
   return { kind: 'lambda', type: { kind: 'lambda', lambda: node }, lambda: { ...node, captures }, scope };
 }
 
+/** A lambda that is copied has what it captured by value once more: `auto other = counter;` */
+export function copyOfLambda(ctx: Context, value: Value & { kind: 'lambda' }, node: ast.Node): Value {
+  const { scope } = value;
+  if (scope.label !== 'captures') return value;
+  const copy = new Scope(scope.parent, 'captures');
+  for (const [name, entity] of scope.entries()) {
+    const held = entity.kind === 'value' && entity.value.kind === 'place' ? rvalue(ctx, entity.value, node) : undefined;
+    if (held?.kind !== 'scalar' && held?.kind !== 'aggregate') {
+      copy.define(name, entity);
+      continue;
+    }
+    const storage = allocateStorage(ctx, unqualified(held.type), name);
+    writeStorage(ctx, storage, held, node);
+    const place: Value = { kind: 'place', type: storage.type, place: { kind: 'storage', storage } };
+    copy.define(name, { kind: 'value', value: place });
+  }
+  return { ...value, scope: copy };
+}
+
 function keepNumber(ctx: Context, name: string, keep: (name: string, value: Value) => void, node: ast.Node): void {
   const entity = lookupName(ctx, ctx.scope, name);
   if (entity?.kind === 'value' && entity.value.kind === 'place' && scalarOf(withoutReference(entity.value.type)))

@@ -164,6 +164,9 @@ template <class K, class V, class F = less<K>> struct multimap {
   pair<K, V>* upper_bound(const K& key) { pair<K, V>* p = held_.end(); while (p != held_.begin() && before_(key, p[-1].first)) --p; return p; }
   pair<K, V>* insert(const pair<K, V>& x) { return held_.insert(upper_bound(x.first), x); }
   pair<K, V>* emplace(const K& key, const V& x) { return insert(pair<K, V>{key, forward<V>(x)}); }
+  pair<K, V>* erase(pair<K, V>* at) { return held_.erase(at); }
+  size_t erase(const K& key) { size_t n = count(key); pair<K, V>* p = lower_bound(key); held_.erase(p, p + n); return n; }
+  bool contains(const K& key) const { return count(key) > 0; }
   pair<pair<K, V>*, pair<K, V>*> equal_range(const K& key) { return pair<pair<K, V>*, pair<K, V>*>{lower_bound(key), upper_bound(key)}; }
   size_t count(const K& key) const {
     size_t n = 0;
@@ -197,6 +200,10 @@ template <class T, class F = less<T>> struct multiset {
   }
   const T* find(const T& x) const { const T* p = held_.begin(); while (p != held_.end() && before_(*p, x)) ++p; return p != held_.end() && !before_(x, *p) ? p : held_.end(); }
   const T* erase(const T* at) { return held_.erase(at); }
+  const T* lower_bound(const T& x) const { const T* p = held_.begin(); while (p != held_.end() && before_(*p, x)) ++p; return p; }
+  const T* upper_bound(const T& x) const { return held_.begin() + __behind(x); }
+  size_t erase(const T& x) { size_t n = count(x); const T* p = lower_bound(x); held_.erase(p, p + n); return n; }
+  bool contains(const T& x) const { return count(x) > 0; }
   size_t size() const { return held_.size(); }
   bool empty() const { return held_.empty(); }
   void clear() { held_.clear(); }

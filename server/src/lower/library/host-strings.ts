@@ -76,6 +76,7 @@ struct string {
   string& operator+=(const string& s) { return append(s.first_, s.size_); }
   string& operator+=(const char* s) { return append(s, strlen(s)); }
   string& operator+=(char c) { push_back(c); return *this; }
+  string& operator=(char c) { size_ = 0; return append(1, c); }
   string& assign(const string& s) { clear(); return append(s); }
   string& assign(const char* s) { clear(); return append(s); }
   string& assign(const char* s, size_t n) { clear(); return append(s, n); }
