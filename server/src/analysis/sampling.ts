@@ -57,6 +57,8 @@ export function resolveInputs(program: Program, plan: PlannedLaunch, context: Re
       });
     } else if (isPointerInput(program, input)) {
       values.set(index, { kind: 'pointer', allocation: allocation(`parameter ${input.name}`), offset: 0 });
+    } else if (isInteger(program, input) && isNotGiven(input, plan)) {
+      values.set(index, { kind: 'unknown', reason: `${input.name} is given no value` });
     } else if (isInteger(program, input) && !keysOf(program).has(input.register)) {
       const sample = computedValue(input, context.under) ?? sampleValue(input.name, context.sample);
       values.set(index, { kind: 'number', value: sample });
@@ -94,6 +96,16 @@ function hostValueOf(
 function siteValue({ source }: Input, launch: Pick<Launch, 'arguments' | 'symbols'>): HostValue | undefined {
   if (source.kind === 'parameter') return follow(launch.arguments[source.parameter], source.path.slice(1));
   return source.kind === 'global' ? follow(launch.symbols.get(source.path[0]), source.path.slice(1)) : undefined;
+}
+
+/**
+ * An element of a list of which other elements are given: a list is filled as far as the launch reads it (the blocks and tensors of a multi-tensor
+ * launch), and what is behind that is no size.
+ */
+function isNotGiven({ source }: Input, plan: PlannedLaunch): boolean {
+  if (source.kind !== 'parameter' || source.path.length < 2 || !/^\d+$/.test(source.path.at(-1) ?? '')) return false;
+  const list = follow(plan.arguments[source.parameter], source.path.slice(1, -1));
+  return list?.kind === 'array' && list.elements.some((element) => element.kind === 'number');
 }
 
 /** The number that the host computes for an input from the sampled sizes; 0 and less is no size. */

@@ -292,4 +292,29 @@ int main() {
     // every fourth array begins with a sector
     assert.deepEqual(shown, [`41x1x1 ${11 * 4 + 30 * 5} sectors`, `9x1x1 ${2 * 4 + 7 * 5} sectors`]);
   });
+
+  it('of lists of which a round fills a part: the rest is no size', () => {
+    const [kernel] = analyse(`struct List { float* at; int begins[64]; unsigned char rows[320]; };
+__global__ void zero(List list) { list.at[list.begins[list.rows[blockIdx.x]] + threadIdx.x] = 0; }
+int main() {
+  List list;
+  cudaMalloc(&list.at, 16384);
+  std::vector<int> lengths;
+  for (int i = 0; i < 6; i++) lengths.push_back(i + 1);
+  int blocks = 0, begin = 0;
+  for (int i = 0; i < (int)lengths.size(); i++) {
+    list.begins[i] = begin;
+    begin += 34 * lengths[i];
+    for (int row = 0; row < lengths[i]; row++) list.rows[blocks++] = i;
+  }
+  zero<<<blocks, 32>>>(list);
+}`).kernels;
+    const shown = kernel.launches.map(
+      ({ grid, accesses: [store] }) => `${grid.join('x')} ${store.sectors} sectors ${store.certainty}`,
+    );
+    // 34 numbers times 0, 1, 3, 6, 10, 15: every fourth begins with a sector; list i is stored to i + 1 times
+    const begins = [0, 1, 3, 6, 10, 15];
+    const sectors = begins.map((begin, i) => (begin % 4 === 0 ? 4 : 5) * (i + 1)).reduce((a, b) => a + b);
+    assert.deepEqual(shown, [`21x1x1 ${sectors} sectors exact`]);
+  });
 });
