@@ -57,11 +57,24 @@ export function chosenElement(ctx: Context, target: RegisterTarget, index: Value
   const values = elements.slice(target.index).map((element) => readStorage(ctx, element));
   if (values.length === 0 || !values.every(isMadeOfScalars)) return undefined;
   if (values.length * scalarsIn(values[0]) > MOST_SCALARS) return undefined;
+  return chosenByBits(ctx, values, index.register, Math.ceil(Math.log2(values.length)) - 1);
+}
+
+/** Chooses by one bit of the index after the other, from the highest: half the instructions of comparing it with every number. */
+function chosenByBits(ctx: Context, values: readonly Value[], index: Register, bit: number): Value {
+  const half = 2 ** bit;
+  if (values.length === 1) return values[0];
+  const lower = chosenByBits(ctx, values.slice(0, half), index, bit - 1);
+  if (values.length <= half) return lower;
   const { builder } = ctx;
-  const type = builder.typeOf(index.register);
-  return values.reduceRight((others, value, i) =>
-    choose(ctx, builder.compare('eq', type, index.register, builder.constant(type, i)), value, others),
+  const type = builder.typeOf(index);
+  const isSet = builder.compare(
+    'ne',
+    type,
+    builder.binary('and', type, index, builder.constant(type, half)),
+    builder.constant(type, 0),
   );
+  return choose(ctx, isSet, chosenByBits(ctx, values.slice(half), index, bit - 1), lower);
 }
 
 const isMadeOfScalars = (value: Value): boolean =>
