@@ -12,7 +12,7 @@ import { changeByCall, freshObject } from './host/memory';
 import { withClass } from './host/virtual-calls';
 import { chooseOverload } from './overloads';
 import { forEachElement } from './packs';
-import { assign, readStorage, rvalue, writeStorage } from './places';
+import { assign, bindInMemory, readStorage, rvalue, writeStorage } from './places';
 import { findField, recordOf } from './records';
 import { inScope, resolveType } from './resolve-type';
 import { type Field, type RecordInfo, scalarOf, type Type, unqualified } from './types';
@@ -229,6 +229,10 @@ function initialiseMember(
   node: Node,
 ): void {
   const isList = args.length === 1 && args[0].kind === 'initList';
+  if (type.kind === 'reference') {
+    bindInMemory(ctx, place, type, initialValue(ctx, type, args, node), node);
+    return;
+  }
   if (!isList && holdsArray(type) && constructInPlace(ctx, place, type, callArguments(ctx, args), node)) return;
   assign(ctx, place, type, initialValue(ctx, type, args, node), node);
 }

@@ -5,7 +5,7 @@ import { expression } from './expressions';
 import { globalValue } from './globals';
 import { lookupIn } from './lookup';
 import { userOperator } from './operators';
-import { memberAlignment, reasonOf, rvalue } from './places';
+import { memberAlignment, reasonOf, referredIn, rvalue } from './places';
 import { dereference } from './pointers';
 import { findField, findMethods, recordOf } from './records';
 import { evaluateArguments } from './resolve-type';
@@ -67,7 +67,7 @@ export function memberOf(ctx: Context, object: Value, name: string, node: ast.No
     return undefined;
   }
   let value: Value = object.kind === 'builtin' ? rvalue(ctx, object, node) : object;
-  for (const field of found.path) value = step(value, field, node);
+  for (const field of found.path) value = step(ctx, value, field, node);
   return value;
 }
 
@@ -77,7 +77,7 @@ function typeOfMember({ type }: Field, isConst: boolean | undefined): Type {
   return isConst && !type.isConst ? { ...type, isConst } : type;
 }
 
-function step(value: Value, field: Field, node: ast.Node): Value {
+function step(ctx: Context, value: Value, field: Field, node: ast.Node): Value {
   const inherited = withoutReference(value.type);
   const type = typeOfMember(field, inherited.isConst);
   const index = inherited.kind === 'record' ? inherited.record.fields.indexOf(field) : -1;
@@ -85,6 +85,8 @@ function step(value: Value, field: Field, node: ast.Node): Value {
     const place = value.place;
     const handed = value.handed === 'expiring' ? value.handed : undefined;
     if (place.kind === 'memory') {
+      if (field.type.kind === 'reference')
+        return referredIn(ctx, { ...place, offset: place.offset + field.offset, node }, field.type);
       const aligned = inherited.kind === 'record' ? memberAlignment(place, inherited.record, field) : undefined;
       return {
         kind: 'place',

@@ -10,6 +10,7 @@ import { asStored, keepInCell, readCell, signatureOf } from './host/closures';
 import { copied, movedFrom, ownsMemory } from './host/copies';
 import { withClass } from './host/virtual-calls';
 import { emitLoad, emitStore, loadBytes, placeBehind, promisedBytes, storeBytes } from './loads-and-stores';
+import { addressOfExpression } from './operators';
 import { copiedAs } from './own-copies';
 import { copyPadded, keepPadding, loadPadding, storePadding } from './record-padding';
 import { recordOf } from './records';
@@ -236,6 +237,7 @@ export function readMemory(ctx: Context, place: MemoryPlace, type: Type): Value 
   const scalar = scalarOf(type);
   const preset = scalar || (type.kind === 'record' && type.record.isVector) ? symbolValue(ctx, place, type) : undefined;
   if (preset) return preset;
+  if (type.kind === 'reference') return referredIn(ctx, place, type);
   const fixed = scalar && fixedElement(ctx, place, scalar);
   if (fixed !== undefined) return { kind: 'scalar', type: unqualified(type), register: fixed };
   if (scalar) return { kind: 'scalar', type: unqualified(type), register: loadScalar(ctx, place, scalar) };
@@ -263,6 +265,24 @@ function fixedElement(ctx: Context, place: MemoryPlace, scalar: ScalarType): Reg
     index < values.length
     ? ctx.builder.constant(scalar, values[index])
     : undefined;
+}
+
+/** What a reference in memory, a member of an object that lies there, leads to. */
+export function referredIn(ctx: Context, place: MemoryPlace, { to }: Type & { kind: 'reference' }): Value {
+  const address = loadScalar(ctx, place, 'i64');
+  return { kind: 'place', type: to, place: { kind: 'memory', address, offset: 0, node: place.node } };
+}
+
+/** Binds a reference that lies in memory: it is there as the address of what it leads to. */
+export function bindInMemory(
+  ctx: Context,
+  place: MemoryPlace,
+  { to }: Type & { kind: 'reference' },
+  value: Value,
+  node: Node,
+): void {
+  const pointer: Type = { kind: 'pointer', to };
+  storeScalar(ctx, place, pointer, 'i64', addressOfExpression(ctx, value, node), node);
 }
 
 function loadScalar(ctx: Context, place: MemoryPlace, scalar: ScalarType): Register {
@@ -341,6 +361,10 @@ export function assign(ctx: Context, place: Place, type: Type, value: Value, nod
 }
 
 function writeMemory(ctx: Context, place: MemoryPlace, type: Type, value: Value, node: Node): void {
+  if (type.kind === 'reference') {
+    bindInMemory(ctx, place, type, value, node);
+    return;
+  }
   const scalar = scalarOf(type);
   if (scalar) {
     storeScalar(ctx, place, type, scalar, value, node);
