@@ -15,6 +15,8 @@ export type Pair = Words;
 export const isSigned = (type: ScalarType): boolean => type.startsWith('i');
 
 const WORD = 32;
+/** Bits of a digit of a long division. */
+const DIGIT = 16;
 const INTEGERS = /^[iu](?:8|16|32|64)$/;
 
 export class WordArithmetic {
@@ -228,23 +230,50 @@ export class WordArithmetic {
   }
 
   /**
-   * Unsigned, by a number that a double holds: schoolbook, a half after the other. Known where the divisor is below 2^21, or the upper half
-   * leaves nothing.
+   * Unsigned, by a number that a double holds: schoolbook, some digits of 16 bits after the other. Known where the divisor is below 2^37, or
+   * what is divided is small.
+   * @param isBelow the divisor is known to be below 2^21: two digits at a time
    */
-  quotient(a: Pair, by: Register): Pair {
-    const upper = this.converted(a.high, 'u32', 'u64');
-    const half = (dividend: Register) => this.converted(this.wide('div', 'u64', dividend, by), 'u64', 'u32');
-    return { low: half(this.rest(upper, a.low, by)), high: half(upper) };
+  quotient(a: Pair, by: Register, isBelow: boolean): Pair {
+    const { quotients } = this.divided(a, by, isBelow);
+    const [low, high] = isBelow
+      ? [quotients.slice(1), quotients.slice(0, 1)]
+      : [quotients.slice(2), quotients.slice(0, 2)];
+    const half = (digits: readonly Register[]): Register => {
+      const [upper, lower] = digits.map((digit) => this.converted(digit, 'u64', 'u32'));
+      if (lower === undefined) return upper;
+      return this.word('or', this.word('shl', upper, this.number('u32', DIGIT)), lower);
+    };
+    return { low: half(low), high: half(high) };
   }
 
-  remainder(dst: Register, a: Pair, by: Register): void {
-    const rest = this.rest(this.converted(a.high, 'u32', 'u64'), a.low, by);
-    this.emit({ op: 'binary', fn: 'rem', type: 'u64', dst, a: rest, b: by });
+  remainder(dst: Register, a: Pair, by: Register, isBelow: boolean): void {
+    this.emit({ op: 'unary', fn: 'mov', type: 'u64', dst, a: this.divided(a, by, isBelow).rest });
   }
 
-  /** What the upper half leaves, with the lower half behind it. */
-  private rest(upper: Register, low: Register, by: Register): Register {
-    const left = this.wide('shl', 'u64', this.wide('rem', 'u64', upper, by), this.number('u32', WORD));
-    return this.wide('add', 'u64', left, this.converted(low, 'u32', 'u64'));
+  /** Digits of the quotient, from the highest, and what is left. */
+  private divided({ low, high }: Pair, by: Register, isBelow: boolean): { quotients: Register[]; rest: Register } {
+    const [width, digits] = isBelow
+      ? [WORD, [high, low]]
+      : [
+          DIGIT,
+          [high, low].flatMap((half) => [this.word('shr', half, this.number('u32', DIGIT)), this.lowDigit(half)]),
+        ];
+    const quotients: Register[] = [];
+    let rest: Register | undefined;
+    for (const digit of digits) {
+      const next = this.converted(digit, 'u32', 'u64');
+      const dividend: Register =
+        rest === undefined
+          ? next
+          : this.wide('add', 'u64', this.wide('shl', 'u64', rest, this.number('u32', width)), next);
+      quotients.push(this.wide('div', 'u64', dividend, by));
+      rest = this.wide('rem', 'u64', dividend, by);
+    }
+    return { quotients, rest: rest ?? by };
+  }
+
+  private lowDigit(half: Register): Register {
+    return this.word('and', half, this.number('u32', 2 ** DIGIT - 1));
   }
 }

@@ -45,6 +45,8 @@ const countsBits = new Set(['popc', 'clz', 'ffs']);
 /** Factors and shifts of addresses: what they give is no larger than memory. */
 const MOST_FACTOR = 2 ** 20;
 const MOST_SHIFT = 20;
+/** Divisors below need two steps of a long division, others four. */
+const SHORT_DIVISOR = 2 ** 21;
 
 class WordPairs {
   private readonly registers: RegisterInfo[];
@@ -53,6 +55,8 @@ class WordPairs {
   private readonly inWords: Uint8Array;
   private code: Instruction[] = [];
   private readonly words: WordArithmetic;
+  /** Powers of two with an exponent that the program computes, or too large for a double (`1ull << 63`), by what holds them: the exponents. */
+  private readonly exponents = new Map<Register, Register>();
 
   constructor(private readonly original: Program) {
     this.registers = [...original.registers];
@@ -79,6 +83,9 @@ class WordPairs {
   private largeRegisters(): Set<Register> {
     const large = new Set<Register>();
     const all = this.original.blocks.flatMap(({ instructions }) => instructions);
+    for (const i of all)
+      if (i.op === 'binary' && i.fn === 'shl' && isLong(i.type) && this.valueOf(i.a) === 1 && this.isTemporary(i.dst))
+        this.exponents.set(i.dst, i.b);
     const add = (r: Register) => {
       if (isLong(this.registers[r].type)) large.add(r);
     };
@@ -88,7 +95,7 @@ class WordPairs {
     while (hasMore) {
       const before = large.size;
       const asked = halved.size;
-      for (const i of all) if (passesOn(i) && readsOf(i).some((r) => large.has(r))) writesOf(i).forEach(add);
+      for (const i of all) if (this.passesOn(i) && readsOf(i).some((r) => large.has(r))) writesOf(i).forEach(add);
       hasMore = large.size !== before;
       for (const i of all) {
         if (!isMove(i) || !isLong(i.type)) continue;
@@ -113,6 +120,15 @@ class WordPairs {
     const touched = classes.aliasing[classes.of[access]];
     for (let other = 0; other < this.inWords.length; other++)
       if (touched.includes(classes.of[other])) this.inWords[other] = 1;
+  }
+
+  /** Whether what an instruction makes of a large number is large. */
+  private passesOn(i: Instruction): boolean {
+    if (i.op === 'binary' && i.fn === 'rem') return isLong(i.type) && this.exponents.has(i.b);
+    if (i.op === 'unary' || i.op === 'binary') return isLong(i.type) && carrying.has(i.fn);
+    if (i.op === 'lane') return i.fn.startsWith('shuffle');
+    if (i.op === 'convert') return isLong(i.from) && isLong(i.type);
+    return i.op === 'select' || (i.op === 'fma' && isLong(i.type));
   }
 
   /** Numbers of which halves are asked for, as of a key that holds an index, that are compared, or whose bits are mixed, counted or looked for. */
@@ -150,6 +166,10 @@ class WordPairs {
   private isLargeProduct(a: Register, b: Register): boolean {
     const factor = this.valueOf(a) ?? this.valueOf(b);
     return factor === undefined || Math.abs(factor) > MOST_FACTOR;
+  }
+
+  private isTemporary(register: Register): boolean {
+    return this.original.registers[register].role === 'temporary';
   }
 
   private valueOf(register: Register): number | undefined {
@@ -281,7 +301,8 @@ class WordPairs {
       case 'shr':
         return words.shiftRight(this.halves(a), words.narrow(b), isSigned(type));
       case 'div':
-        return this.isDivided({ type, a, b }) ? words.quotient(this.halves(a), b) : undefined;
+      case 'rem':
+        return this.divided(fn, { type, a, b });
       case 'min':
       case 'max': {
         const [x, y] = [this.halves(a), this.halves(b)];
@@ -291,6 +312,21 @@ class WordPairs {
       default:
         return undefined;
     }
+  }
+
+  private divided(fn: 'div' | 'rem', { type, a, b }: Pick<Binary, 'type' | 'a' | 'b'>): Pair | undefined {
+    const { words } = this;
+    const exponent = type === 'u64' ? this.exponents.get(b) : undefined;
+    if (exponent !== undefined) {
+      if (fn === 'div') return words.shiftRight(this.halves(a), words.narrow(exponent), false);
+      return words.byHalves('and', this.halves(a), words.subtract(this.halves(b), words.constant(1n)));
+    }
+    if (fn === 'rem' || !this.isDivided({ type, a, b })) return undefined;
+    return words.quotient(this.halves(a), b, this.isShortDivisor(b));
+  }
+
+  private isShortDivisor(by: Register): boolean {
+    return (this.valueOf(by) ?? Number.POSITIVE_INFINITY) < SHORT_DIVISOR;
   }
 
   /** A large number, by one that is none. */
@@ -312,7 +348,7 @@ class WordPairs {
         return words.count(i.fn, i.dst, this.halves(i.a), i.type);
       case 'binary':
         if (i.fn !== 'rem' || !this.isDivided(i)) return false;
-        words.remainder(i.dst, this.halves(i.a), i.b);
+        words.remainder(i.dst, this.halves(i.a), i.b, this.isShortDivisor(i.b));
         return true;
       default:
         return false;
@@ -338,10 +374,3 @@ const valuesOf = (i: Extract<Move, { op: 'store' | 'atomic' }>): readonly Regist
 
 const isCopy = (i: Instruction): boolean =>
   (i.op === 'unary' && i.fn === 'mov') || i.op === 'select' || (i.op === 'convert' && isLong(i.from) && isLong(i.type));
-
-function passesOn(i: Instruction): boolean {
-  if (i.op === 'unary' || i.op === 'binary') return isLong(i.type) && carrying.has(i.fn);
-  if (i.op === 'lane') return i.fn.startsWith('shuffle');
-  if (i.op === 'convert') return isLong(i.from) && isLong(i.type);
-  return i.op === 'select' || (i.op === 'fma' && isLong(i.type));
-}
