@@ -205,4 +205,31 @@ int ids(const std::vector<P>& v) { int n = 0; for (auto& p : v) n = digits(n, p.
       'int first(int n) { static int kept = n; return kept; }',
     );
   });
+
+  it('sorts and searches as C does: what compares equal keeps its order', () => {
+    check(`
+__global__ void k(const int* keys, const double* d, int found, int missing) {}
+typedef struct { int key, was; } Entry;
+static int byKey(const void* a, const void* b) { return ((const Entry*)a)->key - ((const Entry*)b)->key; }
+static int up(const void* a, const void* b) {
+  double x = *(const double*)a, y = *(const double*)b;
+  return (x > y) - (x < y);
+}
+int main() {
+  Entry e[5] = {{4, 0}, {1, 1}, {4, 2}, {0, 3}, {1, 4}};
+  qsort(e, 5, sizeof(Entry), byKey);
+  double d[4] = {2.5, -1, 7, 0};
+  std::qsort(d + 1, 3, sizeof *d, up);
+  Entry four = {4, 9}, three = {3, 9};
+  Entry* at = (Entry*)bsearch(&four, e, 5, sizeof(Entry), byKey);
+  bool isMissing = bsearch(&three, e, 5, sizeof(Entry), byKey) == NULL;
+  int* keys;
+  double* values;
+  cudaMalloc(&keys, sizeof e);
+  cudaMalloc(&values, sizeof d);
+  cudaMemcpy(keys, e, sizeof e, cudaMemcpyHostToDevice);
+  cudaMemcpy(values, d, sizeof d, cudaMemcpyHostToDevice);
+  k<<<1, 32>>>(keys, values, at->key, isMissing); //= keys: 0 3 1 1 1 4 4 0 4 2, d: 2.5 -1 0 7, found: 4, missing: 1
+}`);
+  });
 });

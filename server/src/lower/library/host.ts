@@ -10,6 +10,7 @@ import { hostHashed } from './host-hashed';
 import { hostLists, listAlgorithms } from './host-lists';
 import { hostOptions } from './host-options';
 import { hostOrdered } from './host-ordered';
+import { hostQsort } from './host-qsort';
 import { hostRand, hostRandom } from './host-random';
 import { hostRanges } from './host-ranges';
 import { hostSequences } from './host-sequences';
@@ -40,6 +41,7 @@ ${hostSequences}
 ${hostLists}
 ${hostRanges}
 }
+${hostQsort}
 namespace thrust {
 template <class T> using host_vector = std::vector<T>;
 template <class T> using device_vector = std::vector<T>;
