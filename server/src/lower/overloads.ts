@@ -3,6 +3,7 @@ import type * as ast from '../parse/ast';
 import { takes } from '../parse/constructors';
 import { pathToBase } from './bases';
 import { type Context, LIBRARY_TOKENS } from './context';
+import { isContainer } from './host/copies';
 import { lookupQualified } from './lookup';
 import { namesIn } from './packs';
 import { recordOf } from './records';
@@ -94,7 +95,8 @@ function rate(
   for (const [i, parameter] of declaration.parameters.entries()) {
     if (parameter.pack || !argumentTypes[i]) continue;
     const to = parameterType(resolveType(ctx, parameter.type, bound));
-    const step = isNullPointer(ctx, args[i], to) ? 1 : conversionCost(argumentTypes[i], to);
+    const step = isNullPointer(ctx, args[i], to) ? 1 : (mismatch(args[i], to) ?? conversionCost(argumentTypes[i], to));
+    if (step === 'refused') return undefined;
     const more = ctx.unit.isHost ? bindingCost(declaration, parameter, args[i]) : 0;
     if (step === undefined || more === undefined) return undefined;
     cost += step + more;
@@ -113,6 +115,25 @@ function bindingCost(declaration: ast.FunctionDeclaration, { type }: ast.Paramet
   const isOpen =
     to.kind === 'named' && declaration.templateParameters?.some(({ name }) => name === to.name.parts.at(-1)?.name);
   return isNeeded && !isOpen && to.kind !== 'auto' ? undefined : 0;
+}
+
+/** Braces make no number of several values, no member or element that is a number of braces with several, and no record of more than it has. */
+function mismatch(given: Value, to: Type): 'refused' | undefined {
+  return given.kind === 'aggregate' && given.list && !fits(given.list.node, to) ? 'refused' : undefined;
+}
+
+function fits({ elements }: ast.InitListExpression, to: Type): boolean {
+  const plain = unqualified(withoutReference(to));
+  if (scalarOf(plain)) return elements.length <= 1;
+  if (plain.kind !== 'record') return true;
+  const { fields, methods, templateArguments = [] } = plain.record;
+  const [element] = templateArguments;
+  const isList = isContainer(plain) && element?.kind === 'type';
+  if (!isList && methods.size > 0) return true;
+  return elements.every(({ value }, i) => {
+    const type = isList ? element.type : fields[i]?.type;
+    return type !== undefined && (value.kind !== 'initList' || fits(value, type));
+  });
 }
 
 /** A type for a number or a number for a type: `get<int>(v)` is not `get<size_t I>`. */

@@ -106,4 +106,56 @@ int main() {
   while (std::next_permutation(v.begin(), v.end())) n++;
   k<<<1, 32>>>(d, n); //= n: 6`);
   });
+
+  it('lists in braces are inserted, assigned, and told from elements that braces make', () => {
+    check(`
+__global__ void k(const int* a, int n) {}
+int main() {
+  std::vector<int> all;
+  auto end = [&] { all.push_back(-1); };
+  std::set<int> s;
+  s.insert({5, 1, 3});
+  s.insert(4);
+  for (int x : s) all.push_back(x);
+  end();
+  std::vector<int> v;
+  v.assign({7, 8});
+  v.insert(v.begin(), {1});
+  v.insert(v.end(), {v[0] + 1, 9});
+  for (int x : v) all.push_back(x);
+  end();
+  std::map<int, int> m;
+  m.insert({{3, 1}, {2, 9}});
+  m.insert({7, 7});
+  for (auto& p : m) all.push_back(p.first * 10 + p.second);
+  end();
+  std::vector<std::vector<int>> rows;
+  rows.push_back({1, 2, 3});
+  rows.insert(rows.end(), {{4}, {5, 6}});
+  for (auto& row : rows) all.push_back(row.size());
+  end();
+  std::vector<std::pair<int, int>> pairs;
+  pairs.insert(pairs.end(), {{1, 2}, {3, 4}});
+  pairs.insert(pairs.end(), {5, 6});
+  for (auto& p : pairs) all.push_back(p.first * 10 + p.second);
+  int* d;
+  cudaMalloc(&d, 4 * all.size());
+  cudaMemcpy(d, all.data(), 4 * all.size(), cudaMemcpyHostToDevice);
+  k<<<1, 32>>>(d, all.size()); //= a: 1 3 4 5 -1 1 7 8 2 9 -1 29 31 77 -1 3 1 2 -1 12 34 56, n: 22
+}`);
+  });
+
+  it('a shared pointer is given another object with a deleter of its own', () => {
+    check(`
+__global__ void k(const int* a, int n) {}
+int main() {
+  int* p;
+  cudaMalloc(&p, 8);
+  std::shared_ptr<int> s;
+  s.reset(p, [](int* q) { cudaFree(q); });
+  int values[2] = {3, 4};
+  cudaMemcpy(s.get(), values, sizeof values, cudaMemcpyHostToDevice);
+  k<<<1, 32>>>(s.get(), s.use_count()); //= a: 3 4, n: 1
+}`);
+  });
 });

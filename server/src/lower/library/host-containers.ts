@@ -101,6 +101,7 @@ template <class T> struct vector {
     clear();
     resize(n, x);
   }
+  void assign(const vector<T>& list) { assign(list.begin(), list.end()); }
   template <class U> void assign(U* a, U* b) {
     size_t n = b - a;
     clear();
@@ -147,6 +148,7 @@ template <class T> struct vector {
     for (size_t i = 0; i < n; ++i) __warplens_place(first_[k + i], a[i]);
     return first_ + k;
   }
+  T* insert(const T* at, const vector<T>& list) { return insert(at, list.begin(), list.end()); }
   T* erase(const T* at) { return erase(at, at + 1); }
   T* erase(const T* a, const T* b) {
     size_t k = a - first_;
@@ -277,6 +279,7 @@ template <class T> struct shared_ptr {
   T& operator[](size_t i) const { return held_[i]; }
   void reset() { __drop(); }
   void reset(T* p) { __drop(); held_ = p; holders_ = __first_holder(p); }
+  template <class D> void reset(T* p, D d) { reset(p); }
   void swap(shared_ptr<T>& o) {
     T* p = held_; held_ = o.held_; o.held_ = p;
     __holders* h = holders_; holders_ = o.holders_; o.holders_ = h;

@@ -189,6 +189,7 @@ template <class K, class V, class H = hash<K>, class E = void> struct unordered_
     int made = this->__add(forward<T>(x), code);
     return pair<iterator, bool>{this->__place(made), true};
   }
+  void insert(const vector<pair<K, V>>& list) { for (size_t i = 0; i < list.size(); ++i) insert(list[i]); }
   pair<iterator, bool> emplace(const K& key, const V& x) { return insert(pair<K, V>{key, forward<V>(x)}); }
   template <class... A> pair<iterator, bool> try_emplace(const K& key, A&&... a) { return insert(pair<K, V>{key, V(forward<A>(a)...)}); }
   void insert_or_assign(const K& key, const V& x) { (*this)[key] = forward<V>(x); }
@@ -221,6 +222,7 @@ template <class K, class H = hash<K>, class E = void> struct unordered_set : __h
     int made = this->__add(key, code);
     return pair<iterator, bool>{this->__place(made), true};
   }
+  void insert(const vector<K>& list) { for (size_t i = 0; i < list.size(); ++i) insert(list[i]); }
   template <class U> void insert(U* a, U* b) { for (; a != b; ++a) insert(*a); }
   template <class... A> pair<iterator, bool> emplace(A&&... a) { return insert(K(a...)); }
   size_t erase(const K& key) {

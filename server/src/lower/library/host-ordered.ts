@@ -67,6 +67,7 @@ template <class T, class F = less<T>> struct set {
     __settle();
     return pair<const T*, bool>{held_.insert(held_.begin() + __at(held_, x), forward<T>(x)), true};
   }
+  void insert(const vector<T>& list) { for (size_t i = 0; i < list.size(); ++i) insert(list[i]); }
   template <class... A> pair<const T*, bool> emplace(A&&... a) { return insert(T(forward<A>(a)...)); }
   template <class U> void insert(U* a, U* b) { for (; a != b; ++a) insert(*a); }
   size_t count(const T& x) const { return contains(x) ? 1 : 0; }
@@ -128,6 +129,7 @@ template <class K, class V, class F = less<K>> struct map {
     if (__has(k, x.first)) return pair<pair<K, V>*, bool>{held_.begin() + k, false};
     return pair<pair<K, V>*, bool>{held_.insert(held_.begin() + k, forward<T>(x)), true};
   }
+  void insert(const vector<pair<K, V>>& list) { for (size_t i = 0; i < list.size(); ++i) insert(list[i]); }
   pair<pair<K, V>*, bool> emplace(const K& key, const V& x) { return insert(pair<K, V>{key, forward<V>(x)}); }
   template <class... A> pair<pair<K, V>*, bool> try_emplace(const K& key, A&&... a) { return insert(pair<K, V>{key, V(forward<A>(a)...)}); }
   void insert_or_assign(const K& key, const V& x) { (*this)[key] = forward<V>(x); }
@@ -163,6 +165,7 @@ template <class K, class V, class F = less<K>> struct multimap {
   pair<K, V>* lower_bound(const K& key) { pair<K, V>* p = held_.begin(); while (p != held_.end() && before_(p->first, key)) ++p; return p; }
   pair<K, V>* upper_bound(const K& key) { pair<K, V>* p = held_.end(); while (p != held_.begin() && before_(key, p[-1].first)) --p; return p; }
   pair<K, V>* insert(const pair<K, V>& x) { return held_.insert(upper_bound(x.first), x); }
+  void insert(const vector<pair<K, V>>& list) { for (size_t i = 0; i < list.size(); ++i) insert(list[i]); }
   pair<K, V>* emplace(const K& key, const V& x) { return insert(pair<K, V>{key, forward<V>(x)}); }
   pair<K, V>* erase(pair<K, V>* at) { return held_.erase(at); }
   size_t erase(const K& key) { size_t n = count(key); pair<K, V>* p = lower_bound(key); held_.erase(p, p + n); return n; }
@@ -193,6 +196,7 @@ template <class T, class F = less<T>> struct multiset {
   bool __has(const T& x) const { return count(x) > 0; }
   size_t __behind(const T& x) const { size_t n = held_.size(); while (n > 0 && before_(x, held_[n - 1])) --n; return n; }
   const T* insert(const T& x) { return held_.insert(held_.begin() + __behind(x), x); }
+  void insert(const vector<T>& list) { for (size_t i = 0; i < list.size(); ++i) insert(list[i]); }
   size_t count(const T& x) const {
     size_t n = 0;
     for (size_t i = 0; i < held_.size(); ++i) if (!before_(held_[i], x) && !before_(x, held_[i])) n = n + 1;
