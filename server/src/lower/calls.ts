@@ -9,7 +9,7 @@ import { constexprValue } from './constexpr';
 import { construct, initialiseMembers } from './construct';
 import { type Context, type Frame, forgetSince, LIBRARY_TOKENS, placeOf, skip } from './context';
 import { expression } from './expressions';
-import { callClosure, signatureOf } from './host/closures';
+import { callClosure, scopeOfKept, signatureOf } from './host/closures';
 import { leaveLocals, noteTemporary } from './host/destructors';
 import { changeByCall } from './host/memory';
 import { callFunctionItself, callLambdaItself, identityOf, whileInlining } from './host/recursion';
@@ -20,12 +20,12 @@ import { lookupIn, lookupName } from './lookup';
 import { type ChosenFunction, chooseOverload, conversionCost } from './overloads';
 import { rvalue } from './places';
 import { findMethods, recordOf } from './records';
-import { resolveNamedType, resolveType } from './resolve-type';
+import { inScope, resolveNamedType, resolveType } from './resolve-type';
 import { hasEarlyReturn, returnedFrom } from './returns';
 import { Scope } from './scope';
 import { statement } from './statements';
 import { bindTemplateParameters, deduceArguments } from './templates';
-import { type Field, parameterType, type RecordInfo, scalarOf, type Type, types, withoutReference } from './types';
+import { parameterType, type RecordInfo, scalarOf, type Type, types, withoutReference } from './types';
 import { unknownCall } from './unknown-calls';
 import { unknownValue, type Value } from './values';
 import { bindParameter, boundTo, materialise } from './variables';
@@ -150,8 +150,8 @@ function functionsOfArguments(
 function callObject(ctx: Context, callee: Value, args: readonly Value[], node: ast.CallExpression): Value {
   const record = recordOf(callee.type);
   const methods = record && findMethods(record, 'operator()');
-  const base = record && !methods ? lambdaBase(ctx, callee, record, args) : undefined;
-  if (base) return callValue(ctx, rvalue(ctx, base, node), args, node);
+  const base = record && !methods ? lambdaBase(ctx, callee, record, args, node) : undefined;
+  if (base) return callValue(ctx, base, args, node);
   if (!methods?.owner.scope) return unknownCall(ctx, node, args, `${record?.name ?? 'value'} cannot be called`);
   return callFunctions(
     ctx,
@@ -167,20 +167,31 @@ function callObject(ctx: Context, callee: Value, args: readonly Value[], node: a
   );
 }
 
-/** Of a class that is made of lambdas (`struct overloaded : F...`) the one that takes the arguments. */
-function lambdaBase(ctx: Context, object: Value, record: RecordInfo, args: readonly Value[]): Value | undefined {
-  let best: { readonly field: Field; readonly cost: number } | undefined;
-  for (const field of record.fields) {
+/** Of a class that is made of lambdas (`struct overloaded : F...`) the one that takes the arguments; none where two of them seem to. */
+function lambdaBase(
+  ctx: Context,
+  object: Value,
+  record: RecordInfo,
+  args: readonly Value[],
+  node: ast.Node,
+): Value | undefined {
+  const rated = record.fields.flatMap((field) => {
     const lambda = field.isBase && field.type.kind === 'callable' ? field.type.of.lambda : undefined;
-    if (lambda?.parameters.length !== args.length) continue;
+    if (lambda?.parameters.length !== args.length) return [];
+    const part = subobject(object, field);
+    if (!part) return [];
+    const value = rvalue(ctx, part, node);
+    // its names mean what they mean where it is written
+    const scope = value.kind === 'lambda' ? value.scope : (scopeOfKept(ctx, lambda) ?? ctx.scope);
     const costs = lambda.parameters.map(({ type }, i) =>
-      conversionCost(args[i].type, parameterType(resolveType(ctx, type))),
+      conversionCost(args[i].type, parameterType(inScope(ctx, scope, () => resolveType(ctx, type)))),
     );
-    if (costs.some((cost) => cost === undefined)) continue;
-    const cost = costs.reduce<number>((sum, each) => sum + (each ?? 0), 0);
-    if (!best || cost < best.cost) best = { field, cost };
-  }
-  return best && subobject(object, best.field);
+    if (costs.some((cost) => cost === undefined)) return [];
+    return [{ value, cost: costs.reduce<number>((sum, each) => sum + (each ?? 0), 0) }];
+  });
+  const least = Math.min(...rated.map(({ cost }) => cost));
+  const [best, ...others] = rated.filter(({ cost }) => cost === least);
+  return others.length === 0 ? best?.value : undefined;
 }
 
 function callFunctions(

@@ -8,6 +8,8 @@ import { type Entity, Scope } from './scope';
 import type { Type } from './types';
 
 const MAX_SCOPES = 200;
+/** Records that lead back to an alias within one another (`using Node = std::variant<Sum*, Product*, ...>`), each of which names it again. */
+const MOST_OPEN = 16;
 
 /** Finds an unqualified name. */
 export function lookupName(ctx: Context, from: Scope, name: string): Entity | undefined {
@@ -17,7 +19,7 @@ export function lookupName(ctx: Context, from: Scope, name: string): Entity | un
     const found = scope.own(name) ?? (scope.isPlain ? undefined : lookupIn(ctx, scope, name, new Set()));
     const times = found?.kind === 'alias' ? (ctx.openAliases.get(found.declaration) ?? 0) : 0;
     if (found && times === 0) return found;
-    if (times === 1) open ??= found;
+    if (times < MOST_OPEN) open ??= found;
   }
   return open;
 }

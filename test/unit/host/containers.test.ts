@@ -145,9 +145,15 @@ int main() {
 }`);
   });
 
-  it('a shared pointer is given another object with a deleter of its own', () => {
+  it('a shared pointer is given an object with a deleter, in braces or later', () => {
     check(`
 __global__ void k(const int* a, int n) {}
+std::shared_ptr<int> onDevice(const int* from) {
+  int* p;
+  cudaMalloc(&p, 8);
+  cudaMemcpy(p, from, 8, cudaMemcpyHostToDevice);
+  return {p, [](int* q) { cudaFree(q); }};
+}
 int main() {
   int* p;
   cudaMalloc(&p, 8);
@@ -156,6 +162,8 @@ int main() {
   int values[2] = {3, 4};
   cudaMemcpy(s.get(), values, sizeof values, cudaMemcpyHostToDevice);
   k<<<1, 32>>>(s.get(), s.use_count()); //= a: 3 4, n: 1
+  std::shared_ptr<int> t = onDevice(values);
+  k<<<1, 32>>>(t.get(), t.use_count()); //= a: 3 4, n: 1
 }`);
   });
 });

@@ -182,4 +182,40 @@ int main() {
   k<<<1, 32>>>(s.sum); //= n: 7
 }`);
   });
+
+  it('variants of records are told by their type, and may lead to themselves through pointers', () => {
+    check(`
+__global__ void k(const int* code, int n, int width) {}
+struct Number { float value; };
+struct Variable { int index; };
+struct Minus;
+struct Plus;
+using Node = std::variant<Number, Variable, std::unique_ptr<Minus>, std::unique_ptr<Plus>>;
+struct Minus { Node of; };
+struct Plus { Node left, right; };
+template <class... F> struct overloaded : F... { using F::operator()...; };
+template <class... F> overloaded(F...) -> overloaded<F...>;
+int widthOf(const Node& n) {
+  return std::visit(overloaded{[](Number) { return 1; }, [](Variable v) { return 10 + v.index; }, [](const auto&) { return 0; }}, n);
+}
+void compile(const Node& n, std::vector<int>& code) {
+  std::visit(overloaded{
+    [&](const Number& c) { code.push_back(int(c.value * 2)); },
+    [&](const Variable& v) { code.push_back(100 + v.index); },
+    [&](const std::unique_ptr<Minus>& m) { compile(m->of, code); code.push_back(-1); },
+    [&](const std::unique_ptr<Plus>& p) { compile(p->left, code); compile(p->right, code); code.push_back(-2); },
+  }, n);
+}
+int main() {
+  Node three = Variable{3};
+  Node sum = std::make_unique<Plus>(Plus{Variable{7}, std::make_unique<Minus>(Minus{Number{1.5f}})});
+  std::vector<int> code;
+  compile(three, code);
+  compile(sum, code);
+  int* d;
+  cudaMalloc(&d, 4 * code.size());
+  cudaMemcpy(d, code.data(), 4 * code.size(), cudaMemcpyHostToDevice);
+  k<<<1, 32>>>(d, code.size(), widthOf(three)); //= code: 103 107 3 -1 -2, n: 5, width: 13
+}`);
+  });
 });

@@ -63,6 +63,13 @@ export function signatureOf(ctx: Context, type: Type): FunctionType | undefined 
   return plain.kind === 'pointer' && plain.to.kind === 'function' ? plain.to : undefined;
 }
 
+/** Where a lambda that was stored is written: its names mean what they mean there. */
+export function scopeOfKept(ctx: Context, lambda: ast.LambdaExpression): Scope | undefined {
+  const values = (kept.get(ctx.builder) ?? []).map(({ value }) => value);
+  const own = values.findLast((value) => value.kind === 'lambda' && value.lambda.first === lambda.first);
+  return own?.scope;
+}
+
 /** A function as what memory holds of it. */
 export function closureOf(ctx: Context, value: FunctionValue, signature: FunctionType, node: ast.Node): Register {
   let all = kept.get(ctx.builder);

@@ -102,11 +102,10 @@ function movesMembers(record: RecordInfo): boolean {
 export function isContainer(type: Type): boolean {
   const record = recordOf(type);
   if (!record) return false;
-  return (
-    record.methods.has('__has') ||
-    record.methods.has('__link') ||
-    (record.templateArguments?.[0]?.kind === 'type' && findMethods(record, '__copied') !== undefined)
-  );
+  // pointers that share an object have copies too, and nothing to go through
+  const isSequence = ['__copied', 'begin'].every((name) => findMethods(record, name) !== undefined);
+  if (record.methods.has('__has') || record.methods.has('__link')) return true;
+  return record.templateArguments?.[0]?.kind === 'type' && isSequence;
 }
 
 /** `std::vector<T> v{a, b, c}`: a vector of as many elements, each given its value; undefined for records of other kinds. */
