@@ -21,7 +21,7 @@ import { recordOf } from './records';
 import { inScope, resolveType } from './resolve-type';
 import { blockExpression } from './statements';
 import { stringAddress } from './strings';
-import { scalarOf, sizeOf, type Type, types } from './types';
+import { listType, scalarOf, sizeOf, type Type, types } from './types';
 import { useValues } from './unknown-calls';
 import { unknownValue, type Value } from './values';
 
@@ -208,7 +208,7 @@ function foldStep(ctx: Context, node: ast.FoldExpression, a: Value, b: Value): V
 function listValue(ctx: Context, node: ast.InitListExpression): Value {
   const { scope } = ctx;
   const evaluate = () => node.elements.map((e) => rvalue(ctx, expression(ctx, e.value), e.value));
-  const type: Type = { kind: 'unknown', reason: 'initialiser list' };
+  const type = listType;
   if (!ctx.unit.isHost) return { kind: 'aggregate', type, elements: evaluate(), list: { node, scope } };
   let elements: Value[] | undefined;
   return {

@@ -11,7 +11,15 @@ import { lookupQualified } from './lookup';
 import { namesIn } from './packs';
 import { evaluateArguments, resolveType } from './resolve-type';
 import { type Entity, Scope } from './scope';
-import { type RecordInfo, type TemplateValue, type Type, types, unqualified, withoutReference } from './types';
+import {
+  listType,
+  type RecordInfo,
+  type TemplateValue,
+  type Type,
+  types,
+  unqualified,
+  withoutReference,
+} from './types';
 
 /** Defines the parameters in `scope` from the given arguments and the defaults; returns the complete list. */
 export function bindTemplateParameters(
@@ -82,9 +90,10 @@ export function deduceArguments(
   const passed = passedFor(declaration, explicit, argumentTypes.length);
   declaration.parameters.forEach((parameter, i) => {
     const [from, count] = passed[i];
-    const given = argumentTypes.slice(from, from + count).map((type) => passedType(parameter.type, type));
+    const behind = argumentTypes.slice(from, from + count);
+    const given = behind.map((type) => passedType(parameter.type, type));
     if (parameter.pack) deducePack(ctx, parameter.type, given, { ...state, names: packs }, scope);
-    else if (given.length > 0) deduce(ctx, parameter.type, given[0], state, scope);
+    else if (given.length > 0 && behind[0] !== listType) deduce(ctx, parameter.type, given[0], state, scope);
   });
   const out: TemplateValue[] = [];
   const foundOf = ({ name }: TemplateParameter) => (name ? state.found.get(name) : undefined);

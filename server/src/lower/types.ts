@@ -288,6 +288,9 @@ export function unqualified(type: Type): Type {
   return plain;
 }
 
+/** Of braces: nothing is deduced from them. */
+export const listType: Type = { kind: 'unknown', reason: 'initialiser list' };
+
 export const withoutReference = (type: Type): Type => (type.kind === 'reference' ? type.to : type);
 
 /** The machine type of a scalar, enum or pointer value. */

@@ -232,4 +232,22 @@ int main() {
   k<<<1, 32>>>(keys, values, at->key, isMissing); //= keys: 0 3 1 1 1 4 4 0 4 2, d: 2.5 -1 0 7, found: 4, missing: 1
 }`);
   });
+
+  it('ranges are sorted by what a function makes of each element, with the default comparison in braces', () => {
+    checkMain(
+      `
+  std::vector<Entry> e = {{3, 1}, {1, 5}, {2, 1}, {1, 4}};
+  std::ranges::sort(e, {}, [](const Entry& x) { return std::tuple(x.key, x.value); });
+  int n = 0;
+  for (auto& x : e) n = n * 100 + x.key * 10 + x.value;
+  kernel<<<1, 32>>>(d_, n); //= n: 14152131
+  std::ranges::stable_sort(e, std::greater<>(), [](const Entry& x) { return x.value; });
+  n = 0;
+  for (auto& x : e) n = n * 100 + x.key * 10 + x.value;
+  kernel<<<1, 32>>>(d_, n); //= n: 15142131
+  auto least = std::ranges::min_element(e, {}, [](const Entry& x) { return x.value - 3 * x.key; });
+  kernel<<<1, 32>>>(d_, least->key); //= n: 3`,
+      'struct Entry { int key, value; };',
+    );
+  });
 });

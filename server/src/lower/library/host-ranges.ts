@@ -25,12 +25,17 @@ const withFunction = [
   'shuffle',
   'partition',
 ];
+/** By what a function makes of each element. */
+const withProjection = ['sort', 'stable_sort', 'max_element', 'min_element'];
+const byProjection = (name: string): string =>
+  `template <class R, class F = less<void>, class P> auto ${name}(R&& r, F f, P p) { return std::${name}(r.begin(), r.end(), [&](const auto& a, const auto& b) { return f(p(a), p(b)); }); }`;
 const withValue = ['fill', 'count', 'find', 'lower_bound', 'upper_bound', 'binary_search', 'iota'];
 
 export const hostRanges = `
 namespace ranges {
 ${plain.map((name) => over(name)).join('\n')}
 ${withFunction.map((name) => over(name, ', F&& f', ', f')).join('\n')}
+${withProjection.map(byProjection).join('\n')}
 ${withValue.map((name) => over(name, ', const V& x', ', x')).join('\n')}
 template <class R, class O> auto copy(R&& r, O to) { return std::copy(r.begin(), r.end(), to); }
 template <class R, class O, class F> auto copy_if(R&& r, O to, F&& f) { return std::copy_if(r.begin(), r.end(), to, f); }
