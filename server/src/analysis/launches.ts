@@ -8,6 +8,7 @@ import { functionInstance, inScope, resolveNamedType, resolveType } from '../low
 import type { Scope } from '../lower/scope';
 import { deduceArguments } from '../lower/templates';
 import { namedTypes, type TemplateValue, type Type, types, unknownType, vectorTypes } from '../lower/types';
+import type { TypeNode } from '../parse/ast';
 import type { FoundKernel } from './kernels';
 import type { LocatedLaunch } from './launch-cache';
 import { specialisedArguments } from './template-arguments';
@@ -177,11 +178,19 @@ function typeOfHost(ctx: Scratch, scope: Scope, value: HostValue): Type {
       return {
         kind: 'lambda',
         lambda: value.expression,
-        captures: new Map([...value.captures].map(([name, v]) => [name, typeOfHost(ctx, scope, v)])),
+        captures: new Map(
+          [...value.captures].map(([name, v]) => [name, captureType(ctx, scope, v, value.types.get(name))]),
+        ),
       };
     default:
       return unknownType('argument');
   }
+}
+
+/** As the host's text has it; of a lambda, and of a type that the kernel's place does not know by that name, what its value says. */
+function captureType(ctx: Scratch, scope: Scope, value: HostValue, written: TypeNode | undefined): Type {
+  const type = written && value.kind !== 'lambda' ? resolveType(ctx, written, scope) : undefined;
+  return type && type.kind !== 'unknown' ? type : typeOfHost(ctx, scope, value);
 }
 
 function typeByName(ctx: Scratch, scope: Scope, spelled: string): Type {

@@ -1,7 +1,8 @@
 /** From the interpreter's values to plain data. */
-import type { Parameter } from '../parse/ast';
+import type { Parameter, TypeNode } from '../parse/ast';
 import { syntaxKey } from '../parse/syntax-key';
-import { argumentName, type HostType, typeName } from './host-type';
+import { capturesOf } from './captures';
+import { argumentName, type HostType, typeName, withoutReference } from './host-type';
 import type { HostTemplateArgument, HostTriple, HostValue, UnknownHostValue } from './host-value';
 import { sizeOf } from './layout';
 import { toTypeNode } from './resolve-type';
@@ -12,6 +13,7 @@ import {
   type Buffer,
   type Cell,
   type ContainerValue,
+  type LambdaValue,
   typeOf,
   type UnknownValue,
   type Value,
@@ -62,7 +64,7 @@ export function createExporter(state: HostState): Exporter {
           templateArguments: value.templateArguments?.map((argument) => template(argument, [])),
         };
       case 'lambda':
-        return { kind: 'lambda', expression: value.expression, captures: cells(capturesOf(value), depth) };
+        return lambda(value, depth);
       case 'string':
         return { kind: 'string', value: value.value };
       case 'pack':
@@ -70,6 +72,16 @@ export function createExporter(state: HostState): Exporter {
       default:
         return exportUnknown(value);
     }
+  }
+
+  function lambda(value: LambdaValue, depth: number): HostValue {
+    const captured = capturesOf(value);
+    const types = new Map<string, TypeNode>();
+    for (const [name, cell] of captured) {
+      const type = cell.type && cell.type.kind !== 'auto' ? cell.type : typeOf(cell.value);
+      if (type) types.set(name, toTypeNode(withoutReference(type)));
+    }
+    return { kind: 'lambda', expression: value.expression, captures: cells(captured, depth), types };
   }
 
   function cells(map: ReadonlyMap<string, Cell>, depth: number): Map<string, HostValue> {
@@ -130,16 +142,6 @@ function scalarsOf(type: HostType): number {
   return type.kind === 'array' ? (type.length ?? Number.NaN) * scalarsOf(type.of) : 1;
 }
 
-/** Captures of a lambda; those of a default capture are the variables its body names. */
-function capturesOf(value: Value & { kind: 'lambda' }): ReadonlyMap<string, Cell> {
-  if (!value.expression.defaultCapture) return value.captures;
-  const captures = new Map(value.captures);
-  for (let scope = value.scope as typeof value.scope | undefined; scope && !scope.symbols; scope = scope.parent) {
-    for (const [name, cell] of scope.values) if (!captures.has(name) && captures.size < 64) captures.set(name, cell);
-  }
-  return captures;
-}
-
 function exportUnknown(value: UnknownValue): UnknownHostValue {
   return { kind: 'unknown', reason: value.reason, name: value.name, roots: value.roots };
 }
@@ -184,7 +186,7 @@ function valueKey(value: HostValue): string {
     case 'function':
       return `${value.name}<${(value.templateArguments ?? []).map(argumentKey).join(',')}>`;
     case 'lambda':
-      return `\\${value.expression.first}{${[...value.captures.values()].map((inner) => (inner.kind === 'lambda' ? '\\' : valueKey(inner))).join(',')}}`;
+      return `\\${value.expression.first}{${[...value.captures.values()].map(valueKey).join(',')}}`;
     case 'string':
       return value.value;
     default:

@@ -16,6 +16,7 @@ import type {
 import { binaryArithmetic, unaryArithmetic } from './arithmetic';
 import { assign, increment } from './assignment';
 import { evaluateCall } from './call';
+import { captureNumbers } from './captures';
 import { convert } from './conversion';
 import { spellings } from './host-tokens';
 import { autoType, type HostType, isPointerLike } from './host-type';
@@ -32,7 +33,7 @@ import { standardConstant } from './standard-types';
 import { budgets, type HostState, sourceText, step } from './state';
 import { runList } from './statement';
 import { type Cell, merge, number, truth, typeOf, unknown, unknownFrom, type Value } from './value';
-import { walk } from './walk';
+
 import { wellKnownConstants } from './well-known';
 
 /** Value of an expression in a scope. */
@@ -260,27 +261,6 @@ function evaluateLambda(state: HostState, expression: LambdaExpression, scope: S
   const refers = expression.defaultCapture === '&' || expression.captures.some(({ byReference }) => byReference);
   if (refers) state.lambdas.set(expression, lambda);
   return lambda;
-}
-
-/** `[=]`: numbers and pointers as they are now; what is larger is taken to stay as it is. */
-function captureNumbers(expression: LambdaExpression, scope: Scope, captures: Map<string, Cell>): void {
-  for (const name of namesIn(expression)) {
-    const cell = captures.has(name) ? undefined : localVariable(scope, name);
-    if (cell?.value.kind === 'number' || cell?.value.kind === 'pointer')
-      captures.set(name, { ...cell, buffer: undefined });
-  }
-}
-
-const namesOfLambdas = new WeakMap<LambdaExpression, ReadonlySet<string>>();
-
-function namesIn(expression: LambdaExpression): ReadonlySet<string> {
-  let names = namesOfLambdas.get(expression);
-  if (!names) {
-    const found = new Set<string>();
-    walk(expression.body, { name: ({ name }) => name.parts.length === 1 && found.add(name.parts[0].name) });
-    namesOfLambdas.set(expression, (names = found));
-  }
-  return names;
 }
 
 function evaluateNew(state: HostState, expression: NewExpression, scope: Scope): Value {

@@ -21,6 +21,8 @@ export type HostValue =
       readonly kind: 'lambda';
       readonly expression: LambdaExpression;
       readonly captures: ReadonlyMap<string, HostValue>;
+      /** Of what it captured, by name, as far as the host's text tells; lambdas have none that can be written. */
+      readonly types: ReadonlyMap<string, TypeNode>;
     }
   | { readonly kind: 'string'; readonly value: string }
   | UnknownHostValue;

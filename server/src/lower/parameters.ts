@@ -2,6 +2,7 @@
 import type { Node, Parameter, Statement } from '../parse/ast';
 import type { InputSource } from '../program/program';
 import { type Context, placeOf } from './context';
+import { withoutInitializers } from './host/closures';
 import { staysInPlace } from './in-place-parameters';
 import { assign, writeStorage } from './places';
 import { Scope } from './scope';
@@ -97,7 +98,7 @@ function lambdaValue(ctx: Context, origin: Origin, type: Type & { kind: 'lambda'
   const scope = new Scope(ctx.unit.scope, 'captures');
   for (const [name, captured] of type.captures ?? [])
     scope.define(name, { kind: 'value', value: inputValue(ctx, origin, captured, [...path, name]) });
-  return { kind: 'lambda', type, lambda: type.lambda, scope };
+  return { kind: 'lambda', type, lambda: withoutInitializers(type.lambda), scope };
 }
 
 function pointee(

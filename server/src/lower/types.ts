@@ -317,12 +317,22 @@ export function typeKey(type: Type): string {
     case 'record':
       return type.record.name;
     case 'lambda':
-      return `lambda#${type.lambda.first}`;
+      return `lambda#${type.lambda.first}${capturesKey(type.captures)}`;
     case 'callable':
       return `function<${signatureKey(type.of)}>`;
     default:
       return type.kind;
   }
+}
+
+/** A lambda in a template is another type in each instance: what it captured tells them apart. */
+function capturesKey(captures: ReadonlyMap<string, Type> | undefined): string {
+  const told = [...(captures ?? [])].filter(([, type]) => type.kind !== 'unknown');
+  if (told.length === 0) return '';
+  return `{${told
+    .map(([name, type]) => `${name}:${typeKey(type)}`)
+    .sort()
+    .join()}}`;
 }
 
 export const signatureKey = ({ result, parameters, lambda }: FunctionType): string =>

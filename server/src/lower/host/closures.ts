@@ -118,8 +118,33 @@ export function withCaptures(ctx: Context, node: ast.LambdaExpression): Value {
   }
   if (node.defaultCapture === '=')
     for (const name of namesIn(node.body)) if (!own.has(name)) keepNumber(ctx, name, keep, node);
-  const captures = node.captures.map(({ initializer, ...rest }) => rest);
-  return { kind: 'lambda', type: { kind: 'lambda', lambda: node }, lambda: { ...node, captures }, scope };
+  return { kind: 'lambda', type: { kind: 'lambda', lambda: node }, lambda: withoutInitializers(node), scope };
+}
+
+/** A lambda whose captures have their values: what initialised them is not evaluated again at every call. */
+export const withoutInitializers = (lambda: ast.LambdaExpression): ast.LambdaExpression => ({
+  ...lambda,
+  captures: lambda.captures.map(({ initializer, ...rest }) => rest),
+});
+
+/** By name, what a lambda that a launch hands over has captured by value: copies of it are the kernel's. */
+export function handedCaptures(ctx: Context, { lambda, scope }: Value & { kind: 'lambda' }): Map<string, Value> {
+  const names = new Set(lambda.captures.map(({ name }) => name));
+  if (lambda.defaultCapture === '=') for (const name of namesIn(lambda.body)) names.add(name);
+  const captured = new Map<string, Value>();
+  for (const name of names) {
+    const entity = lookupName(ctx, scope, name);
+    const value = entity?.kind === 'value' ? rvalue(ctx, entity.value, lambda) : undefined;
+    if (value?.kind === 'lambda') captured.set(name, withCaptureTypes(ctx, value));
+    else if (value?.kind === 'scalar' || value?.kind === 'aggregate') captured.set(name, value);
+  }
+  return captured;
+}
+
+/** A lambda that says of which types its captures are: what a kernel is instantiated for. */
+export function withCaptureTypes(ctx: Context, value: Value & { kind: 'lambda' }): Value & { kind: 'lambda' } {
+  const captures = new Map([...handedCaptures(ctx, value)].map(([name, { type }]) => [name, unqualified(type)]));
+  return { ...value, type: { kind: 'lambda', lambda: value.lambda, captures } };
 }
 
 /** A lambda that is copied has what it captured by value once more: `auto other = counter;` */

@@ -17,6 +17,7 @@ import { Scope } from '../scope';
 import { bindTemplateParameters } from '../templates';
 import { parameterType, type Type, types } from '../types';
 import { unknownValue, type Value } from '../values';
+import { handedCaptures, withCaptureTypes } from './closures';
 import { holdsPointer } from './only-read';
 
 interface Parameter {
@@ -32,7 +33,10 @@ interface Leaf {
 export function hostLaunch(ctx: Context, node: ast.LaunchExpression): Value {
   const kernel = rvalue(ctx, expression(ctx, node.kernel), node.kernel);
   const [grid, block, shared] = node.configuration.map((c) => rvalue(ctx, expression(ctx, c), c));
-  const args = callArguments(ctx, node.arguments);
+  const args = callArguments(ctx, node.arguments).map((argument) => {
+    const value = argument.kind === 'place' && argument.type.kind === 'lambda' ? rvalue(ctx, argument, node) : argument;
+    return value.kind === 'lambda' ? withCaptureTypes(ctx, value) : value;
+  });
   const leaves = configuration(ctx, { grid, block, shared }, node);
   const launched = parametersOf(ctx, kernel, args);
   args.forEach((argument, index) => {
@@ -174,6 +178,9 @@ function collect(ctx: Context, leaves: Leaf[], value: Value, parameter: number, 
       value: { ...kind, leadsFurther: to && holdsPointer(to), isFloat: isFloating(value.type) },
       register: value.register,
     });
+  } else if (value.kind === 'lambda') {
+    for (const [name, captured] of handedCaptures(ctx, value))
+      collect(ctx, leaves, captured, parameter, [...path, name]);
   } else if (value.kind === 'aggregate') {
     const fields = value.type.kind === 'record' ? value.type.record.fields : undefined;
     value.elements.forEach((element, i) => {
