@@ -108,7 +108,9 @@ function matchLaunch(
   // of several instances the one whose arguments the profiler names
   const named = launches.filter((l) => isInstance(recorded.kernel, l.templateArguments));
   const candidates = named.length > 0 ? named : launches;
-  const alike = candidates.filter((l) => same(l.grid, recorded.grid) && same(l.block, recorded.block));
+  const isShape = (l: LaunchReport | RecordedLaunch) => same(l.grid, recorded.grid) && same(l.block, recorded.block);
+  const shaped = candidates.filter(isShape);
+  const alike = named.length > 0 ? shaped : ofInstance(shaped, all.filter(isShape), recorded);
   if (alike.length === 0) return candidates.find((l) => same(l.block, recorded.block)) ?? candidates[0];
   const rounds = roundsOf(all, recorded);
   const round = rounds.indexOf(recorded);
@@ -122,6 +124,19 @@ function matchLaunch(
   const isWhole = alike.length < mostRounds(PATIENCE) && rounds.length % alike.length === 0;
   if (isWhole && series.length === 1) return alike[round % alike.length];
   return alike[Math.round((round * (alike.length - 1)) / (rounds.length - 1))];
+}
+
+/** Of instances that the profiler names by lambdas, whose types no text can write, those that come in the same place among as many. */
+function ofInstance(
+  alike: readonly LaunchReport[],
+  all: readonly RecordedLaunch[],
+  recorded: RecordedLaunch,
+): readonly LaunchReport[] {
+  const key = ({ templateArguments }: LaunchReport) => templateArguments.join();
+  const recordedKernels = [...new Set(all.filter((r) => r.function === recorded.function).map((r) => r.kernel))];
+  const instances = [...new Set(alike.map(key))];
+  if (instances.length < 2 || instances.length !== recordedKernels.length) return alike;
+  return alike.filter((l) => key(l) === instances[recordedKernels.indexOf(recorded.kernel)]);
 }
 
 /** Rounds that follow each other without another kernel's launch between: where a loop is come to again and again, one time of it. */

@@ -50,9 +50,10 @@ export function completedLaunches(
 
 const isUnknown = (value: HostValue): boolean => value.kind === 'unknown';
 
-/** The value, a member of the structure or an element of the array that it is. */
+/** The value, a member of the structure, an element of the array or a capture of the lambda that it is. */
 function hasUnknown(value: HostValue): boolean {
   if (value.kind === 'struct') return [...value.fields.values()].some(hasUnknown);
+  if (value.kind === 'lambda') return [...value.captures.values()].some(hasUnknown);
   return value.kind === 'array' ? value.elements.some(hasUnknown) : isUnknown(value);
 }
 
@@ -73,11 +74,11 @@ export function mapped(launch: Launch, change: (value: HostValue, part: string) 
     change(y, `${name}.1`),
     change(z, `${name}.2`),
   ];
+  const members = (of: ReadonlyMap<string, HostValue>, part: string): Map<string, HostValue> =>
+    new Map([...of].map(([name, member]) => [name, deep(member, `${part}.${name}`)]));
   const deep = (value: HostValue, part: string): HostValue => {
-    if (value.kind === 'struct') {
-      const fields = [...value.fields].map(([name, field]) => [name, deep(field, `${part}.${name}`)] as const);
-      return { ...value, fields: new Map(fields) };
-    }
+    if (value.kind === 'struct') return { ...value, fields: members(value.fields, part) };
+    if (value.kind === 'lambda') return { ...value, captures: members(value.captures, part) };
     return value.kind === 'array'
       ? { ...value, elements: value.elements.map((element, i) => deep(element, `${part}.${i}`)) }
       : change(value, part);

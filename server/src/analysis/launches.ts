@@ -222,6 +222,8 @@ function hostKey(value: HostValue): string {
       return `{${[...value.fields].map(([n, v]) => `${n}:${hostKey(v)}`).join(',')}}`;
     case 'array':
       return `[${value.elements.slice(0, 4096).map(hostKey).join(',')}]`;
+    case 'lambda':
+      return `\\{${[...value.captures].map(([n, v]) => `${n}:${hostKey(v)}`).join(',')}}`;
     case 'unknown':
       return `?${value.name ?? ''}`;
     default:

@@ -90,4 +90,17 @@ int main() {
   });
 }`);
   });
+
+  it('that the text leaves open are those of the run', () => {
+    check(`${view}
+int main() {
+  std::vector<int> widths;
+  for (int w = 1; w < 3; w++) widths.push_back(w);
+  auto const a = allocated<float>(widths.back());
+  forEach(1024, [=] __device__ (int i, int j) {
+    a(0, i) = 1;
+//  ^^^^^^^ global store 8/4 sectors
+  });
+}`);
+  });
 });
