@@ -74,8 +74,7 @@ function lowerStatement(ctx: Context, node: ast.Statement): void {
       localDeclarations(ctx, node.declarations);
       break;
     case 'expression':
-      ctx.discarded = node.expression;
-      discard(ctx, expression(ctx, node.expression), node.expression);
+      discard(ctx, node.expression);
       break;
     case 'if':
       ifStatement(ctx, node);
@@ -123,8 +122,16 @@ function lowerStatement(ctx: Context, node: ast.Statement): void {
   }
 }
 
+/** Functions inlined for its arguments have statements of their own, behind which it is still this one whose value nobody reads. */
+function discard(ctx: Context, node: ast.Expression): void {
+  const outer = ctx.discarded;
+  ctx.discarded = node;
+  endUnused(ctx, expression(ctx, node), node);
+  ctx.discarded = outer;
+}
+
 /** A value that nobody takes ends with its statement. */
-function discard(ctx: Context, value: Value, node: ast.Node): void {
+function endUnused(ctx: Context, value: Value, node: ast.Node): void {
   if (value.kind !== 'aggregate' && !(value.kind === 'place' && value.handed === 'temporary')) return;
   if (isDestroyed(ctx, value.type))
     endObject(ctx, value.kind === 'place' ? value : materialise(ctx, value, node), node);

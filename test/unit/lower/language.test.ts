@@ -240,6 +240,21 @@ describe('intrinsics', () => {
     index('unsigned b = __ballot_sync(0xffffffff, threadIdx.x < 3);', '__popc(b) * threadIdx.x', 3);
   });
 
+  it('a result of an atomic that nobody reads, whatever its address is computed by', () => {
+    check(`
+__device__ int coarse(int v) {
+  int bin = 0;
+  for (int at = v; at > 7; at /= 2) bin++;
+  return bin;
+}
+__global__ void k(const int* in) {
+  __shared__ unsigned bins[4];
+  atomicAdd(&bins[coarse(threadIdx.x)], 1u);
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ shared atomic 1/1 wavefronts
+}
+// warplens: kernel=k block=32`);
+  });
+
   it('read-only loads and atomics', () => {
     check(`
 // warplens: block=32 grid=1
