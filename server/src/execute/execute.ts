@@ -208,10 +208,10 @@ class GridRun {
       smaller = this.withoutIdleAxes(grid, [...samples], singled, runBlock);
       return smaller !== undefined;
     };
-    this.spent.reserved = classes.reduce((sum, { most }) => sum + most, 0);
+    this.spent.reserve(classes);
     for (const each of classes) {
       if (!this.isWithinBudget) break;
-      this.spent.reserved -= each.most;
+      this.spent.release(each);
       const isInner = each === classes[0];
       const counted = this.sampleClass(
         each,
@@ -384,6 +384,7 @@ class GridRun {
         if (samples < blocks.least && !isBorder) this.note('budget');
         break;
       }
+      if (samples >= blocks.least && !this.spent.leavesOthersTheirs) break;
       const counters = samples === 0 && probe ? probe : runBlock(blocks.sample(samples));
       const weight = blocks.weight(samples);
       if (blocks.place) row.set(blocks.place(samples), counters.slice());

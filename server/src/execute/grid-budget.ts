@@ -1,5 +1,6 @@
 /** How much of a launch's budget its blocks have taken, and what the next ones may. */
 import type { ExecutionBudget } from './execution';
+import type { BlockClass } from './grid';
 
 /** Where blocks differ, as many of them are executed as cost no more than this, or this part of the budget. */
 const DIVERSE_GRID = 1_280_000;
@@ -16,7 +17,9 @@ export class GridBudget {
   stepsEach: number | undefined;
 
   /** Blocks that classes still to come may need: what differs before them may not use these up. */
-  reserved = 0;
+  private reserved = 0;
+  /** The same of which they cannot do without. */
+  private needed = 0;
 
   constructor(readonly limit: ExecutionBudget) {}
 
@@ -34,6 +37,24 @@ export class GridBudget {
   get allowsAnother(): boolean {
     const left = this.limit.warpInstructions - this.warpInstructions;
     return this.blocks < this.limit.blocks && left > this.costOfBlock * MARGIN;
+  }
+
+  /** Another block can be executed to its end, and behind it those without which classes still to come have no figure of their own. */
+  get leavesOthersTheirs(): boolean {
+    const left = this.limit.warpInstructions - this.warpInstructions;
+    return this.blocks + this.needed < this.limit.blocks && left > this.costOfBlock * (MARGIN + this.needed);
+  }
+
+  /** For classes that are to be sampled. */
+  reserve(classes: readonly Pick<BlockClass, 'least' | 'most'>[]): void {
+    this.reserved = classes.reduce((sum, { most }) => sum + most, 0);
+    this.needed = classes.reduce((sum, { least }) => sum + least, 0);
+  }
+
+  /** For one of them, whose turn it is. */
+  release({ least, most }: Pick<BlockClass, 'least' | 'most'>): void {
+    this.reserved -= most;
+    this.needed -= least;
   }
 
   spend(warpInstructions: number): void {

@@ -362,6 +362,15 @@ describe('grids', () => {
     assert.ok(execution.simulatedBlocks <= 20);
     assert.equal(execution.accesses[0].activeLanes, 6 * (40 * 64 - 10));
   });
+
+  it('inner blocks that all differ leave the last one its budget', () => {
+    const scattered = copy(`u = mul.i32 bx bx
+    s = and.i32 u 31
+    i = mul.i32 x s`);
+    const execution = run(scattered, { grid: [24, 1, 1], block: [64, 1, 1], values: { n: 23 * 64 + 28 }, blocks: 17 });
+    assert.ok(execution.simulatedBlocks <= 17);
+    assert.equal(execution.accesses[0].activeLanes, 23 * 64 + 28);
+  });
 });
 
 describe('budgets and refusals', () => {
