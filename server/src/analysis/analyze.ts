@@ -28,6 +28,7 @@ import { Linker } from './linker';
 import type { ParsedUnit } from './parsed-unit';
 import { remember } from './remember';
 import type { AnalysisRequest } from './request';
+import { withRunInstances } from './run-instances';
 import { SampledLaunches } from './sampled-launches';
 import { kernelResult } from './simulate-kernel';
 import { TriedTexts } from './tried-texts';
@@ -115,7 +116,7 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
     tree,
     source,
     context,
-    launches: completedLaunches(found, data, (kernel) => annotations.has(kernel), rounds),
+    launches: completedLaunches(withRunInstances(found, data), data, (kernel) => annotations.has(kernel), rounds),
     sampled: new SampledLaunches(found, (values) => forFile(() => launchesUnder(values, true))),
     annotations,
     fingerprints,

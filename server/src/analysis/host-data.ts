@@ -8,6 +8,7 @@ import type { HostRound, HostRun } from '../host/run-host';
 import { type DeviceCode, nameOf } from '../host/run-kernel';
 import { runMain } from '../host/run-main';
 import { isSameInstance } from '../lower/records';
+import type { TemplateValue } from '../lower/types';
 import type { FunctionDeclaration, TranslationUnit } from '../parse/ast';
 import type { PreprocessResult } from '../preprocess/token';
 import type { Program } from '../program/program';
@@ -159,6 +160,11 @@ export class HostData {
     if (instance === undefined) return rounds;
     const own = rounds.filter(({ launch }) => isSameInstance(launch.instance, instance));
     return own.length > 0 || instances.size > 1 ? own : rounds;
+  }
+
+  /** Of the instance of a template that the run launched. */
+  templateArgumentsOf({ launch }: HostRound): readonly TemplateValue[] | undefined {
+    return this.entry?.run?.instances.get(launch)?.templateArguments;
   }
 
   /** Whether a time that the run came to a launch is one of those that are planned. @param numbers by input */

@@ -1,6 +1,7 @@
 /** Runs the program of the host and keeps, for every launch that it comes to, what the kernel is given and finds in memory. */
 
 import type { DeviceMemory } from '../execute/byte-memory';
+import type { KernelInstance } from '../lower/lower-kernel';
 import type { FunctionDeclaration } from '../parse/ast';
 import type { HostLaunch } from '../program/host-program';
 import type { Program } from '../program/program';
@@ -31,6 +32,8 @@ export interface HostRun {
   readonly executed: readonly ExecutedLaunch[];
   /** What a kernel would do that none does in a program that works: some value of the run is wrong, and no round is kept. */
   readonly contradiction?: string;
+  /** Which instances of kernels its launches launch, as far as that is known. */
+  readonly instances: ReadonlyMap<HostLaunch, KernelInstance>;
   /** Why it ended before its end. */
   readonly stopped?: string;
 }
@@ -50,7 +53,7 @@ declare const WebAssembly: {
  * @param fuel instructions that it may take
  * @param kernels execute the launches; without them what a kernel may write is not known afterwards
  */
-export function runHost(program: Program, fuel: number, kernels?: KernelRuns): HostRun | undefined {
+export function runHost(program: Program, fuel: number, kernels?: KernelRuns): Omit<HostRun, 'instances'> | undefined {
   const generated = generateHost(program, fuel);
   if (!generated) return undefined;
   const machine = new HostMachine(program, generated, fuel, kernels);

@@ -2,10 +2,11 @@
 import type { DeviceProperties } from '../hardware/device-properties';
 import { defaultBudget, type LoweringBudget } from '../lower/context';
 import { lowerHost } from '../lower/host/lower-host';
-import { createHostContext } from '../lower/lower-kernel';
+import { createHostContext, type KernelInstance } from '../lower/lower-kernel';
 import { dropDeadCode } from '../machine/dead-code';
 import type { FunctionDeclaration, TranslationUnit } from '../parse/ast';
 import type { TokenStream } from '../preprocess/token';
+import type { HostLaunch } from '../program/host-program';
 import { endAfterLastLaunch } from './last-launch';
 import { neededForLaunches } from './needed';
 import { type HostRun, runHost } from './run-host';
@@ -52,7 +53,13 @@ function runProgram(
   const program = neededForLaunches(dropDeadCode(endAfterLastLaunch({ ...lowered, blocks })));
   const fuel = { total: KERNEL_FUEL.total * patience, launch: KERNEL_FUEL.launch * patience };
   const kernels = device && new KernelRuns(program, made.launched, device, fuel);
-  return runHost(program, FUEL * patience, kernels);
+  const run = runHost(program, FUEL * patience, kernels);
+  const instances = new Map<HostLaunch, KernelInstance>();
+  program.launches?.forEach((launch, index) => {
+    const instance = made.launched[index];
+    if (instance) instances.set(launch, instance);
+  });
+  return run && { ...run, instances };
 }
 
 const isMain = (d: TranslationUnit['declarations'][number]): d is FunctionDeclaration =>

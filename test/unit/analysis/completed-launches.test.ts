@@ -39,6 +39,29 @@ int main() {
     );
   });
 
+  it('instances of a template that only a table of functions leads to', () => {
+    const [{ launches }] = analyse(`
+template <class T, int W> __global__ void strided(T* p) { p[W * (blockIdx.x * 256 + threadIdx.x)] = T(1); }
+struct Step { virtual ~Step() = default; virtual void run(void* p, int n) = 0; };
+template <class T> struct Scale : Step {
+  void run(void* p, int n) override {
+    constexpr int W = 16 / sizeof(T);
+    strided<T, W><<<n / 256, 256>>>(static_cast<T*>(p));
+  }
+};
+int main() {
+  std::map<std::string, std::function<std::unique_ptr<Step>()>> makers;
+  makers["double"] = [] { return std::make_unique<Scale<double>>(); };
+  void* p;
+  cudaMalloc(&p, 1 << 16);
+  makers.at("double")()->run(p, 1024);
+}`).kernels;
+    const shown = launches.map(({ grid, templateArguments, accesses: [{ sectors, idealSectors, certainty }] }) =>
+      [grid.join('x'), templateArguments.join(), sectors, idealSectors, certainty].join(' '),
+    );
+    assert.deepEqual(shown, ['4x1x1 double,2 512 256 exact']);
+  });
+
   it('arrays within a structure that a function fills, given braces', () => {
     check(
       `struct Shape { int sizes[4]; int dims; };
