@@ -1,28 +1,35 @@
 /**
- * Launches of templates that the text comes to without knowing for what: in a method that only a table of functions leads to, in a class that only what
- * it makes instantiates. The program of the host was run, and what it launched there are the instances.
+ * Launches of templates that the text comes to without knowing for what: in functions that only a table leads to, in methods of a class that only what
+ * is in such a table makes. The program of the host was run, and what it launched there are the instances.
  */
 import { instanceKey } from '../lower/records';
 import type { TemplateValue } from '../lower/types';
 import type { HostData } from './host-data';
 import type { Launch } from './launches';
 
-/** The launches, those of which template arguments are open replaced by the instances that the run launched in the same place. */
+/** The launches, with the instances that the run launched in the same places for those of which the text does not tell what they are instances of. */
 export function withRunInstances(launches: readonly Launch[], data: HostData | undefined): readonly Launch[] {
-  if (!data || !launches.some(isOpenInstance)) return launches;
-  const told = new Set<string>();
+  if (!data || !launches.some(mayBeOfOthers)) return launches;
+  const keyOf = ({ place }: Launch, instance: string) => `${place.first}<${instance}>`;
+  const told = new Set(launches.filter((l) => !isOpenInstance(l)).map((l) => keyOf(l, l.instance)));
   return launches.flatMap((launch) => {
-    if (!isOpenInstance(launch)) return [launch];
+    if (!mayBeOfOthers(launch)) return [launch];
     const instances = instancesAt(launch, data);
-    if (instances.size === 0) return [launch];
-    return [...instances].flatMap(([instance, templateArguments]) => {
-      const place = `${launch.place.first}<${instance}>`;
-      if (told.has(place)) return [];
-      told.add(place);
-      return [{ ...launch, templateArguments, instance, key: `${launch.key};${instance}` }];
-    });
+    const own = isOpenInstance(launch) && instances.size > 0 ? [] : [launch];
+    const others = [...instances].filter(([instance]) => !told.has(keyOf(launch, instance)));
+    for (const [instance] of others) told.add(keyOf(launch, instance));
+    return [...own, ...others.map(([instance, values]) => ofInstance(launch, instance, values))];
   });
 }
+
+/** What the text knows of its arguments is another instance's. */
+const ofInstance = (launch: Launch, instance: string, templateArguments: readonly TemplateValue[]): Launch => ({
+  ...launch,
+  templateArguments,
+  instance,
+  reached: false,
+  key: `${launch.key};${instance}`,
+});
 
 function instancesAt(launch: Launch, data: HostData): Map<string, readonly TemplateValue[]> {
   const found = new Map<string, readonly TemplateValue[]>();
@@ -32,6 +39,10 @@ function instancesAt(launch: Launch, data: HostData): Map<string, readonly Templ
   }
   return found;
 }
+
+/** Of a template, by a way that the text does not follow. */
+const mayBeOfOthers = (launch: Launch): boolean =>
+  launch.templateArguments.length > 0 && (!launch.reached || isOpenInstance(launch));
 
 const isOpenInstance = ({ templateArguments }: Launch): boolean => templateArguments.some(isOpen);
 

@@ -62,6 +62,31 @@ int main() {
     assert.deepEqual(shown, ['4x1x1 double,2 512 256 exact']);
   });
 
+  it('each with the instance of a template that a table has for it', () => {
+    const launches = analyse(`
+template <int W> __global__ void strided(float* p, int n) {
+  int i = blockIdx.x * 32 + threadIdx.x;
+  if (i < n) p[W * i] = 1;
+}
+using Launcher = std::function<void(float*, int)>;
+template <int W> Launcher launcher() {
+  return [](float* p, int n) { strided<W><<<(n + 31) / 32, 32>>>(p, n); };
+}
+const std::map<int, Launcher>& table() {
+  static const std::map<int, Launcher> all = {{1, launcher<1>()}, {2, launcher<2>()}, {4, launcher<4>()}};
+  return all;
+}
+int main() {
+  float* p;
+  cudaMalloc(&p, 1 << 16);
+  for (int w : {1, 2, 4}) table().find(w)->second(p, 100 * w);
+}`).kernels.flatMap((kernel) => kernel.launches);
+    const shown = launches.map(({ grid, templateArguments, accesses: [{ activeLanes, sectors }] }) =>
+      [grid.join('x'), templateArguments.join(), activeLanes, sectors].join(' '),
+    );
+    assert.deepEqual(shown, ['4x1x1 1 100 13', '7x1x1 2 200 50', '13x1x1 4 400 200']);
+  });
+
   it('arrays within a structure that a function fills, given braces', () => {
     check(
       `struct Shape { int sizes[4]; int dims; };
