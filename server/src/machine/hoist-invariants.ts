@@ -124,15 +124,18 @@ function hoistFrom(program: Work, flow: ControlFlow, loop: Loop, only: Set<numbe
     [...loads.values()].filter((copies) => copies.length === 1 || areMembers(program, copies)).flat(),
   );
   const line = lineInFront(program, flow, { loop, before, own, only });
-  const guarded = new Set(isGuarded ? [...assembled, ...[...loads.values()].flat()] : []);
+  const ofPasses = new Set([...assembled, ...[...loads.values()].flat()]);
   blocks[before].instructions.forEach((i, at, list) => {
-    if (i.op !== 'load') return;
+    if (i.op !== 'load' || !ofPasses.has(i)) return;
+    let load = i;
     if (single.has(i)) {
       const access = movedTo(program, i.access, line, moved);
-      list[at] = { ...i, access };
+      load = { ...i, access };
       if (only.has(i.access)) only.add(access);
     }
-    if (guarded.has(i)) program.guarded.add(list[at]);
+    if (!isKept) load = { ...load, isOfLoop: true };
+    list[at] = load;
+    if (isGuarded) program.guarded.add(load);
   });
   return changes;
 }
