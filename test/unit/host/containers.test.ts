@@ -166,4 +166,26 @@ int main() {
   k<<<1, 32>>>(t.get(), t.use_count()); //= a: 3 4, n: 1
 }`);
   });
+
+  it('swaps classes and smart pointers', () => {
+    checkMain(`
+  struct Range { int first, last; };
+  Range a{1, 2}, b{3, 4};
+  std::swap(a, b);
+  k<<<1, 32>>>(d, a.first * 1000 + a.last * 100 + b.first * 10 + b.last); //= n: 3412
+  std::unique_ptr<int[]> p(new int[2]), q(new int[2]);
+  p[0] = 5;
+  q[0] = 6;
+  std::swap(p, q);
+  k<<<1, 32>>>(d, p[0] * 10 + q[0]); //= n: 65
+  p.swap(q);
+  k<<<1, 32>>>(d, p[0] * 10 + q[0]); //= n: 56
+  std::string s = "ab", t = "c";
+  std::vector<int> v(3), w(4);
+  std::swap(s, t);
+  std::swap(v, w);
+  int x = 7, y = 8;
+  std::swap(x, y);
+  k<<<1, 32>>>(d, (int)s.size() * 1000 + (int)v.size() * 100 + x * 10 + y); //= n: 1487`);
+  });
 });

@@ -172,6 +172,7 @@ template <class T> bool operator==(const vector<T>& a, const vector<T>& b) {
   return same;
 }
 template <class T> bool operator!=(const vector<T>& a, const vector<T>& b) { return !(a == b); }
+template <class T> void swap(T& a, T& b) { T t = move(a); a = move(b); b = move(t); }
 template <class T> void swap(vector<T>& a, vector<T>& b) { a.swap(b); }
 
 template <class T> struct queue {
@@ -229,6 +230,7 @@ template <class T> struct unique_ptr<T[]> {
   T& operator[](size_t i) const { return held_[i]; }
   void reset(T* p = nullptr) { held_ = p; }
   T* release() { T* p = held_; held_ = nullptr; return p; }
+  void swap(unique_ptr& other) { T* p = held_; held_ = other.held_; other.held_ = p; }
   explicit operator bool() const { return held_ != nullptr; }
   bool operator==(const void* p) const { return held_ == p; }
   bool operator!=(const void* p) const { return held_ != p; }
