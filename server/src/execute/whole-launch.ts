@@ -85,8 +85,8 @@ export class WholeLaunches {
     const known = this.kept.get(program);
     const run = known?.fits(shape, memory) ? known : new WholeRun(asWordPairs(program), shape, memory, symbols);
     this.kept.set(program, run);
-    run.begin(shape);
     try {
+      run.begin(shape);
       run.executeGrid(budget);
     } catch (error) {
       // it ends in the middle of a block

@@ -62,6 +62,11 @@ function constructRecord(
     changeByCall(ctx, elsewhere, args, undefined, node);
     return unknownValue(type, reason);
   }
+  // a class with constructors is no aggregate: what none that we know makes is not its arguments in their order
+  if (ctx.unit.isHost && args.length > 1 && constructorsOf(record).length > 0) {
+    for (const arg of args) rvalue(ctx, arg, node);
+    return unknownValue(type, `no constructor of ${record.name} fits`);
+  }
   const [only] = record.fields;
   if (record.fields.length === 1 && only.type.kind === 'array' && args.length > 0 && args[0].type.kind !== 'array') {
     const { of, count } = only.type;

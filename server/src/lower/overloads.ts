@@ -253,6 +253,7 @@ export function conversionCost(from: Type, to: Type): number | undefined {
     if (path) return 4 + path.length;
   }
   if (b.kind === 'record' && (sa || a.kind === 'record')) {
+    if (a.kind === 'record' && !mayBeMade(b) && !mayConvert(a)) return undefined;
     const { pointer, other } = madeOf(b);
     return b.record.methods.size > 0 && (other || !pointer || mayConvert(a)) ? 20 : undefined;
   }
@@ -266,6 +267,11 @@ function mayConvert(type: Type, depth = 0): boolean {
   const { fields, methods } = type.record;
   if ([...methods.keys()].some((name) => /^operator [\w(:]/.test(name))) return true;
   return depth < 16 && fields.some((field) => field.isBase && mayConvert(field.type, depth + 1));
+}
+
+/** Whether an object of another class may become one of this: not without a constructor, be it of a base. */
+function mayBeMade({ record: { declaration, methods, fields } }: Type & { kind: 'record' }): boolean {
+  return methods.has(declaration?.name?.parts.at(-1)?.name ?? '') || fields.some((field) => field.isBase);
 }
 
 /** What a class can be made of alone, as its constructors are written: a pointer or an array (a text from characters), or something else. */

@@ -188,4 +188,33 @@ int main() {
   std::swap(x, y);
   k<<<1, 32>>>(d, (int)s.size() * 1000 + (int)v.size() * 100 + x * 10 + y); //= n: 1487`);
   });
+
+  it('makes containers of what others hold', () => {
+    checkMain(`
+  std::unordered_map<std::string, int> hashed;
+  hashed["b"] = 1;
+  hashed["a"] = 2;
+  hashed["c"] = 4;
+  int n = 0;
+  for (auto& f : std::map<std::string, int>(hashed.begin(), hashed.end())) n = n * 10 + f.second;
+  k<<<1, 32>>>(d, n); //= n: 214
+  std::vector<std::pair<std::string, int>> pairs(hashed.begin(), hashed.end());
+  std::unordered_map<std::string, int> again(pairs.begin(), pairs.end());
+  k<<<1, 32>>>(d, (int)pairs.size() * 10 + again["c"]); //= n: 34
+  std::vector<int> v = {5, 3, 5, 1};
+  std::unordered_set<int> some(v.begin(), v.end());
+  std::set<int> sorted(some.begin(), some.end());
+  n = 0;
+  for (int x : sorted) n = n * 10 + x;
+  k<<<1, 32>>>(d, n); //= n: 135
+  std::vector<int> reversed(v.rbegin(), v.rend());
+  k<<<1, 32>>>(d, reversed[0] * 10 + reversed[2]); //= n: 13`);
+  });
+
+  it('knows nothing of an object that no constructor it knows makes', () => {
+    checkMain(`
+  std::unordered_set<int> some = {4, 9};
+  std::priority_queue<int> queue(some.begin(), some.end());
+  k<<<1, 32>>>(d, (int)queue.size()); //= n: ?`);
+  });
 });

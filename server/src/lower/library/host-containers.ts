@@ -32,6 +32,8 @@ template <class T> struct vector {
   explicit vector(size_t n) : first_(nullptr), size_(0), room_(0) { resize(n); }
   vector(size_t n, const T& x) : first_(nullptr), size_(0), room_(0) { resize(n, x); }
   template <class U> vector(U* a, U* b) : first_(nullptr), size_(0), room_(0) { assign(a, b); }
+  template <class U> vector(reverse_iterator<U> a, reverse_iterator<U> b) : first_(nullptr), size_(0), room_(0) { for (; a != b; ++a) push_back(*a); }
+  template <class U> vector(__hashed_place<U> a, __hashed_place<U> b) : first_(nullptr), size_(0), room_(0) { for (; a != b; ++a) push_back(*a); }
   vector<T> __copied() const {
     vector<T> v;
     v.first_ = (T*)__warplens_allocate(size_ * sizeof(T));

@@ -165,6 +165,7 @@ template <class K, class V, class H = hash<K>, class E = void> struct unordered_
   using iterator = __hashed_place<pair<K, V>>;
   H hash_;
   unordered_map() {}
+  template <class I> unordered_map(I a, I b) { insert(a, b); }
   int __find(const K& key) const { return this->__found(key, hash_(key)); }
   V& operator[](const K& key) {
     size_t code = hash_(key);
@@ -186,10 +187,11 @@ template <class K, class V, class H = hash<K>, class E = void> struct unordered_
     size_t code = hash_(x.first);
     int at = this->__found(x.first, code);
     if (at >= 0) return pair<iterator, bool>{this->__place(at), false};
-    int made = this->__add(forward<T>(x), code);
+    int made = this->__add(forward<pair<K, V>>(x), code);
     return pair<iterator, bool>{this->__place(made), true};
   }
   void insert(const vector<pair<K, V>>& list) { for (size_t i = 0; i < list.size(); ++i) insert(list[i]); }
+  template <class I> void insert(I a, I b) { for (; a != b; ++a) insert(*a); }
   pair<iterator, bool> emplace(const K& key, const V& x) { return insert(pair<K, V>{key, forward<V>(x)}); }
   template <class... A> pair<iterator, bool> try_emplace(const K& key, A&&... a) { return insert(pair<K, V>{key, V(forward<A>(a)...)}); }
   void insert_or_assign(const K& key, const V& x) { (*this)[key] = forward<V>(x); }
@@ -210,7 +212,7 @@ template <class K, class H = hash<K>, class E = void> struct unordered_set : __h
   using iterator = __hashed_place<K>;
   H hash_;
   unordered_set() {}
-  template <class U> unordered_set(U* a, U* b) { for (; a != b; ++a) insert(*a); }
+  template <class I> unordered_set(I a, I b) { insert(a, b); }
   int __find(const K& key) const { return this->__found(key, hash_(key)); }
   bool __has(const K& key) const { return __find(key) >= 0; }
   size_t count(const K& key) const { return __find(key) >= 0 ? 1 : 0; }
@@ -223,7 +225,7 @@ template <class K, class H = hash<K>, class E = void> struct unordered_set : __h
     return pair<iterator, bool>{this->__place(made), true};
   }
   void insert(const vector<K>& list) { for (size_t i = 0; i < list.size(); ++i) insert(list[i]); }
-  template <class U> void insert(U* a, U* b) { for (; a != b; ++a) insert(*a); }
+  template <class I> void insert(I a, I b) { for (; a != b; ++a) insert(*a); }
   template <class... A> pair<iterator, bool> emplace(A&&... a) { return insert(K(a...)); }
   size_t erase(const K& key) {
     int at = __find(key);

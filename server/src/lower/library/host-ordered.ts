@@ -36,7 +36,7 @@ template <class T, class F = less<T>> struct set {
   F before_;
   set() {}
   explicit set(const F& before) : before_(before) {}
-  template <class U> set(U* a, U* b) { insert(a, b); }
+  template <class I> set(I a, I b) { insert(a, b); }
   size_t __at(const vector<T>& v, const T& x) const {
     size_t low = 0;
     size_t n = v.size();
@@ -69,7 +69,7 @@ template <class T, class F = less<T>> struct set {
   }
   void insert(const vector<T>& list) { for (size_t i = 0; i < list.size(); ++i) insert(list[i]); }
   template <class... A> pair<const T*, bool> emplace(A&&... a) { return insert(T(forward<A>(a)...)); }
-  template <class U> void insert(U* a, U* b) { for (; a != b; ++a) insert(*a); }
+  template <class I> void insert(I a, I b) { for (; a != b; ++a) insert(*a); }
   size_t count(const T& x) const { return contains(x) ? 1 : 0; }
   bool contains(const T& x) const { return __has(held_, __at(held_, x), x) || __has(late_, __at(late_, x), x); }
   size_t erase(const T& x) {
@@ -100,6 +100,7 @@ template <class K, class V, class F = less<K>> struct map {
   F before_;
   map() {}
   explicit map(const F& before) : before_(before) {}
+  template <class I> map(I a, I b) { insert(a, b); }
   size_t __at(const K& key) const {
     size_t low = 0;
     size_t n = held_.size();
@@ -127,9 +128,10 @@ template <class K, class V, class F = less<K>> struct map {
   pair<pair<K, V>*, bool> insert(const pair<K, V>& x) {
     size_t k = __at(x.first);
     if (__has(k, x.first)) return pair<pair<K, V>*, bool>{held_.begin() + k, false};
-    return pair<pair<K, V>*, bool>{held_.insert(held_.begin() + k, forward<T>(x)), true};
+    return pair<pair<K, V>*, bool>{held_.insert(held_.begin() + k, forward<pair<K, V>>(x)), true};
   }
   void insert(const vector<pair<K, V>>& list) { for (size_t i = 0; i < list.size(); ++i) insert(list[i]); }
+  template <class I> void insert(I a, I b) { for (; a != b; ++a) insert(*a); }
   pair<pair<K, V>*, bool> emplace(const K& key, const V& x) { return insert(pair<K, V>{key, forward<V>(x)}); }
   template <class... A> pair<pair<K, V>*, bool> try_emplace(const K& key, A&&... a) { return insert(pair<K, V>{key, V(forward<A>(a)...)}); }
   void insert_or_assign(const K& key, const V& x) { (*this)[key] = forward<V>(x); }
@@ -161,11 +163,13 @@ template <class K, class V, class F = less<K>> struct multimap {
   F before_;
   multimap() {}
   explicit multimap(const F& before) : before_(before) {}
+  template <class I> multimap(I a, I b) { for (; a != b; ++a) insert(*a); }
   bool __has(const K& key) const { return count(key) > 0; }
   pair<K, V>* lower_bound(const K& key) { pair<K, V>* p = held_.begin(); while (p != held_.end() && before_(p->first, key)) ++p; return p; }
   pair<K, V>* upper_bound(const K& key) { pair<K, V>* p = held_.end(); while (p != held_.begin() && before_(key, p[-1].first)) --p; return p; }
   pair<K, V>* insert(const pair<K, V>& x) { return held_.insert(upper_bound(x.first), x); }
   void insert(const vector<pair<K, V>>& list) { for (size_t i = 0; i < list.size(); ++i) insert(list[i]); }
+  template <class I> void insert(I a, I b) { for (; a != b; ++a) insert(*a); }
   pair<K, V>* emplace(const K& key, const V& x) { return insert(pair<K, V>{key, forward<V>(x)}); }
   pair<K, V>* erase(pair<K, V>* at) { return held_.erase(at); }
   size_t erase(const K& key) { size_t n = count(key); pair<K, V>* p = lower_bound(key); held_.erase(p, p + n); return n; }
@@ -192,7 +196,7 @@ template <class T, class F = less<T>> struct multiset {
   F before_;
   multiset() {}
   explicit multiset(const F& before) : before_(before) {}
-  template <class U> multiset(U* a, U* b) { for (; a != b; ++a) insert(*a); }
+  template <class I> multiset(I a, I b) { for (; a != b; ++a) insert(*a); }
   bool __has(const T& x) const { return count(x) > 0; }
   size_t __behind(const T& x) const { size_t n = held_.size(); while (n > 0 && before_(x, held_[n - 1])) --n; return n; }
   const T* insert(const T& x) { return held_.insert(held_.begin() + __behind(x), x); }
