@@ -3,6 +3,7 @@
 import type * as ast from '../parse/ast';
 import { TokenFlag } from '../preprocess/token';
 import type { BinaryOp, CompareOp, Register, ScalarType } from '../program/program';
+import { pathToBase } from './bases';
 import { vectorOperator } from './builtins/vectors';
 import { callExpression } from './calls';
 import { conditionalPlace, logical } from './conditional';
@@ -13,11 +14,12 @@ import { expression, number } from './expressions';
 import { endBehind, endMembers } from './host/destructors';
 import { lookupName } from './lookup';
 import { openElement } from './open-elements';
-import { chooseOverload } from './overloads';
+import { type ChosenFunction, chooseOverload } from './overloads';
 import { addressOf, assign, peeked, reasonOf, rvalue } from './places';
 import { dereference, elementAt } from './pointers';
 import { isPaddedCopy } from './record-padding';
 import { findMethods, recordOf } from './records';
+import { resolveType } from './resolve-type';
 import type { Entity } from './scope';
 import {
   arithmeticType,
@@ -450,8 +452,10 @@ export function userOperator(
   if (methods?.owner.scope && methods.declarations.some((d) => d.body && d.parameters.length === operands.length - 1)) {
     const isCopy = name === 'operator=' && record !== undefined && recordOf(operands[1].type) === record;
     // beside assignments of other types a class keeps the one of its own that every class has
-    if (isCopy && !chooseOverload(ctx, methods.declarations, methods.owner.scope, operands.slice(1), undefined))
-      return undefined;
+    if (isCopy) {
+      const chosen = chooseOverload(ctx, methods.declarations, methods.owner.scope, operands.slice(1), undefined);
+      if (!chosen || !mayTake(ctx, chosen, record)) return undefined;
+    }
     return call(
       {
         kind: 'functions',
@@ -469,6 +473,14 @@ export function userOperator(
     { kind: 'functions', type: { kind: 'function' }, declarations: entity.declarations, scope: entity.scope },
     operands,
   );
+}
+
+/** Whether an assignment is that of its own class, and not of what an object only converts to (`optional& operator=(const T&)`). */
+function mayTake(ctx: Context, { declaration, scope }: ChosenFunction, record: RecordInfo): boolean {
+  if (declaration.templateParameters) return true;
+  const type = withoutReference(resolveType(ctx, declaration.parameters[0].type, scope));
+  const taken = recordOf(type);
+  return type.kind === 'unknown' || (taken !== undefined && pathToBase(record, taken) !== undefined);
 }
 
 type Candidate = Entity & { kind: 'functions' };

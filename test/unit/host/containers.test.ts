@@ -217,4 +217,14 @@ int main() {
   std::priority_queue<int> queue(some.begin(), some.end());
   k<<<1, 32>>>(d, (int)queue.size()); //= n: ?`);
   });
+
+  it('assigns objects whole beside assignments of what they convert to', () => {
+    checkMain(`
+  std::vector<std::optional<int>> v(3);
+  v[1] = 7;
+  k<<<1, 32>>>(d, (v[0] ? 100 : 200) + (v[1] ? *v[1] : 1)); //= n: 207
+  std::optional<int> none, some(3);
+  some = none;
+  k<<<1, 32>>>(d, some ? 1 : 2); //= n: 2`);
+  });
 });
