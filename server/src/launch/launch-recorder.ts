@@ -140,17 +140,38 @@ function chosen(recorded: readonly Recorded[], rounds: number): FoundLaunch[] {
     if (group) group.push(entry);
     else groups.set(key, [entry]);
   }
-  const counts = new Map<string, number>();
-  return [...groups.values()]
-    .flatMap((group) => thinned(group, rounds))
-    .filter(({ kernel }) => {
-      const count = (counts.get(kernel.name) ?? 0) + 1;
-      counts.set(kernel.name, count);
-      return count <= launchesPerKernel;
-    });
+  const lists = [...groups.values()];
+  const shares = sharesOf(lists, rounds);
+  return lists.flatMap((group) => thinned(group, shares.get(group) ?? 0));
+}
+
+/** How many of each group are kept, so that those of a kernel's first instance leave room for the others: small groups first, large ones share the rest. */
+function sharesOf(groups: readonly (readonly Recorded[])[], rounds: number): Map<readonly Recorded[], number> {
+  const byKernel = new Map<string, (readonly Recorded[])[]>();
+  for (const group of groups) {
+    const { name } = group[0].launch.kernel;
+    const alike = byKernel.get(name);
+    if (alike) alike.push(group);
+    else byKernel.set(name, [group]);
+  }
+  const shares = new Map<readonly Recorded[], number>();
+  for (const alike of byKernel.values()) {
+    let left = launchesPerKernel;
+    alike
+      .toSorted((a, b) => a.length - b.length)
+      .forEach((group, nth) => {
+        const even = Math.max(FEWEST_ROUNDS, Math.floor(left / (alike.length - nth)));
+        const share = Math.min(group.length, rounds, even, left);
+        shares.set(group, share);
+        left -= share;
+      });
+  }
+  return shares;
 }
 
 function thinned(group: readonly Recorded[], rounds: number): FoundLaunch[] {
+  if (rounds < Math.min(group.length, FEWEST_ROUNDS))
+    return group.slice(0, rounds).map((entry) => finished(entry, undefined));
   if (group.length === 1) return [finished(group[0], undefined)];
   const last = group.length - 1;
   const which = (at: number) => (at === 0 ? 'first' : at === last ? 'last' : 'typical');

@@ -128,4 +128,18 @@ describe('forms of launches', () => {
       [undefined, 0, 4, 8],
     );
   });
+  it('rounds of one instance leave room for those of the others', () => {
+    const launches = launchesOf(
+      `template <int N> __global__ void k(int);
+template <int N> void apply(int i) { k<N><<<1, 32>>>(i); }
+int main() { for (int i = 0; i < 90; i++) { apply<2>(i); apply<0>(i); if (i < 2) apply<1>(i); } }`,
+      {},
+      undefined,
+      undefined,
+      24,
+    );
+    const instances = launches.map(({ templateArguments: [n] }) => (n?.kind === 'value' ? n.value : undefined));
+    const count = (n: number) => instances.filter((each) => each?.kind === 'number' && each.value === n).length;
+    assert.deepEqual([count(2), count(0), count(1)], [11, 11, 2]);
+  });
 });

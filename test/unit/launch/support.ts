@@ -14,6 +14,7 @@ export function launchesOf(
   assume: Readonly<Record<string, number>> = {},
   steps?: number,
   device?: DeviceProperties,
+  rounds?: number,
 ): readonly FoundLaunch[] {
   const source = preprocess({ path: 'test.cu', text, defines: new Map(), include: () => undefined });
   const unit = parse(source.tokens, source.pragmas);
@@ -21,6 +22,7 @@ export function launchesOf(
     assume: new Map(Object.entries(assume)),
     steps,
     device,
+    rounds,
   });
 }
 
