@@ -7,7 +7,7 @@
  *   `i += blockDim.x`, which is a sum of unsigned numbers, stays as it is, `i += (int)blockDim.x` and a `long long` do not;
  * - the step is a constant or does not change; with `i += warp.size()` the loop stays as it is, since that becomes
  *   a constant too late (PTX of two softmax kernels with tiles of 32);
- * - one way out: no break or return, no loop inside that stays one, no call that is not inlined; sine, cosine and tangent
+ * - one way out: no break or return (`continue` is none: PTX of 7 loops), no loop inside that stays one, no call that is not inlined; sine, cosine and tangent
  *   of full precision have a loop in them (PTX: expf, logf, sqrtf, tanhf and divisions are no trouble);
  * - barriers do not keep it from that (PTX of 14 loops), but nothing merges over them: such loops are left as they are here, which counts the same;
  * - a loop that starts at a constant runs the rest behind the four (neighbouring loads of the four then merge), any other
@@ -29,6 +29,7 @@ import { readRegister, rvalue } from './places';
 import { isSteady } from './steady-count';
 import { mirrored, nameOf } from './trip-count';
 import { sizeOf as bytesOf } from './types';
+import { isUnchanging } from './unchanging-bounds';
 
 /**
  * Instructions of a pass up to which the compiler writes it four times and two times, without and with `#pragma unroll`; where they cannot be told
@@ -124,7 +125,8 @@ function countingOf(ctx: Context, node: ast.ForStatement): Counting | undefined 
   const operator = onLeft ? condition.operator : mirrored[condition.operator];
   const inclusive = operator === '<=' || operator === '>=';
   const isUp = typeof step !== 'number' || step > 0;
-  if (!bound || !(isUp ? /^<=?$/ : /^>=?$/).test(operator ?? '') || !isSimple(bound)) return undefined;
+  if (!bound || !(isUp ? /^<=?$/ : /^>=?$/).test(operator ?? '')) return undefined;
+  if (!isSimple(bound) && !isUnchanging(ctx, bound, body)) return undefined;
   if (changesCount(node, name, bound, typeof step === 'number' ? undefined : step)) return undefined;
   const ahead = aheadOf(ctx, onLeft ? condition.left : condition.right);
   return ahead === undefined ? undefined : { name, bound, ahead, step, inclusive };
@@ -237,7 +239,6 @@ function isPlainBody(value: unknown, depth: number): boolean {
   const node = value as ast.Expression | ast.Statement;
   switch (node.kind) {
     case 'break':
-    case 'continue':
     case 'return':
     case 'goto':
     case 'while':

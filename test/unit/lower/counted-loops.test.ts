@@ -150,3 +150,55 @@ int main() { float *i, *o; cudaMalloc(&i, 1 << 20); cudaMalloc(&o, 1 << 20); sta
     stages(24, 'x1536');
   });
 });
+
+/** Lane t makes 32 - t passes; what ends them is read from memory. */
+const rows = (head: string, expected: string, body = 'sum += line[k];', parameters = 'const int *row') =>
+  check(`
+struct Rows {
+  const int *first;
+  __device__ int end(int i) const { return first[i + 1]; }
+};
+__global__ void rows(${parameters}, const float *in, float *out) {
+  __shared__ float line[64];
+  line[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  float sum = 0;
+  int i = threadIdx.x;
+  ${head} {
+    ${body}
+    //${' '.repeat(body.indexOf('line[') - 2)}^^^^^^^ shared load ${expected}
+  }
+  out[i] = sum;
+}
+int main() {
+  int host[64], *r;
+  float *x, *y;
+  for (int i = 0; i < 64; i++) host[i] = 32;
+  cudaMalloc(&r, 256);
+  cudaMemcpy(r, host, 256, cudaMemcpyHostToDevice);
+  cudaMalloc(&x, 256);
+  cudaMalloc(&y, 256);
+  rows<<<1, 32>>>(${parameters === 'Rows rows' ? 'Rows{r}' : 'r'}, x, y);
+}
+`);
+
+/** By the assembler too, which makes sixteen passes one. */
+const WRITTEN_OUT_FURTHER = 'x47';
+
+describe('a loop whose bound is read from memory', () => {
+  it('is written out where nothing in it writes', () => {
+    rows('for (int k = i; k < row[i + 1]; k++)', WRITTEN_OUT_FURTHER);
+    rows('for (int k = i; k < rows.end(i); k++)', WRITTEN_OUT_FURTHER, undefined, 'Rows rows');
+  });
+  it('stays where it may write what the bound is read from', () =>
+    rows('for (int k = i; k < row[i + 1]; k++)', STAYS, 'out[k] = line[k];'));
+  it('is written out all the same where the bound is read only', () =>
+    rows(
+      'for (int k = i; k < row[i + 1]; k++)',
+      WRITTEN_OUT_FURTHER,
+      'out[k] = line[k];',
+      'const int *__restrict__ row',
+    ));
+  it('is written out where it continues', () =>
+    rows('for (int k = i; k < row[i + 1]; k++)', WRITTEN_OUT, 'if (k == 99) continue; sum += line[k];'));
+});
