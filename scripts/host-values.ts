@@ -6,7 +6,7 @@
  *
  * `//~` instead says that some of them are not told yet. A value that is told but wrong is a defect wherever it is.
  *
- *     node --import tsx scripts/host-values.ts [--record] [name …]    with --record the values are asked of g++ and written down
+ *     npm run host-values -- [--record] [name …]    with --record the values are asked of g++ and written down
  */
 import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
