@@ -230,7 +230,9 @@ function assignedIn(expression: LambdaExpression): ReadonlySet<string> {
 export function leaveEmpty(state: HostState, cell: Cell): void {
   const { value } = cell;
   const reason = `${cell.name ?? 'it'} was moved from`;
-  if (value.kind === 'struct') for (const field of value.fields.values()) leaveField(state, field, reason);
+  const isPointer = value.kind === 'container' && value.type.kind === 'container' && value.type.name === 'unique_ptr';
+  if (isPointer) write(state, cell, unknown(reason, { type: cell.type }));
+  else if (value.kind === 'struct') for (const field of value.fields.values()) leaveField(state, field, reason);
   else if (value.kind !== 'number') leaveField(state, cell, reason);
 }
 
