@@ -77,6 +77,7 @@ struct string {
   string& operator+=(const char* s) { return append(s, strlen(s)); }
   string& operator+=(char c) { push_back(c); return *this; }
   string& operator=(char c) { size_ = 0; return append(1, c); }
+  string& operator=(const char* s) { string own(s); size_ = 0; return append(own.first_, own.size_); }
   string& assign(const string& s) { clear(); return append(s); }
   string& assign(const char* s) { clear(); return append(s); }
   string& assign(const char* s, size_t n) { clear(); return append(s, n); }
