@@ -34,4 +34,20 @@ describe('loops that the assembler writes out further', () => {
 
   it('count the same where all lanes make the same passes', () =>
     check(loop('^^^^^^^^^^^ shared load x20 1/1 wavefronts', '', 'n')));
+
+  it('may compute with 64-bit floats', () =>
+    // 32 passes of lane 0 to 1 of lane 31: at most 3 one by one, then sixteens, eights and fours, in 47 requests
+    check(`
+__global__ void rows(const double *in, double *out) {
+  __shared__ double line[64];
+  line[threadIdx.x] = in[threadIdx.x];
+  line[threadIdx.x + 32] = in[threadIdx.x + 32];
+  __syncthreads();
+  double sum = 0;
+  for (int c = threadIdx.x; c < 32; c++) sum += line[c] * 2;
+    //                                          ^^^^^^^ shared load x47
+  out[threadIdx.x] = sum;
+}
+int main() { double *i, *o; rows<<<1, 32>>>(i, o); }
+`));
 });
