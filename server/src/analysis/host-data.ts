@@ -7,7 +7,7 @@ import type { DeviceProperties } from '../hardware/device-properties';
 import type { HostRound, HostRun } from '../host/run-host';
 import { type DeviceCode, nameOf } from '../host/run-kernel';
 import { runMain } from '../host/run-main';
-import { isSameInstance } from '../lower/records';
+import { isSameInstance, mayBeInstance } from '../lower/records';
 import type { TemplateValue } from '../lower/types';
 import type { FunctionDeclaration, TranslationUnit } from '../parse/ast';
 import type { PreprocessResult } from '../preprocess/token';
@@ -159,7 +159,8 @@ export class HostData {
     const instances = new Set(rounds.map(({ launch }) => launch.instance));
     if (instance === undefined) return rounds;
     const own = rounds.filter(({ launch }) => isSameInstance(launch.instance, instance));
-    return own.length > 0 || instances.size > 1 ? own : rounds;
+    if (own.length > 0 || instances.size > 1) return own;
+    return rounds.filter(({ launch }) => mayBeInstance(launch.instance, instance));
   }
 
   /** Of the instance of a template that the run launched. */

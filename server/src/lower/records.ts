@@ -56,6 +56,16 @@ export const instanceKey = (values: readonly TemplateValue[]): string => values.
 export const isSameInstance = (a: string | undefined, b: string | undefined): boolean =>
   a === b || (a !== undefined && b !== undefined && withoutConst(a) === withoutConst(b));
 
+/** Whether two keys may be of one instance that is written in two ways: not if a number of theirs is another one. */
+export function mayBeInstance(a: string | undefined, b: string | undefined): boolean {
+  const [these, those] = [a ?? '', b ?? ''].map((key) => key.split(','));
+  const isNumber = /^-?\d+$/;
+  return (
+    these.length !== those.length ||
+    these.every((part, i) => part === those[i] || !isNumber.test(part) || !isNumber.test(those[i]))
+  );
+}
+
 const withoutConst = (key: string): string => key.replace(/\bconst /g, '');
 
 /** The type of a record declaration, its template instantiated for `args` (written or deduced; undefined: none given). */

@@ -145,6 +145,31 @@ int main() { run<float>(1); run<double>(8); run<float>(2); }`,
     );
   });
 
+  it('are not those of another number, where the program comes to one instance alone', () => {
+    check(
+      `
+template <int N> __global__ void even(const int *at, float *out) { out[at[threadIdx.x] * N] = 1; }
+template <int N> __global__ void odd(const int *at, float *out) { out[at[threadIdx.x] * N + 1] = 1; }
+template <int N> void run(bool isEven, const int *at, float *out) {
+  if (isEven) even<N><<<1, 32>>>(at, out);
+  else odd<N><<<1, 32>>>(at, out);
+}
+int main() {
+  std::map<int, int> sizes;
+  for (int i = 0; i < 32; i++) sizes[i % 6] = i;
+  int h[32], *at;
+  float *out;
+  cudaMalloc(&at, 128);
+  cudaMalloc(&out, 1 << 20);
+  for (int i = 0; i < 32; i++) h[i] = i;
+  cudaMemcpy(at, h, 128, cudaMemcpyHostToDevice);
+  run<1>(sizes.size() % 2 == 0, at, out);
+  run<8>(sizes.size() % 2 == 1, at, out);
+}`,
+      ['11: 0: 4', '81: undefined: 0', '11: undefined: 0', '81: 0: 32'],
+    );
+  });
+
   it('may have a size that only the data before them tell', () => {
     check(
       `
