@@ -253,7 +253,9 @@ export function conversionCost(from: Type, to: Type): number | undefined {
     if (path) return 4 + path.length;
   }
   if (b.kind === 'record' && (sa || a.kind === 'record')) {
-    if (a.kind === 'record' && !mayBeMade(b) && !mayConvert(a)) return undefined;
+    // other arguments of one template may be the same, written in another way
+    const isOther = a.kind === 'record' && a.record.declaration !== b.record.declaration;
+    if (isOther && !mayBeMade(b) && !mayConvert(a)) return undefined;
     const { pointer, other } = madeOf(b);
     return b.record.methods.size > 0 && (other || !pointer || mayConvert(a)) ? 20 : undefined;
   }
