@@ -128,14 +128,21 @@ export class ByteMemory implements Views {
     return within(this.constants, address - addressWindows.constant);
   }
 
-  /** Sets the addresses of a block, or those around a place that only the present block of threads has: none where lanes have their own. */
+  /** Sets the addresses of a block, or those around a place that only the present block of threads has. */
   pieceAround(address: number, block: Range | undefined, piece: Piece): void {
-    const window = address < addressWindows.local ? this.shared : this.constants;
-    const base = address < addressWindows.local ? addressWindows.shared : addressWindows.constant;
-    if (block) setPiece(piece, block.start + this.base, block.end + this.base, -this.base);
-    else if (address >= base && address < base + window.bytes)
-      setPiece(piece, base, base + window.bytes, window.place - base);
-    else setPiece(piece, 0, 0, 0);
+    if (block) {
+      setPiece(piece, block.start + this.base, block.end + this.base, -this.base, 0);
+      return;
+    }
+    const isLocal = address >= addressWindows.local && address < addressWindows.constant;
+    const [window, base] = isLocal
+      ? [this.local, addressWindows.local]
+      : address < addressWindows.local
+        ? [this.shared, addressWindows.shared]
+        : [this.constants, addressWindows.constant];
+    if (address >= base && address < base + window.bytes)
+      setPiece(piece, base, base + window.bytes, window.place - base, isLocal ? window.bytes : 0);
+    else setPiece(piece, 0, 0, 0, 0);
   }
 
   /** Whether all is known of the memory that there is around an address. */
@@ -188,8 +195,8 @@ export class ByteMemory implements Views {
   }
 
   /** Whether nothing of a piece was forgotten of late, so that nobody keeps what of it is known again. */
-  isPlain({ low, high, shift }: Piece): boolean {
-    return this.forgotten.end <= low + shift || this.forgotten.start >= high + shift;
+  isPlain({ low, high, shift, stride }: Piece): boolean {
+    return this.forgotten.end <= low + shift || this.forgotten.start >= high + shift + stride * (this.lanes - 1);
   }
 
   forgetShared(): void {
@@ -290,9 +297,10 @@ export function readScalar(device: DeviceMemory, address: number, type: ScalarTy
   return place >= 0 && memory.isKnown(place, bytesOf[type]) ? memory.read(type, place) : undefined;
 }
 
-/** Field by field: it is done for every lane of an access to local memory, and `Object.assign` took a fifth of the time of a program of hashes. */
-function setPiece(piece: Piece, low: number, high: number, shift: number): void {
+/** Field by field, as it is done for lane after lane where these access different blocks. */
+function setPiece(piece: Piece, low: number, high: number, shift: number, stride: number): void {
   piece.low = low;
   piece.high = high;
   piece.shift = shift;
+  piece.stride = stride;
 }

@@ -6,11 +6,15 @@ import type { ScalarType } from '../program/program';
 import { bitcast } from './conversion';
 import type { Lanes32, Lanes64 } from './value';
 
-/** Addresses of memory in one piece, from `low` to `high` - 1, and what leads from an address to its place. */
+/**
+ * Addresses of memory in one piece, from `low` to `high` - 1, and what leads from an address to its place: each lane's own is `stride` bytes behind the
+ * lane's before it in local memory, everywhere else at the same place.
+ */
 export interface Piece {
   low: number;
   high: number;
   shift: number;
+  stride: number;
 }
 
 /** The views of a memory that are read, and its shadow's distance in bytes. */
@@ -40,39 +44,57 @@ export type LoadLoop = (
   hi: number,
 ) => number;
 
-const loadFloat32: LoadLoop = (d, { shadow, i32, f32 }, { low, high, shift }, addresses, offset, lanes, lo, hi) => {
+const loadFloat32: LoadLoop = (
+  d,
+  { shadow, i32, f32 },
+  { low, high, shift, stride },
+  addresses,
+  offset,
+  lanes,
+  lo,
+  hi,
+) => {
   const [first, last, marks] = [low - offset, high - offset - 4, shadow >> 2];
   for (let lane = lo; lane < hi; lane++) {
     if (lanes[lane] === 0) continue;
     const address = addresses[lane];
     if (address < first || address > last) return lane;
-    const at = address + (shift + offset);
+    const at = address + (shift + offset) + lane * stride;
     if ((at & 3) !== 0 || i32[(at >> 2) + marks] !== -1) return lane;
     d[lane] = f32[at >> 2];
   }
   return hi;
 };
 
-const loadInt32: LoadLoop = (d, { shadow, i32 }, { low, high, shift }, addresses, offset, lanes, lo, hi) => {
+const loadInt32: LoadLoop = (d, { shadow, i32 }, { low, high, shift, stride }, addresses, offset, lanes, lo, hi) => {
   const [first, last, marks] = [low - offset, high - offset - 4, shadow >> 2];
   for (let lane = lo; lane < hi; lane++) {
     if (lanes[lane] === 0) continue;
     const address = addresses[lane];
     if (address < first || address > last) return lane;
-    const at = address + (shift + offset);
+    const at = address + (shift + offset) + lane * stride;
     if ((at & 3) !== 0 || i32[(at >> 2) + marks] !== -1) return lane;
     d[lane] = i32[at >> 2];
   }
   return hi;
 };
 
-const loadFloat64: LoadLoop = (d, { shadow, i32, f64 }, { low, high, shift }, addresses, offset, lanes, lo, hi) => {
+const loadFloat64: LoadLoop = (
+  d,
+  { shadow, i32, f64 },
+  { low, high, shift, stride },
+  addresses,
+  offset,
+  lanes,
+  lo,
+  hi,
+) => {
   const [first, last, marks] = [low - offset, high - offset - 8, shadow >> 2];
   for (let lane = lo; lane < hi; lane++) {
     if (lanes[lane] === 0) continue;
     const address = addresses[lane];
     if (address < first || address > last) return lane;
-    const at = address + (shift + offset);
+    const at = address + (shift + offset) + lane * stride;
     const mark = (at >> 2) + marks;
     if ((at & 7) !== 0 || (i32[mark] & i32[mark + 1]) !== -1) return lane;
     d[lane] = f64[at >> 3];
@@ -80,26 +102,35 @@ const loadFloat64: LoadLoop = (d, { shadow, i32, f64 }, { low, high, shift }, ad
   return hi;
 };
 
-const loadByte: LoadLoop = (d, { shadow, i8, u8 }, { low, high, shift }, addresses, offset, lanes, lo, hi) => {
+const loadByte: LoadLoop = (d, { shadow, i8, u8 }, { low, high, shift, stride }, addresses, offset, lanes, lo, hi) => {
   const [first, last] = [low - offset, high - offset - 1];
   for (let lane = lo; lane < hi; lane++) {
     if (lanes[lane] === 0) continue;
     const address = addresses[lane];
     if (address < first || address > last) return lane;
-    const at = address + (shift + offset);
+    const at = address + (shift + offset) + lane * stride;
     if (i8[at + shadow] !== -1) return lane;
     d[lane] = u8[at];
   }
   return hi;
 };
 
-const loadInt16: LoadLoop = (d, { shadow, i16, u16 }, { low, high, shift }, addresses, offset, lanes, lo, hi) => {
+const loadInt16: LoadLoop = (
+  d,
+  { shadow, i16, u16 },
+  { low, high, shift, stride },
+  addresses,
+  offset,
+  lanes,
+  lo,
+  hi,
+) => {
   const [first, last, marks] = [low - offset, high - offset - 2, shadow >> 1];
   for (let lane = lo; lane < hi; lane++) {
     if (lanes[lane] === 0) continue;
     const address = addresses[lane];
     if (address < first || address > last) return lane;
-    const at = address + (shift + offset);
+    const at = address + (shift + offset) + lane * stride;
     if ((at & 1) !== 0 || i16[(at >> 1) + marks] !== -1) return lane;
     d[lane] = u16[at >> 1];
   }

@@ -8,13 +8,22 @@ import type { LoadLoop } from './known-loads';
  */
 export type StoreLoop = LoadLoop;
 
-const storeFloat32: StoreLoop = (d, { shadow, i32, f32 }, { low, high, shift }, addresses, offset, lanes, lo, hi) => {
+const storeFloat32: StoreLoop = (
+  d,
+  { shadow, i32, f32 },
+  { low, high, shift, stride },
+  addresses,
+  offset,
+  lanes,
+  lo,
+  hi,
+) => {
   const [first, last, marks] = [low - offset, high - offset - 4, shadow >> 2];
   for (let lane = lo; lane < hi; lane++) {
     if (lanes[lane] === 0) continue;
     const address = addresses[lane];
     if (address < first || address > last) return lane;
-    const at = address + (shift + offset);
+    const at = address + (shift + offset) + lane * stride;
     if ((at & 3) !== 0) return lane;
     f32[at >> 2] = d[lane];
     i32[(at >> 2) + marks] = -1;
@@ -22,13 +31,13 @@ const storeFloat32: StoreLoop = (d, { shadow, i32, f32 }, { low, high, shift }, 
   return hi;
 };
 
-const storeInt32: StoreLoop = (d, { shadow, i32 }, { low, high, shift }, addresses, offset, lanes, lo, hi) => {
+const storeInt32: StoreLoop = (d, { shadow, i32 }, { low, high, shift, stride }, addresses, offset, lanes, lo, hi) => {
   const [first, last, marks] = [low - offset, high - offset - 4, shadow >> 2];
   for (let lane = lo; lane < hi; lane++) {
     if (lanes[lane] === 0) continue;
     const address = addresses[lane];
     if (address < first || address > last) return lane;
-    const at = address + (shift + offset);
+    const at = address + (shift + offset) + lane * stride;
     if ((at & 3) !== 0) return lane;
     i32[at >> 2] = d[lane];
     i32[(at >> 2) + marks] = -1;
@@ -36,13 +45,22 @@ const storeInt32: StoreLoop = (d, { shadow, i32 }, { low, high, shift }, address
   return hi;
 };
 
-const storeFloat64: StoreLoop = (d, { shadow, i32, f64 }, { low, high, shift }, addresses, offset, lanes, lo, hi) => {
+const storeFloat64: StoreLoop = (
+  d,
+  { shadow, i32, f64 },
+  { low, high, shift, stride },
+  addresses,
+  offset,
+  lanes,
+  lo,
+  hi,
+) => {
   const [first, last, marks] = [low - offset, high - offset - 8, shadow >> 2];
   for (let lane = lo; lane < hi; lane++) {
     if (lanes[lane] === 0) continue;
     const address = addresses[lane];
     if (address < first || address > last) return lane;
-    const at = address + (shift + offset);
+    const at = address + (shift + offset) + lane * stride;
     if ((at & 7) !== 0) return lane;
     f64[at >> 3] = d[lane];
     i32[(at >> 2) + marks] = -1;
@@ -51,13 +69,22 @@ const storeFloat64: StoreLoop = (d, { shadow, i32, f64 }, { low, high, shift }, 
   return hi;
 };
 
-const storeByte: StoreLoop = (d, { shadow, i8, u8 }, { low, high, shift }, addresses, offset, lanes, lo, hi) => {
+const storeByte: StoreLoop = (
+  d,
+  { shadow, i8, u8 },
+  { low, high, shift, stride },
+  addresses,
+  offset,
+  lanes,
+  lo,
+  hi,
+) => {
   const [first, last] = [low - offset, high - offset - 1];
   for (let lane = lo; lane < hi; lane++) {
     if (lanes[lane] === 0) continue;
     const address = addresses[lane];
     if (address < first || address > last) return lane;
-    const at = address + (shift + offset);
+    const at = address + (shift + offset) + lane * stride;
     u8[at] = d[lane];
     i8[at + shadow] = -1;
   }

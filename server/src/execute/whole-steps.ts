@@ -81,7 +81,7 @@ type Access = Extract<Instruction, { op: 'load' | 'store' | 'atomic' }>;
 class Place {
   private readonly memory: ByteMemory;
   private readonly site: AccessSite;
-  private readonly piece: Piece = { low: 0, high: 0, shift: 0 };
+  private readonly piece: Piece = { low: 0, high: 0, shift: 0, stride: 0 };
   private writable = false;
   /** The launch that the block was looked up for. */
   private number = -1;
@@ -111,7 +111,7 @@ class Place {
     if (this.number !== this.launch.number) {
       this.number = this.launch.number;
       this.writable = false;
-      Object.assign(this.piece, { low: 0, high: 0, shift: 0 });
+      Object.assign(this.piece, { low: 0, high: 0, shift: 0, stride: 0 });
     }
     return this.piece;
   }
@@ -120,7 +120,8 @@ class Place {
   at(address: number, lane: number): number {
     const { memory, bytes } = this;
     const piece = this.lastPiece();
-    if (address >= piece.low && address + bytes <= piece.high) return this.aligned(address + piece.shift);
+    if (address >= piece.low && address + bytes <= piece.high)
+      return this.aligned(address + piece.shift + lane * piece.stride);
     const place = memory.place(address, lane);
     if (place < 0) return place;
     const isOwn = memory.isOwn(place);

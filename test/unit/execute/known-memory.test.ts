@@ -4,6 +4,7 @@ import { ByteMemory } from '../../../server/src/execute/byte-memory';
 import { loadLoops } from '../../../server/src/execute/known-loads';
 import { storeLoops } from '../../../server/src/execute/known-stores';
 import { isWide } from '../../../server/src/execute/value';
+import { addressWindows } from '../../../server/src/program/addresses';
 import { bytesOf, type ScalarType } from '../../../server/src/program/program';
 
 const SHADOW = 1024;
@@ -31,7 +32,7 @@ function memory(bytes: Uint8Array, open: readonly number[]): ByteMemory {
 }
 
 function pieceOf(of: ByteMemory) {
-  const piece = { low: 0, high: 0, shift: 0 };
+  const piece = { low: 0, high: 0, shift: 0, stride: 0 };
   of.pieceAround(BASE + BLOCK.start, BLOCK, piece);
   return piece;
 }
@@ -106,4 +107,21 @@ describe('loops over lanes', () => {
       );
     });
   }
+
+  it('have memory of their own at one address in local memory', () => {
+    const own = memory(new Uint8Array(size), []);
+    own.open(0, 0, 16, LANES);
+    const piece = { low: 0, high: 0, shift: 0, stride: 0 };
+    own.pieceAround(addressWindows.local, undefined, piece);
+    const at = new Float64Array(LANES).fill(addressWindows.local);
+    const [mask, values, loaded] = [
+      new Uint8Array(LANES).fill(1),
+      Int32Array.of(7, 6, 5, 4, 3, 2, 1, 0),
+      lanesOf('i32'),
+    ];
+    assert.equal(storeLoops.i32?.(values, own, piece, at, 8, mask, 0, LANES), LANES);
+    assert.equal(loadLoops.i32?.(loaded, own, piece, at, 8, mask, 0, LANES), LANES);
+    assert.deepEqual(loaded, values);
+    assert.equal(own.read('i32', own.place(addressWindows.local + 8, 2)), 5);
+  });
 });
