@@ -131,8 +131,11 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
   const findings: Finding[] = [];
   const model = memoryModel(row);
   if (withFindings) request.onParsed?.();
-  for (const kernel of wanted) {
-    if (request.cancelled?.()) break;
+  for (const [index, kernel] of wanted.entries()) {
+    if (request.cancelled?.()) {
+      unit.notes.push(leftOut(unit, wanted.slice(index)));
+      break;
+    }
     const { report, result } = analyzeSafely(unit, kernel, memory.results, model);
     reports.push(report);
     if (result && withFindings) {
@@ -271,6 +274,13 @@ function emptyReport(path: string, message: string): FileReport {
     diagnostics: [],
     notes: [{ file: path, line: 1, column: 1, endLine: 1, endColumn: 1, message }],
   };
+}
+
+/** Time was up: no kernel is missing without a word. */
+function leftOut({ locate }: Unit, kernels: readonly FoundKernel[]): FileReport['notes'][number] {
+  const { first, last } = kernels[0].declaration.name;
+  const names = [...new Set(kernels.map(({ name }) => name))].join(', ');
+  return { ...locate(first, last), message: `there was no time left to look at ${names}` };
 }
 
 /** A defect of ours in one kernel must not cost the others: it is said, and that is all. */

@@ -31,6 +31,25 @@ function check(patience: number, isWhole: boolean): void {
 }
 
 describe('patience', () => {
+  it('that ends before all kernels were looked at says which ones were not', () => {
+    let asked = 0;
+    const report = analyzeFile({
+      path: 'test.cu',
+      text: `__global__ void first(int *p) { p[0] = 1; } __global__ void second(int *p) { p[0] = 1; } ${text}`,
+      options: { computeCapability: '9.0', defines: new Map(), assume: new Map() },
+      include: () => undefined,
+      cancelled: () => ++asked > 1,
+    });
+    assert.deepEqual(
+      report.kernels.map(({ name }) => name),
+      ['first'],
+    );
+    assert.deepEqual(
+      report.notes.map(({ message }) => message),
+      ['there was no time left to look at second, wave'],
+    );
+  });
+
   it('executes every pass of loops that are sampled for an editor', () => {
     check(1, false);
     check(PATIENCE, true);
