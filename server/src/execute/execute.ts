@@ -360,6 +360,8 @@ class GridRun {
     let agree = true;
     let alignment: number | undefined;
     let least = blocks.least;
+    /** Before these are executed nothing is left to other classes. */
+    let own = least;
     let samples = 0;
     let weights = 0;
     /** Of the samples that count what the first one does: while all do, there is nothing to add up. */
@@ -384,7 +386,7 @@ class GridRun {
         if (samples < blocks.least && !isBorder) this.note('budget');
         break;
       }
-      if (samples >= blocks.least && !this.spent.leavesOthersTheirs) break;
+      if (samples >= own && !this.spent.leavesOthersTheirs) break;
       const counters = samples === 0 && probe ? probe : runBlock(blocks.sample(samples));
       const weight = blocks.weight(samples);
       if (blocks.place) row.set(blocks.place(samples), counters.slice());
@@ -393,7 +395,10 @@ class GridRun {
       first ??= counters.slice();
       // blocks that are aligned differently may cost the same by chance: more of the remainders are looked at
       alignment ??= this.alignment;
-      if (this.alignment !== alignment) least = Math.max(least, blocks.leastUnaligned);
+      if (this.alignment !== alignment) {
+        least = Math.max(least, blocks.leastUnaligned);
+        own = blocks.leastUnaligned;
+      }
       if (agree && (samples === 1 || areEqual(first, counters, this.layout.used))) {
         alike.push(weight);
         // what loaded data lead to in some blocks tells nothing of the others

@@ -7,6 +7,8 @@ const DIVERSE_GRID = 1_280_000;
 const DIVERSE_PART = 2;
 /** By how much a block may cost more than those before it. */
 const MARGIN = 1.25;
+/** Times the cost of a block, so that none of its loops is left before its end (a loop may take most of what its block may). */
+const ENOUGH = 2;
 
 export class GridBudget {
   /** Warp instructions executed so far. */
@@ -42,7 +44,7 @@ export class GridBudget {
   /** Another block can be executed to its end, and behind it those without which classes still to come have no figure of their own. */
   get leavesOthersTheirs(): boolean {
     const left = this.limit.warpInstructions - this.warpInstructions;
-    return this.blocks + this.needed < this.limit.blocks && left > this.costOfBlock * (MARGIN + this.needed);
+    return this.blocks + this.needed < this.limit.blocks && left > this.costOfBlock * (ENOUGH + this.needed);
   }
 
   /** For classes that are to be sampled. */
