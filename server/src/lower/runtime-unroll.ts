@@ -47,6 +47,8 @@ const LARGEST_WITH_LOOPS = [
   { factor: 4, tokens: 135 },
   { factor: 2, tokens: 225 },
 ];
+/** Bodies with `continue` up to which that is known; those that are larger stay (H200: batchsolve.cu:101). */
+const LARGEST_WITH_CONTINUE = 100;
 const LARGEST_FACTOR = 32;
 
 export interface RuntimeTrips {
@@ -104,6 +106,7 @@ function factorOf(ctx: Context, node: ast.ForStatement, counter: string): number
     const cost = passCost(ctx, node, counter);
     if (cost !== undefined) return LARGEST_BODIES.find((each) => cost <= each.cost)?.factor;
     const tokens = plainTokens(sizeOf(ctx, body));
+    if (continues(body)) return tokens <= LARGEST_WITH_CONTINUE ? 4 : undefined;
     const largest = innerLoopsOf(body).length > 0 ? LARGEST_WITH_LOOPS : LARGEST_BODIES;
     return largest.find((each) => tokens <= each.tokens)?.factor;
   }
@@ -209,6 +212,8 @@ function hasPlainBody(body: ast.Statement): boolean {
   if (isPlain === undefined) plainBodies.set(body, (isPlain = isPlainBody(body, 0)));
   return isPlain;
 }
+
+const continues = (body: ast.Statement): boolean => anywhere(body, ({ kind }) => kind === 'continue');
 
 /** By loop, for a constant step and for an open one. */
 const countChanges = {
