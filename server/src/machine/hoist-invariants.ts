@@ -5,6 +5,7 @@
  * inner loop is written out (points[i].c[j] under loops over k and j) move later, by the elimination of redundant loads, and keep
  * their line (H200: kmeans_assign.cu:58). What an inner loop reads stays in front of it, within the outer one, unless that has a pass for sure, between
  * constants or since the outer one begins alike and asks for the same: those without a pass must not read it (PTX of 5 kernels; H200: aobench).
+ * Where a loop may have no pass its loads are marked as those of the lanes that have one (guard-preheaders.ts).
  * What half and bfloat16 are computed with is inline assembly, behind which NVVM is not sure that anything else of the pass is executed: loads that
  * may fail stay behind it (PTX and machine code of 8 kernels; H200: adam_moe.cu:113).
  */

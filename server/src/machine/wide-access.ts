@@ -85,6 +85,7 @@ function wideLoad(
     access: first.access,
     isHanded: run.some(({ instruction: i }) => i.op === 'load' && i.offset === start && i.isHanded === true),
     isReinterpreted: run.every(({ instruction: i }) => i.op === 'load' && i.isReinterpreted) || undefined,
+    isOfLoop: run.every(({ instruction: i }) => i.op === 'load' && i.isOfLoop) || undefined,
   };
   return [load, ...behind];
 }
