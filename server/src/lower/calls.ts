@@ -2,30 +2,30 @@
 
 import type * as ast from '../parse/ast';
 import { assertion } from './assertion';
-import { subobject } from './bases';
 import { callBuiltin } from './builtins/functions';
 import { takesNumbers } from './builtins/math';
 import { constexprValue } from './constexpr';
 import { construct, initialiseMembers } from './construct';
 import { type Context, type Frame, forgetSince, LIBRARY_TOKENS, placeOf, skip } from './context';
 import { expression } from './expressions';
-import { callClosure, scopeOfKept, signatureOf } from './host/closures';
+import { callClosure, signatureOf } from './host/closures';
 import { leaveLocals, noteTemporary } from './host/destructors';
 import { changeByCall } from './host/memory';
-import { callFunctionItself, callLambdaItself, identityOf, whileInlining } from './host/recursion';
+import { callFunctionItself, identityOf, whileInlining } from './host/recursion';
 import { callVirtual, markClass } from './host/virtual-calls';
 import { KnownValues } from './known-values';
+import { callLambda, lambdaBase } from './lambda-calls';
 import { isLibraryScope } from './library/library';
 import { lookupIn, lookupName } from './lookup';
-import { type ChosenFunction, chooseOverload, conversionCost } from './overloads';
+import { type ChosenFunction, chooseOverload } from './overloads';
 import { rvalue } from './places';
 import { findMethods, recordOf } from './records';
-import { inScope, resolveNamedType, resolveType } from './resolve-type';
+import { resolveNamedType, resolveType } from './resolve-type';
 import { hasEarlyReturn, returnedFrom } from './returns';
 import { Scope } from './scope';
 import { statement } from './statements';
-import { bindTemplateParameters, deduceArguments } from './templates';
-import { parameterType, type RecordInfo, scalarOf, type Type, types, withoutReference } from './types';
+import { bindTemplateParameters } from './templates';
+import { parameterType, scalarOf, type Type, types, withoutReference } from './types';
 import { unknownCall } from './unknown-calls';
 import { unknownValue, type Value } from './values';
 import { bindParameter, boundTo, materialise } from './variables';
@@ -167,33 +167,6 @@ function callObject(ctx: Context, callee: Value, args: readonly Value[], node: a
   );
 }
 
-/** Of a class that is made of lambdas (`struct overloaded : F...`) the one that takes the arguments; none where two of them seem to. */
-function lambdaBase(
-  ctx: Context,
-  object: Value,
-  record: RecordInfo,
-  args: readonly Value[],
-  node: ast.Node,
-): Value | undefined {
-  const rated = record.fields.flatMap((field) => {
-    const lambda = field.isBase && field.type.kind === 'callable' ? field.type.of.lambda : undefined;
-    if (lambda?.parameters.length !== args.length) return [];
-    const part = subobject(object, field);
-    if (!part) return [];
-    const value = rvalue(ctx, part, node);
-    // its names mean what they mean where it is written
-    const scope = value.kind === 'lambda' ? value.scope : (scopeOfKept(ctx, lambda) ?? ctx.scope);
-    const costs = lambda.parameters.map(({ type }, i) =>
-      conversionCost(args[i].type, parameterType(inScope(ctx, scope, () => resolveType(ctx, type)))),
-    );
-    if (costs.some((cost) => cost === undefined)) return [];
-    return [{ value, cost: costs.reduce<number>((sum, each) => sum + (each ?? 0), 0) }];
-  });
-  const least = Math.min(...rated.map(({ cost }) => cost));
-  const [best, ...others] = rated.filter(({ cost }) => cost === least);
-  return others.length === 0 ? best?.value : undefined;
-}
-
 function callFunctions(
   ctx: Context,
   callee: Value & { kind: 'functions' },
@@ -327,7 +300,7 @@ function isTooDeep(ctx: Context, declaration: ast.FunctionDeclaration): boolean 
 const RECURSION_SHARE = 6;
 
 /** What a returned reference refers to is read and written where the call stands (H200: fdtd_waves.cu:16, lambda_functors.cu:38). */
-function atCall(value: Value, node: ast.Node): Value {
+export function atCall(value: Value, node: ast.Node): Value {
   if (value.kind !== 'place' || value.place.kind !== 'memory' || node.first >= LIBRARY_TOKENS) return value;
   return { ...value, place: { ...value.place, node } };
 }
@@ -339,7 +312,7 @@ function returnTypeOf(ctx: Context, chosen: ChosenFunction): Type {
   return resolveType(ctx, chosen.declaration.result, scope);
 }
 
-function withCall(
+export function withCall(
   ctx: Context,
   declaration: ast.FunctionDeclaration | undefined,
   node: ast.Node,
@@ -409,7 +382,13 @@ function bindParameters(
 const REFERENCE: Type = { kind: 'reference', to: types.void, isRvalue: true };
 
 /** The arguments of a parameter pack; references stay what they refer to, records are variables of their own. */
-function bindPack(ctx: Context, scope: Scope, parameter: ast.Parameter, args: readonly Value[], node: ast.Node): void {
+export function bindPack(
+  ctx: Context,
+  scope: Scope,
+  parameter: ast.Parameter,
+  args: readonly Value[],
+  node: ast.Node,
+): void {
   const isReference = parameter.type.kind === 'reference';
   const elements = args.map((a, i) => {
     const value = isReference ? boundTo(ctx, REFERENCE, a, node) : rvalue(ctx, a, node);
@@ -471,56 +450,3 @@ export function inlineBody(
 /** A vector that was read from memory and returned is copied once more. */
 const handedOn = (value: Value): Value =>
   value.kind === 'aggregate' && value.vector === 'loaded' ? { ...value, vector: 'handed on' } : value;
-
-function callLambda(ctx: Context, callee: Value & { kind: 'lambda' }, args: readonly Value[], node: ast.Node): Value {
-  return callLambdaItself(ctx, callee, [], args, node, (_, given) => inlineLambda(ctx, callee, given, node));
-}
-
-/** Inlines a lambda. */
-export function inlineLambda(
-  ctx: Context,
-  callee: Value & { kind: 'lambda' },
-  args: readonly Value[],
-  node: ast.Node,
-): Value {
-  if (ctx.callDepth >= ctx.budget.callDepth)
-    return unknownValue({ kind: 'unknown', reason: 'lambda' }, 'lambda nested too deeply to follow');
-  const { lambda } = callee;
-  const scope = new Scope(callee.scope, 'lambda');
-  const { length: locals } = ctx.locals;
-  return withCall(ctx, undefined, node, false, () => {
-    ctx.scope = callee.scope;
-    for (const capture of lambda.captures) {
-      if (capture.initializer)
-        scope.define(capture.name, { kind: 'value', value: rvalue(ctx, expression(ctx, capture.initializer), node) });
-    }
-    if (lambda.templateParameters) {
-      const argumentTypes = args.map((a) => a.type);
-      const deduced = deduceArguments(ctx, lambda, callee.templateArguments ?? [], argumentTypes, callee.scope);
-      bindTemplateParameters(ctx, scope, lambda.templateParameters, deduced);
-    }
-    for (const [i, parameter] of lambda.parameters.entries()) {
-      const value = args[i];
-      if (parameter.pack) {
-        bindPack(ctx, scope, parameter, args.slice(i), node);
-        break;
-      }
-      if (!parameter.name || !value) continue;
-      const type = parameterType(resolveType(ctx, parameter.type, scope));
-      const plain: Type = type.kind === 'unknown' ? withoutReference(value.type) : type;
-      bindParameter(
-        ctx,
-        scope,
-        parameter,
-        parameter.name,
-        parameter.type.kind === 'reference'
-          ? { kind: 'reference', to: withoutReference(plain), isRvalue: parameter.type.rvalue }
-          : plain,
-        value,
-        node,
-      );
-    }
-    const result: Type = lambda.result ? resolveType(ctx, lambda.result, scope) : { kind: 'unknown', reason: 'auto' };
-    return atCall(inlineBody(ctx, lambda.body, new Scope(scope, 'body'), result, undefined, locals), node);
-  });
-}

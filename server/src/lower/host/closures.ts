@@ -6,12 +6,13 @@
 import { anywhere } from '../../parse/anywhere';
 import type * as ast from '../../parse/ast';
 import type { Register } from '../../program/program';
-import { callValue, inlineLambda } from '../calls';
+import { callValue } from '../calls';
 import { choice } from '../conditional';
 import { type Context, demandMemory, skip } from '../context';
 import { convertValue } from '../conversions';
 import { expression } from '../expressions';
 import { mayAssign } from '../flow';
+import { inlineLambda } from '../lambda-calls';
 import { lookupName } from '../lookup';
 import { assign, readMemory, readRegister, rvalue, writeRegister, writeStorage } from '../places';
 import { findMethods, recordOf } from '../records';
