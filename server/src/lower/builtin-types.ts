@@ -3,7 +3,7 @@ import type { QualifiedName } from '../parse/ast';
 import type { Context } from './context';
 import { evaluateArguments } from './resolve-type';
 import type { Scope } from './scope';
-import { type RecordInfo, type Type, types } from './types';
+import { type RecordInfo, type TemplateValue, type Type, types } from './types';
 
 /** Cooperative groups: a group is its size and how it divides the block; the value is empty, the type says all. */
 export interface GroupInfo extends RecordInfo {
@@ -23,9 +23,14 @@ export function groupType(group: GroupInfo['group'], tileSize?: number): Type {
     methods: new Map(),
     group,
     tileSize,
+    // `template <unsigned N, class Parent> f(cg::thread_block_tile<N, Parent> tile)`
+    templateArguments: tileSize ? [{ kind: 'number', value: tileSize, type: types.uint }, PARENT] : undefined,
   };
   return { kind: 'record', record };
 }
+
+/** What tiles are parts of. */
+const PARENT: TemplateValue = { kind: 'type', type: groupType('block') };
 
 /** A group of lanes that are not the same everywhere carries their mask. */
 export const COALESCED: Type = coalescedType();

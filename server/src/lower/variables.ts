@@ -101,7 +101,7 @@ function declareLocal(ctx: Context, declaration: VariableDeclaration, name: stri
       : init?.form === 'call' && init.arguments.length === 1
         ? init.arguments[0]
         : undefined;
-  if (hasAuto(declaration) && first) {
+  if ((hasAuto(declaration) || (type.kind === 'unknown' && isAnyGroup(declaration))) && first) {
     const value = type.kind === 'reference' ? referredTo(ctx, type, first) : expression(ctx, first);
     defineAuto(ctx, declaration, name, type, value, first);
     return;
@@ -148,6 +148,11 @@ function hasAuto(declaration: VariableDeclaration): boolean {
   let t = declaration.type;
   while (t.kind === 'reference' || t.kind === 'pointer') t = t.to;
   return t.kind === 'auto';
+}
+
+/** `cg::thread_group` is whichever group it is made of. */
+function isAnyGroup({ type }: VariableDeclaration): boolean {
+  return type.kind === 'named' && type.name.parts.at(-1)?.name === 'thread_group';
 }
 
 function defineAuto(

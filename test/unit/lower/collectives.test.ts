@@ -38,3 +38,48 @@ describe('scans over a group', () => {
     stride('cg::inclusive_scan(tile, 1) - 1 + threadIdx.x / 8 * 8', 1);
   });
 });
+
+describe('groups that functions are given', () => {
+  it('tiles by their size, and the group that they are part of', () => {
+    check(`
+#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+template <unsigned N> __device__ unsigned sizeOf(cg::thread_block_tile<N> tile) { return N; }
+template <unsigned N, class Parent> __device__ unsigned rowOf(const cg::thread_block_tile<N, Parent>& tile) { return tile.meta_group_rank() * N; }
+__global__ void k(int* out) {
+  cg::thread_block block = cg::this_thread_block();
+  cg::thread_block_tile<16> tile = cg::tiled_partition<16>(block);
+  out[sizeOf(tile) * threadIdx.x] = 1;
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store 32/4 sectors
+  out[rowOf(tile) + tile.thread_rank()] = 1;
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store 4/4 sectors
+}
+int main() { int* out; cudaMalloc(&out, 4096); k<<<1, 64>>>(out); }`);
+  });
+
+  it('a thread_group is whichever it is made of', () => {
+    check(`
+#include <cooperative_groups.h>
+using namespace cooperative_groups;
+__device__ int sum(thread_group g, int* temp, int v) {
+  int lane = g.thread_rank();
+  for (int i = g.size() / 2; i > 0; i /= 2) {
+    temp[lane] = v;
+//  ^^^^^^^^^^ shared store x10
+    g.sync();
+    v += temp[lane ^ i];
+    g.sync();
+  }
+  return v;
+}
+__global__ void k(int* out) {
+  __shared__ int temp[64];
+  thread_block block = this_thread_block();
+  thread_group tile = tiled_partition(block, 32);
+  int v = sum(tile, temp + block.thread_rank() / 32 * 32, out[threadIdx.x]);
+  if (tile.thread_rank() == 0) out[block.thread_rank()] = v;
+//                             ^^^^^^^^^^^^^^^^^^^^^^^^ global store x2 exact
+}
+int main() { int* out; cudaMalloc(&out, 4096); k<<<1, 64>>>(out); }`);
+  });
+});
