@@ -14,7 +14,7 @@ import { expression, number } from './expressions';
 import { endBehind, endMembers } from './host/destructors';
 import { lookupName } from './lookup';
 import { openElement } from './open-elements';
-import { type ChosenFunction, chooseOverload } from './overloads';
+import { bestOverload, type ChosenFunction, chooseOverload } from './overloads';
 import { addressOf, assign, peeked, reasonOf, rvalue } from './places';
 import { dereference, elementAt } from './pointers';
 import { isPaddedCopy } from './record-padding';
@@ -485,7 +485,7 @@ function mayTake(ctx: Context, { declaration, scope }: ChosenFunction, record: R
 
 type Candidate = Entity & { kind: 'functions' };
 
-/** The functions that an operator means: those in sight, or where none of these takes the operands, those declared with the record. */
+/** The functions that an operator means: of those in sight and those declared with the record the ones that take the operands best. */
 function operatorFor(
   ctx: Context,
   name: string,
@@ -499,7 +499,10 @@ function operatorFor(
       : [],
   );
   if (candidates.length < 2) return candidates[0];
-  const takes = ({ declarations, scope }: Candidate) =>
-    chooseOverload(ctx, declarations, scope, operands, undefined)?.templateArguments.every((t) => t.kind !== 'unknown');
-  return candidates.find(takes) ?? candidates[0];
+  const rated = candidates.flatMap((candidate) => {
+    const best = bestOverload(ctx, candidate.declarations, candidate.scope, operands, undefined);
+    return best?.chosen.templateArguments.every((t) => t.kind !== 'unknown') ? [{ candidate, cost: best.cost }] : [];
+  });
+  const least = Math.min(...rated.map(({ cost }) => cost));
+  return rated.find(({ cost }) => cost === least)?.candidate ?? candidates[0];
 }

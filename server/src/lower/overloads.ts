@@ -40,6 +40,17 @@ export function chooseOverload(
   args: readonly Value[],
   explicit: readonly TemplateValue[] | undefined,
 ): ChosenFunction | undefined {
+  return bestOverload(ctx, candidates, scope, args, explicit)?.chosen;
+}
+
+/** The same with what the conversions of its arguments cost, to compare it with functions of other scopes. */
+export function bestOverload(
+  ctx: Context,
+  candidates: readonly ast.FunctionDeclaration[],
+  scope: Scope,
+  args: readonly Value[],
+  explicit: readonly TemplateValue[] | undefined,
+): Rated | undefined {
   let best: Rated | undefined;
   for (const declaration of candidates) {
     const isAbstract = ctx.unit.isHost && declaration.specifiers.isVirtual;
@@ -49,10 +60,10 @@ export function chooseOverload(
     const rated = rate(ctx, declaration, scope, args, explicit ?? []);
     if (rated && (!best || rated.cost < best.cost || isMoreSpecial(ctx, rated, best))) best = rated;
   }
-  return best?.chosen;
+  return best;
 }
 
-interface Rated {
+export interface Rated {
   readonly chosen: ChosenFunction;
   readonly cost: number;
 }

@@ -199,3 +199,22 @@ int main() {
 `);
   });
 });
+
+describe('operators of a class in its namespace', () => {
+  it('fit better than those of the library in sight that it could be converted for', () => {
+    check(`
+#include <complex>
+namespace dual {
+template <class T> struct Number { T value, slope; __device__ Number(T v, T s = 0) : value(v), slope(s) {} };
+template <class T> __device__ Number<T> operator*(const Number<T>& a, const Number<T>& b) { return {a.value * b.value, a.slope + b.slope}; }
+}
+using namespace std;
+// warplens: block=32 grid=1
+__global__ void k(int* out) {
+  dual::Number<int> two(2, 1), three(3);
+  auto six = two * two * three;
+  out[(six.value - 10) * threadIdx.x + six.slope - 2] = 1;
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store 8/4 sectors exact
+}`);
+  });
+});
