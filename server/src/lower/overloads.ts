@@ -6,6 +6,7 @@ import { type Context, LIBRARY_TOKENS } from './context';
 import { isContainer } from './host/copies';
 import { lookupQualified } from './lookup';
 import { namesIn } from './packs';
+import { countParts } from './places';
 import { recordOf } from './records';
 import { evaluateArguments, isFailure, resolveType } from './resolve-type';
 import { Scope } from './scope';
@@ -106,8 +107,8 @@ function rate(
   for (const [i, parameter] of declaration.parameters.entries()) {
     if (parameter.pack || !argumentTypes[i]) continue;
     const to = parameterType(resolveType(ctx, parameter.type, bound));
-    const step = isNullPointer(ctx, args[i], to) ? 1 : (mismatch(args[i], to) ?? conversionCost(argumentTypes[i], to));
-    if (step === 'refused') return undefined;
+    if (!mayMake(args[i], to)) return undefined;
+    const step = isNullPointer(ctx, args[i], to) ? 1 : conversionCost(argumentTypes[i], to);
     const more = ctx.unit.isHost ? bindingCost(declaration, parameter, args[i]) : 0;
     if (step === undefined || more === undefined) return undefined;
     cost += step + more;
@@ -128,23 +129,27 @@ function bindingCost(declaration: ast.FunctionDeclaration, { type }: ast.Paramet
   return isNeeded && !isOpen && to.kind !== 'auto' ? undefined : 0;
 }
 
-/** Braces make no number of several values, no member or element that is a number of braces with several, and no record of more than it has. */
-function mismatch(given: Value, to: Type): 'refused' | undefined {
-  return given.kind === 'aggregate' && given.list && !fits(given.list.node, to) ? 'refused' : undefined;
+/** Whether an argument, if it stands in braces, may make an object of a type. */
+function mayMake(given: Value, to: Type): boolean {
+  return given.kind !== 'aggregate' || !given.list || fits(given.list.node, to);
 }
 
+/** Braces make no number of several values, no element or member that is a number of braces with several, and no record of more than it has. */
 function fits({ elements }: ast.InitListExpression, to: Type): boolean {
   const plain = unqualified(withoutReference(to));
   if (scalarOf(plain)) return elements.length <= 1;
   if (plain.kind !== 'record') return true;
   const { fields, methods, templateArguments = [] } = plain.record;
   const [element] = templateArguments;
-  const isList = isContainer(plain) && element?.kind === 'type';
-  if (!isList && methods.size > 0) return true;
-  return elements.every(({ value }, i) => {
-    const type = isList ? element.type : fields[i]?.type;
-    return type !== undefined && (value.kind !== 'initList' || fits(value, type));
-  });
+  const fitsIn = (value: ast.Expression, type: Type) => value.kind !== 'initList' || fits(value, type);
+  // elements of sets and maps are not the first of their arguments
+  if (isContainer(plain) && element?.kind === 'type' && !methods.has('__has'))
+    return elements.every(({ value }) => fitsIn(value, element.type));
+  if (methods.size > 0) return true;
+  if (elements.length > countParts(plain)) return false;
+  // where inner braces are left out (`{1, 2, 3}` for an array of two and a number) values are not the members in their order
+  const isInOrder = elements.every(({ value }, i) => value.kind === 'initList' || scalarOf(fields[i]?.type ?? plain));
+  return !isInOrder || elements.every(({ value }, i) => !fields[i] || fitsIn(value, fields[i].type));
 }
 
 /** A type for a number or a number for a type: `get<int>(v)` is not `get<size_t I>`. */

@@ -227,4 +227,16 @@ int main() {
   some = none;
   k<<<1, 32>>>(d, some ? 1 : 2); //= n: 2`);
   });
+
+  it('maps and sets that functions are given in braces', () => {
+    check(`
+__global__ void k(const int* a, int n) {}
+int sum(const std::map<int, int>& m) { int n = 0; for (auto& [key, value] : m) n = n * 100 + key * 10 + value; return n; }
+int count(const std::set<int>& s) { return (int)s.size(); }
+int main() {
+  int* d;
+  cudaMalloc(&d, 4);
+  k<<<1, 32>>>(d, sum({{3, 4}, {1, 2}}) + count({7, 7, 8})); //= n: 1236
+}`);
+  });
 });

@@ -218,3 +218,13 @@ __global__ void k(int* out) {
 }`);
   });
 });
+
+describe('arguments in braces', () => {
+  it('make no record of more than it has, nor a number of several', () => {
+    const types = `struct Row { int v[3]; int last; };
+struct Pair { int a, b; };
+__device__ int of(Pair p) { return p.a * 10 + p.b; }
+__device__ int of(Row r) { return r.v[0] * 1000 + r.v[1] * 100 + r.v[2] * 10 + r.last; }`;
+    equals('', 'of({{1, 2, 3}, 4})', 1234, types);
+  });
+});
