@@ -53,6 +53,18 @@ template <> int P<char>::m = 60;`,
     );
   });
 
+  it('variables of namespaces without a name', () => {
+    checkMain(
+      `
+  step++;
+  kernel<<<1, 32>>>(d_, step); //= n: 9
+  kernel<<<1, 32>>>(d_, app::table[2] + app::later); //= n: 12
+  kernel<<<1, 32>>>(d_, (int)names.size()); //= n: 3`,
+      `namespace { int step = 8; std::vector<int> names{1, 2, 3}; }
+namespace app { namespace { int table[4] = {1, 2, 3, 4}; } int later = table[3] + 5; }`,
+    );
+  });
+
   it('a switch that declares what it looks at', () => {
     checkMain(
       `

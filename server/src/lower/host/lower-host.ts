@@ -71,6 +71,8 @@ function argumentOfMain(ctx: Context, index: number, name: string): Value {
 
 /** Variables at namespace scope get their values before main begins. */
 function initialiseGlobals(ctx: Context, scope: Scope, depth: number): void {
+  // namespaces without a name are no entities; what stands behind them may rest on theirs
+  for (const used of scope.using) if (used.label === '' && depth < 8) initialiseGlobals(ctx, used, depth + 1);
   for (const [name, entity] of scope.entries()) {
     const members = entity.kind === 'namespace' ? entity.scope : classWithStatics(ctx, scope, name, entity);
     if (members && depth < 8) initialiseGlobals(ctx, members, depth + 1);
