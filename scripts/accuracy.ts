@@ -9,16 +9,15 @@
  */
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { analyzeFile } from '../server/src/analysis/analyze';
 import { roundsOf as mostRounds } from '../server/src/analysis/launch-cache';
 import { PATIENCE } from '../server/src/cli/options';
 import { findNvcc } from '../server/src/compiler/find-nvcc';
 import type { AccessReport, ChargedLine, FileReport, KernelReport, LaunchReport } from '../server/src/report/report';
-import { compiledProgram, definesOf } from './compiled-program';
 import { dependsOnData, type GroupKey, keepJudged } from './depends-on-data';
 import { inProcesses, isChild, serve } from './in-processes';
 import { causeOf } from './miss-cause';
 import { hardwareFolder, isWithin, type RecordedLaunch, recordedCost, recordedLaunches } from './recorded-counters';
+import { analyseProgram, isOwnFile } from './recorded-program';
 
 const root = hardwareFolder;
 
@@ -30,6 +29,8 @@ type Outcome = 'right' | 'wrong' | 'unknown' | 'data' | 'missing';
 interface Row {
   readonly program: string;
   readonly kernel: string;
+  /** Without its folder. */
+  readonly file: string;
   readonly line: number;
   readonly what: string;
   readonly outcome: Outcome;
@@ -41,28 +42,6 @@ interface Row {
   readonly warned: boolean;
   /** Of a group that depends on data: what is said with the data of the host. */
   readonly followed?: Outcome;
-}
-
-function includeFrom(folder: string) {
-  return (name: string, quoted: boolean, from: string) => {
-    if (!quoted) return undefined;
-    const file = path.resolve(path.dirname(from), name);
-    return file.startsWith(folder) && fs.existsSync(file)
-      ? { path: file, text: fs.readFileSync(file, 'utf8') }
-      : undefined;
-  };
-}
-
-async function analyse(program: string, nvcc: string | undefined, followData: boolean): Promise<FileReport> {
-  const file = path.join(root, 'programs', `${program}.cu`);
-  const text = fs.readFileSync(file, 'utf8');
-  return analyzeFile({
-    path: file,
-    text,
-    options: { computeCapability: '9.0', defines: definesOf(text), assume: new Map(), patience: PATIENCE, followData },
-    include: includeFrom(path.dirname(file)),
-    compilation: nvcc === undefined ? undefined : await compiledProgram(nvcc, file),
-  });
 }
 
 const same = (a: readonly number[], b: readonly number[]): boolean => a.every((x, i) => x === b[i]);
@@ -165,13 +144,14 @@ function compare(
   report: FileReport,
 ): Row[] {
   return recorded.groups
-    .filter((g) => g.file.endsWith(`${program}.cu`))
+    .filter((g) => isOwnFile(program, g.file))
     .flatMap((g): Row[] => {
       const cost = recordedCost(g);
       if (!cost) return [];
       const { actual, ideal } = cost;
       const shared = g.space === 'shared';
       const measured = actual / ideal;
+      const isInFile = (at: { file: string }) => path.basename(at.file) === g.file;
       const parts = (launch?.accesses ?? [])
         .flatMap(chargedParts)
         .filter(
@@ -180,7 +160,7 @@ function compare(
             g.line <= a.endLine &&
             a.space === g.space &&
             a.operation === g.operation &&
-            a.file.endsWith(`${program}.cu`),
+            isInFile(a),
         );
       const exactLine = parts.filter((a) => a.line === g.line);
       // the profiler charges the first instructions of an inlined function to the line of the call
@@ -190,7 +170,7 @@ function compare(
           (a) =>
             a.space === g.space &&
             a.operation === g.operation &&
-            a.calls?.some((c) => c.line <= g.line && g.line <= c.endLine && c.file.endsWith(`${program}.cu`)),
+            a.calls?.some((c) => c.line <= g.line && g.line <= c.endLine && isInFile(c)),
         );
       const chosen = exactLine.length > 0 ? exactLine : parts.length > 0 ? parts : called;
       const sum = (f: (a: ChargedPart) => number) => chosen.reduce((s, a) => s + f(a), 0);
@@ -219,6 +199,7 @@ function compare(
         {
           program,
           kernel: recorded.function,
+          file: g.file,
           line: g.line,
           what: `${g.space} ${g.operation}`,
           outcome,
@@ -242,12 +223,13 @@ function judged(dependent: ReadonlySet<GroupKey>, launch: number, rows: readonly
   );
 }
 
-const keyOf = (launch: number, { line, what }: Row): GroupKey => `${launch}:${line} ${what}`;
+const keyOf = (launch: number, { program, file, line, what }: Row): GroupKey =>
+  file === `${program}.cu` ? `${launch}:${line} ${what}` : `${launch}:${file}:${line} ${what}`;
 
 /** Groups of a program that depend on loaded data, by the analysis that is not told the data of the host. */
 async function judge(program: string, nvcc: string | undefined): Promise<GroupKey[]> {
   const recorded = recordedLaunches(program);
-  const without = await analyse(program, nvcc, false);
+  const without = await analyseProgram(program, nvcc, false);
   return recorded.flatMap((r, launch) =>
     compare(program, r, matchLaunch(without, recorded, r), without)
       .filter(({ outcome }) => outcome === 'data')
@@ -270,7 +252,7 @@ interface Measured {
 async function measure(program: string, nvcc: string | undefined, again: boolean): Promise<Measured> {
   const recorded = recordedLaunches(program);
   const started = performance.now();
-  const report = await analyse(program, nvcc, true);
+  const report = await analyseProgram(program, nvcc, true);
   const ms = performance.now() - started;
   const kept = again || nvcc !== undefined ? undefined : dependsOnData(program);
   const dependent = kept ?? (await judge(program, nvcc));
@@ -333,7 +315,7 @@ async function main(): Promise<void> {
   if (args.includes('--json')) console.log(JSON.stringify(all));
 }
 
-const lineOf = (r: Row): string => `${r.program}:${r.kernel}:${r.line}:${r.what.split(' ')[0]}`;
+const lineOf = (r: Row): string => `${r.program}:${r.kernel}:${r.file}:${r.line}:${r.what.split(' ')[0]}`;
 
 interface FoundLaunch {
   readonly program: string;
@@ -401,7 +383,7 @@ function printMisses(rows: readonly Row[], found: readonly FoundLaunch[]): void 
       .filter((m) => m !== '')
       .join(' ');
     console.log(
-      `${r.program}.cu:${r.line} ${r.kernel} ${r.what}: ${marks}; excess ${r.measured.toFixed(3)} measured, ${r.predicted.toFixed(3)} predicted; ${r.detail}`,
+      `${r.file === `${r.program}.cu` ? '' : `${r.program}/`}${r.file}:${r.line} ${r.kernel} ${r.what}: ${marks}; excess ${r.measured.toFixed(3)} measured, ${r.predicted.toFixed(3)} predicted; ${r.detail}`,
     );
   }
 }

@@ -3,8 +3,8 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { hardwareFolder } from './recorded-counters';
 
-/** The number of the recorded launch, the line, the space and the operation: `3:120 global load`. */
-export type GroupKey = `${number}:${number} ${string}`;
+/** The number of the recorded launch, the line, the space and the operation: `3:120 global load`, of a program that is a folder `3:kernels.cu:120 global load`. */
+export type GroupKey = `${number}:${string} ${string}`;
 
 const file = path.join(hardwareFolder, 'depends-on-data.json');
 

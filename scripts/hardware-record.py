@@ -2,7 +2,7 @@
 """Record what Nsight Compute counts for the programs in test/hardware/programs.
 
 Needs a GPU whose counters may be read, nvcc, ncu with its Python interface, cuobjdump and nvdisasm.
-For every program: compile, run (it checks itself against the CPU), profile, and write one JSON file
+For every program (a .cu file, or a folder of sources): compile, run (it checks itself against the CPU), profile, and write one JSON file
 in the format that test/hardware/README.md documents. Nothing in those files is edited by hand.
 
     python3 scripts/hardware-record.py [--programs DIR] [--out DIR] [--only NAME ...] [--arch sm_90] [--interface DIR]
@@ -98,6 +98,25 @@ def version_of(tool, pattern):
     return found.group(1) if found else "unknown"
 
 
+SOURCE = re.compile(r"\.(cu|cpp|cc|cxx|c)$")
+
+
+def program_name(program):
+    return os.path.splitext(os.path.basename(program))[0]
+
+
+def files_of(program):
+    """Sources and headers of a program: a .cu file and what lies beside it, or all that a folder holds."""
+    if not os.path.isdir(program):
+        return [os.path.join(os.path.dirname(program), name) for name in os.listdir(os.path.dirname(program))]
+    return [os.path.join(folder, name) for folder, _, names in os.walk(program) for name in sorted(names)]
+
+
+def sources_of(program):
+    """What the compiler is given."""
+    return [f for f in files_of(program) if SOURCE.search(f)] if os.path.isdir(program) else [program]
+
+
 def extra_flags(source):
     """A program may ask for compiler flags in its first line: '// nvcc: --extended-lambda'."""
     with open(source, encoding="utf-8") as file:
@@ -105,11 +124,12 @@ def extra_flags(source):
     return found.group(1).split() if found else []
 
 
-def compile_program(source, work, arch):
-    name = os.path.splitext(os.path.basename(source))[0]
-    binary = os.path.join(work, name)
-    flags = ["-O3", f"-arch={arch}", "-lineinfo"] + extra_flags(source)
-    result = run(["nvcc", *flags, os.path.basename(source), "-o", binary], cwd=os.path.dirname(source))
+def compile_program(program, work, arch):
+    binary = os.path.join(work, program_name(program))
+    sources = sources_of(program)
+    flags = ["-O3", f"-arch={arch}", "-lineinfo"] + [flag for source in sources for flag in extra_flags(source)]
+    folder = program if os.path.isdir(program) else os.path.dirname(program)
+    result = run(["nvcc", *flags, *[os.path.relpath(s, folder) for s in sources], "-o", binary], cwd=folder)
     return binary, flags, result
 
 
@@ -267,7 +287,7 @@ def record(source, work, arch, binary, flags):
         return None, f"{name}: not profiled\n{profile.stdout[-1500:]}"
     chains = inline_chains(binary, work)
     context = ncu_report.load_report(stem + ".ncu-rep")
-    own_files = set(os.listdir(os.path.dirname(source)))
+    own_files = {os.path.basename(file) for file in files_of(source)}
     launches, device = [], None
     for r in range(context.num_ranges()):
         span = context.range_by_idx(r)
@@ -309,7 +329,7 @@ def find_interface():
 
 def main():
     options = argparse.ArgumentParser(description="Record profiler counters for test/hardware/programs.")
-    options.add_argument("--programs", default=PROGRAMS, help="folder of the .cu files")
+    options.add_argument("--programs", default=PROGRAMS, help="folder of the .cu files and of folders with a program each")
     options.add_argument("--out", default=RECORDED)
     options.add_argument("--only", nargs="*", help="program names without .cu")
     options.add_argument("--arch", default="sm_90")
@@ -322,9 +342,10 @@ def main():
     import ncu_report
     FLOAT_KINDS = (ncu_report.IMetric.ValueKind_FLOAT, ncu_report.IMetric.ValueKind_DOUBLE)
 
-    sources = sorted(glob.glob(os.path.join(os.path.abspath(args.programs), "*.cu")))
+    inside = sorted(glob.glob(os.path.join(os.path.abspath(args.programs), "*")))
+    sources = [s for s in inside if s.endswith(".cu") or os.path.isdir(s)]
     if args.only:
-        sources = [s for s in sources if os.path.splitext(os.path.basename(s))[0] in args.only]
+        sources = [s for s in sources if program_name(s) in args.only]
     os.makedirs(args.out, exist_ok=True)
     work = args.keep or tempfile.mkdtemp()
     os.makedirs(work, exist_ok=True)
@@ -333,7 +354,7 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         built = list(pool.map(lambda s: compile_program(s, work, args.arch), sources))
     for source, (binary, flags, result) in zip(sources, built):
-        name = os.path.splitext(os.path.basename(source))[0]
+        name = program_name(source)
         if result.returncode != 0:
             failures.append(f"{name}: does not compile\n{result.stdout[-1500:]}")
             continue

@@ -76,7 +76,7 @@ type LineOf = (token: number) => number;
 
 function valuesOfRun(parsed: ParsedUnit, lineOf: LineOf): Map<number, (number | undefined)[]> {
   const { tree, source, context, kernels } = parsed;
-  const device = deviceCode(context, kernels, []);
+  const device = deviceCode({ context, kernels }, []);
   const run = runMain(tree, source.tokens, { device, properties: deviceProperties('9.0') });
   const values = new Map<number, (number | undefined)[]>();
   for (const round of run?.rounds ?? []) {

@@ -16,7 +16,6 @@ import { suppressed } from '../rules/suppression';
 import { analyzePtx } from './analyze-ptx';
 import { PreparedCompilation } from './compilation';
 import { completedLaunches } from './completed-launches';
-import { deviceCode } from './device-code';
 import { Effort } from './effort';
 import { HostDataCache } from './host-data';
 import type { KernelResult } from './kernel-result';
@@ -24,6 +23,7 @@ import type { FoundKernel } from './kernels';
 import { LaunchCache, roundsOf } from './launch-cache';
 import { launchReport } from './launch-report';
 import { matchLaunches } from './launches';
+import { programOf } from './linked-program';
 import { Linker } from './linker';
 import type { ParsedUnit } from './parsed-unit';
 import { remember } from './remember';
@@ -102,15 +102,21 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
   const data =
     request.options.followData === false
       ? undefined
-      : memory.hostData.of(tree, source, fingerprints, request.options.defines, {
-          patience: request.options.patience,
-          mayRun: request.options.followData !== 'ready',
-          properties: device,
-          device: deviceCode(context, kernels, found),
-          kernels: kernels.map((k) => k.declaration),
-          isTrial: !withFindings,
-          around: forFile,
-        });
+      : memory.hostData.of(
+          source.tokens.files[0]?.path,
+          programOf(parsed, linked),
+          fingerprints,
+          request.options.defines,
+          {
+            patience: request.options.patience,
+            mayRun: request.options.followData !== 'ready',
+            properties: device,
+            launches: found,
+            kernels: kernels.map((k) => k.declaration),
+            isTrial: !withFindings,
+            around: forFile,
+          },
+        );
   const unit: Unit = {
     request,
     tree,

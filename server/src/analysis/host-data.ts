@@ -5,21 +5,23 @@
 import type { GlobalData } from '../execute/execution';
 import type { DeviceProperties } from '../hardware/device-properties';
 import type { HostRound, HostRun } from '../host/run-host';
-import { type DeviceCode, nameOf } from '../host/run-kernel';
+import { nameOf } from '../host/run-kernel';
 import { runMain } from '../host/run-main';
 import { isSameInstance, mayBeInstance } from '../lower/records';
 import type { TemplateValue } from '../lower/types';
-import type { FunctionDeclaration, TranslationUnit } from '../parse/ast';
-import type { PreprocessResult } from '../preprocess/token';
+import type { FunctionDeclaration } from '../parse/ast';
 import type { Program } from '../program/program';
 import { registersRead } from '../program/registers-read';
 import type { Fingerprint, Fingerprints } from './fingerprint';
 import { shift } from './launch-cache';
 import type { PlannedLaunch } from './launch-plan';
-import { byteOfLine } from './launches';
+import { byteOfLine, type Launch } from './launches';
+import type { ProgramText } from './linked-program';
 import { pointersIn } from './round-parts';
 
 const SIZE = 2;
+/** Key of a kernel of another unit: its text is in the program's key. */
+const LINKED = 'linked';
 
 interface Entry {
   readonly fingerprint: Fingerprint;
@@ -32,10 +34,11 @@ export interface HostDataOptions {
   readonly patience?: number;
   /** false: only what was run before, so that the answer is not kept waiting */
   readonly mayRun?: boolean;
-  /** The kernels, which are executed between the launches of the host's program. */
-  readonly device: DeviceCode;
+  /** Launches of the unit's kernels, of whose instances those are that the host's program launches. */
+  readonly launches: readonly Launch[];
   /** Answers what the program asks its device. */
   readonly properties?: DeviceProperties;
+  /** Of the unit. */
   readonly kernels: readonly FunctionDeclaration[];
   /** A fix is tried: it changes how kernels come to what they write, not what that is. No kernel is executed for it. */
   readonly isTrial: boolean;
@@ -47,29 +50,32 @@ export interface HostDataOptions {
 export class HostDataCache {
   private readonly entries = new Map<string, Entry>();
 
-  /** The data of a unit; nothing is run before something is asked of it. */
+  /** The data of a unit; nothing is run before something is asked of it. @param path of the unit */
   of(
-    tree: TranslationUnit,
-    source: PreprocessResult,
+    path: string | undefined,
+    program: ProgramText,
     fingerprints: Fingerprints,
     defines: ReadonlyMap<string, string>,
-    { patience = 1, mayRun = true, device, properties, kernels, isTrial, around = (run) => run() }: HostDataOptions,
+    options: HostDataOptions,
   ): HostData {
+    const { patience = 1, mayRun = true, launches, properties, kernels, isTrial, around = (run) => run() } = options;
     const fingerprint = fingerprints.ofHost();
-    const text = `${source.tokens.files[0]?.path}#${fingerprint.key}#${JSON.stringify([...defines])}#${patience}#${properties?.row.cc}#${properties?.device?.name}`;
-    const present = lazily(() => new Set(kernels.map((k) => fingerprints.of(k).key)));
+    const text = `${path}#${program.key}#${fingerprint.key}#${JSON.stringify([...defines])}#${patience}#${properties?.row.cc}#${properties?.device?.name}`;
+    const present = lazily(() => new Set([LINKED, ...kernels.map((k) => fingerprints.of(k).key)]));
     const isCurrent = (key: string) => isTrial || present().has(key);
-    return new HostData(text, fingerprint, isCurrent, () => {
+    return new HostData(text, fingerprint, program, isCurrent, () => {
       const known = this.entries.get(text);
       if (known && (!mayRun || [...known.kernels.values()].every(isCurrent))) return known;
       if (!mayRun) return undefined;
       const key = isTrial ? `${text}#trial` : text;
       const tried = isTrial ? this.entries.get(key) : undefined;
       if (tried) return tried;
-      const run = around(() =>
-        runMain(tree, source.tokens, { patience, device: isTrial ? undefined : device, properties }),
-      );
-      const consulted = [...(run?.consulted ?? [])].map((k) => [k, fingerprints.of(k).key] as const);
+      const run = around(() => {
+        const { tree, tokens, device } = program.read(launches);
+        return runMain(tree, tokens, { patience, device: isTrial ? undefined : device, properties });
+      });
+      const keyOf = (k: FunctionDeclaration) => (kernels.includes(k) ? fingerprints.of(k).key : LINKED);
+      const consulted = [...(run?.consulted ?? [])].map((k) => [k, keyOf(k)] as const);
       const entry = { fingerprint, run, kernels: new Map(consulted) };
       this.entries.delete(key);
       this.entries.set(key, entry);
@@ -96,6 +102,7 @@ export class HostData {
   constructor(
     private readonly text: string,
     private readonly now: Fingerprint,
+    private readonly program: ProgramText,
     private readonly isCurrent: (key: string) => boolean,
     private readonly run: () => Entry | undefined,
   ) {}
@@ -151,9 +158,10 @@ export class HostData {
     const entry = this.load();
     if (!entry?.run) return [];
     const move = shift(entry.fingerprint, this.now);
+    const wanted = this.program.numberOf(first);
     const rounds = entry.run.rounds.filter((round) => {
       let at: HostRound['launch']['place'] | undefined = round.launch.place;
-      while (at && move(at.first) !== first) at = at.call;
+      while (at && move(at.first) !== wanted) at = at.call;
       return at !== undefined && !this.keysOf(round).includes('pending');
     });
     const instances = new Set(rounds.map(({ launch }) => launch.instance));

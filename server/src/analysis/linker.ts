@@ -1,18 +1,20 @@
 /**
- * Translation units of the workspace that call what a unit defines: a kernel's launch, or the arguments of the wrapper around it,
- * may stand in another file. They are parsed for their host code only.
+ * Translation units of the workspace that make one program with a unit: they call what it defines (a kernel's launch, or the arguments
+ * of the wrapper around it, may stand in another file), or define what the program calls. They are parsed for their host code only.
  */
 import type { OtherUnit } from '../launch/find-launches';
 import type { HostTokens } from '../launch/host-tokens';
+import { definedFor, hasMain, missingFunctions } from '../launch/missing-functions';
 import { mayUse, outsideNames } from '../launch/outside-names';
-import { type HostIndex, indexUnit, lastName } from '../launch/scope';
+import { type HostIndex, indexUnit } from '../launch/scope';
 import type { Declaration } from '../parse/ast';
 import { parse } from '../parse/parse';
 import { renumber } from '../parse/renumber';
 import type { LexCache } from '../preprocess/lex-cache';
 import { predefinedMacros } from '../preprocess/predefined';
 import { preprocess } from '../preprocess/preprocess';
-import type { TokenStream } from '../preprocess/token';
+import type { Pragma, TokenStream } from '../preprocess/token';
+import { withOwnNames } from './internal-names';
 import type { ParsedUnit } from './parsed-unit';
 import type { AnalysisRequest, OtherFile } from './request';
 
@@ -20,6 +22,7 @@ import type { AnalysisRequest, OtherFile } from './request';
 export interface LinkedUnit extends OtherUnit {
   /** Equal ids: the same text, parsed the same way. */
   readonly id: string;
+  readonly pragmas: readonly Pragma[];
 }
 
 interface Kept extends LinkedUnit {
@@ -33,11 +36,14 @@ interface Kept extends LinkedUnit {
 const FIRST_BASE = 2 ** 24;
 const SLOT = 2 ** 21;
 /** Units kept between calls. */
-const KEPT = 24;
+const KEPT = 48;
 /** Units that one program is linked from, how many are looked at for that, and how many callers are followed up. */
-const MOST_LINKED = 6;
+const MOST_USERS = 6;
+const MOST_LINKED = 12;
 const MOST_TRIED = 12;
 const DEPTH = 3;
+/** Folders that what defines a missing function may be away: repositories hold many programs. */
+const FARTHEST = 2;
 
 export class Linker {
   private readonly kept = new Map<string, Kept>();
@@ -45,18 +51,25 @@ export class Linker {
 
   constructor(private readonly lexCache: LexCache) {}
 
-  /** The units that use what nobody in the unit itself uses, their users, and so on until a main is reached. */
+  /**
+   * The units that use what nobody in the unit itself uses, their users, and so on until a main is reached; then those that define what
+   * this program calls.
+   */
   link(unit: ParsedUnit, request: AnalysisRequest): readonly LinkedUnit[] {
-    if (!request.others || unit.kernels.length === 0) return [];
+    if (unit.kernels.length === 0) return [];
     const linked: Kept[] = [];
     const tried = new Set(unit.source.tokens.files.map(({ path }) => path));
-    for (let depth = 0; depth < DEPTH && linked.length < MOST_LINKED; depth++) {
+    for (let depth = 0; depth < DEPTH && linked.length < MOST_USERS; depth++) {
       const found = this.users(unit, linked, request, tried);
       if (found.length === 0) break;
       linked.push(...found);
       if (found.some(({ index }) => hasMain(index))) break;
     }
-    return linked.map((each, i) => withoutRepeats(each, unit.source.tokens, linked.slice(0, i))).sort(byBase);
+    for (let found = this.definers(unit, linked, request); found.length > 0; ) {
+      linked.push(...found);
+      found = this.definers(unit, linked, request);
+    }
+    return this.withoutClashes(unit, linked).sort(byBase);
   }
 
   /** Of the files that mention one of the open names the nearest that may use it. */
@@ -67,14 +80,13 @@ export class Linker {
     tried: Set<string>,
   ): Kept[] {
     const units: HostTokens = [{ base: 0, tokens: unit.source.tokens }, ...[...linked].sort(byBase)];
-    const index = indexUnit([unit.tree.declarations, ...linked.map((l) => l.declarations)].flat());
-    const names = outsideNames(index, units);
+    const names = outsideNames(indexOf(unit, linked), units);
     const found: Kept[] = [];
     if (names.size === 0 || !others) return found;
     let distance: number | undefined;
     for (const file of others([...names.keys()], tried)) {
       if (distance !== undefined && file.distance > distance) break;
-      if (tried.size > MOST_TRIED + unit.source.tokens.files.length || linked.length + found.length >= MOST_LINKED)
+      if (tried.size > MOST_TRIED + unit.source.tokens.files.length || linked.length + found.length >= MOST_USERS)
         break;
       tried.add(file.path);
       const parsed = this.parsed(file, options.computeCapability);
@@ -83,6 +95,45 @@ export class Linker {
       found.push(parsed);
     }
     return found;
+  }
+
+  /** Of the files that define something that the program calls and does not define, the nearest; where two do alike, neither. */
+  private definers(unit: ParsedUnit, linked: readonly Kept[], { definers, options }: AnalysisRequest): Kept[] {
+    const missing = missingFunctions(indexOf(unit, linked));
+    if (missing.size === 0 || !definers || linked.length >= MOST_LINKED) return [];
+    const present = new Set([unit.source.tokens, ...linked.map(({ tokens }) => tokens)].flatMap(pathsOf));
+    const nearest = new Map<string, Kept[]>();
+    let count = 0;
+    for (const file of definers([...missing.keys()], present)) {
+      if (file.distance > FARTHEST || ++count > MOST_TRIED) break;
+      const parsed = this.parsed(file, options.computeCapability);
+      if (hasMain(parsed.index)) continue;
+      for (const name of definedFor(parsed.index, missing)) {
+        const known = nearest.get(name);
+        if (!known) nearest.set(name, [parsed]);
+        else if (known[0].file.distance === file.distance) known.push(parsed);
+      }
+    }
+    const found = [...nearest.values()].flatMap((candidates) => (candidates.length === 1 ? candidates : []));
+    return [...new Set(found)].slice(0, MOST_LINKED - linked.length);
+  }
+
+  /** Each without what an earlier one has too, and with names of its own for what another means otherwise. */
+  private withoutClashes(unit: ParsedUnit, linked: readonly Kept[]): LinkedUnit[] {
+    const parts: LinkedUnit[] = [];
+    const own = { base: 0, tokens: unit.source.tokens, declarations: unit.tree.declarations };
+    for (const each of linked) {
+      const part = withoutRepeats(each, own.tokens, parts);
+      const tokens = withOwnNames(part, [own, ...parts]);
+      parts.push(tokens ? withoutRepeats(this.renamed(each, tokens), own.tokens, parts) : part);
+    }
+    return parts;
+  }
+
+  private renamed(unit: Kept, tokens: TokenStream): LinkedUnit {
+    const { declarations } = parse(tokens, unit.pragmas);
+    renumber(declarations, unit.base);
+    return { ...unit, tokens, declarations };
   }
 
   private parsed(file: OtherFile, computeCapability: string): Kept {
@@ -104,7 +155,8 @@ export class Linker {
     const { declarations } = parse(tokens, pragmas);
     renumber(declarations, base);
     const id = `${path}#${++this.version}`;
-    return { id, file, slot, base, tokens, declarations, words: new Set(tokens.text), index: indexUnit(declarations) };
+    const index = indexUnit(declarations);
+    return { id, file, slot, base, tokens, pragmas, declarations, words: new Set(tokens.text), index };
   }
 
   /** A range of numbers that no unit kept has; the unit asked for longest ago makes room. */
@@ -121,19 +173,20 @@ export class Linker {
   }
 }
 
+const pathsOf = ({ files }: TokenStream): string[] => files.map(({ path }) => path);
+
+const indexOf = ({ tree }: ParsedUnit, linked: readonly Kept[]): HostIndex =>
+  indexUnit([tree.declarations, ...linked.map(({ declarations }) => declarations)].flat());
+
 /** Neither the file nor a header of it has changed. */
 const isCurrent = ({ tokens }: Kept, file: OtherFile): boolean =>
   tokens.files.every(({ path, text }) => (path === file.path ? file.text : file.read(path)) === text);
 
 const byBase = (a: OtherUnit, b: OtherUnit): number => a.base - b.base;
 
-const hasMain = (index: HostIndex): boolean =>
-  index.functions.some(({ declaration, record }) => !record && lastName(declaration.name) === 'main');
-
 /** Without declarations of headers that the unit, or one linked before, has too. */
-function withoutRepeats(unit: Kept, own: TokenStream, earlier: readonly Kept[]): LinkedUnit {
-  const streams = [own, ...earlier.map(({ tokens }) => tokens)];
-  const known = new Set(streams.flatMap(({ files }) => files.map(({ path }) => path)));
+function withoutRepeats(unit: LinkedUnit, own: TokenStream, earlier: readonly LinkedUnit[]): LinkedUnit {
+  const known = new Set([own, ...earlier.map(({ tokens }) => tokens)].flatMap(pathsOf));
   const isRepeat = ({ first }: Declaration): boolean =>
     known.has(unit.tokens.files[unit.tokens.file[first - unit.base]]?.path);
   return { ...unit, declarations: unit.declarations.filter((declaration) => !isRepeat(declaration)) };

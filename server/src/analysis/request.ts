@@ -85,6 +85,8 @@ export interface AnalysisRequest {
   readonly root?: SourceUnit;
   /** Source files of the workspace that mention one of the names, the nearest first, without those known. */
   readonly others?: (names: readonly string[], known: ReadonlySet<string>) => Iterable<OtherFile>;
+  /** Source files of the workspace that define a function of one of the names, the nearest first, without those known. */
+  readonly definers?: (names: readonly string[], known: ReadonlySet<string>) => Iterable<OtherFile>;
   /** Where a compiler has answered. */
   readonly compilation?: Compilation;
   /** True stops the analysis with what there is. */

@@ -16,11 +16,15 @@ import type { HostLaunch } from '../program/host-program';
 import type { Input, Program } from '../program/program';
 import { wantedResults } from './wanted-results';
 
-/** The code of the device, as the kernels of a unit are lowered. */
-export interface DeviceCode {
+/** A kernel, with the unit that it is lowered in. */
+export interface DeviceKernel extends KernelInstance {
   readonly context: UnitContext;
-  /** The instance as the context has it; undefined where the kernel is not one of the unit. */
-  instanceOf(launched: KernelInstance): KernelInstance | undefined;
+}
+
+/** The code of the device, as the kernels of a program are lowered. */
+export interface DeviceCode {
+  /** The instance as the kernel's unit has it; undefined where the kernel is not one of the program. */
+  instanceOf(launched: KernelInstance): DeviceKernel | undefined;
 }
 
 /** Warp instructions that the kernels of a program may take, and how many of them one launch. */
@@ -171,8 +175,8 @@ export class KernelRuns {
     return names;
   }
 
-  private lower(instance: KernelInstance): Program | undefined {
-    const lowered = lowerKernel(this.device.context, instance, LOWERING);
+  private lower(kernel: DeviceKernel): Program | undefined {
+    const lowered = lowerKernel(kernel.context, kernel, LOWERING);
     const blocks = lowered.blocks.map((b) => ({ ...b, instructions: b.instructions.filter((i) => i.op !== 'work') }));
     return dropDeadCode({ ...lowered, blocks });
   }

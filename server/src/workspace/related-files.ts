@@ -8,8 +8,8 @@ import { filesUnder, sharedFolders } from './source-tree';
 import type { TextCache } from './text-files';
 
 /** Files that are compiled on their own. */
-const compiledFile = /\.(?:cu|cpp|cc|cxx|c\+\+)$/i;
-const readFile = /\.(?:cuh?|cpp|cc|cxx|c\+\+|h|hh|hpp|hxx|inl|inc|ipp|tpp)$/i;
+const compiledFile = /\.(?:cu|c|cpp|cc|cxx|c\+\+)$/i;
+const readFile = /\.(?:cuh?|c|cpp|cc|cxx|c\+\+|h|hh|hpp|hxx|inl|inc|ipp|tpp)$/i;
 
 /** Files that are looked through for what belongs to one file, and characters of one that is (larger ones are generated). */
 const mostFiles = 3_000;
@@ -96,6 +96,22 @@ export class RelatedFiles {
       );
       if (!mentioned.some((hash) => !this.isDefinedNearer(hash, each, file, near))) continue;
       yield { path: each, text: facts.text, distance: Math.max(0, depth - sharedFolders(each, file)) };
+    }
+  }
+
+  /** Sources that define a function of one of the names, nearest first. */
+  *definers(
+    file: string,
+    names: readonly string[],
+    folders: readonly string[],
+  ): Generator<{ readonly path: string; readonly text: string; readonly distance: number }> {
+    const wanted = names.map(hashOf);
+    const depth = path.dirname(file).split(path.sep).length;
+    for (const each of this.nearFirst(file, folders)) {
+      if (each === file || !compiledFile.test(each)) continue;
+      const known = this.factsOf(each);
+      if (!known || !wanted.some((hash) => hasHash(known.facts.defined, hash))) continue;
+      yield { path: each, text: known.text, distance: Math.max(0, depth - sharedFolders(each, file)) };
     }
   }
 

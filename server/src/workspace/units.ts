@@ -64,7 +64,8 @@ export class UnitReader {
       options: { ...options, defines, maxRegisters },
       include,
       root: this.rootOf(file, text, reading),
-      others: (names, known) => this.others(file, names, known, reading),
+      others: (names, known) => this.others('users', file, names, known, reading),
+      definers: (names, known) => this.others('definers', file, names, known, reading),
     };
   }
 
@@ -99,10 +100,16 @@ export class UnitReader {
     return this.unit(asGiven(root, file), rootText, reading);
   }
 
-  private *others(file: string, names: readonly string[], known: ReadonlySet<string>, reading: Reading): Others {
+  private *others(
+    which: 'users' | 'definers',
+    file: string,
+    names: readonly string[],
+    known: ReadonlySet<string>,
+    reading: Reading,
+  ): Others {
     const { folders } = reading.workspace;
     const read = (each: string) => this.read(path.resolve(each));
-    for (const found of this.related.users(path.resolve(file), names, foldersFor(file, folders))) {
+    for (const found of this.related[which](path.resolve(file), names, foldersFor(file, folders))) {
       const given = asGiven(found.path, file);
       if (known.has(given)) continue;
       reading.used?.(found.path);

@@ -39,7 +39,7 @@ export function check(source: string, patience = 1): void {
   const parsed = parseUnit({ path: 'test.cu', text: source, options, include: () => undefined }, new LexCache());
   const run = runMain(parsed.tree, parsed.source.tokens, {
     patience,
-    device: deviceCode(parsed.context, parsed.kernels, []),
+    device: deviceCode(parsed, []),
     properties: deviceProperties('9.0'),
   });
   const { tokens } = parsed.source;

@@ -1,0 +1,62 @@
+/** A recorded program as the analysis reads it: one file, or all the sources of a folder. */
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { analyzeFile } from '../server/src/analysis/analyze';
+import { PATIENCE } from '../server/src/cli/options';
+import type { FileReport } from '../server/src/report/report';
+import { UnitReader } from '../server/src/workspace/units';
+import { compiledProgram, cudaFilesIn, definesOf } from './compiled-program';
+import { hardwareFolder } from './recorded-counters';
+
+/** The program's file, or its folder. */
+export function placeOf(program: string): string {
+  const folder = path.join(hardwareFolder, 'programs', program);
+  return fs.existsSync(folder) ? folder : `${folder}.cu`;
+}
+
+/** Whether what is told of a file's line is of the program: of a folder all files are, of a single program its own. */
+export function isOwnFile(program: string, file: string): boolean {
+  return placeOf(program).endsWith('.cu') ? file.endsWith(`${program}.cu`) : true;
+}
+
+/**
+ * What is said of all its kernels.
+ * @param nvcc path of the compiler on whose PTX the answers rest; @param followData whether the data of the host are
+ */
+export async function analyseProgram(
+  program: string,
+  nvcc: string | undefined,
+  followData: boolean,
+): Promise<FileReport> {
+  const place = placeOf(program);
+  const reports: FileReport[] = [];
+  for (const file of cudaFilesIn(place)) {
+    const text = fs.readFileSync(file, 'utf8');
+    const options = {
+      computeCapability: '9.0',
+      defines: definesOf(text),
+      assume: new Map(),
+      patience: PATIENCE,
+      followData,
+    };
+    const compilation = nvcc === undefined ? undefined : await compiledProgram(nvcc, file);
+    const request = place.endsWith('.cu')
+      ? { path: file, text, options, include: includeFrom(path.dirname(file)) }
+      : new UnitReader(new Map(), () => {}).request(file, text, options, { folders: [place], includePaths: [] });
+    reports.push(analyzeFile({ ...request, compilation }));
+  }
+  const ofAll = <T>(part: (report: FileReport) => readonly T[]) => reports.flatMap(part);
+  const kernels = ofAll((r) => r.kernels);
+  return { path: place, kernels, diagnostics: ofAll((r) => r.diagnostics), notes: ofAll((r) => r.notes) };
+}
+
+/** Headers beside the program. */
+function includeFrom(folder: string) {
+  return (name: string, quoted: boolean, from: string) => {
+    if (!quoted) return undefined;
+    const file = path.resolve(path.dirname(from), name);
+    return file.startsWith(folder) && fs.existsSync(file)
+      ? { path: file, text: fs.readFileSync(file, 'utf8') }
+      : undefined;
+  };
+}

@@ -1,0 +1,110 @@
+/**
+ * Names that only one unit of a program has: two files may each have a `static` function or a variable of their own under the same
+ * name. Where units are read as one program, those of the later one get another name.
+ */
+import type { Declaration, RecordDeclaration } from '../parse/ast';
+import { TokenKind, type TokenStream } from '../preprocess/token';
+
+/** A unit of a program: its tokens, and its declarations without those of headers that an earlier unit has too. */
+export interface ProgramPart {
+  readonly base: number;
+  readonly tokens: TokenStream;
+  readonly declarations: readonly Declaration[];
+}
+
+interface Declared {
+  /** Names that other units cannot mean: static functions, what stands in namespaces without a name. */
+  readonly internal: ReadonlySet<string>;
+  /** Variables, of which a program has but one under a name that units share. */
+  readonly variables: ReadonlySet<string>;
+  readonly all: ReadonlySet<string>;
+  /** Names of members of its records. */
+  readonly members: ReadonlySet<string>;
+}
+
+/** The part's tokens with new names for what earlier parts have under the same ones; undefined where nothing is to be renamed. */
+export function withOwnNames(part: ProgramPart, earlier: readonly ProgramPart[]): TokenStream | undefined {
+  const own = declaredIn(part.declarations);
+  const others = earlier.map(({ declarations }) => declaredIn(declarations));
+  const clashes = [...own.all].filter(
+    (name) =>
+      !own.members.has(name) &&
+      others.some(
+        ({ internal, variables, all }) =>
+          (own.internal.has(name) && all.has(name)) ||
+          internal.has(name) ||
+          (own.variables.has(name) && variables.has(name)),
+      ),
+  );
+  return clashes.length === 0 ? undefined : renamed(part.tokens, new Set(clashes));
+}
+
+function renamed(tokens: TokenStream, names: ReadonlySet<string>): TokenStream {
+  const { kind, text } = tokens;
+  const file = (tokens.files[0]?.path ?? '').split(/[\\/]/).at(-1) ?? '';
+  const suffix = `_of_${file.replace(/\W/g, '_')}`;
+  const isMember = (at: number) => text[at - 1] === '.' || text[at - 1] === '->' || text[at - 1] === '::';
+  return {
+    ...tokens,
+    text: text.map((word, at) =>
+      kind[at] === TokenKind.identifier && names.has(word) && !isMember(at) ? word + suffix : word,
+    ),
+  };
+}
+
+const known = new WeakMap<readonly Declaration[], Declared>();
+
+function declaredIn(declarations: readonly Declaration[]): Declared {
+  let found = known.get(declarations);
+  if (!found) known.set(declarations, (found = collect(declarations)));
+  return found;
+}
+
+function collect(declarations: readonly Declaration[]): Declared {
+  const internal = new Set<string>();
+  const variables = new Set<string>();
+  const all = new Set<string>();
+  const members = new Set<string>();
+  const visit = (list: readonly Declaration[], isHidden: boolean): void => {
+    for (const declaration of list) {
+      if (declaration.kind === 'namespace') {
+        if (!declaration.alias) visit(declaration.members, isHidden || declaration.name === '');
+        continue;
+      }
+      if (declaration.kind === 'record') addMembers(declaration, members);
+      const name = nameOf(declaration);
+      if (name === undefined) continue;
+      all.add(name);
+      if (isHidden || (declaration.kind === 'function' && declaration.specifiers.isStatic)) internal.add(name);
+      if (declaration.kind === 'variable' && !declaration.specifiers.isExtern) variables.add(name);
+    }
+  };
+  visit(declarations, false);
+  return { internal, variables, all, members };
+}
+
+/** What a declaration makes known in its namespace; definitions of members that stand outside of their record do not. */
+function nameOf(declaration: Declaration): string | undefined {
+  switch (declaration.kind) {
+    case 'function':
+    case 'record':
+    case 'enum': {
+      const parts = declaration.name?.parts ?? [];
+      const name = parts.length === 1 ? parts[0].name : undefined;
+      return name !== undefined && /^\w+$/.test(name) && name !== 'main' ? name : undefined;
+    }
+    case 'variable':
+      return declaration.scope ? undefined : declaration.name;
+    case 'alias':
+      return declaration.name;
+    default:
+      return undefined;
+  }
+}
+
+function addMembers({ members = [] }: RecordDeclaration, to: Set<string>): void {
+  for (const member of members) {
+    if (member.kind === 'variable' && member.name) to.add(member.name);
+    if (member.kind === 'function') to.add(member.name.parts.at(-1)?.name ?? '');
+  }
+}

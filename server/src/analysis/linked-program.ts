@@ -1,0 +1,124 @@
+/**
+ * The units of a program as one: its main may stand in another file than its kernels, and what makes their data in a third. Tokens follow
+ * one another in one stream, so that every node has a number in it; those of the unit under analysis keep theirs.
+ */
+import type { DeviceCode } from '../host/run-kernel';
+import { hasMain } from '../launch/missing-functions';
+import { indexUnit } from '../launch/scope';
+import { createUnitContext } from '../lower/lower-kernel';
+import type { TranslationUnit } from '../parse/ast';
+import { parse } from '../parse/parse';
+import { renumber } from '../parse/renumber';
+import type { SourceFile, TokenStream } from '../preprocess/token';
+import { deviceCode } from './device-code';
+import { findKernels } from './kernels';
+import type { Launch } from './launches';
+import type { LinkedUnit } from './linker';
+import type { ParsedUnit } from './parsed-unit';
+
+/** The program that a unit is part of, as its host is run. */
+export interface ProgramText {
+  /** Equal texts: the same other units, with the same numbers. */
+  readonly key: string;
+  /** The number that a token of a linked unit has in the program; the unit's own keep theirs. */
+  numberOf(token: number): number;
+  /** Read when it is asked for. @param launches of the unit's kernels */
+  read(launches: readonly Launch[]): {
+    readonly tree: TranslationUnit;
+    readonly tokens: TokenStream;
+    readonly device: DeviceCode;
+  };
+}
+
+/** The program of a unit and those that are linked with it: of several programs that use it the first. */
+export function programOf(unit: ParsedUnit, linked: readonly LinkedUnit[]): ProgramText {
+  const parts = partsOf(unit, linked);
+  if (parts.length === 0) {
+    const { tree, source } = unit;
+    return {
+      key: '',
+      numberOf: (token) => token,
+      read: (launches) => ({ tree, tokens: source.tokens, device: deviceCode(unit, launches) }),
+    };
+  }
+  const room = roomFor(unit, parts);
+  return {
+    key: `${room}#${parts.map(({ id }) => id).join()}`,
+    numberOf: (token) => {
+      const index = parts.findIndex(({ base, tokens }) => token >= base && token < base + tokens.count);
+      return index < 0 ? token : (index + 1) * room + token - parts[index].base;
+    },
+    read: (launches) => {
+      const { tree, tokens } = linkedProgram(unit, parts, room);
+      const context = createUnitContext(tree, tokens);
+      const whole = { context, kernels: findKernels(tree, context.scope) };
+      return { tree, tokens, device: deviceCode(unit, launches, whole) };
+    },
+  };
+}
+
+/** None where no unit has a main. */
+function partsOf(unit: ParsedUnit, linked: readonly LinkedUnit[]): readonly LinkedUnit[] {
+  let isComplete = hasMain(indexUnit(unit.tree.declarations));
+  const parts = linked.filter(({ declarations }) => {
+    if (!hasMain(indexUnit(declarations))) return true;
+    if (isComplete) return false;
+    isComplete = true;
+    return true;
+  });
+  return isComplete ? parts : [];
+}
+
+/** Room for each unit, in tokens: a power of two, so that few edits change it. */
+function roomFor(unit: ParsedUnit, linked: readonly LinkedUnit[]): number {
+  const most = Math.max(...[unit.source.tokens, ...linked.map(({ tokens }) => tokens)].map(({ count }) => count));
+  return 2 ** Math.ceil(Math.log2(most + 1));
+}
+
+/** @param room for the tokens of each unit */
+function linkedProgram(
+  unit: ParsedUnit,
+  parts: readonly LinkedUnit[],
+  room: number,
+): { tree: TranslationUnit; tokens: TokenStream } {
+  const others = parts.flatMap((part, index) => {
+    const { declarations } = parse(part.tokens, part.pragmas);
+    const wanted = new Set(part.declarations.map(({ first }) => first - part.base));
+    const own = declarations.filter(({ first }) => wanted.has(first));
+    renumber(own, (index + 1) * room);
+    return own;
+  });
+  return {
+    tree: { declarations: [...unit.tree.declarations, ...others], notes: unit.tree.notes },
+    tokens: inOneStream([unit.source.tokens, ...parts.map((part) => part.tokens)], room),
+  };
+}
+
+/** Streams one after the other, each with room for as many tokens. */
+function inOneStream(streams: readonly TokenStream[], room: number): TokenStream {
+  const count = streams.length * room;
+  const text = new Array<string>(count).fill('');
+  const kind = new Uint8Array(count);
+  const flags = new Uint8Array(count);
+  const file = new Int32Array(count);
+  const start = new Int32Array(count);
+  const end = new Int32Array(count);
+  const expansion = new Int32Array(count).fill(-1);
+  const files: SourceFile[] = [];
+  const expansions: TokenStream['expansions'][number][] = [];
+  streams.forEach((stream, index) => {
+    const base = index * room;
+    kind.set(stream.kind.subarray(0, stream.count), base);
+    flags.set(stream.flags.subarray(0, stream.count), base);
+    start.set(stream.start.subarray(0, stream.count), base);
+    end.set(stream.end.subarray(0, stream.count), base);
+    for (let at = 0; at < stream.count; at++) {
+      text[base + at] = stream.text[at];
+      file[base + at] = stream.file[at] + files.length;
+      if (stream.expansion[at] >= 0) expansion[base + at] = stream.expansion[at] + expansions.length;
+    }
+    files.push(...stream.files);
+    expansions.push(...stream.expansions);
+  });
+  return { count, kind, text, flags, file, start, end, expansion, expansions, files };
+}

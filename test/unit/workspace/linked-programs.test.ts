@@ -1,0 +1,185 @@
+/** Programs of several files: main in one, kernels in another, what makes their data in a third. */
+import assert from 'node:assert/strict';
+import * as path from 'node:path';
+import { createAnalyzer } from '../../../server/src/analysis/analyze';
+import { UnitReader } from '../../../server/src/workspace/units';
+import { temporaryFolder } from '../../host/bundle';
+
+const options = { computeCapability: '9.0', defines: new Map(), assume: new Map() };
+
+/**
+ * Analyses one file of a folder and compares the accesses of its launches with `kernel:line operation sectors/ideal lanes`, `?` for
+ * those that are not known. `edits`: texts of the file that are analysed one after the other by the same analyzer; the last counts.
+ */
+function check(
+  files: Readonly<Record<string, string>>,
+  file: string,
+  expected: readonly string[],
+  edits: readonly string[] = [],
+): void {
+  const { folder, remove } = temporaryFolder(files);
+  try {
+    const units = new UnitReader(new Map(), assert.fail);
+    const analyzer = createAnalyzer();
+    const report = [files[file], ...edits]
+      .map((text) =>
+        analyzer.analyze(
+          units.request(path.join(folder, file), text, options, { folders: [folder], includePaths: [] }),
+        ),
+      )
+      .at(-1);
+    const told = report?.kernels.flatMap(({ name, launches }) =>
+      launches.flatMap(({ accesses }) =>
+        accesses.map((a) => {
+          const figure = a.certainty === 'unknown' ? '?' : `${a.sectors}/${a.idealSectors} ${a.activeLanes} lanes`;
+          return `${name}:${a.line} ${a.operation} ${figure}`;
+        }),
+      ),
+    );
+    assert.deepEqual(told, expected);
+  } finally {
+    remove();
+  }
+}
+
+const declarations = '#pragma once\n#include <vector>\nvoid scatter(const std::vector<int>& at, int* out);';
+const kernel = `#include "scatter.h"
+__global__ void put(const int* at, int* out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[at[i]] = i;
+}
+void scatter(const std::vector<int>& at, int* out) {
+  int* d; cudaMalloc(&d, at.size() * 4);
+  cudaMemcpy(d, at.data(), at.size() * 4, cudaMemcpyHostToDevice);
+  put<<<(at.size() + 63) / 64, 64>>>(d, out, at.size());
+}`;
+const main = (fill: string) => `#include "scatter.h"
+${fill}
+int main() {
+  std::vector<int> at(128);
+  for (int i = 0; i < 128; i++) at[i] = place(i);
+  int* out; cudaMalloc(&out, 1 << 20);
+  scatter(at, out);
+}`;
+const strided = ['put:4 load 16/16 128 lanes', 'put:4 store 128/16 128 lanes'];
+
+describe('programs of several files', () => {
+  it('are run where main is in a C++ file and fills the data', () => {
+    const files = {
+      'scatter.h': declarations,
+      'scatter.cu': kernel,
+      'main.cpp': main('int place(int i) { return i * 8; }'),
+    };
+    check(files, 'scatter.cu', strided);
+  });
+  it('are run where a third file makes the data, in the order of its names', () => {
+    const files = {
+      'scatter.h': `${declarations}\nint place(int i);`,
+      'scatter.cu': kernel,
+      'data.cpp': '#include "scatter.h"\nint step = 8;\nint place(int i) { return i * step; }',
+      'main.cpp': main(''),
+    };
+    check(files, 'scatter.cu', strided);
+  });
+  it('are run from the file with main too, when its helpers are elsewhere', () => {
+    const files = {
+      'place.h': 'int place(int i);',
+      'place.cpp': '#include "place.h"\nint place(int i) { return i * 8; }',
+      'main.cu': `#include "place.h"\n${kernel.replace('#include "scatter.h"', '#include <vector>')}\n${main('').replace('#include "scatter.h"', '')}`,
+    };
+    check(
+      files,
+      'main.cu',
+      strided.map((each) => each.replace(':4', ':5')),
+    );
+  });
+  it('have methods that another file defines', () => {
+    const files = {
+      'scatter.h': `${declarations}\nstruct Places { int step; Places(); int of(int i) const; };`,
+      'scatter.cu': kernel,
+      'places.cpp':
+        '#include "scatter.h"\nPlaces::Places() : step(8) {}\nint Places::of(int i) const { return i * step; }',
+      'main.cpp': main('static Places places;\nint place(int i) { return places.of(i); }'),
+    };
+    check(files, 'scatter.cu', strided);
+  });
+  it('have C files', () => {
+    const files = {
+      'scatter.cu': `extern "C" void scatter(const int* at, int n, int* out);\n${kernel
+        .replace('#include "scatter.h"', '')
+        .replace('const std::vector<int>& at, int* out', 'const int* at, int n, int* out')
+        .replaceAll('at.size()', 'n')
+        .replaceAll('at.data()', 'at')}`,
+      'main.c': `#include <stdlib.h>
+void scatter(const int* at, int n, int* out);
+int main(void) {
+  int* at = malloc(128 * sizeof(int));
+  for (int i = 0; i < 128; i++) at[i] = i * 8;
+  int* out; cudaMalloc((void**)&out, 1 << 20);
+  scatter(at, 128, out);
+  return 0;
+}`,
+    };
+    check(
+      files,
+      'scatter.cu',
+      strided.map((each) => each.replace(':4', ':5')),
+    );
+  });
+  it('may have a function and a variable of their own in each file under the same name', () => {
+    const files = {
+      'scatter.h': `${declarations}\nint place(int i);`,
+      'scatter.cu': kernel.replace(
+        'void scatter',
+        'static int scale(int i) { return i * 2; }\nstatic int step = 3;\nvoid scatter',
+      ),
+      'data.cpp': `#include "scatter.h"
+namespace { int step = 4; }
+static int scale(int i) { return i * step; }
+int place(int i) { return scale(i); }`,
+      'main.cpp': main('static int scale(int i) { return i; }').replace('place(i)', 'scale(place(i)) * 2'),
+    };
+    check(files, 'scatter.cu', strided);
+  });
+  it('rest on kernels of other files', () => {
+    const launcher = 'void scatterAt(int* at, int n, int* out) { put<<<n / 64, 64>>>(at, out, n); }';
+    const files = {
+      'scatter.h': `${declarations}\nvoid fillPlaces(int* at, int n);\nvoid scatterAt(int* at, int n, int* out);`,
+      'fill.cu': `#include "scatter.h"
+__global__ void fill(int* at, int n) { int i = blockIdx.x * 64 + threadIdx.x; if (i < n) at[i] = i * 8; }
+void fillPlaces(int* at, int n) { fill<<<n / 64, 64>>>(at, n); }`,
+      'scatter.cu': kernel.slice(0, kernel.indexOf('void scatter')) + launcher,
+      'main.cpp': `#include "scatter.h"
+int main() {
+  int *at, *out; cudaMalloc(&at, 512); cudaMalloc(&out, 1 << 20);
+  fillPlaces(at, 128);
+  scatterAt(at, 128, out);
+}`,
+    };
+    check(files, 'scatter.cu', strided);
+  });
+  it('are not put together from two files that define the same', () => {
+    const files = {
+      'scatter.h': `${declarations}\nint place(int i);`,
+      'scatter.cu': kernel,
+      'one.cpp': '#include "scatter.h"\nint place(int i) { return i * 8; }',
+      'two.cpp': '#include "scatter.h"\nint place(int i) { return i; }',
+      'main.cpp': main(''),
+    };
+    check(files, 'scatter.cu', ['put:4 load 16/16 128 lanes', 'put:4 store ?']);
+  });
+  it('keep what was run while a kernel is typed, and follow its new text', () => {
+    const files = {
+      'scatter.h': declarations,
+      'scatter.cu': kernel,
+      'main.cpp': main('int place(int i) { return i * 8; }'),
+    };
+    const edited = kernel.replace('out[at[i]] = i', 'out[at[i] / 8] = i');
+    check(
+      files,
+      'scatter.cu',
+      ['put:4 load 16/16 128 lanes', 'put:4 store 16/16 128 lanes'],
+      [kernel.replace('out[at[i]] = i', 'out[at['), edited],
+    );
+  });
+});
