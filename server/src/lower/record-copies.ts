@@ -39,7 +39,7 @@ export function copyOf(record: RecordInfo): RecordCopy | undefined {
 
 function computeCopy(record: RecordInfo): RecordCopy | undefined {
   if (record.isUnion || record.isVector || record.fields.length === 0 || !isPlain(record)) return undefined;
-  if (coverage(record).every((byte) => byte !== 0) && !isPacked(record)) return undefined;
+  if (coverage(record).every((byte) => byte !== 0) && !isPacked(record) && !isUneven(record)) return undefined;
   const bytes = Math.min(WIDEST, record.alignment);
   const whole = Array.from({ length: record.bytes / bytes }, (_, k): Piece => ({ offset: k * bytes, bytes }));
   if (hasGap(record) || record.alignment > ownAlignment(record) || isPacked(record))
@@ -65,6 +65,11 @@ function computeCopy(record: RecordInfo): RecordCopy | undefined {
     stores: whole.flatMap((piece) => (isHalved(piece) ? words(piece) : [piece])),
   };
 }
+
+/** Aligned beyond its members, which are not of one size: equal ones are put together to the same pieces where they are copied one by one. */
+const isUneven = (record: RecordInfo): boolean =>
+  record.alignment > ownAlignment(record) &&
+  (ownAlignment(record) < WORD || record.fields.some(({ type }) => ownAlignmentOf(type) !== ownAlignment(record)));
 
 const isPacked = ({ fields }: RecordInfo): boolean =>
   fields.some(({ type, offset, bits }) => !bits && offset % alignOf(type) !== 0);

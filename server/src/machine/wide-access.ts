@@ -8,6 +8,7 @@ import {
   type ScalarType,
   type StoreInstruction,
 } from '../program/program';
+import { BitPieces } from './split-bits';
 
 export type Access = LoadInstruction | StoreInstruction;
 
@@ -63,7 +64,8 @@ function wideLoad(
   const type = commonType(run);
   const size = bytesOf[type];
   const dst: Register[] = Array.from({ length: width / size }, () => -1);
-  const behind: Instruction[] = [];
+  const pieces = new BitPieces(registers);
+  const behind = pieces.instructions;
   for (const { instruction } of run) {
     if (instruction.op !== 'load') continue;
     instruction.dst.forEach((d, k) => {
@@ -72,7 +74,13 @@ function wideLoad(
       else if (bytesOf[instruction.type] === size) {
         dst[at] = temporary(registers, type);
         behind.push({ op: 'unary', fn: 'bitcast', type: instruction.type, from: type, dst: d, a: dst[at] });
-      } else behind.push({ op: 'unknown', dst: d, reason: 'part of an access of several types' });
+      } else {
+        const parts = Array.from({ length: bytesOf[instruction.type] / size }, () => temporary(registers, type));
+        parts.forEach((part, i) => {
+          dst[at + i] = part;
+        });
+        pieces.join(parts, type, d, instruction.type);
+      }
     });
   }
   const filled = dst.map((d) => (d < 0 ? temporary(registers, type) : d));
@@ -97,18 +105,11 @@ function wideStore(
   start: number,
 ): readonly Instruction[] {
   const type = commonType(run);
-  const size = bytesOf[type];
-  const before: Instruction[] = [];
+  const pieces = new BitPieces(registers);
   const values = run.flatMap(({ instruction }) => {
     if (instruction.op !== 'store') return [];
     if (instruction.type === type) return [...instruction.values];
-    return instruction.values.flatMap((value) => {
-      const parts = Array.from({ length: bytesOf[instruction.type] / size }, () => temporary(registers, type));
-      if (parts.length === 1)
-        before.push({ op: 'unary', fn: 'bitcast', type, from: instruction.type, dst: parts[0], a: value });
-      else for (const dst of parts) before.push({ op: 'unknown', dst, reason: 'part of an access of several types' });
-      return parts;
-    });
+    return instruction.values.flatMap((value) => pieces.split(value, instruction.type, type));
   });
   const stores = run.flatMap(({ instruction: i }) => (i.op === 'store' ? [i] : []));
   const store: StoreInstruction = {
@@ -121,5 +122,5 @@ function wideStore(
     callsThrough: Math.min(...stores.map(({ callsThrough = 0 }) => callsThrough)),
     isReinterpreted: stores.every((i) => i.isReinterpreted) || undefined,
   };
-  return [...before, store];
+  return [...pieces.instructions, store];
 }

@@ -117,3 +117,18 @@ describe('padding', () => {
     check(short, 'R t = r[i]; //= global load 2 x 2 bytes', 'o[i] = t; //= global store 2 x 2 bytes');
   });
 });
+
+describe('records aligned beyond their members', () => {
+  const order = 'struct __align__(16) R { unsigned short day; unsigned char kind, flags; int a, b; float c; };';
+
+  it('are copied in pieces of what they are aligned to, whatever sizes the members have', () => {
+    check(order, 'o[i] = r[i + 1]; //= global load 1 x 16 bytes, global store 1 x 16 bytes');
+    const small = 'struct __align__(8) R { int a; char b, c; short d; };';
+    check(small, 'o[i] = r[i + 1]; //= global load 1 x 8 bytes, global store 1 x 8 bytes');
+  });
+
+  it('lose no load where a store is put together of several types', () => {
+    const vertex = 'struct __align__(16) R { float x, y, z; uchar4 c; };';
+    check(vertex, 'R t = r[i + 1]; //= global load 1 x 16 bytes', 'o[i] = t; //= global store 1 x 16 bytes');
+  });
+});
