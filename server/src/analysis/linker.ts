@@ -57,6 +57,15 @@ export class Linker {
    */
   link(unit: ParsedUnit, request: AnalysisRequest): readonly LinkedUnit[] {
     if (unit.kernels.length === 0) return [];
+    const linked = ofOneProgram(unit, this.allUsers(unit, request));
+    for (let found = this.definers(unit, linked, request); found.length > 0; ) {
+      linked.push(...found);
+      found = this.definers(unit, linked, request);
+    }
+    return this.withoutClashes(unit, linked).sort(byBase);
+  }
+
+  private allUsers(unit: ParsedUnit, request: AnalysisRequest): Kept[] {
     const linked: Kept[] = [];
     const tried = new Set(unit.source.tokens.files.map(({ path }) => path));
     for (let depth = 0; depth < DEPTH && linked.length < MOST_USERS; depth++) {
@@ -65,11 +74,7 @@ export class Linker {
       linked.push(...found);
       if (found.some(({ index }) => hasMain(index))) break;
     }
-    for (let found = this.definers(unit, linked, request); found.length > 0; ) {
-      linked.push(...found);
-      found = this.definers(unit, linked, request);
-    }
-    return this.withoutClashes(unit, linked).sort(byBase);
+    return linked;
   }
 
   /** Of the files that mention one of the open names the nearest that may use it. */
@@ -97,7 +102,10 @@ export class Linker {
     return found;
   }
 
-  /** Of the files that define something that the program calls and does not define, the nearest; where two do alike, neither. */
+  /**
+   * Of the files that define something that the program calls and does not define, the nearest; of several the one in the unit's own
+   * language (programs that were ported stand beside what they were made from), and where that leaves two, neither.
+   */
   private definers(unit: ParsedUnit, linked: readonly Kept[], { definers, options }: AnalysisRequest): Kept[] {
     const missing = missingFunctions(indexOf(unit, linked));
     if (missing.size === 0 || !definers || linked.length >= MOST_LINKED) return [];
@@ -114,7 +122,10 @@ export class Linker {
         else if (known[0].file.distance === file.distance) known.push(parsed);
       }
     }
-    const found = [...nearest.values()].flatMap((candidates) => (candidates.length === 1 ? candidates : []));
+    const found = [...nearest.values()].flatMap((candidates) => {
+      const alike = candidates.filter(({ file }) => isAlike(file.path, unit));
+      return candidates.length === 1 ? candidates : alike.length === 1 ? alike : [];
+    });
     return [...new Set(found)].slice(0, MOST_LINKED - linked.length);
   }
 
@@ -181,6 +192,19 @@ const indexOf = ({ tree }: ParsedUnit, linked: readonly Kept[]): HostIndex =>
 /** Neither the file nor a header of it has changed. */
 const isCurrent = ({ tokens }: Kept, file: OtherFile): boolean =>
   tokens.files.every(({ path, text }) => (path === file.path ? file.text : file.read(path)) === text);
+
+/** Where two files have a main, and one of them is in the unit's own language, without the other. */
+function ofOneProgram(unit: ParsedUnit, linked: Kept[]): Kept[] {
+  const mains = linked.filter(({ index }) => hasMain(index));
+  const alike = mains.filter(({ file }) => isAlike(file.path, unit));
+  return alike.length === 0 ? linked : linked.filter((each) => !mains.includes(each) || alike.includes(each));
+}
+
+const extensionOf = (path: string): string => /\.\w+$/.exec(path)?.[0] ?? '';
+
+/** Whether a file has the extension of the unit's own. */
+const isAlike = (path: string, { source }: ParsedUnit): boolean =>
+  extensionOf(path) === extensionOf(source.tokens.files[0]?.path ?? '');
 
 const byBase = (a: OtherUnit, b: OtherUnit): number => a.base - b.base;
 

@@ -168,6 +168,18 @@ int main() {
     };
     check(files, 'scatter.cu', ['put:4 load 16/16 128 lanes', 'put:4 store ?']);
   });
+  it('are those in the own language where a program stands there in two', () => {
+    const other = '#include "scatter.h"\nint place(int i) { return i; }';
+    const files = {
+      'scatter.h': `${declarations}\nint place(int i);`,
+      'scatter.cu': kernel,
+      'place.cu': other.replace('return i', 'return i * 8'),
+      'place.cpp': other,
+      'main.cu': main(''),
+      'main.cpp': main('').replace('128', '64'),
+    };
+    check(files, 'scatter.cu', strided);
+  });
   it('keep what was run while a kernel is typed, and follow its new text', () => {
     const files = {
       'scatter.h': declarations,
