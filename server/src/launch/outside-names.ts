@@ -1,8 +1,8 @@
 /** What other translation units may start in this one: they are asked for launches that its own text cannot settle. */
 import type { FunctionDeclaration } from '../parse/ast';
 import type { HostTokens } from './host-tokens';
-import { findSites } from './launch-sites';
-import { type HostIndex, lastName } from './scope';
+import { findSites, type Holder } from './launch-sites';
+import { type HostIndex, type IndexedFunction, lastName } from './scope';
 
 /** A function that others may call, or a kernel that they may launch. */
 export interface OutsideName {
@@ -34,7 +34,31 @@ export function outsideNames(index: HostIndex, tokens: HostTokens): ReadonlyMap<
     const owner = record?.name ? lastName(record.name) : ownerOf(declaration);
     if (!isHidden(declaration)) add(declaration, owner);
   }
+  for (const { declaration, record } of makersOf(holders.flatMap(ownerOfHolder), index))
+    if (!isHidden(declaration)) add(declaration, record?.name ? lastName(record.name) : ownerOf(declaration));
   return names;
+}
+
+const ownerOfHolder = ({ function: { declaration, record } }: Holder): string[] => {
+  const owner = record?.name ? lastName(record.name) : ownerOf(declaration);
+  return owner === undefined ? [] : [owner];
+};
+
+/** Functions that mention a class with methods that launch, or a function that does: others know the class by its base only, and have it made. */
+function makersOf(owners: readonly string[], { functions }: HostIndex): IndexedFunction[] {
+  const leading = new Set(owners);
+  const makers = new Set<IndexedFunction>();
+  for (let count = -1; count < makers.size; ) {
+    count = makers.size;
+    for (const each of functions) {
+      const { name, mentions, specifiers } = each.declaration;
+      if (makers.has(each) || (specifiers.isDevice && !specifiers.isHost) || specifiers.isGlobal) continue;
+      if (!leading.has(lastName(name)) && ![...leading].some((word) => mentions.has(word))) continue;
+      makers.add(each);
+      leading.add(lastName(name));
+    }
+  }
+  return [...makers];
 }
 
 /** `void Solver::run()`: Solver, where that is no namespace that was opened for the definition. */

@@ -103,6 +103,22 @@ describe('programs of several files', () => {
     };
     check(files, 'scatter.cu', strided);
   });
+  it('have classes that only a function of their own file makes', () => {
+    const files = {
+      'step.h':
+        '#pragma once\n#include <memory>\nstruct Step { virtual ~Step() {} virtual void run(const std::vector<int>& at, int* out) = 0; };',
+      'make.h': '#include "step.h"\nstd::unique_ptr<Step> newScatter(); std::unique_ptr<Step> make(int kind);',
+      'make.cpp':
+        '#include "make.h"\nstd::unique_ptr<Step> make(int kind) { return kind == 1 ? newScatter() : nullptr; }',
+      'scatter.cu': `#include "make.h"
+${kernel.replace(/.*\n/, '').replace('void scatter(const std::vector<int>& at, int* out) {', 'namespace { struct Scatter : Step { void run(const std::vector<int>& at, int* out) override {')} }; }
+std::unique_ptr<Step> newScatter() { return std::make_unique<Scatter>(); }`,
+      'main.cpp': main('int place(int i) { return i * 8; }')
+        .replace('scatter.h', 'make.h')
+        .replace('scatter(at, out);', 'auto step = make(1);\n  step->run(at, out);'),
+    };
+    check(files, 'scatter.cu', strided);
+  });
   it('have C files', () => {
     const files = {
       'scatter.cu': `extern "C" void scatter(const int* at, int n, int* out);\n${kernel
