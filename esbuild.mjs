@@ -13,6 +13,8 @@ const common = {
   minify: production,
   logLevel: 'warning',
   define: { WARPLENS_VERSION: JSON.stringify(version) },
+  // sources that the worker warms up with
+  loader: { '.cu': 'text' },
 };
 
 /** A program for Node; the extension host of VS Code 1.91 is Node 20. */

@@ -25,6 +25,7 @@ export function bundledPrograms(): string {
     format: 'cjs',
     mainFields: ['module', 'main'],
     define: { WARPLENS_VERSION: '"0.0.0-test"' },
+    loader: { '.cu': 'text' },
     logLevel: 'error',
   });
   process.once('exit', () => fs.rmSync(made, { recursive: true, force: true }));

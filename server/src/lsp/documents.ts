@@ -45,7 +45,8 @@ export class Documents {
   private readonly schedule: Schedule;
 
   constructor(private readonly options: DocumentsOptions) {
-    this.host = new AnalysisHost({ program: options.workerProgram, codeCache: options.codeCache, log: options.log });
+    const { workerProgram, codeCache, log } = options;
+    this.host = new AnalysisHost({ program: workerProgram, codeCache, log, warmsUp: true });
     this.schedule = new Schedule({
       host: this.host,
       jobFor: (uri) => this.jobFor(uri),

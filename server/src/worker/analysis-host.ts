@@ -28,6 +28,8 @@ export interface HostOptions {
   readonly graceMs?: number;
   /** MB of heap; a worker that needs more is ended, the server goes on. */
   readonly memoryMb?: number;
+  /** The worker warms up while nothing is asked for: worth it where somebody waits for single answers. */
+  readonly warmsUp?: boolean;
 }
 
 interface Running {
@@ -122,6 +124,7 @@ export class AnalysisHost {
       stop: this.stop.buffer as SharedArrayBuffer,
       open: this.documents,
       compiled: this.compiled,
+      warmsUp: this.options.warmsUp ?? false,
     };
     const { program, codeCache } = this.options;
     const kept: WorkerStart | undefined = codeCache === undefined ? undefined : { ...setup, program, codeCache };

@@ -18,6 +18,8 @@ export interface WorkerSetup {
   readonly open: ReadonlyMap<string, string>;
   /** What the compiler made of them, by path. */
   readonly compiled: ReadonlyMap<string, CompilerAnswer>;
+  /** It warms up while nothing is asked for. */
+  readonly warmsUp: boolean;
 }
 
 /** Handed to the program that starts the worker with kept code. */

@@ -3,7 +3,14 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { createAnalyzer } from '../analysis/analyze';
 import type { Compilation } from '../analysis/request';
 import { UnitReader } from '../workspace/units';
+import { warmUpSources } from './warm-up/sources';
+import { WarmUp } from './warm-up/warm-up';
 import type { AnalysisJob, FromWorker, ToWorker, WorkerSetup } from './worker-messages';
+
+/** Milliseconds without a message after which the warm-up goes on: longer than a server waits before it asks for what the host's data make of an answer. */
+const IDLE_MS = 400;
+/** The same behind the start: documents that are open then have been sent before the worker is there. */
+const IDLE_AT_START_MS = 50;
 
 const setup = workerData as WorkerSetup;
 const stop = new Int32Array(setup.stop);
@@ -14,6 +21,7 @@ const send = (message: FromWorker): void => parentPort?.postMessage(message);
 const units = new UnitReader(open, (line) => send({ kind: 'log', line }));
 /** Headers as a compiler sees them: on disk. */
 const saved = new UnitReader(new Map(), () => {});
+const warmUp = setup.warmsUp ? new WarmUp(warmUpSources) : undefined;
 
 /** The compiler's answer for a document, if it is for this capability. */
 function compilationOf({ path, options, workspace }: AnalysisJob): Compilation | undefined {
@@ -49,4 +57,6 @@ parentPort?.on('message', (message: ToWorker) => {
     else compiled.set(message.path, message.answer);
   } else if (message.text === undefined) open.delete(message.path);
   else open.set(message.path, message.text);
+  warmUp?.goOnAfter(IDLE_MS);
 });
+warmUp?.goOnAfter(IDLE_AT_START_MS);
