@@ -20,6 +20,7 @@ export function bundled(script: string): string {
     platform: 'node',
     format: 'cjs',
     external: ['esbuild'],
+    loader: { '.cu': 'text' },
     define: { __dirname: JSON.stringify(__dirname) },
   });
   process.on('exit', () => fs.rmSync(outfile, { force: true }));

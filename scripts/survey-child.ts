@@ -4,6 +4,8 @@ import { type Analyzer, createAnalyzer } from '../server/src/analysis/analyze';
 import type { AnalysisRequest } from '../server/src/analysis/request';
 import { optimiseLate } from '../server/src/late-optimisation';
 import type { AccessReport, FileReport, KernelReport } from '../server/src/report/report';
+import { warmUpSources } from '../server/src/worker/warm-up/sources';
+import { WarmUp } from '../server/src/worker/warm-up/warm-up';
 import { readSource } from '../server/src/workspace/text-files';
 import { UnitReader } from '../server/src/workspace/units';
 
@@ -39,8 +41,9 @@ export interface KernelResult {
 
 const memorySpaces = new Set(['shared', 'global']);
 
-function main(folder: string, isFirst: boolean): void {
+function main(folder: string, isFirst: boolean, isWarmed: boolean): void {
   optimiseLate();
+  if (isWarmed) warmUp();
   const units = new UnitReader(new Map(), () => {});
   // one for all files, as the command line and the server have it: headers that files share are understood once
   let analyzer = createAnalyzer();
@@ -54,6 +57,13 @@ function main(folder: string, isFirst: boolean): void {
     process.send?.(analyse(folder, file, isFirst, units, analyzer));
   });
   process.send?.({ ready: true });
+}
+
+function warmUp(): void {
+  const warming = new WarmUp(warmUpSources);
+  while (warming.step()) {
+    // until it ends by itself
+  }
 }
 
 function now(): Time {
@@ -139,4 +149,4 @@ function kernelsOf(report: FileReport, folder: string, times: readonly Time[]): 
   }));
 }
 
-main(process.argv[2], process.argv[3] === 'first');
+main(process.argv[2], process.argv[3] === 'first', process.argv[4] === 'warmed');

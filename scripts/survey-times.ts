@@ -15,6 +15,8 @@ interface Spread {
 }
 interface Times {
   readonly kernels: Readonly<Record<keyof Time, Spread>>;
+  /** Files with all that is done for them. */
+  readonly files: Readonly<Record<keyof Time, Spread>>;
   /** Files that take longer than two seconds, with all that is done for them. */
   readonly slowFiles: Readonly<Record<keyof Time, number>>;
   /** What is done for files between their kernels: the run of the host's program, launches under samples. */
@@ -26,6 +28,7 @@ export function timesOf(results: readonly FileResult[]): Times {
   const worked = results.filter(({ fileWork }) => fileWork.clock > 0);
   return {
     kernels: both((unit) => spread(results.flatMap((r) => r.kernels.map((k) => k.time[unit])))),
+    files: both((unit) => spread(results.map((r) => r.time[unit]))),
     slowFiles: both((unit) => results.filter((r) => r.time[unit] > slowFile).length),
     fileWork: both((unit) => spread(worked.map((r) => r.fileWork[unit]))),
   };
@@ -41,11 +44,14 @@ const told = ({ p50, p90, p95, max, sum }: Spread): string =>
   `p50 ${p50.toFixed(1)}, p90 ${p90.toFixed(1)}, p95 ${p95.toFixed(1)}, max ${max.toFixed(0)} ms, all ${(sum / 1000).toFixed(1)} s`;
 
 /** One block of the printed summary. */
-export function timeLines(answer: string, { kernels, slowFiles, fileWork }: Times): string[] {
+export function timeLines(answer: string, { kernels, files, slowFiles, fileWork }: Times): string[] {
   return [
     `${answer}, a kernel`,
     `  by the clock   ${told(kernels.clock)}`,
     `  processor      ${told(kernels.processor)}`,
+    `${answer}, a file`,
+    `  by the clock   ${told(files.clock)}`,
+    `  processor      ${told(files.processor)}`,
     `  files over 2 s ${slowFiles.clock} by the clock, ${slowFiles.processor} in processor time`,
     ...(fileWork.clock.sum === 0
       ? []

@@ -1,11 +1,13 @@
 /**
- * npm run survey -- <folder> [--json] [--limit <seconds a file>] [--top <rows>] [--warm <rounds>]: analyses every CUDA file of a folder as the
+ * npm run survey -- <folder> [--json] [--limit <seconds a file>] [--top <rows>] [--warm <rounds>] [--warmed] [--fresh]: analyses every CUDA file of a folder as the
  * command line would (capability 9.0) and prints how much was understood: kernels, accesses, launches, times, crashes.
  * Times are taken twice, each over all files in a process of its own, so that neither finds the other's code compiled or results kept: of the
  * first answer, as an editor shows it while somebody types (what rests on a run of the host's program waits for it), and of the whole one.
  * Each is told by the clock (what a user waits) and in processor time of all threads (what it costs; other work on the machine counts for
  * little there). What serves a whole file is told as the file's, and counted for no kernel: parsing, launches, launches under sampled sizes, and the
  * run of the host's program, which an editor makes behind its first answer.
+ * With --warmed the process does first what a server's worker does while nobody asks (server/src/worker/warm-up): a server a few seconds behind its start.
+ * With --fresh each file has a process of its own: what the first document that somebody opens has to wait for.
  * With --warm the files are gone through as often before, with nothing kept but the code that V8 has compiled: a server that has run for a while.
  * With --typing it measures what half-typed code costs instead (typing-study.ts), with --latency how long edits keep their answers waiting (latency-study.ts).
  * With --unread it lists what the parser could not read (unread-study.ts).
@@ -33,6 +35,10 @@ interface Options {
   readonly unread: boolean;
   /** Rounds over all files before the one whose times count. */
   readonly warm: number;
+  /** The process has warmed up as a server's worker does. */
+  readonly warmed: boolean;
+  /** Each file in a process of its own. */
+  readonly fresh: boolean;
 }
 
 function optionsOf(args: readonly string[]): Options | undefined {
@@ -50,6 +56,8 @@ function optionsOf(args: readonly string[]): Options | undefined {
     latency: args.includes('--latency'),
     unread: args.includes('--unread'),
     warm: value('--warm', 0),
+    warmed: args.includes('--warmed'),
+    fresh: args.includes('--fresh'),
     typing: args.includes('--typing') ? { edits: value('--edits', 1000), seed: value('--seed', 1) } : undefined,
   };
 }
@@ -70,10 +78,10 @@ async function analyseAll(
     results = [];
     worker?.send('');
     for (const file of files) {
-      worker ??= await startChild(program, options.folder, answer);
+      worker ??= await startChild(program, options, answer);
       const result = await ask(worker, file, options.limitMs);
       results.push(result);
-      if (result.crash === undefined) continue;
+      if (result.crash === undefined && !options.fresh) continue;
       worker.kill('SIGKILL');
       worker = undefined;
     }
@@ -82,9 +90,9 @@ async function analyseAll(
   return results;
 }
 
-function startChild(program: string, folder: string, answer: Answer): Promise<ChildProcess> {
+function startChild(program: string, { folder, warmed }: Options, answer: Answer): Promise<ChildProcess> {
   return new Promise((resolve) => {
-    const worker = fork(program, [folder, answer], { execArgv: [] });
+    const worker = fork(program, [folder, answer, ...(warmed ? ['warmed'] : [])], { execArgv: [] });
     worker.once('message', () => resolve(worker));
   });
 }
@@ -276,7 +284,7 @@ async function main(): Promise<void> {
   const options = optionsOf(args);
   if (!options) {
     process.stderr.write(
-      'npm run survey -- <folder> [--json] [--limit <seconds a file>] [--top <rows>] [--warm <rounds>] [--typing] [--latency] [--unread]\n',
+      'npm run survey -- <folder> [--json] [--limit <seconds a file>] [--top <rows>] [--warm <rounds>] [--warmed] [--fresh] [--typing] [--latency] [--unread]\n',
     );
     process.exitCode = 2;
     return;
