@@ -313,11 +313,18 @@ function pointerCost(a: Type & { kind: 'pointer' }, b: Type & { kind: 'pointer' 
   return pointeeCost(a.to, b.to);
 }
 
-/** What a pointer leads to, of the same type but for qualifiers that are added: those of rows stand at their elements. */
+/**
+ * What a pointer leads to, of the same type but for qualifiers that are added: those of rows stand at their elements, and what pointers behind it
+ * lead to may become constant where they are so themselves (`float**` for `const float* const*`).
+ */
 function pointeeCost(from: Type, to: Type): number | undefined {
   if (typeKey(from) === typeKey(to)) return 0.5;
   let [a, b] = [from, to];
   while (a.kind === 'array' && b.kind === 'array' && a.count === b.count) [a, b] = [a.of, b.of];
   const adds = (b.isConst || !a.isConst) && (b.isVolatile || !a.isVolatile);
+  if (a.kind === 'pointer' && b.kind === 'pointer' && b.isConst && adds) {
+    const isLess = a.to.isConst && !b.to.isConst;
+    return isLess || pointeeCost(a.to, b.to) === undefined ? undefined : 0.75;
+  }
   return a !== from && adds && typeKey(a) === typeKey(b) ? 0.75 : undefined;
 }

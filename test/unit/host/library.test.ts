@@ -53,6 +53,18 @@ template <> int P<char>::m = 60;`,
     );
   });
 
+  it('pointers to pointers that become constant on the way', () => {
+    checkMain(
+      `
+  float* rows[2] = {nullptr, nullptr};
+  int** p = nullptr;
+  kernel<<<1, 32>>>(d_, count(rows, 2)); //= n: 2
+  kernel<<<1, 32>>>(d_, count(p, 3)); //= n: 30`,
+      `int count(const float* const* rows, int n) { return n; }
+int count(int const* const* rows, int n) { return 10 * n; }`,
+    );
+  });
+
   it('variables of namespaces without a name', () => {
     checkMain(
       `
