@@ -109,10 +109,24 @@ function withDefinitions(state: HostState, overloads: readonly FunctionSymbol[])
   const record = first.scope.record;
   if (!record || overloads.every((overload) => overload.declaration.body)) return overloads;
   const outside = state.index.outOfClass.functions.get(`${record.name}::${lastName(first.declaration.name)}`) ?? [];
+  // which of the general definition and those of specialisations is meant is not followed here
+  if (outside.length > 1 && outside.some(({ declaration }) => isSpecialised(declaration))) return overloads;
   return [
     ...overloads,
     ...outside.map(({ declaration }) => ({ declaration, scope: scopeOfDefinition(declaration, record) })),
   ];
+}
+
+/** `template <> int A<int>::f()`, `template <class T> int A<T*>::f()` */
+function isSpecialised({ name, templateParameters = [] }: FunctionDeclaration): boolean {
+  const given = name.parts.at(-2)?.templateArguments;
+  if (!given) return false;
+  const names = new Set(templateParameters.map((parameter) => parameter.name));
+  return !given.every(({ type, expression }) => {
+    const plain = type?.kind === 'packExpansion' ? type.of : type;
+    const named = plain?.kind === 'named' ? plain.name : expression?.kind === 'name' ? expression.name : undefined;
+    return named !== undefined && names.has(lastName(named));
+  });
 }
 
 /** `template <class U> void A<U>::f()` may name the record's parameters differently. */

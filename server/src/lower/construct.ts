@@ -110,7 +110,7 @@ function callConstructor(
   if (constructors.length === 0 || !record.scope) return undefined;
   const chosen = chooseOverload(ctx, constructors, record.scope, args, undefined);
   if (!chosen) return undefined;
-  if (ctx.unit.isHost && holdsArray(type)) {
+  if (ctx.unit.isHost && (holdsArray(type) || handsItselfOut(ctx, chosen.declaration, record))) {
     const place = freshObject(ctx, type, record.bytes, node);
     return constructInPlace(ctx, place, type, args, node, true)
       ? { kind: 'place', type, place, handed: 'temporary' }
@@ -120,6 +120,27 @@ function callConstructor(
   writeStorage(ctx, storage, defaultMembers(ctx, type, node, uninitialised), node);
   callFunction(ctx, chosen, args, { kind: 'place', type, place: { kind: 'storage', storage } }, node);
   return readStorage(ctx, storage);
+}
+
+/** Words that a `&` behind is one between two values. */
+const behindValue = /^(?:\w+|\)|\])$/;
+
+/**
+ * Whether a constructor takes addresses of its object or its members (`float** all[] = {&a, &b};`), or calls methods, which may: what is written through
+ * them must be the object's, so that it is made in memory.
+ */
+function handsItselfOut(
+  { unit }: Context,
+  { body, mentions, name: { parts } }: FunctionDeclaration,
+  { methods }: RecordInfo,
+): boolean {
+  if (!body) return false;
+  const { text } = unit.tokens;
+  const others = [...methods.keys()].filter((name) => name !== parts.at(-1)?.name);
+  if (mentions.has('this') || others.some((name) => mentions.has(name))) return true;
+  for (let at = body.first + 1; at < body.last; at++)
+    if (text[at] === '&' && (!behindValue.test(text[at - 1]) || text[at - 1] === 'return')) return true;
+  return false;
 }
 
 /** What the constructor of a class of the user's makes of another object of it. */

@@ -1,18 +1,11 @@
 /** Records: instantiation of class templates, layout by the Itanium rules that nvcc follows on its hosts. */
-import type {
-  Declaration,
-  FunctionDeclaration,
-  RecordDeclaration,
-  TemplateArgument,
-  TypeNode,
-  VariableDeclaration,
-} from '../parse/ast';
+import type { Declaration, FunctionDeclaration, RecordDeclaration, TypeNode, VariableDeclaration } from '../parse/ast';
 import { constantOf } from './constants';
 import type { Context } from './context';
-
+import { attachOutOfClass } from './out-of-class';
 import { expandTypes } from './packs';
-import { evaluateArguments, inScope, isSpecialisation, resolveType } from './resolve-type';
-import { declareAll, outOfClass, outOfClassVariables, Scope } from './scope';
+import { inScope, isSpecialisation, resolveType } from './resolve-type';
+import { declareAll, Scope } from './scope';
 import { mostSpecialised } from './specialisations';
 import { bindTemplateParameters } from './templates';
 import {
@@ -223,51 +216,6 @@ function methodsOf(members: readonly Declaration[]): Map<string, FunctionDeclara
     else methods.set(name, [member]);
   }
   return methods;
-}
-
-/** @param isForOne `template <> int S<float>::f()`: it takes the place of what the template has */
-function define(list: FunctionDeclaration[] | undefined, definition: FunctionDeclaration, isForOne: boolean): void {
-  if (!list || list.includes(definition)) return;
-  // `template <> float S::f<float>()`: one of several that the template in the class stands for
-  if (definition.name.parts.at(-1)?.templateArguments) {
-    list.push(definition);
-    return;
-  }
-  const count = definition.parameters.length;
-  const index = list.findIndex((m) => (!m.body || isForOne) && m.parameters.length === count);
-  if (index >= 0) list[index] = definition;
-}
-
-function isInstance(ctx: Context, record: RecordInfo, given: readonly TemplateArgument[], scope: Scope): boolean {
-  const own = record.templateArguments ?? [];
-  return evaluateArguments(ctx, given, scope).every(
-    (wanted, i) => own[i] && argumentKey(own[i]) === argumentKey(wanted),
-  );
-}
-
-/** Definitions that stand outside the class replace the declarations inside. */
-function attachOutOfClass(ctx: Context, scope: Scope, primary: RecordDeclaration, inner: Scope): void {
-  const record = inner.recordType?.kind === 'record' ? inner.recordType.record : undefined;
-  const own = primary.name?.parts[primary.name.parts.length - 1].name;
-  for (const definition of outOfClass(scope)) {
-    const parts = definition.name.parts;
-    if (parts.length < 2 || parts[parts.length - 2].name !== own || !record) continue;
-    const given = parts[parts.length - 2].templateArguments;
-    const isForOne = given !== undefined && definition.templateParameters?.length === 0;
-    if (isForOne && !isInstance(ctx, record, given, scope)) continue;
-    const { name } = parts[parts.length - 1];
-    const entity = inner.own(name);
-    define(record.methods.get(name) as FunctionDeclaration[] | undefined, definition, isForOne);
-    if (entity?.kind === 'functions') define(entity.declarations, definition, isForOne);
-  }
-  for (const variable of outOfClassVariables(scope)) {
-    const owner = variable.scope?.parts.at(-2);
-    if (!owner || owner.name !== own || !variable.name || !record) continue;
-    const given = owner.templateArguments;
-    const isForOne = given !== undefined && variable.templateParameters?.length === 0;
-    if (isForOne && !isInstance(ctx, record, given, scope)) continue;
-    inner.define(variable.name, { kind: 'global', declaration: variable, scope: inner });
-  }
 }
 
 // ---- layout ----

@@ -8,6 +8,32 @@ function understood(source: string): void {
 }
 
 describe('calls on the device', () => {
+  it('methods of class templates may be defined outside of them, with other names for the parameters', () =>
+    understood(`
+template <class T, int STRIDE> struct View {
+  T* data;
+  __device__ explicit View(T* p);
+  __device__ T at(int i) const;
+  template <class U> __device__ void put(int i, U x);
+};
+template <class E, int S> __device__ View<E, S>::View(E* p) : data(p) {}
+template <class E, int S> __device__ E View<E, S>::at(int i) const {
+  E* from = data + i * S;
+  return *from;
+  //     ^^^^^ global load 8/4 sectors
+}
+template <class E, int S> template <class U> __device__ void View<E, S>::put(int i, U x) {
+  data[i * S] = E(x) + sizeof(U);
+//^^^^^^^^^^^ global store 16/8 sectors
+}
+__global__ void move(float* a, double* b) {
+  View<float, 2> from(a);
+  View<double, 2> to(b);
+  to.put(threadIdx.x, from.at(threadIdx.x));
+}
+int main() { float* a; double* b; move<<<1, 32>>>(a, b); }
+`));
+
   it('default arguments may stand at an earlier declaration whose types have numbers among their arguments', () =>
     check(`
 template <class T, int N> struct Row { T* data; };

@@ -1,0 +1,134 @@
+/** Members that are defined outside of their class: `void A::f() {}`, `template <class U> void A<U>::f() {}`. */
+import type { FunctionDeclaration, RecordDeclaration, TemplateArgument, TemplateParameter } from '../parse/ast';
+import type { Context } from './context';
+import { argumentKey } from './records';
+import { evaluateArguments } from './resolve-type';
+import { outOfClass, outOfClassVariables, type Scope } from './scope';
+import { bindTemplateParameters } from './templates';
+import type { RecordInfo } from './types';
+
+/** Definitions that stand outside the class replace the declarations inside. @param inner the scope of the class, or of an instance of it */
+export function attachOutOfClass(ctx: Context, scope: Scope, primary: RecordDeclaration, inner: Scope): void {
+  const record = inner.recordType?.kind === 'record' ? inner.recordType.record : undefined;
+  const own = primary.name?.parts[primary.name.parts.length - 1].name;
+  for (const definition of outOfClass(scope)) {
+    const parts = definition.name.parts;
+    if (parts.length < 2 || parts[parts.length - 2].name !== own || !record) continue;
+    const given = parts[parts.length - 2].templateArguments;
+    const isForOne = given !== undefined && definition.templateParameters?.length === 0;
+    if (isForOne && !isInstance(ctx, record, given, scope)) continue;
+    if (given && !isForOne && !isOfTemplate(definition.templateParameters, given, record)) continue;
+    const { name } = parts[parts.length - 1];
+    const entity = inner.own(name);
+    const member = given && !isForOne ? ofInstance(ctx, definition, given, record, inner) : definition;
+    define(record.methods.get(name) as FunctionDeclaration[] | undefined, member, isForOne);
+    if (entity?.kind === 'functions') define(entity.declarations, member, isForOne);
+  }
+  for (const variable of outOfClassVariables(scope)) {
+    const owner = variable.scope?.parts.at(-2);
+    if (!owner || owner.name !== own || !variable.name || !record) continue;
+    const given = owner.templateArguments;
+    const isForOne = given !== undefined && variable.templateParameters?.length === 0;
+    if (isForOne && !isInstance(ctx, record, given, scope)) continue;
+    if (given && !isForOne && !isOfTemplate(variable.templateParameters, given, record)) continue;
+    if (given && !isForOne) bindParameters(ctx, variable.templateParameters, given, record, inner);
+    inner.define(variable.name, { kind: 'global', declaration: variable, scope: inner });
+  }
+}
+
+/** @param isForOne `template <> int S<float>::f()`: it takes the place of what the template has */
+function define(list: FunctionDeclaration[] | undefined, definition: FunctionDeclaration, isForOne: boolean): void {
+  if (!list || list.includes(definition)) return;
+  // `template <> float S::f<float>()`: one of several that the template in the class stands for
+  if (definition.name.parts.at(-1)?.templateArguments) {
+    list.push(definition);
+    return;
+  }
+  const count = definition.parameters.length;
+  const index = list.findIndex((m) => (!m.body || isForOne) && m.parameters.length === count);
+  if (index >= 0) list[index] = definition;
+}
+
+function isInstance(ctx: Context, record: RecordInfo, given: readonly TemplateArgument[], scope: Scope): boolean {
+  const own = record.templateArguments ?? [];
+  return evaluateArguments(ctx, given, scope).every(
+    (wanted, i) => own[i] && argumentKey(own[i]) === argumentKey(wanted),
+  );
+}
+
+const withoutParameters = new WeakMap<FunctionDeclaration, FunctionDeclaration>();
+
+/** The definition as a member of an instance: the parameters of the class, which may have other names here, are given; its own stay open. */
+function ofInstance(
+  ctx: Context,
+  definition: FunctionDeclaration,
+  given: readonly TemplateArgument[],
+  record: RecordInfo,
+  inner: Scope,
+): FunctionDeclaration {
+  const count = bindParameters(ctx, definition.templateParameters, given, record, inner);
+  if (count === 0) return definition;
+  let member = withoutParameters.get(definition);
+  if (!member) {
+    const rest = definition.templateParameters?.slice(count) ?? [];
+    member = { ...definition, templateParameters: rest.length > 0 ? rest : undefined };
+    withoutParameters.set(definition, member);
+  }
+  return member;
+}
+
+/** Gives a definition's names for the parameters of its class what the instance has for them. @returns how many there are */
+function bindParameters(
+  ctx: Context,
+  parameters: readonly TemplateParameter[] = [],
+  given: readonly TemplateArgument[],
+  record: RecordInfo,
+  inner: Scope,
+): number {
+  const { templateArguments, declaration, template } = record;
+  if (declaration === template) {
+    const own = parameters.slice(0, given.length);
+    if (templateArguments) bindTemplateParameters(ctx, inner, own, templateArguments);
+    return own.length;
+  }
+  // those of a partial specialisation stand for parts of the arguments, and are known by the names that it has for them
+  const special = declaration?.templateParameters ?? [];
+  for (const [i, { name }] of special.entries()) {
+    const bound = name === undefined ? undefined : inner.own(name);
+    const here = parameters[i]?.name;
+    if (bound && here !== undefined) inner.define(here, bound);
+  }
+  return special.length;
+}
+
+/** Whether a definition is of the template that the record is an instance of: the general one, or this partial specialisation. */
+function isOfTemplate(
+  parameters: readonly TemplateParameter[] = [],
+  given: readonly TemplateArgument[],
+  { declaration, template }: RecordInfo,
+): boolean {
+  const isPlain = given.every((argument, i) => names(argument, parameters[i]?.name));
+  if (declaration === template) return isPlain;
+  const own = declaration?.name?.parts.at(-1)?.templateArguments ?? [];
+  return !isPlain && shapeOf(given, parameters) === shapeOf(own, declaration?.templateParameters ?? []);
+}
+
+/** Arguments as text in which parameters are numbers: alike for `U*` and `T*`. */
+function shapeOf(given: readonly TemplateArgument[], parameters: readonly TemplateParameter[]): string {
+  const places = new Map(parameters.map(({ name }, i) => [name, i]));
+  return JSON.stringify(given, (key, value) => {
+    if (key === 'first' || key === 'last') return undefined;
+    return key === 'name' && typeof value === 'string' ? (places.get(value) ?? value) : value;
+  });
+}
+
+/** `U`, `N`, `Ts...` */
+function names({ type, expression }: TemplateArgument, name: string | undefined): boolean {
+  if (name === undefined) return false;
+  const plain = type?.kind === 'packExpansion' ? type.of : type;
+  if (plain) return plain.kind === 'named' && isOnly(plain.name.parts, name);
+  return expression?.kind === 'name' && isOnly(expression.name.parts, name);
+}
+
+const isOnly = (parts: readonly { readonly name: string; readonly templateArguments?: unknown }[], name: string) =>
+  parts.length === 1 && parts[0].name === name && parts[0].templateArguments === undefined;
