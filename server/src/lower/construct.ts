@@ -4,7 +4,7 @@ import { isCopyOf, takes, takesList } from '../parse/constructors';
 import { NOT_INITIALISED } from '../program/program';
 import { callArguments, callFunction, listElements } from './calls';
 import { deduceClass } from './class-arguments';
-import { type Context, skip } from './context';
+import { type Context, LIBRARY_TOKENS, skip } from './context';
 import { convertValue } from './conversions';
 import { expression } from './expressions';
 import { containerFromList } from './host/copies';
@@ -134,7 +134,7 @@ function handsItselfOut(
   { body, mentions, name: { parts } }: FunctionDeclaration,
   { methods }: RecordInfo,
 ): boolean {
-  if (!body) return false;
+  if (!body || body.first >= LIBRARY_TOKENS) return false;
   const { text } = unit.tokens;
   const others = [...methods.keys()].filter((name) => name !== parts.at(-1)?.name);
   if (mentions.has('this') || others.some((name) => mentions.has(name))) return true;

@@ -16,7 +16,7 @@ export function copiedAs(type: Type): RecordInfo | undefined {
   return type.kind === 'record' && copiesItself(type.record) ? type.record : undefined;
 }
 
-function copiesItself(record: RecordInfo): boolean {
+export function copiesItself(record: RecordInfo): boolean {
   if (record.isVector) return builtin.has(record.name);
   const name = record.declaration?.name?.parts.at(-1)?.name;
   return name !== undefined && [name, 'operator='].some((f) => record.methods.get(f)?.some((m) => takesOwn(m, name)));

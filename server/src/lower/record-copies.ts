@@ -12,6 +12,7 @@
  * - through a variable, changed on the way or not, padding behind the last member goes with the record, in pieces like this member.
  */
 import type { RecordDeclaration } from '../parse/ast';
+import { copiesItself } from './own-copies';
 import { alignOf, type Field, type RecordInfo, sizeOf, type Type } from './types';
 
 /** Bytes of one machine access. */
@@ -69,7 +70,14 @@ function computeCopy(record: RecordInfo): RecordCopy | undefined {
 /** Aligned beyond its members, which are not of one size: equal ones are put together to the same pieces where they are copied one by one. */
 const isUneven = (record: RecordInfo): boolean =>
   record.alignment > ownAlignment(record) &&
+  record.fields.every(({ type }) => copiesBytes(type)) &&
   (ownAlignment(record) < WORD || record.fields.some(({ type }) => ownAlignmentOf(type) !== ownAlignment(record)));
+
+/** No class inside says how it is copied: those are copied by themselves. */
+function copiesBytes(type: Type): boolean {
+  if (type.kind === 'array') return copiesBytes(type.of);
+  return type.kind !== 'record' || (!copiesItself(type.record) && type.record.fields.every((f) => copiesBytes(f.type)));
+}
 
 const isPacked = ({ fields }: RecordInfo): boolean =>
   fields.some(({ type, offset, bits }) => !bits && offset % alignOf(type) !== 0);
