@@ -93,7 +93,8 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
   const rounds = roundsOf(request.options.patience);
   const launchesUnder = (values: ReadonlyMap<string, number>, isSample: boolean) => {
     const assume = new Map([...values, ...request.options.assume]);
-    const question = { assume, others: linked, device, rounds, isSample, wanted: names };
+    const { programArguments } = request.options;
+    const question = { assume, others: linked, device, programArguments, rounds, isSample, wanted: names };
     return matchLaunches(context, kernels, memory.launches.find(tree, source, fingerprints, question));
   };
   const found = launchesUnder(new Map(), false);
@@ -111,6 +112,7 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
             patience: request.options.patience,
             mayRun: request.options.followData !== 'ready',
             properties: device,
+            programArguments: request.options.programArguments,
             launches: found,
             kernels: kernels.map((k) => k.declaration),
             isTrial: !withFindings,
@@ -350,6 +352,7 @@ function analyzeKernel(
       templateArguments: first ? instanceArguments(unit, kernel, first.plan).values.map(argumentKey) : [],
       ...originOf(unit, result),
       launches,
+      ...startOf(unit, result),
       skipped: dedupe(
         result.launches.flatMap((l) =>
           l.program.skipped.map((s) => ({ ...unit.locate(s.place.first, s.place.last), reason: s.reason })),
@@ -358,6 +361,13 @@ function analyzeKernel(
     },
     result,
   };
+}
+
+/** Told where the program has arguments and the text launches the kernel. */
+function startOf({ request }: Unit, { launches }: KernelResult): Pick<KernelReport, 'startedWith'> {
+  const { programArguments: given = [], programArgumentsFile: file } = request.options;
+  if (given.length === 0 || launches.every(({ plan }) => plan.origin !== 'launch-site')) return {};
+  return { startedWith: { arguments: given, file } };
 }
 
 function originOf({ compiled }: Unit, { launches }: KernelResult): Pick<KernelReport, 'origin' | 'originReason'> {

@@ -38,6 +38,8 @@ export interface HostDataOptions {
   readonly launches: readonly Launch[];
   /** Answers what the program asks its device. */
   readonly properties?: DeviceProperties;
+  /** What the program is started with. */
+  readonly programArguments?: readonly string[];
   /** Of the unit. */
   readonly kernels: readonly FunctionDeclaration[];
   /** A fix is tried: it changes how kernels come to what they write, not what that is. No kernel is executed for it. */
@@ -58,9 +60,10 @@ export class HostDataCache {
     defines: ReadonlyMap<string, string>,
     options: HostDataOptions,
   ): HostData {
-    const { patience = 1, mayRun = true, launches, properties, kernels, isTrial, around = (run) => run() } = options;
+    const { patience = 1, mayRun = true, launches, properties, programArguments, kernels, isTrial } = options;
+    const { around = (run) => run() } = options;
     const fingerprint = fingerprints.ofHost();
-    const text = `${path}#${program.key}#${fingerprint.key}#${JSON.stringify([...defines])}#${patience}#${properties?.row.cc}#${properties?.device?.name}`;
+    const text = `${path}#${program.key}#${fingerprint.key}#${JSON.stringify([...defines])}#${patience}#${properties?.row.cc}#${properties?.device?.name}#${programArguments?.join('\n')}`;
     const present = lazily(() => new Set([LINKED, ...kernels.map((k) => fingerprints.of(k).key)]));
     const isCurrent = (key: string) => isTrial || present().has(key);
     return new HostData(text, fingerprint, program, isCurrent, () => {
@@ -72,7 +75,7 @@ export class HostDataCache {
       if (tried) return tried;
       const run = around(() => {
         const { tree, tokens, device } = program.read(launches);
-        return runMain(tree, tokens, { patience, device: isTrial ? undefined : device, properties });
+        return runMain(tree, tokens, { patience, device: isTrial ? undefined : device, properties, programArguments });
       });
       const keyOf = (k: FunctionDeclaration) => (kernels.includes(k) ? fingerprints.of(k).key : LINKED);
       const consulted = [...(run?.consulted ?? [])].map((k) => [k, keyOf(k)] as const);

@@ -24,6 +24,7 @@ export interface LaunchQuestion {
   readonly assume: ReadonlyMap<string, number>;
   readonly others: readonly LinkedUnit[];
   readonly device: DeviceProperties | undefined;
+  readonly programArguments: readonly string[] | undefined;
   /** Different launches of a host loop. */
   readonly rounds: number;
   /** Of a sample only shapes and arguments count: what the device answered is no matter. */
@@ -45,12 +46,12 @@ export class LaunchCache {
     tree: TranslationUnit,
     source: PreprocessResult,
     fingerprints: Fingerprints,
-    { assume, others, device, rounds, isSample, wanted }: LaunchQuestion,
+    { assume, others, device, programArguments, rounds, isSample, wanted }: LaunchQuestion,
   ): LocatedLaunch[] {
     const now = fingerprints.ofHost();
     const comments = source.comments.map((c) => c.text).join('\n');
     const linked = others.map(({ id }) => id).join();
-    const key = `${source.tokens.files[0]?.path}#${linked}#${now.key}#${comments}#${JSON.stringify([...assume])}#${device?.row.cc}#${device?.device?.name}#${rounds}#${isSample}`;
+    const key = `${source.tokens.files[0]?.path}#${linked}#${now.key}#${comments}#${JSON.stringify([...assume])}#${device?.row.cc}#${device?.device?.name}#${rounds}#${isSample}#${programArguments?.join('\n')}`;
     const known = this.entries.get(key);
     if (known) {
       const move = shift(known.fingerprint, now);
@@ -60,7 +61,7 @@ export class LaunchCache {
         kernelFirst: l.kernel.declaration && move(l.kernel.declaration.first),
       }));
     }
-    const alone = { assume, device, rounds, withoutOtherDevice: isSample };
+    const alone = { assume, device, programArguments, rounds, withoutOtherDevice: isSample };
     const all = findLaunches(tree, source.tokens, source.comments, { ...alone, others });
     const isMissing = others.length > 0 && lacksOne(all, wanted);
     const launches = isMissing ? withOwn(all, findLaunches(tree, source.tokens, source.comments, alone)) : all;

@@ -56,6 +56,10 @@ export interface AnalysisOptions {
   readonly registersPerThread?: number;
   /** `-maxrregcount` of the build. */
   readonly maxRegisters?: number;
+  /** What the program is started with; where it is missing argc is 1, and what argv holds behind the program's name is not known. */
+  readonly programArguments?: readonly string[];
+  /** The file that says so, where nobody has set them. */
+  readonly programArgumentsFile?: string;
   /** `--assume n=4096` */
   readonly assume: ReadonlyMap<string, number>;
   /** Analyse this kernel only. */

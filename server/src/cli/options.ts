@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { AnalysisOptions } from '../analysis/request';
 import { capabilities, capability } from '../hardware/capabilities';
 import { device, devices } from '../hardware/devices';
-import { parseDefine } from '../workspace/compile-commands';
+import { parseDefine, shellWords } from '../workspace/compile-commands';
 import { defaultCapability, type Size, sizeOf } from '../workspace/defaults';
 import type { Workspace } from '../workspace/units';
 import { UsageProblem } from './problem';
@@ -22,6 +22,7 @@ export interface SharedOptions {
   readonly dynamicShared?: number;
   readonly registers?: number;
   readonly kernel?: string;
+  readonly arguments?: string;
   readonly compiler: string;
 }
 
@@ -93,6 +94,10 @@ export function addSharedOptions(command: Command): Command {
     .addOption(new Option('--dynamic-shared <bytes>', 'dynamic shared memory of a block').argParser(wholeNumber(0)))
     .addOption(new Option('--registers <n>', 'registers a thread').argParser(wholeNumber(1)))
     .option('--kernel <name>', 'this kernel only')
+    .option(
+      '--arguments <text>',
+      'arguments that the program is started with (default: of the folder’s Makefile or run script)',
+    )
     .option('--compiler <auto|off|clang|path>', 'compiler to take PTX and registers from', 'auto');
 }
 
@@ -109,6 +114,7 @@ export function analysisOptions(options: SharedOptions): AnalysisOptions[] {
     registersPerThread: options.registers,
     assume: options.assume ?? new Map(),
     kernel: options.kernel,
+    programArguments: options.arguments === undefined ? undefined : shellWords(options.arguments),
     device: options.device,
     patience: PATIENCE,
   }));

@@ -25,6 +25,8 @@ export interface RunOptions {
   readonly device?: DeviceCode;
   /** Answers what the program asks its device. */
   readonly properties?: DeviceProperties;
+  /** What the program is started with. */
+  readonly programArguments?: readonly string[];
 }
 
 /** Runs `main`; undefined where there is none, where it launches nothing or is too large. Never throws. */
@@ -43,9 +45,9 @@ function runProgram(
   main: FunctionDeclaration,
   tree: TranslationUnit,
   tokens: TokenStream,
-  { patience = 1, device, properties }: RunOptions,
+  { patience = 1, device, properties, programArguments }: RunOptions,
 ): HostRun | undefined {
-  const made = lowerHost(createHostContext(tree, tokens, properties), main, LOWERING);
+  const made = lowerHost(createHostContext(tree, tokens, properties, programArguments), main, LOWERING);
   const lowered = made?.program;
   if (!made || !lowered?.launches || lowered.launches.length === 0) return undefined;
   // what the kernels' machine code would compute for nothing is nothing here

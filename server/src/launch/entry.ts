@@ -17,12 +17,15 @@ export type Instead = (scope: Scope, body: CompoundStatement) => void;
 
 const charPointer: HostType = { kind: 'pointer', to: { kind: 'arithmetic', name: 'char' } };
 
-/** Runs main without arguments on the command line: argc is 1, argv[1] and what follows from it are not known. */
+/** Runs main; where nobody tells what it is started with argc is 1, and argv[1] and what follows from it are not known. */
 export function runMain(state: HostState, entry: IndexedFunction): void {
   const scope = childScope(entry.scope);
   const { parameters } = entry.declaration;
-  const argv = makeBuffer('argv', { nameDepth: 0, rest: 'unknown' });
-  const given: Value[] = [number(1), { kind: 'pointer', to: argv, offset: 0, element: charPointer }];
+  const { programArguments } = state;
+  const texts = programArguments && ['program', ...programArguments];
+  const cells = new Map(texts?.map((value, k) => [k, makeCell({ kind: 'string', value }, { name: `argv[${k}]` })]));
+  const argv = makeBuffer('argv', { nameDepth: 0, rest: 'unknown', cells });
+  const given: Value[] = [number(texts?.length ?? 1), { kind: 'pointer', to: argv, offset: 0, element: charPointer }];
   for (const [index, parameter] of parameters.entries()) {
     if (!parameter.name) continue;
     scope.values.set(

@@ -29,6 +29,8 @@ export interface FindOptions {
   readonly assume: ReadonlyMap<string, number>;
   /** Answers what the program asks its device; nothing is known of it where it is missing. */
   readonly device?: DeviceProperties;
+  /** What the program is started with, where that is known. */
+  readonly programArguments?: readonly string[];
   /** Steps of host code to follow over the whole unit; 100,000 by default. */
   readonly steps?: number;
   /** Different launches of a host loop that are reported; first, middle and last by default. */
@@ -62,7 +64,18 @@ export function findLaunches(
   const isPatient = (options.rounds ?? 0) > FEWEST_ROUNDS;
   const steps = options.steps ?? budgets.steps * (isPatient ? PATIENT : others.length > 0 ? 2 : 1);
   const run = (device: DeviceProperties | undefined, { recorder, holders }: ReturnType<typeof findSites>) => {
-    runProgram(createState(index, { tokens: units, assume, device, recorder, steps }), recorder, holders);
+    runProgram(
+      createState(index, {
+        tokens: units,
+        assume,
+        device,
+        recorder,
+        steps,
+        programArguments: options.programArguments,
+      }),
+      recorder,
+      holders,
+    );
     return recorder.launches(options.rounds);
   };
   const found = run(options.device, sites);

@@ -34,6 +34,8 @@ export interface HostState {
   readonly tokens?: HostTokens;
   /** Values of unknown variables by name, given by the user. */
   readonly assume: ReadonlyMap<string, number>;
+  /** What the program is started with, where that is known. */
+  readonly programArguments: readonly string[] | undefined;
   /** Answers what the program asks its device. */
   readonly device: DeviceProperties | undefined;
   /** What the run was told by its device so far, by name. */
@@ -115,6 +117,7 @@ export interface StateOptions {
   readonly tokens?: HostTokens;
   readonly assume?: ReadonlyMap<string, number>;
   readonly device?: DeviceProperties;
+  readonly programArguments?: readonly string[];
   readonly recorder?: LaunchRecorder;
   readonly steps?: number;
 }
@@ -125,6 +128,7 @@ export function createState(index: HostIndex, options: StateOptions = {}): HostS
     index,
     tokens: options.tokens,
     assume: options.assume ?? new Map(),
+    programArguments: options.programArguments,
     device: options.device,
     asked: new Map(),
     steps: options.steps ?? budgets.steps,

@@ -95,6 +95,8 @@ export interface UnitContext {
   readonly isHost?: true;
   /** Answers what the program of the host asks its device. */
   readonly device?: DeviceProperties;
+  /** Of the host's program, where they are known. */
+  readonly programArguments?: readonly string[];
   /** A library that the text uses and that is neither in the folder nor known here: most of what is not defined is its. */
   readonly missingLibrary?: string;
   /** For constexpr functions whose loops do not fold while they are inlined. */

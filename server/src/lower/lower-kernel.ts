@@ -30,7 +30,12 @@ export function createUnitContext(unit: TranslationUnit, tokens: TokenStream): U
 }
 
 /** The same for the program of the host. */
-export function createHostContext(unit: TranslationUnit, tokens: TokenStream, device?: DeviceProperties): UnitContext {
+export function createHostContext(
+  unit: TranslationUnit,
+  tokens: TokenStream,
+  device?: DeviceProperties,
+  programArguments?: readonly string[],
+): UnitContext {
   const scope = new Scope(libraryScope(tokens, true), '');
   declareAll(scope, unit.declarations);
   let constants: ConstantUnit | undefined;
@@ -39,6 +44,7 @@ export function createHostContext(unit: TranslationUnit, tokens: TokenStream, de
     scope,
     isHost: true,
     device,
+    programArguments,
     sharedGranule: 1,
     constants: () => (constants ??= prepareConstants(unit)),
   };

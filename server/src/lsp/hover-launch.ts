@@ -1,4 +1,5 @@
 /** The text of a hover on a kernel's name or on a launch. */
+import * as path from 'node:path';
 import type { Capability } from '../hardware/capabilities';
 import { warpsToHide } from '../hardware/latency-hiding';
 import { dimensions, grouped, percent } from '../report/figures';
@@ -69,6 +70,15 @@ function waveLines({ waves }: OccupancyReport): string[] {
   ];
 }
 
+/** Longer command lines are cut. */
+const MOST_LETTERS = 60;
+
+function startText({ arguments: given, file }: NonNullable<KernelReport['startedWith']>): string {
+  const text = given.map((each) => (/\s/.test(each) ? `"${each}"` : each)).join(' ');
+  const shown = text.length > MOST_LETTERS ? `${text.slice(0, MOST_LETTERS)}…` : text;
+  return `Started with \`${shown}\`, as ${file === undefined ? 'set' : `${path.basename(file)} has it`}.`;
+}
+
 /** One launch of a kernel, as Markdown. */
 export function launchText(kernel: KernelReport, launch: LaunchReport, capability: Capability): string {
   const [x, y, z] = launch.block;
@@ -83,6 +93,7 @@ export function launchText(kernel: KernelReport, launch: LaunchReport, capabilit
   if (memory.length > 0) parts.push(`Memory: ${memory.join(', ')}.`);
   const assumed = assumptionsText(launch);
   if (assumed !== '') parts.push(`With ${assumed}.`);
+  if (kernel.startedWith) parts.push(startText(kernel.startedWith));
   if (launch.estimate !== null) parts.push(`${estimateText(launch.estimate).replace('about', 'About')}.`);
   if (launch.incomplete !== undefined) parts.push(`Incomplete: ${launch.incomplete}.`);
   parts.push(tierText(kernel));

@@ -2,7 +2,7 @@
 import * as path from 'node:path';
 import type { AnalysisOptions } from '../analysis/request';
 import { capability } from '../hardware/capabilities';
-import { parseDefine } from '../workspace/compile-commands';
+import { parseDefine, shellWords } from '../workspace/compile-commands';
 import { defaultCapability, type Size, sizeOf } from '../workspace/defaults';
 import type { Workspace } from '../workspace/units';
 
@@ -86,6 +86,7 @@ export function readSettings(section: unknown): Settings {
       dynamicSharedBytes: count('dynamicSharedBytes'),
       registersPerThread: count('registersPerThread'),
       assume,
+      programArguments: words(text('programArguments')),
       device: text('device'),
     },
     followsBuild,
@@ -97,6 +98,8 @@ export function readSettings(section: unknown): Settings {
     problems,
   };
 }
+
+const words = (text: string | undefined): string[] | undefined => (text === undefined ? undefined : shellWords(text));
 
 /**
  * Where headers are looked for under these settings.

@@ -202,6 +202,8 @@ export interface KernelReport {
   readonly nameRange: Location;
   readonly range: Location;
   readonly launches: readonly LaunchReport[];
+  /** What the program is started with, as far as launches of the text may rest on it, and the file that says so. */
+  readonly startedWith?: { readonly arguments: readonly string[]; readonly file?: string };
   /** Constructs not understood. */
   readonly skipped: readonly (Location & { readonly reason: string })[];
   /** Set when the kernel could not be analysed now (half-typed, over budget); launches is then empty or of the last good text. */

@@ -5,6 +5,7 @@ import { CompileCommands, type CompileFlags, noFlags } from './compile-commands'
 import { includeReader } from './includes';
 import { Makefiles } from './makefile-flags';
 import { RelatedFiles } from './related-files';
+import { RunArguments } from './run-arguments';
 import { HeaderIndex, headerFile } from './source-tree';
 import { TextCache } from './text-files';
 
@@ -32,6 +33,7 @@ export class UnitReader {
   private readonly texts = new TextCache();
   private readonly commands: CompileCommands;
   private readonly makefiles = new Makefiles();
+  private readonly commandsToRun = new RunArguments();
   private readonly related: RelatedFiles;
   private headers: { key: string; index: HeaderIndex } | undefined;
 
@@ -58,10 +60,14 @@ export class UnitReader {
     const reading: Reading = { options, workspace, used };
     const { include, defines } = this.unit(file, text, reading);
     const maxRegisters = options.maxRegisters ?? this.buildFlags(file, workspace).maxRegisters;
+    const command = this.commandsToRun.commandFor(path.resolve(file), text, foldersFor(file, workspace.folders));
+    if (command) used?.(command.file);
+    const programArguments = options.programArguments ?? command?.arguments;
+    const programArgumentsFile = options.programArguments ? undefined : command?.file;
     return {
       path: file,
       text,
-      options: { ...options, defines, maxRegisters },
+      options: { ...options, defines, maxRegisters, programArguments, programArgumentsFile },
       include,
       root: this.rootOf(file, text, reading),
       others: (names, known) => this.others('users', file, names, known, reading),

@@ -21,6 +21,7 @@ describe('settings', () => {
       dynamicSharedBytes: null,
       registersPerThread: 40,
       assume: { n: 4096 },
+      programArguments: '4096 "two words"',
       defines: ['A', 'B=2'],
       includePaths: ['include'],
       codeLens: { enable: false },
@@ -34,6 +35,7 @@ describe('settings', () => {
       dynamicSharedBytes: undefined,
       registersPerThread: 40,
       assume: new Map([['n', 4096]]),
+      programArguments: ['4096', 'two words'],
       defines: new Map([
         ['A', '1'],
         ['B', '2'],

@@ -1,17 +1,19 @@
 /** Entry of the lowering of the host: `main` and all that it calls become a program for one lane. */
 import type { FunctionDeclaration, RecordDeclaration, VariableDeclaration } from '../../parse/ast';
-import type { Program } from '../../program/program';
+import type { Program, Register } from '../../program/program';
 import { inlineBody } from '../calls';
 import { type Context, createContext, type LoweringBudget, type UnitContext } from '../context';
 import { globalValue } from '../globals';
 import type { KernelInstance } from '../lower-kernel';
-import { writeStorage } from '../places';
+import { assign, writeStorage } from '../places';
 import { recordOf } from '../records';
 import { resolveNamedType } from '../resolve-type';
 import { type Entity, Scope } from '../scope';
-import { types } from '../types';
+import { stringAddress } from '../strings';
+import { type Type, types } from '../types';
 import { unknownValue, type Value } from '../values';
 import { allocateStorage, initialiseInMemory } from '../variables';
+import { freshObject } from './memory';
 import { newRecursion } from './recursion';
 
 /** How often main is lowered again because variables turned out to need memory. */
@@ -57,16 +59,34 @@ function lowerMain(ctx: Context, main: FunctionDeclaration): void {
   ctx.builder.exit();
 }
 
-/** argc is 1; argv leads to what is not known. */
+const text: Type = { kind: 'pointer', to: types.char };
+
+/** Where nobody tells what the program is started with argc is 1, and argv leads to what is not known. */
 function argumentOfMain(ctx: Context, index: number, name: string): Value {
-  const type = index === 0 ? types.int : ({ kind: 'pointer', to: { kind: 'pointer', to: types.char } } as const);
+  const type: Type = index === 0 ? types.int : { kind: 'pointer', to: text };
   const storage = allocateStorage(ctx, type, name);
+  const { programArguments: given } = ctx.unit;
   const value: Value =
     index === 0
-      ? { kind: 'scalar', type, register: ctx.builder.constant('i32', 1) }
-      : unknownValue(type, 'arguments of the program');
+      ? { kind: 'scalar', type, register: ctx.builder.constant('i32', 1 + (given?.length ?? 0)) }
+      : index === 1 && given
+        ? { kind: 'scalar', type, register: textsInMemory(ctx, ['program', ...given]) }
+        : unknownValue(type, 'arguments of the program');
   writeStorage(ctx, storage, value, { first: 0, last: 0 });
   return { kind: 'place', type, place: { kind: 'storage', storage } };
+}
+
+/** The address of pointers to texts, with a null pointer behind them. */
+function textsInMemory(ctx: Context, texts: readonly string[]): Register {
+  const node = { first: 0, last: 0 };
+  const home = freshObject(ctx, text, 8 * (texts.length + 1), node);
+  texts.forEach((value, k) => {
+    const register = stringAddress(ctx, { ...node, kind: 'string', value });
+    assign(ctx, { ...home, offset: home.offset + 8 * k }, text, { kind: 'scalar', type: text, register }, node);
+  });
+  const none: Value = { kind: 'scalar', type: text, register: ctx.builder.constant('i64', 0) };
+  assign(ctx, { ...home, offset: home.offset + 8 * texts.length }, text, none, node);
+  return home.address;
 }
 
 /** Variables at namespace scope get their values before main begins. */
