@@ -5,7 +5,8 @@
  * - of a loop within another that counts between constants what stands before it in the same pass (24 kernels); else the outer loop's head, where the outer one neither changes whether the inner one has a pass nor holds a barrier
  *   (the question whether it has one has moved out as well); else its own head;
  * - where the loop is the only place that reads the array of one of them, the kernel's first line of code: before them the machine code makes the
- *   pointer one to global memory, with that line (`for (…) sum += a[i] * b[j]`, not where `a[j]` is read too);
+ *   pointer one to global memory, with that line (`for (…) sum += a[i] * b[j]`, not where `a[j]` is read too, nor of a pointer that a record holds,
+ *   which is made one where it is read);
  * - where no condition stands in front of the loop, since it counts between constants, the last access of the same block, before all else; without any the condition
  *   that leads there, or its own line where the kernel begins;
  * - else the loop's head (H200: nbody.cu:59, lennard_jones.cu:39, merging_neighbours.cu:85).
@@ -136,14 +137,19 @@ function firstCode({ registers, inputs }: Program): SourcePlace | undefined {
 }
 
 /** The accesses of arrays behind parameters that have no other. */
-export function onlyAccesses({ accesses, blocks, objects, registers }: Program): Set<number> {
+export function onlyAccesses({ accesses, blocks, inputs, objects }: Program): Set<number> {
+  const parameters = new Set(
+    inputs.flatMap(({ register, source }) =>
+      source.kind === 'parameter' && source.path.length === 1 ? [register] : [],
+    ),
+  );
   const found = new Map<number, number | undefined>();
   for (const { instructions } of blocks)
     for (const i of instructions) {
       if (!('access' in i)) continue;
       const { object } = accesses[i.access];
       if (object === undefined || objects[object].bytes !== undefined) continue;
-      if (registers[objects[object].register].role !== 'input') continue;
+      if (!parameters.has(objects[object].register)) continue;
       found.set(object, !found.has(object) || found.get(object) === i.access ? i.access : undefined);
     }
   return new Set([...found.values()].filter((access) => access !== undefined));

@@ -7,13 +7,14 @@ import { analyse } from '../analysis/check-accesses';
 
 const wanted = /\/\/= (.*)$/;
 
-/** The buffer holds what is not known. @param body the kernel from its name on: `k(float *p) { … }` @param args of the launch, default one buffer for every `*` */
-export function checkLines(body: string, before = ''): void {
+/** The buffer holds what is not known. @param body the kernel from its name on: `k(float *p) { … }` @param given arguments of the launch, which has `buffer`; default one buffer for every `*` */
+export function checkLines(body: string, before = '', given?: string): void {
   const parameters = /k\(([^)]*)\)/.exec(body)?.[1].split(',') ?? [];
   const args = parameters.map((p) => (p.includes('*') ? 'buffer' : '10'));
-  const source = `${before}\n__global__ void ${body}\nint main() { void *buffer; cudaMalloc(&buffer, 1 << 20); cudaMemcpy(buffer, malloc(1 << 20), 1 << 20, cudaMemcpyHostToDevice); k<<<1, 32>>>(${args
-    .map((a, i) => (a === 'buffer' ? `(${parameters[i].replace(/\w+\s*$/, '').replace('__restrict__', '')})buffer` : a))
-    .join(', ')}); }\n`;
+  const each = args.map((a, i) =>
+    a === 'buffer' ? `(${parameters[i].replace(/\w+\s*$/, '').replace('__restrict__', '')})buffer` : a,
+  );
+  const source = `${before}\n__global__ void ${body}\nint main() { void *buffer; cudaMalloc(&buffer, 1 << 20); cudaMemcpy(buffer, malloc(1 << 20), 1 << 20, cudaMemcpyHostToDevice); k<<<1, 32>>>(${given ?? each.join(', ')}); }\n`;
   const accesses = analyse(source).kernels.flatMap((k) => k.launches.flatMap((l) => l.accesses));
   let checked = 0;
   source.split('\n').forEach((text, index) => {

@@ -17,6 +17,22 @@ describe('lines of loads that leave a loop', () => {
         y[i] = s;
     }
 }`));
+  it('are the head of the loop where a record holds the pointer', () =>
+    checkLines(
+      `k(Rows r)
+{
+    float s = 0;
+    int i = threadIdx.x; //= none
+    if (i < r.n) {
+        #pragma unroll 1
+        for (int j = 0; j < r.n; j++) //= ${load}
+            s += r.a[i] * r.b[j]; //= global load 10 x 4 bytes
+        r.y[i] = s;
+    }
+}`,
+      'struct Rows { const float *a, *b; float *y; int n; };',
+      'Rows{(float *)buffer, (float *)buffer + 8192, (float *)buffer + 16384, 10}',
+    ));
   it('are the head of the loop where it is', () =>
     checkLines(`k(const float *a, float *y, int n)
 {
