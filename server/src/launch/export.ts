@@ -186,7 +186,8 @@ function valueKey(value: HostValue): string {
     case 'function':
       return `${value.name}<${(value.templateArguments ?? []).map(argumentKey).join(',')}>`;
     case 'lambda':
-      return `\\${value.expression.first}{${[...value.captures.values()].map(valueKey).join(',')}}`;
+      // what it captures may be of other classes where the values are alike, or not known
+      return `\\${value.expression.first}{${[...value.captures.values()].map(valueKey).join(',')}:${[...value.types.values()].map(syntaxKey).join(',')}}`;
     case 'string':
       return value.value;
     default:

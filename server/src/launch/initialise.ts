@@ -388,11 +388,8 @@ function recordFromList(
   const isDesignated = list.elements.some((element) => element.designator !== undefined);
   const constructors = isDesignated ? [] : constructorsOf(state, type);
   if (constructors.length > 0) {
-    const whole = list.elements.length > 0 ? takenWhole(state, constructors) : undefined;
-    if (whole)
-      return constructRecord(state, type, [
-        { value: containerOfElements(state, whole, elementValues(state, list, whole.element, scope)) },
-      ]);
+    const whole = list.elements.length > 0 ? takenWhole(state, type, constructors, list.elements.length) : undefined;
+    if (whole) return constructRecord(state, type, [{ value: fromList(state, list, whole, scope) }], name);
     return constructRecord(
       state,
       type,
@@ -433,19 +430,27 @@ function recordFromList(
   return object;
 }
 
-/** The parameter of a constructor that takes the elements of braces together: `T(std::initializer_list<int> sizes)`. */
+/**
+ * The parameter of a constructor that takes the elements of braces together: `T(std::initializer_list<int> sizes)`, and `T x({a, b, c})` where no
+ * constructor takes so many but one an object of them, `T(std::array<int, 3> sizes)`.
+ */
 function takenWhole(
   state: HostState,
+  { name }: RecordType,
   constructors: readonly FunctionSymbol[],
-): (HostType & { kind: 'container' }) | undefined {
-  for (const { declaration, scope } of constructors) {
-    const [first, ...others] = declaration.parameters;
-    const isAlone = first !== undefined && others.every((parameter) => parameter.default !== undefined);
-    const type = isAlone ? withoutReference(resolveType(state, first.type, scope)) : undefined;
-    if (type?.kind === 'container' && type.name === 'initializer_list') return type;
-  }
-  return undefined;
+  count: number,
+): HostType | undefined {
+  const alone = constructors.filter(({ declaration }) => takes(declaration, 1) && !isCopyOf(name, declaration));
+  const given = alone.flatMap(({ declaration: { parameters }, scope }) =>
+    parameters[0] ? [withoutReference(resolveType(state, parameters[0].type, scope))] : [],
+  );
+  const list = given.find((type) => type.kind === 'container' && type.name === 'initializer_list');
+  if (list || constructors.some(({ declaration }) => takes(declaration, count))) return list;
+  const objects = given.filter(({ kind }) => madeOfLists.has(kind));
+  return objects.length === 1 ? objects[0] : undefined;
 }
+
+const madeOfLists: ReadonlySet<HostType['kind']> = new Set(['container', 'record', 'tuple', 'vector']);
 
 // ---- containers -----------------------------------------------------------------------------------------------------
 

@@ -205,7 +205,7 @@ function matchSpecialisation(
     }
     if (actual.kind === 'type' && part.type) deduceType(state, part.type, actual.type, names, bound);
     const scope = childScope(candidate.scope);
-    for (const [name, argument] of bound) if (argument.kind === 'type') scope.types.set(name, argument.type);
+    for (const [name, argument] of bound) bindOne(scope, name, argument);
     const [exact] = bindArguments(state, [part], scope);
     if (argumentName(exact) !== argumentName(actual)) return undefined;
   }

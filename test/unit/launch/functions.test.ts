@@ -78,6 +78,19 @@ int main() { std::vector<std::unique_ptr<Step>> all; all.push_back(std::make_uni
       'struct Shape { std::vector<int> sizes; Shape(std::initializer_list<int> s) : sizes(s) {} int all() const { int n = 1; for (auto s : sizes) n *= s; return n; } }; int main() { Shape s{4, 8, 2}; k<<<s.sizes.size(), s.all()>>>(s.sizes[1]); }',
       'k <<<(3,1,1),(64,1,1),0>>>(8)',
     ));
+  it('make objects of braces that are an object which a constructor takes', () => {
+    check(
+      `struct Shape { int e[2], n; explicit Shape(std::array<int, 2> s) : e{s[0], s[1] * 2} { n = e[0] * s[1]; } };
+       int main() { int w = 8; Shape s({4, w}); k<<<s.n, s.e[1]>>>(s.e[0]); }`,
+      'k <<<(32,1,1),(16,1,1),0>>>(4)',
+    );
+    check(
+      `struct Size { int w, h; }; struct Image { Size s; int n; Image(const Image&) = default; Image(const Size& s) : s(s), n(s.w * s.h) {} Image(int a, int b, int c) : n(a + b + c) {} };
+       int main() { Image i({4, 16}); k<<<i.s.w, i.n>>>(); Image sum({1, 2, 3}); k<<<1, sum.n>>>(); }`,
+      'k <<<(4,1,1),(64,1,1),0>>>()',
+      'k <<<(1,1,1),(6,1,1),0>>>()',
+    );
+  });
   it('make objects of the class that they are members of', () => {
     const range =
       'struct Range { int n; Range(int n) : n(n) {} Range half() const { return Range(n / 2); } Range third() const { Range r(n / 3); return r; } int size() const { return n; } };';
@@ -454,6 +467,30 @@ describe('arguments of class templates', () => {
       `${chain} template <class... F> auto join(F... f) { if constexpr (sizeof...(F) == 0) return Chain<>{}; else return [](auto a, auto... r) { return Chain<decltype(a), decltype(r)...>{a, join(r...)}; }(f...); }
        int main() { each<<<1, 32>>>(join(One{3}, Two{4})); }`,
       'each<Chain<One, Two>> <<<(1,1,1),(32,1,1),0>>>({f: {n: 3}, rest: {f: {n: 4}, rest: {}}})',
+    );
+  });
+});
+
+describe('launchers by policy', () => {
+  const policies = `template <int B> struct Flat {}; template <int X, int Y> struct Tile {}; template <class P> struct Launcher;
+    template <int B> struct Launcher<Flat<B>> { template <class F> static void run(int n, F f) { k<<<(n + B - 1) / B, B>>>(f); } };
+    template <int X, int Y> struct Launcher<Tile<X, Y>> { template <class F> static void run(int n, F f) { k<<<n, dim3(X, Y)>>>(f); } };
+    template <class P, class... A> void forAll(A... a) { Launcher<P>::run(a...); }`;
+  it('are the specialisation for the numbers of the policy', () =>
+    check(
+      `${policies} int main() { forAll<Flat<128>>(1000, 1); forAll<Tile<16, 8>>(3, 2); forAll<Tile<32, 4>>(5, 3); }`,
+      'k <<<(8,1,1),(128,1,1),0>>>(1)',
+      'k <<<(3,1,1),(16,8,1),0>>>(2)',
+      'k <<<(5,1,1),(32,4,1),0>>>(3)',
+    ));
+  it('launch lambdas once for each class of what they capture', () => {
+    const of = 'body<F> <<<(1,1,1),(32,1,1),0>>>(lambda(l: {pad: ?ask()}))';
+    check(
+      `struct Rows { int pad; }; struct Columns { int pad; }; int ask(); template <class F> __global__ void body(F f);
+       template <class L> void go() { L l{ask()}; body<<<1, 32>>>([=] __device__(int i) { use(l, i); }); }
+       int main() { go<Rows>(); go<Columns>(); go<Rows>(); }`,
+      of,
+      of,
     );
   });
 });
