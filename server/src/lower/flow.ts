@@ -72,6 +72,8 @@ function rootOf(node: ast.Expression): Root | undefined {
 }
 
 function note(result: Assigned, node: ast.Expression | undefined): void {
+  // either may be meant
+  if (node?.kind === 'conditional') for (const side of [node.then, node.else]) note(result, side);
   const root = node && rootOf(node);
   if (root?.name === 'this') result.calls = true;
   else if (root) result.names.set(root.name, root.isBehind && result.names.get(root.name) !== false);

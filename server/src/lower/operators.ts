@@ -6,6 +6,7 @@ import type { BinaryOp, CompareOp, Register, ScalarType } from '../program/progr
 import { pathToBase } from './bases';
 import { vectorOperator } from './builtins/vectors';
 import { callExpression } from './calls';
+import { onChosenSide } from './chosen-targets';
 import { conditionalPlace, logical } from './conditional';
 import { initialiseFromList } from './construct';
 import { type Context, skip } from './context';
@@ -134,6 +135,11 @@ export function addressOfExpression(ctx: Context, operand: Value, node: ast.Node
 }
 
 function increment(ctx: Context, node: ast.UnaryExpression): Value {
+  const onSide = (operand: ast.Expression) => incrementOne(ctx, { ...node, operand });
+  return onChosenSide(ctx, node.operand, () => undefined, onSide) ?? incrementOne(ctx, node);
+}
+
+function incrementOne(ctx: Context, node: ast.UnaryExpression): Value {
   const place = expression(ctx, node.operand);
   const before = peeked(ctx, place, node.operand);
   const up = node.operator.endsWith('++');
@@ -157,8 +163,16 @@ const targetOf = (ctx: Context, node: ast.Expression): Value =>
   node.kind === 'conditional' ? conditionalPlace(ctx, node) : expression(ctx, node);
 
 export function assignExpression(ctx: Context, node: ast.AssignExpression): Value {
+  const onSide = (left: ast.Expression, first: Value | undefined) => assignTo(ctx, { ...node, left }, first);
+  return (
+    onChosenSide(ctx, node.left, () => rightOf(ctx, node), onSide) ??
+    assignTo(ctx, node, ctx.unit.isHost ? rightOf(ctx, node) : undefined)
+  );
+}
+
+/** @param first what is assigned, where it is evaluated before what it is assigned to */
+function assignTo(ctx: Context, node: ast.AssignExpression, first: Value | undefined): Value {
   const operator = node.operator.slice(0, -1);
-  const first = ctx.unit.isHost ? rightOf(ctx, node) : undefined;
   const place = targetOf(ctx, node.left);
   if (recordOf(place.type)) {
     const right = first ?? (node.right.kind === 'initList' ? undefined : expression(ctx, node.right));

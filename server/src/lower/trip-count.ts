@@ -156,7 +156,13 @@ function collectAssigned(value: unknown, found: Set<string>, depth: number): voi
       : node.kind === 'unary' && /\+\+|--|^&$/.test(node.operator)
         ? node.operand
         : undefined;
-  const name = changed && nameOf(changed);
-  if (name !== undefined) found.add(name);
+  if (changed) addNames(changed, found);
   for (const v of Object.values(value)) collectAssigned(v, found, depth + 1);
+}
+
+/** What is assigned; of `(c ? a : b) = v` either may be meant. */
+function addNames(target: ast.Expression, found: Set<string>): void {
+  const name = nameOf(target);
+  if (name !== undefined) found.add(name);
+  if (target.kind === 'conditional') for (const side of [target.then, target.else]) addNames(side, found);
 }
