@@ -4,9 +4,10 @@
  * mathematical library, which are many instructions each.
  */
 import type * as ast from '../parse/ast';
+import { calledFunction } from './called-functions';
 import { constantOf } from './constants';
 import type { Context } from './context';
-import { lookupName } from './lookup';
+import type { RecordInfo } from './types';
 
 export interface Size {
   /** With the functions of the user that it calls, and inner loops of known length written out. */
@@ -52,28 +53,28 @@ export const INSTRUCTION_TOKENS = 4;
 export const plainTokens = (size: Size): number => size.tokens + size.library * INSTRUCTION_TOKENS;
 
 export function sizeOf(ctx: Context, body: ast.Statement): Size {
-  return sizeOfNode(ctx, body, 0);
+  return sizeOfNode(ctx, body, undefined, 0);
 }
 
 /** Functions that call functions are followed so far. */
 const DEEPEST_CALL = 4;
 
-function sizeOfNode(ctx: Context, node: ast.Statement, depth: number): Size {
+function sizeOfNode(ctx: Context, node: ast.Statement, owner: RecordInfo | undefined, depth: number): Size {
   let tokens = node.last - node.first + 1 - freeTokens(node);
   let library = 0;
-  for (const name of calledNames(node)) {
-    const known = LIBRARY[name] ?? 0;
+  for (const call of callsIn(node)) {
+    const known = call.callee.kind === 'name' ? (LIBRARY[call.callee.name.parts.at(-1)?.name ?? ''] ?? 0) : 0;
     library += known;
     // what the table tells is the whole function, though some are written in the library's own words (`sincospif`)
-    const body = known === 0 && depth < DEEPEST_CALL ? bodyOf(ctx, name) : undefined;
-    if (!body) continue;
-    const inside = sizeOfNode(ctx, body, depth + 1);
+    const called = known === 0 && depth < DEEPEST_CALL ? calledFunction(ctx, call, owner) : undefined;
+    if (!called) continue;
+    const inside = sizeOfNode(ctx, called.body, called.owner, depth + 1);
     tokens += inside.tokens;
     library += inside.library;
   }
   // (H200: attention.cu:72, 32 × 32 passes, stays a loop)
   for (const inner of innerLoopsOf(node)) {
-    const inside = sizeOfNode(ctx, inner.body, depth);
+    const inside = sizeOfNode(ctx, inner.body, owner, depth);
     const more = innerTrips(ctx, inner) - 1;
     tokens += inside.tokens * more;
     library += inside.library * more;
@@ -109,38 +110,27 @@ function freeTokensIn(value: unknown, depth: number): number {
 
 const lengthOf = ({ first, last }: ast.Node): number => last - first + 1;
 
-/** Of a function of the user's that has one definition. */
-function bodyOf(ctx: Context, name: string): ast.Statement | undefined {
-  const entity = lookupName(ctx, ctx.scope, name);
-  if (entity?.kind !== 'functions') return undefined;
-  const bodies = entity.declarations.flatMap(({ body }) => (body ? [body] : []));
-  return bodies.length === 1 ? bodies[0] : undefined;
-}
-
 /** The same syntax is asked for at every pass of the loops around it. */
-const calledNameCache = new WeakMap<ast.Statement, readonly string[]>();
+const callCache = new WeakMap<ast.Statement, readonly ast.CallExpression[]>();
 
-function calledNames(body: ast.Statement): readonly string[] {
-  let names = calledNameCache.get(body);
-  if (!names) {
-    const found: string[] = [];
+function callsIn(body: ast.Statement): readonly ast.CallExpression[] {
+  let calls = callCache.get(body);
+  if (!calls) {
+    const found: ast.CallExpression[] = [];
     collectCalls(body, found, 0);
-    calledNameCache.set(body, (names = found));
+    callCache.set(body, (calls = found));
   }
-  return names;
+  return calls;
 }
 
-function collectCalls(value: unknown, found: string[], depth: number): void {
+function collectCalls(value: unknown, found: ast.CallExpression[], depth: number): void {
   if (typeof value !== 'object' || value === null || depth > 60 || value instanceof Set) return;
   if (Array.isArray(value)) {
     for (const v of value) collectCalls(v, found, depth + 1);
     return;
   }
   const node = value as ast.Expression;
-  if (node.kind === 'call' && node.callee.kind === 'name') {
-    const name = node.callee.name.parts.at(-1)?.name;
-    if (name) found.push(name);
-  }
+  if (node.kind === 'call') found.push(node);
   for (const v of Object.values(node)) collectCalls(v, found, depth + 1);
 }
 

@@ -7,16 +7,17 @@
  *   `i += blockDim.x`, which is a sum of unsigned numbers, stays as it is, `i += (int)blockDim.x` and a `long long` do not;
  * - the step is a constant or does not change; with `i += warp.size()` the loop stays as it is, since that becomes
  *   a constant too late (PTX of two softmax kernels with tiles of 32);
- * - one way out: no break or return (`continue` is none: PTX of 7 loops), no loop inside that stays one, no call that is not inlined; sine, cosine and tangent
+ * - one way out: no break or return (`continue` is none: PTX of 7 loops), no loop inside that stays one, no call that is not inlined (`plain-bodies.ts`); sine, cosine and tangent
  *   of full precision have a loop in them (PTX: expf, logf, sqrtf, tanhf and divisions are no trouble);
  * - barriers do not keep it from that (PTX of 14 loops), but nothing merges over them: such loops are left as they are here, which counts the same;
- * - a loop that starts at a constant runs the rest behind the four (neighbouring loads of the four then merge), any other
+ * - a loop that starts at a constant runs the rest behind the four (neighbouring loads of the four then merge where it is the counter), any other
  *   before them: lanes with different counts are then at different places of the array in the same instruction.
  */
 import { anywhere, assignedBy } from '../parse/anywhere';
 import type * as ast from '../parse/ast';
 import { compoundStep } from '../parse/plain-step';
 import { launchVariables } from './builtins/variables';
+import { calledFunction } from './called-functions';
 import { isSimple } from './conditional';
 import { constantOf } from './constants';
 import type { Context } from './context';
@@ -26,6 +27,7 @@ import { lookupName } from './lookup';
 import { innerLoopsOf, isWrittenOutWithin, plainTokens, sizeOf } from './loop-size';
 import { passCost } from './pass-cost';
 import { readRegister, rvalue } from './places';
+import { hasPlainBody } from './plain-bodies';
 import { isSteady } from './steady-count';
 import { mirrored, nameOf } from './trip-count';
 import { sizeOf as bytesOf } from './types';
@@ -79,7 +81,7 @@ export function runtimeTrips(ctx: Context, node: ast.ForStatement): RuntimeTrips
   if (typeof counting.step !== 'number' && readsMemory(ctx, counting.step)) return undefined;
   const factor = factorOf(ctx, node, counting.name);
   if (factor === undefined) return undefined;
-  const counted = countTrips(ctx, counting);
+  const counted = countTrips(ctx, node, counting);
   return counted && { ...counted, factor };
 }
 
@@ -117,7 +119,8 @@ function factorOf(ctx: Context, node: ast.ForStatement, counter: string): number
 function countingOf(ctx: Context, node: ast.ForStatement): Counting | undefined {
   const { condition, increment, body } = node;
   if (condition?.kind !== 'binary' || !increment) return undefined;
-  if (!hasPlainBody(body) || !innerLoopsOf(body).every((inner) => isWrittenOutWithin(ctx, inner))) return undefined;
+  if (!hasPlainBody(ctx, body) || !innerLoopsOf(body).every((inner) => isWrittenOutWithin(ctx, inner)))
+    return undefined;
   const name = nameOf(
     increment.kind === 'unary' ? increment.operand : increment.kind === 'assign' ? increment.left : undefined,
   );
@@ -130,7 +133,7 @@ function countingOf(ctx: Context, node: ast.ForStatement): Counting | undefined 
   const isUp = typeof step !== 'number' || step > 0;
   if (!bound || !(isUp ? /^<=?$/ : /^>=?$/).test(operator ?? '')) return undefined;
   if (!isSimple(bound) && !isUnchanging(ctx, bound, body)) return undefined;
-  if (changesCount(node, name, bound, typeof step === 'number' ? undefined : step)) return undefined;
+  if (changesCount(ctx, node, name, bound, typeof step === 'number' ? undefined : step)) return undefined;
   const ahead = aheadOf(ctx, onLeft ? condition.left : condition.right);
   return ahead === undefined ? undefined : { name, bound, ahead, step, inclusive };
 }
@@ -158,7 +161,11 @@ function stepOf(ctx: Context, increment: ast.Expression): number | ast.Expressio
   return by <= 0 ? undefined : node.operator === '+=' ? by : -by;
 }
 
-function countTrips(ctx: Context, counting: Counting): Omit<RuntimeTrips, 'factor'> | undefined {
+function countTrips(
+  ctx: Context,
+  node: ast.ForStatement,
+  counting: Counting,
+): Omit<RuntimeTrips, 'factor'> | undefined {
   const { name, bound, inclusive } = counting;
   const b = ctx.builder;
   const entity = lookupName(ctx, ctx.scope, name);
@@ -199,20 +206,6 @@ function integerOf(ctx: Context, node: ast.Expression): number | undefined {
   return value.kind === 'scalar' && /^[iu]/.test(ctx.builder.typeOf(value.register)) ? value.register : undefined;
 }
 
-/** Calls of functions and methods. */
-export const barriers: ReadonlySet<string> = new Set(['__syncthreads', '__syncwarp', 'sync', 'wait', '__trap']);
-/** Their reduction of large arguments is a loop. */
-export const loops = /^(sin|cos|tan|sincos)f?$/;
-
-/** Loops are asked the same for each copy of what is around them; the syntax alone answers. */
-const plainBodies = new WeakMap<ast.Statement, boolean>();
-
-function hasPlainBody(body: ast.Statement): boolean {
-  let isPlain = plainBodies.get(body);
-  if (isPlain === undefined) plainBodies.set(body, (isPlain = isPlainBody(body, 0)));
-  return isPlain;
-}
-
 const continues = (body: ast.Statement): boolean => anywhere(body, ({ kind }) => kind === 'continue');
 
 /** By loop, for a constant step and for an open one. */
@@ -223,6 +216,7 @@ const countChanges = {
 
 /** Whether the body changes what decides how often it runs. */
 function changesCount(
+  ctx: Context,
   node: ast.ForStatement,
   name: string,
   bound: ast.Expression,
@@ -232,36 +226,9 @@ function changesCount(
   let found = known.get(node);
   if (found === undefined) {
     const names = new Set([name, ...namesIn(bound), ...(openStep ? namesIn(openStep) : [])]);
-    known.set(node, (found = changes(node.body, names)));
+    known.set(node, (found = changes(ctx, node.body, names)));
   }
   return found;
-}
-
-/** Nothing that keeps the compiler from writing the body several times. */
-function isPlainBody(value: unknown, depth: number): boolean {
-  if (typeof value !== 'object' || value === null || depth > 200 || value instanceof Set) return true;
-  if (Array.isArray(value)) return value.every((v) => isPlainBody(v, depth + 1));
-  const node = value as ast.Expression | ast.Statement;
-  switch (node.kind) {
-    case 'break':
-    case 'return':
-    case 'goto':
-    case 'while':
-    case 'do':
-    case 'rangeFor':
-    case 'switch':
-    case 'asm':
-    case 'lambda':
-      return false;
-    case 'call': {
-      const callee = node.callee.kind === 'name' ? node.callee.name.parts.at(-1)?.name : undefined;
-      if (!callee || barriers.has(callee) || loops.test(callee) || /^atomic/.test(callee)) return false;
-      break;
-    }
-    default:
-      break;
-  }
-  return Object.values(node).every((v) => isPlainBody(v, depth + 1));
 }
 
 export function namesIn(value: unknown, found: string[] = []): string[] {
@@ -284,10 +251,16 @@ function readsMemory(ctx: Context, bound: ast.Expression): boolean {
   });
 }
 
-function changes(body: object, names: ReadonlySet<string>): boolean {
+function changes(ctx: Context, body: object, names: ReadonlySet<string>): boolean {
   return anywhere(body, (node) => {
     const isAddress = node.kind === 'unary' && node.operator === '&';
-    const name = nameOf(isAddress ? node.operand : assignedBy(node));
+    const name = nameOf(isAddress ? node.operand : (assignedBy(node) ?? changedObject(ctx, node)));
     return name !== undefined && names.has(name);
   });
+}
+
+/** The object whose method is called, which may change it. */
+function changedObject(ctx: Context, node: ast.Expression | ast.Statement): ast.Expression | undefined {
+  if (node.kind !== 'call' || node.callee.kind !== 'member' || node.callee.arrow) return undefined;
+  return calledFunction(ctx, node)?.isConst === true ? undefined : node.callee.object;
 }

@@ -11,6 +11,7 @@
 import { anywhere, assignedBy } from '../parse/anywhere';
 import type * as ast from '../parse/ast';
 import { takesNumbers } from './builtins/math';
+import { calledFunction } from './called-functions';
 import { isSimple } from './conditional';
 import type { Context } from './context';
 import { lookupName } from './lookup';
@@ -108,13 +109,12 @@ function mayReach(ctx: Context, target: ast.Expression, source: Source): boolean
   return type?.kind !== 'array' || (source.kind === 'array' && source.name === name);
 }
 
-/** Calls that only compute, and functions that do not write either. */
-function isHarmless(ctx: Context, { callee }: ast.CallExpression, source: Source, depth: number): boolean {
+/** Calls that only compute, and functions and methods that do not write either. */
+function isHarmless(ctx: Context, call: ast.CallExpression, source: Source, depth: number): boolean {
+  const { callee } = call;
   const name = callee.kind === 'name' ? callee.name.parts.at(-1)?.name : undefined;
-  if (name === undefined) return false;
-  const entity = lookupName(ctx, ctx.scope, name);
-  if (entity?.kind !== 'functions')
-    return name === '__ldg' || takesNumbers(name) || /^(?:sqrt|exp|log|fabs|rsqrt)f?$/.test(name);
-  const bodies = entity.declarations.flatMap((declaration) => (declaration.body ? [declaration.body] : []));
-  return depth < DEEPEST_CALL && bodies.length === 1 && isKept(ctx, source, bodies[0], depth + 1);
+  const called = calledFunction(ctx, call);
+  if (called) return depth < DEEPEST_CALL && isKept(ctx, source, called.body, depth + 1);
+  if (name === undefined || lookupName(ctx, ctx.scope, name)?.kind === 'functions') return false;
+  return name === '__ldg' || takesNumbers(name) || /^(?:sqrt|exp|log|fabs|rsqrt)f?$/.test(name);
 }

@@ -158,6 +158,10 @@ struct Rows {
   const int *first;
   __device__ int end(int i) const { return first[i + 1]; }
 };
+struct Best {
+  static __device__ float of(float a, float b) { return a > b ? a : b; }
+  static __device__ void keep(float *to, int k) { to[k] = k; }
+};
 __global__ void rows(${parameters}, const float *in, float *out) {
   __shared__ float line[64];
   line[threadIdx.x] = in[threadIdx.x];
@@ -199,6 +203,70 @@ describe('a loop whose bound is read from memory', () => {
       'out[k] = line[k];',
       'const int *__restrict__ row',
     ));
+  it('is written out where methods only compute, and stays where one may write', () => {
+    rows('for (int k = i; k < row[i + 1]; k++)', WRITTEN_OUT_FURTHER, 'sum += Best::of(line[k], sum);');
+    rows('for (int k = i; k < row[i + 1]; k++)', STAYS, 'sum += line[k]; Best::keep(out, k);');
+  });
   it('is written out where it continues', () =>
     rows('for (int k = i; k < row[i + 1]; k++)', WRITTEN_OUT, 'if (k == 99) continue; sum += line[k];'));
+});
+
+describe('a loop that calls methods', () => {
+  const calls = (statement: string, expected: string) =>
+    check(`
+struct Column {
+  const int *data; int size;
+  __device__ bool valid(int i) const { return data[i >> 5] >> (i & 31) & 1; }
+  __device__ int at(int i) const { if (i < 0) return 0; return data[i]; }
+  __device__ int four(int i) const { int s = 0; for (int k = 0; k < 4; k++) s += data[i * k]; return s; }
+  __device__ int find(int x) const { int i = 0; while (i < size && data[i] < x) i++; return i; }
+};
+struct Table { Column keys, values; };
+__device__ int found(const Column &c, int x) { int i = 0; while (i < c.size && c.data[i] < x) i++; return i; }
+__global__ void ramp(Column c, Table t, const Table *many, float *out, int n) {
+  __shared__ float line[64];
+  line[threadIdx.x] = out[threadIdx.x];
+  __syncthreads();
+  float sum = 0;
+  for (int i = threadIdx.x; i < n; i++) {
+    ${statement}
+    sum += line[i];
+    //     ^^^^^^^ shared load ${expected}
+  }
+  out[threadIdx.x] = sum;
+}
+int main() { float *o; cudaMalloc(&o, 4096); Column c{(int *)o, 9}; ramp<<<1, 32>>>(c, Table{c, c}, (Table *)o, o, 32); }
+`);
+  it('is written out like one that calls functions', () => {
+    calls('if (c.valid(i)) sum += c.at(i);', WRITTEN_OUT);
+    calls('sum += t.values.at(i);', WRITTEN_OUT);
+    calls('sum += many->keys.at(i) + many[1].values.at(i);', WRITTEN_OUT);
+    calls('sum += c.four(i);', WRITTEN_OUT);
+  });
+  it('stays where one of them has a loop that stays, as a function may', () => {
+    calls('sum += c.find(i);', STAYS);
+    calls('sum += found(c, i);', STAYS);
+  });
+  it('stays where one may change how often it runs', () => {
+    const grown = (method: string, expected: string) =>
+      check(`
+struct Stack { int size; __device__ void push(int i) { if (i == 99) size++; } __device__ int top(int i) const { return size + i; } };
+__global__ void ramp(float *out, int n) {
+  __shared__ float line[64];
+  line[threadIdx.x] = out[threadIdx.x];
+  __syncthreads();
+  Stack s{n};
+  float sum = 0;
+  for (int i = threadIdx.x; i < s.size; i++) {
+    s.${method};
+    sum += line[i];
+    //     ^^^^^^^ shared load ${expected}
+  }
+  out[threadIdx.x] = sum;
+}
+int main() { float *o; cudaMalloc(&o, 4096); ramp<<<1, 32>>>(o, 32); }
+`);
+    grown('push(i)', STAYS);
+    grown('top(i)', 'x47');
+  });
 });
