@@ -10,7 +10,7 @@
  * - one way out: no break or return (`continue` is none: PTX of 7 loops), no loop inside that stays one, no call that is not inlined (`plain-bodies.ts`); sine, cosine and tangent
  *   of full precision have a loop in them (PTX: expf, logf, sqrtf, tanhf and divisions are no trouble);
  * - barriers do not keep it from that (PTX of 14 loops), but nothing merges over them: such loops are left as they are here, which counts the same;
- * - a loop that starts at a constant runs the rest behind the four (neighbouring loads of the four then merge where it is the counter), any other
+ * - a loop that starts at a constant, or hands on another integer that does (`carried-constants.ts`), runs the rest behind the four (neighbouring loads of the four then merge where it is the counter), any other
  *   before them: lanes with different counts are then at different places of the array in the same instruction.
  */
 import { anywhere, assignedBy } from '../parse/anywhere';
@@ -18,6 +18,7 @@ import type * as ast from '../parse/ast';
 import { compoundStep } from '../parse/plain-step';
 import { launchVariables } from './builtins/variables';
 import { calledFunction } from './called-functions';
+import { carriesConstant } from './carried-constants';
 import { isSimple } from './conditional';
 import { constantOf } from './constants';
 import type { Context } from './context';
@@ -195,7 +196,7 @@ function countTrips(
   const trips = b.binary('div', 'i64', b.binary('add', 'i64', distance, more), size);
   return {
     trips: b.convert('i64', 'i32', b.binary('max', 'i64', trips, b.constant('i64', 0))),
-    restFirst: b.constantValue(start) === undefined,
+    restFirst: b.constantValue(start) === undefined && !carriesConstant(ctx, node),
     hasOpenStep,
   };
 }

@@ -270,3 +270,32 @@ int main() { float *o; cudaMalloc(&o, 4096); ramp<<<1, 32>>>(o, 32); }
     grown('top(i)', 'x47');
   });
 });
+
+describe('passes that are left of a loop that is written out', () => {
+  /** In front of the others lanes come together at the end, so that the fours of neighbours meet; behind them each keeps its distance. */
+  const left = (before: string, pass: string, expected: string) =>
+    check(`
+__global__ void ramp(const float *in, float *out, int n) {
+  ${before}
+  for (int i = threadIdx.x; i < n; i++) {
+    float v = in[i * 8];
+    //        ^^^^^^^^^ global load x47 ${expected} sectors
+    ${pass}
+  }
+  out[threadIdx.x] = s + k;
+}
+int main() { float *i, *o; cudaMalloc(&i, 4096); cudaMalloc(&o, 4096); ramp<<<1, 32>>>(i, o, 32); }
+`);
+  const [FIRST, LAST] = ['3.4894/1.9149', '7.9574/2'];
+  it('are made first where nothing that begins as an integer goes on from pass to pass', () => {
+    left('float s = 0; const int k = 3;', 's += v;', FIRST);
+    left('float s = 0; int k = in[3];', 's += v; k++;', FIRST);
+    left('float s = 0; int k = 0;', 'k = i * 3; s += v * k;', FIRST);
+  });
+  it('are made last where a sum, a count, a flag or a place does', () => {
+    left('int s = 0; const int k = 3;', 's += v;', LAST);
+    left('float s = 0; int k = 0;', 'if (v > 0) { s += v; k++; }', LAST);
+    left('float s = 0; bool k = false;', 'if (v > s) k = true;', LAST);
+    left('float s = 0; int k = -1;', 'if (v > s) { s = v; k = i; }', LAST);
+  });
+});
