@@ -45,7 +45,7 @@ function put(state: HostState, place: Place, value: Value, target: Expression, s
     return place.cell.value;
   }
   if (place.kind === 'somewhere') smudge(state, place.buffer);
-  else forgetRoot(state, target, scope);
+  else forgetTarget(state, target, scope);
   return target.kind === 'unknown' ? unknown(target.reason) : value;
 }
 
@@ -55,6 +55,20 @@ function counted(state: HostState, place: Place, value: Value): Value {
   const isOwn = place.kind !== 'cell' || place.cell.depth >= state.depth;
   if (!frame.mayBeLeft || frame.isEntry || isOwn || value.kind !== 'number') return value;
   return unknown(`${place.cell.name ?? 'it'} changes behind a return`, { type: place.cell.type });
+}
+
+/** What is assigned to and not found: of two variables either may be meant. */
+function forgetTarget(state: HostState, target: Expression, scope: Scope): void {
+  if (target.kind !== 'conditional') {
+    forgetRoot(state, target, scope);
+    return;
+  }
+  for (const side of [target.then, target.else]) {
+    const place = locate(state, side, scope);
+    if (place.kind === 'cell') forget(state, place.cell, `${place.cell.name ?? 'it'} depends on a condition`);
+    else if (place.kind === 'somewhere') smudge(state, place.buffer);
+    else forgetTarget(state, side, scope);
+  }
 }
 
 /** What a method or an operator gives to be assigned to is a part of its object, as far as anybody knows: `m(i, j) = x`. */

@@ -275,15 +275,16 @@ export function evaluateArguments(state: HostState, list: readonly Expression[],
 
 function evaluateArgument(state: HostState, expression: Expression, scope: Scope): HostArgument {
   const source = forwarded(expression) ?? expression;
-  if (source.kind !== 'name' && source.kind !== 'index' && source.kind !== 'member' && source.kind !== 'unary') {
-    return { value: evaluate(state, source, scope) };
-  }
+  if (!places.has(source.kind)) return { value: evaluate(state, source, scope) };
   if (source.kind === 'unary' && source.operator !== '*') return { value: evaluate(state, source, scope) };
   const place = locate(state, source, scope);
   if (place.kind === 'cell') return { value: place.cell.value, cell: place.cell };
   const value = read(place);
   return place.kind === 'somewhere' ? { value, cell: standFor(makeCell(value), place.buffer) } : { value };
 }
+
+/** What may name an object. */
+const places: ReadonlySet<Expression['kind']> = new Set(['name', 'index', 'member', 'unary', 'conditional']);
 
 const forwarders: ReadonlySet<string> = new Set(['forward', 'move', 'ref', 'cref', 'as_const']);
 

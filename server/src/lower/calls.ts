@@ -4,6 +4,7 @@ import type * as ast from '../parse/ast';
 import { assertion } from './assertion';
 import { callBuiltin } from './builtins/functions';
 import { takesNumbers } from './builtins/math';
+import { conditionalPlace } from './conditional';
 import { constexprValue } from './constexpr';
 import { construct, initialiseMembers } from './construct';
 import { type Context, type Frame, forgetSince, LIBRARY_TOKENS, placeOf, skip } from './context';
@@ -35,7 +36,8 @@ export function callExpression(ctx: Context, node: ast.CallExpression, callee?: 
   const target = callee ?? calleeValue(ctx, node);
   if (target.kind === 'builtin' && target.name === 'assert' && !target.self && !args && !ctx.unit.isHost)
     return assertion(ctx, node);
-  const values = args ?? (takesNumbersOnly(ctx, target) ? numbers(ctx, node) : callArguments(ctx, node.arguments));
+  const values =
+    args ?? (takesNumbersOnly(ctx, target) ? numbers(ctx, node) : callArguments(ctx, node.arguments, target));
   return callValue(ctx, target, values, node);
 }
 
@@ -55,14 +57,27 @@ function numbers(ctx: Context, node: ast.CallExpression): Value[] {
  * Arguments; packs are spread. On the host the last one is evaluated first, as g++ does for calls of functions, methods, lambdas and
  * constructors alike (22 calls with side effects, run): `connect(a(), b())` draws for `b` before it draws for `a`.
  */
-export function callArguments(ctx: Context, nodes: readonly ast.Expression[]): Value[] {
-  if (!ctx.unit.isHost || nodes.length < 2) return listElements(ctx, nodes);
+export function callArguments(ctx: Context, nodes: readonly ast.Expression[], target?: Value): Value[] {
+  if (!ctx.unit.isHost) return listElements(ctx, nodes);
   return nodes
-    .toReversed()
-    .map((node) => listElements(ctx, [node]))
+    .map((node, index) => ({ node, index }))
+    .reverse()
+    .map(({ node, index }) =>
+      node.kind === 'conditional' && mayChange(target, index)
+        ? [conditionalPlace(ctx, node)]
+        : listElements(ctx, [node]),
+    )
     .reverse()
     .flat();
 }
+
+/** Whether a function may change what it is given there: `add(c ? a : b, 3)`. */
+const mayChange = (target: Value | undefined, index: number): boolean =>
+  target?.kind === 'functions' &&
+  target.declarations.some(({ parameters }) => {
+    const type = parameters[index]?.type;
+    return type?.kind === 'reference' && !type.rvalue && !type.to.isConst;
+  });
 
 /** What stands in braces is evaluated from the left; packs are spread. */
 export function listElements(ctx: Context, nodes: readonly ast.Expression[]): Value[] {

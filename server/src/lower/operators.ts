@@ -140,7 +140,7 @@ function increment(ctx: Context, node: ast.UnaryExpression): Value {
 }
 
 function incrementOne(ctx: Context, node: ast.UnaryExpression): Value {
-  const place = expression(ctx, node.operand);
+  const place = targetOf(ctx, node.operand);
   const before = peeked(ctx, place, node.operand);
   const up = node.operator.endsWith('++');
   const one = number(ctx, types.int, 1);

@@ -1,5 +1,5 @@
 /** What runs without being called, and what is thrown: the text knows no number that rests on it. */
-import { check } from './support';
+import { check, checkMain } from './support';
 
 const shown = (value: string): string => `k <<<(1,1,1),(32,1,1),0>>>(${value})`;
 
@@ -94,5 +94,17 @@ describe('values of the text', () => {
       shown('93'),
     );
     check('int main() { const char word[] = "kernel"; k<<<1, 32>>>(sizeof(word)); }', shown('7'));
+  });
+
+  it('is which of two variables a condition that is not known assigns', () => {
+    checkMain('int a = 1, b = 2; (argc > 1 ? a : b) = 7; k<<<1, 32>>>(a, b);', 'k <<<(1,1,1),(32,1,1),0>>>(1, 7)');
+    check(
+      'int ask(); int main() { int a = 1, b = 2; (ask() ? a : b) = 7; int c = 3, d = 4; ++(ask() ? c : d); k<<<1, 32>>>(a, b, c, d); }',
+      'k <<<(1,1,1),(32,1,1),0>>>(?a, ?b, ?c, ?d)',
+    );
+    check(
+      'void add(int &x) { x += 3; } int main() { int a = 1, b = 2; add(a > b ? a : b); k<<<1, 32>>>(a, b); }',
+      'k <<<(1,1,1),(32,1,1),0>>>(1, 5)',
+    );
   });
 });
