@@ -18,9 +18,13 @@ export const loops = /^(sin|cos|tan|sincos)f?$/;
 /** Functions that call functions are followed so far. */
 const DEEPEST_CALL = 4;
 
+/** Conditions of a method up to which its size is told well enough (a stencil of six conditional neighbours stays one: PTX of conjugate_gradient_coop.cu:50). */
+const MOST_CONDITIONS = 2;
+
 /** What the syntax alone tells. */
 interface Syntax {
   readonly isPlain: boolean;
+  readonly conditions: number;
   readonly calls: readonly ast.CallExpression[];
 }
 
@@ -38,10 +42,11 @@ function isInlined(ctx: Context, call: ast.CallExpression, owner: RecordInfo | u
   if (!called) return !isMethod;
   // what a function is given may be constants, that end its loops
   if (!isMethod) return !stays(called.body);
-  const { isPlain, calls } = syntaxOf(called.body, 'function');
+  const { isPlain, conditions, calls } = syntaxOf(called.body, 'function');
   const endsLoops = () => innerLoopsOf(called.body).every((inner) => isWrittenOutWithin(ctx, inner));
   return (
     isPlain &&
+    conditions <= MOST_CONDITIONS &&
     inScope(ctx, called.owner?.scope ?? ctx.scope, endsLoops) &&
     calls.every((inner) => isInlined(ctx, inner, called.owner, depth + 1))
   );
@@ -51,7 +56,8 @@ function syntaxOf(body: ast.Statement, of: keyof typeof known): Syntax {
   let syntax = known[of].get(body);
   if (!syntax) {
     const calls: ast.CallExpression[] = [];
-    syntax = { isPlain: isPlainPart(body, of === 'function', calls, 0), calls };
+    const isPlain = isPlainPart(body, of === 'function', calls, 0);
+    syntax = { isPlain, conditions: of === 'function' ? conditionsIn(body, 0) : 0, calls };
     known[of].set(body, syntax);
   }
   return syntax;
@@ -86,6 +92,13 @@ function isPlainPart(value: unknown, mayReturn: boolean, calls: ast.CallExpressi
       break;
   }
   return Object.values(node).every((v) => isPlainPart(v, mayReturn, calls, depth + 1));
+}
+
+function conditionsIn(value: unknown, depth: number): number {
+  if (typeof value !== 'object' || value === null || depth > 200 || value instanceof Set) return 0;
+  const { kind } = value as Partial<ast.Statement>;
+  const parts: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+  return parts.reduce((sum: number, v) => sum + conditionsIn(v, depth + 1), kind === 'if' ? 1 : 0);
 }
 
 const loopsThatStay = new WeakMap<ast.Statement, boolean>();
