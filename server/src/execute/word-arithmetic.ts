@@ -15,7 +15,6 @@ export type Pair = Words;
 export const isSigned = (type: ScalarType): boolean => type.startsWith('i');
 
 const WORD = 32;
-const ALL_BITS = 0xffffffff;
 /** Bits of a digit of a long division. */
 const DIGIT = 16;
 const INTEGERS = /^[iu](?:8|16|32|64)$/;
@@ -83,8 +82,6 @@ export class WordArithmetic {
   /** A count of bits. */
   narrow(register: Register): Register {
     const { type } = this.registers[register];
-    const value = this.valueOf(register);
-    if (value !== undefined && value >= 0) return this.number('u32', value);
     return type === 'u32' || type === 'i32' ? register : this.converted(register, type, 'u32');
   }
 
@@ -103,23 +100,6 @@ export class WordArithmetic {
 
   private word(fn: BinaryOp, a: Register, b: Register, type: ScalarType = 'u32'): Register {
     return this.wide(fn, type, a, b);
-  }
-
-  private valueOf(register: Register): number | undefined {
-    const { role, value } = this.registers[register];
-    return role === 'constant' && typeof value === 'number' ? value : undefined;
-  }
-
-  /** Masks are constants whose halves often have no bit, or all. */
-  private bitwise(fn: 'and' | 'or' | 'xor', a: Register, b: Register): Register {
-    for (const [known, other] of [
-      [this.valueOf(a), b],
-      [this.valueOf(b), a],
-    ] as const) {
-      if (known === 0) return fn === 'and' ? this.number('u32', 0) : other;
-      if (known === ALL_BITS && fn !== 'xor') return fn === 'and' ? other : this.number('u32', ALL_BITS);
-    }
-    return this.word(fn, a, b);
   }
 
   unary(fn: UnaryOp, a: Register): Register {
@@ -141,7 +121,7 @@ export class WordArithmetic {
   }
 
   byHalves(fn: 'and' | 'or' | 'xor', a: Pair, b: Pair): Pair {
-    return { low: this.bitwise(fn, a.low, b.low), high: this.bitwise(fn, a.high, b.high) };
+    return { low: this.word(fn, a.low, b.low), high: this.word(fn, a.high, b.high) };
   }
 
   select(p: Register, a: Pair, b: Pair): Pair {
@@ -186,14 +166,6 @@ export class WordArithmetic {
 
   /** Counts of 32 and more give 0, as in PTX: what a shift by `count - 32` or `32 - count` gives is 0 where that is negative, so all three parts are joined. */
   shiftLeft({ low, high }: Pair, count: Register): Pair {
-    const known = this.valueOf(count);
-    if (known !== undefined && known < 2 * WORD) {
-      if (known === 0) return { low, high };
-      const zero = this.number('u32', 0);
-      if (known >= WORD) return { low: zero, high: this.shifted('shl', low, known - WORD) };
-      const across = this.shifted('shr', low, WORD - known);
-      return { low: this.shifted('shl', low, known), high: this.word('or', this.shifted('shl', high, known), across) };
-    }
     const word = this.number('u32', WORD);
     const over = this.word('shl', low, this.word('sub', count, word));
     const across = this.word('shr', low, this.word('sub', word, count));
@@ -204,31 +176,14 @@ export class WordArithmetic {
   }
 
   shiftRight({ low, high }: Pair, count: Register, signed: boolean): Pair {
-    const type = signed ? 'i32' : 'u32';
-    const known = this.valueOf(count);
-    if (known !== undefined && known < 2 * WORD) {
-      if (known === 0) return { low, high };
-      const above = signed ? this.shifted('shr', high, WORD - 1, 'i32') : this.number('u32', 0);
-      if (known >= WORD) return { low: this.shifted('shr', high, known - WORD, type), high: above };
-      const across = this.shifted('shl', high, WORD - known);
-      return {
-        low: this.word('or', this.shifted('shr', low, known), across),
-        high: this.shifted('shr', high, known, type),
-      };
-    }
     const word = this.number('u32', WORD);
     const across = this.word('shl', high, this.word('sub', word, count));
     const near = this.word('or', this.word('shr', low, count), across);
-    const over = this.word('shr', high, this.word('sub', count, word), type);
+    const over = this.word('shr', high, this.word('sub', count, word), signed ? 'i32' : 'u32');
     return {
       low: this.chosen(this.compared('lt', count, word), near, over),
-      high: this.word('shr', high, count, type),
+      high: this.word('shr', high, count, signed ? 'i32' : 'u32'),
     };
-  }
-
-  /** By less than a word, or by none. */
-  private shifted(fn: 'shl' | 'shr', a: Register, by: number, type: ScalarType = 'u32'): Register {
-    return by === 0 ? a : this.word(fn, a, this.number('u32', by), type);
   }
 
   compare(fn: CompareOp, a: Pair, b: Pair, signed: boolean): Register {

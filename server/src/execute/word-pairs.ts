@@ -3,8 +3,6 @@
  * with two registers of 32 bits for each of them. What reads them as one number still has the register of 64 bits, which is known where it fits
  * into a double. Accesses, branches and blocks stay as they are.
  */
-
-import { dropDeadCode } from '../machine/dead-code';
 import { aliasClasses } from '../program/aliasing';
 import { readsOf, writesOf } from '../program/operands';
 import type { Instruction, Program, Register, RegisterInfo, ScalarType } from '../program/program';
@@ -78,8 +76,7 @@ class WordPairs {
       for (const i of block.instructions) this.rewrite(i);
       return { ...block, instructions: this.code };
     });
-    // of most sums and shifts one half is all that is asked for
-    return dropDeadCode({ ...this.original, registers: this.registers, blocks });
+    return { ...this.original, registers: this.registers, blocks };
   }
 
   /** Registers of 64 bits that may hold more than a double does: what begins large, and what is made of it. */
