@@ -66,7 +66,8 @@ function sizeOfNode(ctx: Context, node: ast.Statement, owner: RecordInfo | undef
     const known = call.callee.kind === 'name' ? (LIBRARY[call.callee.name.parts.at(-1)?.name ?? ''] ?? 0) : 0;
     library += known;
     // what the table tells is the whole function, though some are written in the library's own words (`sincospif`)
-    const called = known === 0 && depth < DEEPEST_CALL ? calledFunction(ctx, call, owner) : undefined;
+    const called =
+      known === 0 && depth < DEEPEST_CALL && !isOfClass(call) ? calledFunction(ctx, call, owner) : undefined;
     if (!called) continue;
     const inside = sizeOfNode(ctx, called.body, called.owner, depth + 1);
     tokens += inside.tokens;
@@ -109,6 +110,11 @@ function freeTokensIn(value: unknown, depth: number): number {
 }
 
 const lengthOf = ({ first, last }: ast.Node): number => last - first + 1;
+
+/** `Convert<T>::to(x)`: such functions mostly are no instruction, but another name of one (H200: dl_rmsnorm_dispatch.cu:75). */
+const isOfClass = ({ callee }: ast.CallExpression): boolean =>
+  callee.kind === 'name' &&
+  callee.name.parts.some((part, index, { length }) => index < length - 1 && part.templateArguments);
 
 /** The same syntax is asked for at every pass of the loops around it. */
 const callCache = new WeakMap<ast.Statement, readonly ast.CallExpression[]>();
