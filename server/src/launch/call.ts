@@ -244,6 +244,8 @@ export function callUnknown(state: HostState, list: readonly HostArgument[], cal
     forgetBehind(state, value);
     if (value.kind === 'lambda') forgetAssigned(state, value);
   }
+  for (const { cell, isHandedOut } of list)
+    if (cell && (isHandedOut || writers.has(name))) forget(state, cell, `${cell.name ?? 'it'} is set by ${name}`);
   const text = sourceText(state, call) || name;
   const values = list.map((argument) => argument.value);
   const result = unknownFrom(values, `${name || 'a function'} is not known in this file`);
@@ -278,7 +280,8 @@ function evaluateArgument(state: HostState, expression: Expression, scope: Scope
   if (!places.has(source.kind)) return { value: evaluate(state, source, scope) };
   if (source.kind === 'unary' && source.operator !== '*') return { value: evaluate(state, source, scope) };
   const place = locate(state, source, scope);
-  if (place.kind === 'cell') return { value: place.cell.value, cell: place.cell };
+  const isHandedOut = source !== expression && isRef(expression) ? true : undefined;
+  if (place.kind === 'cell') return { value: place.cell.value, cell: place.cell, isHandedOut };
   const value = read(place);
   return place.kind === 'somewhere' ? { value, cell: standFor(makeCell(value), place.buffer) } : { value };
 }
@@ -287,6 +290,12 @@ function evaluateArgument(state: HostState, expression: Expression, scope: Scope
 const places: ReadonlySet<Expression['kind']> = new Set(['name', 'index', 'member', 'unary', 'conditional']);
 
 const forwarders: ReadonlySet<string> = new Set(['forward', 'move', 'ref', 'cref', 'as_const']);
+
+/** Of the standard library: what they are given by reference is what they are called for. */
+const writers: ReadonlySet<string> = new Set(['std::from_chars', 'from_chars', 'std::getline', 'getline']);
+
+const isRef = (expression: Expression): boolean =>
+  expression.kind === 'call' && expression.callee.kind === 'name' && lastName(expression.callee.name) === 'ref';
 
 /** The operand of std::forward, std::move and std::ref. */
 function forwarded(expression: Expression): Expression | undefined {

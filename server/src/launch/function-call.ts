@@ -30,6 +30,8 @@ export interface HostArgument {
   readonly value: Value;
   /** of an lvalue, for reference parameters */
   readonly cell?: Cell;
+  /** `std::ref(x)`: who is given it may keep it and write to it at any time */
+  readonly isHandedOut?: true;
 }
 
 export interface CallOptions {

@@ -5,16 +5,7 @@ import { type BoundArgument, number, truth, type Value } from './value';
 
 type Make = (types: readonly HostType[], values: readonly BoundArgument[]) => HostType | undefined;
 
-const containerNames = [
-  'vector',
-  'device_vector',
-  'host_vector',
-  'deque',
-  'initializer_list',
-  'span',
-  'valarray',
-  'list',
-];
+const containerNames = ['vector', 'device_vector', 'host_vector', 'deque', 'initializer_list', 'span', 'list'];
 const smartPointers = ['unique_ptr', 'shared_ptr'];
 const transparent = [
   'remove_reference_t',
