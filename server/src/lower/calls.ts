@@ -191,7 +191,8 @@ function callFunctions(
   const candidates = [...callee.declarations];
   const name = callee.declarations[0]?.name.parts.at(-1)?.name ?? '';
   // a function may be declared in several enclosing scopes and namespaces: all of them are candidates
-  if (!callee.self)
+  // but std::ranges has algorithms of its own, which hide those of std
+  if (!callee.self && callee.scope.label !== 'ranges')
     for (let s = callee.scope.parent; s; s = s.parent) {
       const outer = s.isPlain ? s.own(name) : lookupIn(ctx, s, name, new Set());
       if (outer?.kind === 'functions')

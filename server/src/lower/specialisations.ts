@@ -53,9 +53,12 @@ export function isMoreSpecialFunction(ctx: Context, a: Callable, b: Callable, sc
     const bound = withUnique(special.templateParameters ?? [], scope);
     const names = new Set((general.templateParameters ?? []).flatMap((p) => p.name ?? []));
     const state: Deduction = { names, found: new Map() };
+    // a pack takes what stands there and behind it, and nothing but a pack takes a pack
+    if (special.parameters.length > general.parameters.length && !general.parameters.at(-1)?.pack) return false;
     return general.parameters.every((parameter, i) => {
       const other = special.parameters[i];
-      if (!other || other.pack || parameter.pack) return false;
+      if (parameter.pack) return true;
+      if (!other || other.pack) return false;
       return matchType(
         ctx,
         plainNode(parameter.type),
