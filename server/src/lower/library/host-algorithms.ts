@@ -1,8 +1,10 @@
-/** Algorithms of the standard library that only the host uses. Over pointers, which all iterators are here. */
+/** Algorithms of the standard library that only the host uses. Over pointers, which most iterators are here, where elements are not gone through in turn. */
+import { folds } from './host-folds';
 import { sorting } from './host-sorting';
 
 export const hostAlgorithms = `
 ${sorting}
+${folds}
 template <class T> void __relocate(T* to, T* from) { if constexpr (__warplens_is_plain(T)) *to = *from; else memcpy(to, from, sizeof(T)); }
 template <class T, class F> void __merge_sort(T* first, size_t n, F before) {
   T* from = first;
@@ -115,20 +117,18 @@ template <class T> void reverse(T* a, T* b) {
   size_t n = b - a;
   for (size_t i = 0; i < n / 2; ++i) { T t = move(a[i]); a[i] = move(a[n - 1 - i]); a[n - 1 - i] = move(t); }
 }
-template <class T, class F> void generate(T* a, T* b, F&& make) { size_t n = b - a; for (size_t i = 0; i < n; ++i) a[i] = make(); }
-template <class T, class N, class F> void generate_n(T* a, N n, F&& make) { for (N i = 0; i < n; ++i) a[i] = make(); }
+template <class I, class F> void generate(I a, I b, F&& make) { for (; a != b; ++a) *a = make(); }
+template <class I, class N, class F> I generate_n(I a, N n, F&& make) { for (N i = 0; i < n; ++i, ++a) *a = make(); return a; }
 template <class T> T* max_element(T* a, T* b) { size_t n = b - a; size_t best = 0; for (size_t i = 1; i < n; ++i) if (a[best] < a[i]) best = i; return a + best; }
 template <class T> T* min_element(T* a, T* b) { size_t n = b - a; size_t best = 0; for (size_t i = 1; i < n; ++i) if (a[i] < a[best]) best = i; return a + best; }
-template <class T, class V> T* find(T* a, T* b, const V& x) { while (a != b && !(*a == x)) ++a; return a; }
-template <class T, class V> size_t count(T* a, T* b, const V& x) { size_t n = 0; for (; a != b; ++a) if (*a == x) ++n; return n; }
-template <class T, class F> size_t count_if(T* a, T* b, F&& f) { size_t n = 0; for (; a != b; ++a) if (f(*a)) ++n; return n; }
-template <class T, class U> bool equal(T* a, T* b, U* c) { bool same = true; for (; a != b; ++a, ++c) same = same && *a == *c; return same; }
-template <class T, class U> U* partial_sum(T* a, T* b, U* to) { T sum = T(); for (; a != b; ++a, ++to) { sum = sum + *a; *to = sum; } return to; }
-template <class T, class U> U* inclusive_scan(T* a, T* b, U* to) { return partial_sum(a, b, to); }
-template <class T, class U, class V> U* exclusive_scan(T* a, T* b, U* to, V sum) { for (; a != b; ++a, ++to) { V next = sum + *a; *to = sum; sum = next; } return to; }
-template <class T> T reduce(T* a, T* b) { T sum = T(); for (; a != b; ++a) sum = sum + *a; return sum; }
-template <class T, class V> V reduce(T* a, T* b, V sum) { for (; a != b; ++a) sum = sum + *a; return sum; }
-template <class T> void rotate(T* a, T* m, T* b) { reverse(a, m); reverse(m, b); reverse(a, b); }
+template <class I> I max_element(I a, I b) { I best = a; for (; a != b; ++a) if (*best < *a) best = a; return best; }
+template <class I> I min_element(I a, I b) { I best = a; for (; a != b; ++a) if (*a < *best) best = a; return best; }
+template <class I, class V> I find(I a, I b, const V& x) { while (a != b && !(*a == x)) ++a; return a; }
+template <class I, class V> ptrdiff_t count(I a, I b, const V& x) { ptrdiff_t n = 0; for (; a != b; ++a) if (*a == x) ++n; return n; }
+template <class I, class F> ptrdiff_t count_if(I a, I b, F&& f) { ptrdiff_t n = 0; for (; a != b; ++a) if (f(*a)) ++n; return n; }
+template <class I, class J> bool equal(I a, I b, J c) { bool same = true; for (; a != b; ++a, ++c) same = same && *a == *c; return same; }
+template <class T> T* rotate(T* a, T* m, T* b) { reverse(a, m); reverse(m, b); reverse(a, b); return a + (b - m); }
+template <class I, class J> void iter_swap(I a, J b) { auto t = move(*a); *a = move(*b); *b = move(t); }
 template <class T> void iter_swap(T* a, T* b) { T t = move(*a); *a = move(*b); *b = move(t); }
 template <class T> T* next(T* p, ptrdiff_t n = 1) { return p + n; }
 template <class T> T* prev(T* p, ptrdiff_t n = 1) { return p - n; }
@@ -138,10 +138,8 @@ template <class C> auto rbegin(C& c) { return reverse_iterator<typename C::value
 template <class C> auto rend(C& c) { return reverse_iterator<typename C::value_type>{c.data()}; }
 template <class C> bool empty(const C& c) { return c.empty(); }
 template <class C> ptrdiff_t ssize(const C& c) { return c.size(); }
-template <class T, class V, class F, class G> V transform_reduce(T* a, T* b, V sum, F join, G of) { for (; a != b; ++a) sum = join(sum, of(*a)); return sum; }
-template <class T, class U, class V> V transform_reduce(T* a, T* b, U* c, V sum) { for (; a != b; ++a, ++c) sum = sum + *a * *c; return sum; }
-template <class T, class V, class F> V reduce(T* a, T* b, V sum, F join) { for (; a != b; ++a) sum = join(sum, *a); return sum; }
-template <class T, class U, class F> U* partial_sum(T* a, T* b, U* to, F join) { if (a == b) return to; T sum = *a; *to = sum; ++a; ++to; for (; a != b; ++a, ++to) { sum = join(sum, *a); *to = sum; } return to; }
+template <class T, class V, class F> pair<T*, T*> equal_range(T* a, T* b, const V& x, F before) { return pair<T*, T*>{lower_bound(a, b, x, before), upper_bound(a, b, x, before)}; }
+template <class T, class V, class F> bool binary_search(T* a, T* b, const V& x, F before) { T* p = lower_bound(a, b, x, before); return p != b && !before(x, *p); }
 template <class T, class V> pair<T*, T*> equal_range(T* a, T* b, const V& x) { return pair<T*, T*>{lower_bound(a, b, x), upper_bound(a, b, x)}; }
 template <class T, class V, class F> T* lower_bound(T* a, T* b, const V& x, F before) {
   size_t low = 0;
@@ -161,6 +159,8 @@ template <class T, class V, class F> T* upper_bound(T* a, T* b, const V& x, F be
   }
   return a + low;
 }
+template <class I, class F> I max_element(I a, I b, F before) { I best = a; for (; a != b; ++a) if (before(*best, *a)) best = a; return best; }
+template <class I, class F> I min_element(I a, I b, F before) { I best = a; for (; a != b; ++a) if (before(*a, *best)) best = a; return best; }
 template <class T, class F> T* max_element(T* a, T* b, F before) { size_t n = b - a; size_t best = 0; for (size_t i = 1; i < n; ++i) if (before(a[best], a[i])) best = i; return a + best; }
 template <class T, class F> T* min_element(T* a, T* b, F before) { size_t n = b - a; size_t best = 0; for (size_t i = 1; i < n; ++i) if (before(a[i], a[best])) best = i; return a + best; }
 template <class T, class F> T* unique(T* a, T* b, F same) {
@@ -169,7 +169,6 @@ template <class T, class F> T* unique(T* a, T* b, F same) {
   for (size_t i = 0; i < n; ++i) if (i == 0 || !same(a[kept - 1], a[i])) { if (i != kept) a[kept] = move(a[i]); kept = kept + 1; }
   return a + kept;
 }
-template <class T, class F> bool is_sorted(T* a, T* b, F before) { for (T* p = a; p != b; ++p) if (p != a && before(*p, p[-1])) return false; return true; }
 template <class T, class F> T* stable_partition(T* a, T* b, F f) {
   size_t n = b - a, kept = 0;
   T* rest = (T*)__warplens_allocate(n * sizeof(T));
@@ -188,8 +187,6 @@ template <class C> auto data(C& c) { return c.data(); }
 template <class T, size_t N> T* begin(T (&a)[N]) { return a; }
 template <class T, size_t N> T* end(T (&a)[N]) { return a + N; }
 template <class T, size_t N> size_t size(T (&a)[N]) { return N; }
-template <class T> struct __held { T& it; };
-template <class T> T& ref(T& x) { return x; }
 template <class T, class G> void shuffle(T* first, T* last, G&& g) {
   size_t n = last - first;
   if (n < 2) return;

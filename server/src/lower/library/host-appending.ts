@@ -8,9 +8,6 @@ template <class C> struct __appending {
 };
 template <class C> __appending<C> back_inserter(C& c) { return __appending<C>{&c}; }
 template <class T, class C> __appending<C> copy(T* a, T* b, __appending<C> to) { for (; a != b; ++a) to.to_->push_back(*a); return to; }
-template <class T, class C, class F> __appending<C> copy_if(T* a, T* b, __appending<C> to, F&& f) { for (; a != b; ++a) if (f(*a)) to.to_->push_back(*a); return to; }
 template <class T, class C, class F> __appending<C> transform(T* a, T* b, __appending<C> to, F&& f) { for (; a != b; ++a) to.to_->push_back(f(*a)); return to; }
-template <class T, class C> __appending<C> partial_sum(T* a, T* b, __appending<C> to) { T sum = T(); for (; a != b; ++a) { sum = sum + *a; to.to_->push_back(sum); } return to; }
-template <class N, class C, class F> __appending<C> generate_n(__appending<C> to, N n, F&& make) { for (N i = 0; i < n; ++i) to.to_->push_back(make()); return to; }
 template <class N, class C, class T> __appending<C> fill_n(__appending<C> to, N n, const T& x) { for (N i = 0; i < n; ++i) to.to_->push_back(x); return to; }
 `;

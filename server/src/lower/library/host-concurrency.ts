@@ -42,6 +42,6 @@ template <class T> struct reference_wrapper {
   T& get() const { return *held_; }
   operator T&() const { return *held_; }
 };
-template <class T> T& ref(T& x) { return x; }
+template <class T> reference_wrapper<T> ref(T& x) { return reference_wrapper<T>(x); }
 template <class T> const T& cref(const T& x) { return x; }
 `;

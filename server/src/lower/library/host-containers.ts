@@ -32,8 +32,7 @@ template <class T> struct vector {
   explicit vector(size_t n) : first_(nullptr), size_(0), room_(0) { resize(n); }
   vector(size_t n, const T& x) : first_(nullptr), size_(0), room_(0) { resize(n, x); }
   template <class U> vector(U* a, U* b) : first_(nullptr), size_(0), room_(0) { assign(a, b); }
-  template <class U> vector(reverse_iterator<U> a, reverse_iterator<U> b) : first_(nullptr), size_(0), room_(0) { for (; a != b; ++a) push_back(*a); }
-  template <class U> vector(__hashed_place<U> a, __hashed_place<U> b) : first_(nullptr), size_(0), room_(0) { for (; a != b; ++a) push_back(*a); }
+  template <class I, class = enable_if_t<__is_class(I)>> vector(I a, I b) : first_(nullptr), size_(0), room_(0) { for (; a != b; ++a) emplace_back(*a); }
   vector<T> __copied() const {
     vector<T> v;
     v.first_ = (T*)__warplens_allocate(size_ * sizeof(T));
@@ -111,6 +110,10 @@ template <class T> struct vector {
     for (size_t i = 0; i < n; ++i) __warplens_place(first_[i], a[i]);
     size_ = n;
   }
+  template <class I, class = enable_if_t<__is_class(I)>> void assign(I a, I b) {
+    vector<T> made(a, b);
+    swap(made);
+  }
   void push_back(const T& x) {
     __room(size_ + 1);
     __warplens_place(first_[size_], forward<T>(x));
@@ -148,6 +151,13 @@ template <class T> struct vector {
     size_t n = b - a;
     __shift(k, n);
     for (size_t i = 0; i < n; ++i) __warplens_place(first_[k + i], a[i]);
+    return first_ + k;
+  }
+  template <class I, class = enable_if_t<__is_class(I)>> T* insert(const T* at, I a, I b) {
+    vector<T> made(a, b);
+    size_t k = at - first_;
+    __shift(k, made.size());
+    for (size_t i = 0; i < made.size(); ++i) __warplens_place(first_[k + i], move(made.first_[i]));
     return first_ + k;
   }
   T* insert(const T* at, const vector<T>& list) { return insert(at, list.begin(), list.end()); }

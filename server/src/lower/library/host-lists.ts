@@ -11,6 +11,17 @@ template <class T> struct __list_place {
 };
 template <class T> bool operator==(const __list_place<T>& a, const __list_place<T>& b) { return a.node_ == b.node_; }
 template <class T> bool operator!=(const __list_place<T>& a, const __list_place<T>& b) { return a.node_ != b.node_; }
+template <class T> struct __list_back {
+  using value_type = T;
+  __list_node<T>* node_;
+  T& operator*() const { return node_->prev_->value_; }
+  T* operator->() const { return &node_->prev_->value_; }
+  __list_back<T>& operator++() { node_ = node_->prev_; return *this; }
+  __list_back<T>& operator--() { node_ = node_->next_; return *this; }
+  __list_place<T> base() const { return __list_place<T>{node_}; }
+};
+template <class T> bool operator==(const __list_back<T>& a, const __list_back<T>& b) { return a.node_ == b.node_; }
+template <class T> bool operator!=(const __list_back<T>& a, const __list_back<T>& b) { return a.node_ != b.node_; }
 template <class T> struct list {
   using value_type = T;
   using iterator = __list_place<T>;
@@ -104,26 +115,36 @@ template <class T> struct list {
     for (size_t i = 0; i < n; ++i) __link(ring_, nodes[i]);
   }
   void sort() { sort(less<>()); }
+  template <class F> void unique(F same) { for (__list_place<T> p = begin(); p != end(); ++p) while (p.node_->next_ != ring_ && same(*p, p.node_->next_->value_)) __drop(p.node_->next_); }
+  template <class F> void merge(list<T>& other, F before) {
+    __list_place<T> at = begin();
+    while (other.ring_->next_ != other.ring_) {
+      while (at != end() && !before(other.front(), *at)) ++at;
+      splice(at, other, other.begin());
+    }
+  }
+  void merge(list<T>& other) { merge(other, less<>()); }
+  void splice(__list_place<T> at, list<T>& other, __list_place<T> a, __list_place<T> b) { while (a != b) { __list_place<T> it = a; ++a; splice(at, other, it); } }
+  void resize(size_t n, const T& x = T()) { while (size_ > n) pop_back(); while (size_ < n) push_back(x); }
+  template <class I> void assign(I a, I b) { clear(); for (; a != b; ++a) push_back(*a); }
+  __list_back<T> rbegin() const { return __list_back<T>{ring_}; }
+  __list_back<T> rend() const { return __list_back<T>{ring_->next_}; }
+  __list_back<T> crbegin() const { return rbegin(); }
+  __list_back<T> crend() const { return rend(); }
   void swap(list<T>& other) {
     __list_node<T>* p = ring_; ring_ = other.ring_; other.ring_ = p;
     size_t n = size_; size_ = other.size_; other.size_ = n;
   }
 };
+template <class T> bool operator==(const list<T>& a, const list<T>& b) {
+  if (a.size() != b.size()) return false;
+  __list_node<T>* m = b.ring_->next_;
+  for (__list_node<T>* n = a.ring_->next_; n != a.ring_; n = n->next_) { if (!(n->value_ == m->value_)) return false; m = m->next_; }
+  return true;
+}
+template <class T> bool operator!=(const list<T>& a, const list<T>& b) { return !(a == b); }
 template <class T> __list_place<T> next(__list_place<T> p, ptrdiff_t n = 1) { for (; n > 0; --n) ++p; for (; n < 0; ++n) --p; return p; }
 template <class T> __list_place<T> prev(__list_place<T> p, ptrdiff_t n = 1) { return next(p, -n); }
 template <class T> void advance(__list_place<T>& p, ptrdiff_t n) { p = next(p, n); }
 template <class T> ptrdiff_t distance(__list_place<T> a, __list_place<T> b) { ptrdiff_t n = 0; for (; a != b; ++a) n = n + 1; return n; }
-template <class T, class V> __list_place<T> find(__list_place<T> a, __list_place<T> b, const V& x) { while (a != b && !(*a == x)) ++a; return a; }
-template <class T, class F> __list_place<T> find_if(__list_place<T> a, __list_place<T> b, F&& f) { while (a != b && !f(*a)) ++a; return a; }
-template <class T, class V> size_t count(__list_place<T> a, __list_place<T> b, const V& x) { size_t n = 0; for (; a != b; ++a) if (*a == x) ++n; return n; }
-template <class T, class F> size_t count_if(__list_place<T> a, __list_place<T> b, F&& f) { size_t n = 0; for (; a != b; ++a) if (f(*a)) ++n; return n; }
-template <class T> __list_place<T> max_element(__list_place<T> a, __list_place<T> b) { __list_place<T> best = a; for (; a != b; ++a) if (*best < *a) best = a; return best; }
-template <class T> __list_place<T> min_element(__list_place<T> a, __list_place<T> b) { __list_place<T> best = a; for (; a != b; ++a) if (*a < *best) best = a; return best; }
-`;
-
-/** Beside the algorithms of kernels, which they overload (standard-functions.ts). */
-export const listAlgorithms = `
-template <class T, class V> V accumulate(std::__list_place<T> a, std::__list_place<T> b, V sum) { for (; a != b; ++a) sum = sum + *a; return sum; }
-template <class T, class O> O copy(std::__list_place<T> a, std::__list_place<T> b, O to) { for (; a != b; ++a, ++to) *to = *a; return to; }
-template <class T, class F> F for_each(std::__list_place<T> a, std::__list_place<T> b, F f) { for (; a != b; ++a) f(*a); return f; }
 `;

@@ -60,7 +60,20 @@ template <class T, class G> T __canonical(G& g) {
   if (x >= T(1)) x = sizeof(T) == 8 ? T(0.99999999999999988897769753748) : T(0.999999940395355224609375f);
   return x;
 }
-template <class T, size_t B, class G> T generate_canonical(G& g) { return __canonical<T>(g); }
+template <class T, size_t B, class G> T generate_canonical(G& g) {
+  unsigned long most = g.max() - g.min();
+  size_t digits = B < (sizeof(T) == 8 ? 53 : 24) ? B : sizeof(T) == 8 ? 53 : 24;
+  size_t bits = most == ~0ul ? 64 : 0;
+  for (unsigned long r = bits ? 0 : most + 1; r > 1; r = r / 2) bits = bits + 1;
+  size_t times = digits <= bits ? 1 : (digits + bits - 1) / bits;
+  T range = T(double(most) + 1.0);
+  T sum = T(0);
+  T scale = T(1);
+  for (size_t i = 0; i < times; ++i) { sum = sum + T(g() - g.min()) * scale; scale = scale * range; }
+  T x = sum / scale;
+  if (x >= T(1)) x = sizeof(T) == 8 ? T(0.99999999999999988897769753748) : T(0.999999940395355224609375f);
+  return x;
+}
 template <class T = int> struct uniform_int_distribution {
   using result_type = T;
   T a_, b_;
@@ -400,12 +413,53 @@ template <class T = int> struct discrete_distribution {
     return T(k);
   }
 };
+/** Spreads what it is given over as many words as an engine wants ([rand.util.seedseq]). */
+struct seed_seq {
+  using result_type = unsigned;
+  vector<unsigned> given_;
+  seed_seq() {}
+  template <class... A> seed_seq(unsigned a, A... more) { unsigned all[] = {a, (unsigned)more...}; given_.assign(all, all + 1 + sizeof...(A)); }
+  seed_seq(const vector<unsigned>& list) : given_(list) {}
+  template <class I> seed_seq(I* a, I* b) { for (; a != b; ++a) given_.push_back((unsigned)*a); }
+  size_t size() const { return given_.size(); }
+  static unsigned __mixed(unsigned x) { return x ^ (x >> 27); }
+  template <class T> void generate(T* a, T* b) const {
+    size_t n = b - a, s = given_.size();
+    if (n == 0) return;
+    for (size_t i = 0; i < n; ++i) a[i] = T(0x8b8b8b8bu);
+    size_t t = n >= 623 ? 11 : n >= 68 ? 7 : n >= 39 ? 5 : n >= 7 ? 3 : (n - 1) / 2;
+    size_t p = (n - t) / 2, q = p + t;
+    size_t m = s + 1 > n ? s + 1 : n;
+    for (size_t k = 0; k < m; ++k) {
+      unsigned r = 1664525u * __mixed((unsigned)a[k % n] ^ (unsigned)a[(k + p) % n] ^ (unsigned)a[(k + n - 1) % n]);
+      a[(k + p) % n] = T((unsigned)a[(k + p) % n] + r);
+      r = r + (unsigned)(k == 0 ? s : k <= s ? k % n + given_[k - 1] : k % n);
+      a[(k + q) % n] = T((unsigned)a[(k + q) % n] + r);
+      a[k % n] = T(r);
+    }
+    for (size_t k = m; k < m + n; ++k) {
+      unsigned r = 1566083941u * __mixed((unsigned)a[k % n] + (unsigned)a[(k + p) % n] + (unsigned)a[(k + n - 1) % n]);
+      a[(k + p) % n] = T((unsigned)a[(k + p) % n] ^ r);
+      r = r - (unsigned)(k % n);
+      a[(k + q) % n] = T((unsigned)a[(k + q) % n] ^ r);
+      a[k % n] = T(r);
+    }
+  }
+};
 struct mt19937 {
   using result_type = unsigned long;
   unsigned x_[624];
   int at_;
   mt19937() { seed(5489u); }
   explicit mt19937(unsigned s) { seed(s); }
+  explicit mt19937(seed_seq& q) { seed(q); }
+  void seed(seed_seq& q) {
+    q.generate(x_, x_ + 624);
+    bool isZero = (x_[0] & 0x80000000u) == 0;
+    for (int i = 1; i < 624; ++i) isZero = isZero && x_[i] == 0;
+    if (isZero) x_[0] = 0x80000000u;
+    at_ = 624;
+  }
   void seed(unsigned s) {
     x_[0] = s;
     for (int i = 1; i < 624; ++i) x_[i] = 1812433253u * (x_[i - 1] ^ (x_[i - 1] >> 30)) + i;
@@ -439,6 +493,16 @@ struct mt19937_64 {
   int at_;
   mt19937_64() { seed(5489ul); }
   explicit mt19937_64(unsigned long s) { seed(s); }
+  explicit mt19937_64(seed_seq& q) { seed(q); }
+  void seed(seed_seq& q) {
+    unsigned words[624];
+    q.generate(words, words + 624);
+    for (int i = 0; i < 312; ++i) x_[i] = (unsigned long)words[2 * i] + ((unsigned long)words[2 * i + 1] << 32);
+    bool isZero = (x_[0] & 0xffffffff80000000ul) == 0;
+    for (int i = 1; i < 312; ++i) isZero = isZero && x_[i] == 0;
+    if (isZero) x_[0] = 1ul << 63;
+    at_ = 312;
+  }
   void seed(unsigned long s) {
     x_[0] = s;
     for (int i = 1; i < 312; ++i) x_[i] = 6364136223846793005ul * (x_[i - 1] ^ (x_[i - 1] >> 62)) + i;
@@ -464,17 +528,26 @@ struct mt19937_64 {
     z ^= z >> 43;
     return z;
   }
+  void discard(unsigned long n) { for (unsigned long i = 0; i < n; ++i) (*this)(); }
 };
 template <unsigned long A> struct __minstd {
   using result_type = unsigned long;
   unsigned long x_;
   __minstd() : x_(1) {}
   explicit __minstd(unsigned long s) : x_(s % 2147483647ul == 0 ? 1 : s % 2147483647ul) {}
+  explicit __minstd(seed_seq& q) {
+    unsigned words[4];
+    q.generate(words, words + 4);
+    seed(words[3]);
+  }
+  void discard(unsigned long n) { for (unsigned long i = 0; i < n; ++i) (*this)(); }
   void seed(unsigned long s) { x_ = s % 2147483647ul == 0 ? 1 : s % 2147483647ul; }
   static constexpr unsigned long min() { return 1; }
   static constexpr unsigned long max() { return 2147483646ul; }
   unsigned long operator()() { x_ = x_ * A % 2147483647ul; return x_; }
 };
+inline bool operator==(const mt19937& a, const mt19937& b) { bool same = a.at_ == b.at_; for (int i = 0; i < 624; ++i) same = same && a.x_[i] == b.x_[i]; return same; }
+inline bool operator!=(const mt19937& a, const mt19937& b) { return !(a == b); }
 using minstd_rand0 = __minstd<16807ul>;
 using minstd_rand = __minstd<48271ul>;
 using default_random_engine = minstd_rand0;

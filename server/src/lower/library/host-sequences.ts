@@ -1,77 +1,97 @@
 /** Algorithms of the standard library over sequences that are asked about or rewritten, and containers that few programs use. */
 export const hostSequences = `
-template <class T, class F> bool any_of(T* a, T* b, F&& f) { for (; a != b; ++a) if (f(*a)) return true; return false; }
-template <class T, class F> bool all_of(T* a, T* b, F&& f) { for (; a != b; ++a) if (!f(*a)) return false; return true; }
-template <class T, class F> bool none_of(T* a, T* b, F&& f) { for (; a != b; ++a) if (f(*a)) return false; return true; }
-template <class T, class F> T* find_if(T* a, T* b, F&& f) { while (a != b && !f(*a)) ++a; return a; }
-template <class T> bool is_sorted(T* a, T* b) { for (T* p = a; p != b; ++p) if (p != a && *p < p[-1]) return false; return true; }
-template <class T> T* adjacent_find(T* a, T* b) { for (T* p = a; p != b; ++p) if (p != a && p[-1] == *p) return p - 1; return b; }
-template <class T, class V> void replace(T* a, T* b, const V& x, const V& y) { for (; a != b; ++a) if (*a == x) *a = y; }
-template <class T, class F, class V> void replace_if(T* a, T* b, F&& f, const V& y) { for (; a != b; ++a) if (f(*a)) *a = y; }
-template <class T, class V> T* remove(T* a, T* b, const V& x) { T* to = a; for (; a != b; ++a) if (!(*a == x)) { if (to != a) *to = move(*a); ++to; } return to; }
-template <class T, class F> T* remove_if(T* a, T* b, F&& f) { T* to = a; for (; a != b; ++a) if (!f(*a)) { if (to != a) *to = move(*a); ++to; } return to; }
-template <class T, class U, class F> U* copy_if(T* a, T* b, U* to, F&& f) { for (; a != b; ++a) if (f(*a)) { *to = *a; ++to; } return to; }
-template <class T> void swap_ranges(T* a, T* b, T* c) { for (; a != b; ++a, ++c) iter_swap(a, c); }
-template <class T, class U> U* adjacent_difference(T* a, T* b, U* to) {
-  T before = T();
-  for (; a != b; ++a, ++to) { T now = *a; *to = now - before; before = now; }
+template <class I, class F> bool any_of(I a, I b, F&& f) { for (; a != b; ++a) if (f(*a)) return true; return false; }
+template <class I, class F> bool all_of(I a, I b, F&& f) { for (; a != b; ++a) if (!f(*a)) return false; return true; }
+template <class I, class F> bool none_of(I a, I b, F&& f) { for (; a != b; ++a) if (f(*a)) return false; return true; }
+template <class I, class F> I find_if(I a, I b, F&& f) { while (a != b && !f(*a)) ++a; return a; }
+template <class I, class F> I adjacent_find(I a, I b, F same) {
+  if (a == b) return b;
+  I last = a;
+  for (++a; a != b; ++a) { if (same(*last, *a)) return last; last = a; }
+  return b;
+}
+template <class I> I adjacent_find(I a, I b) { return adjacent_find(a, b, equal_to<>()); }
+template <class I, class F> bool is_sorted(I a, I b, F before) {
+  if (a == b) return true;
+  I last = a;
+  for (++a; a != b; ++a) { if (before(*a, *last)) return false; last = a; }
+  return true;
+}
+template <class I> bool is_sorted(I a, I b) { return is_sorted(a, b, less<>()); }
+template <class I, class V> void replace(I a, I b, const V& x, const V& y) { for (; a != b; ++a) if (*a == x) *a = y; }
+template <class I, class F, class V> void replace_if(I a, I b, F&& f, const V& y) { for (; a != b; ++a) if (f(*a)) *a = y; }
+template <class I, class V> I remove(I a, I b, const V& x) { I to = a; for (; a != b; ++a) if (!(*a == x)) { if (to != a) *to = move(*a); ++to; } return to; }
+template <class I, class F> I remove_if(I a, I b, F&& f) { I to = a; for (; a != b; ++a) if (!f(*a)) { if (to != a) *to = move(*a); ++to; } return to; }
+template <class I, class U, class F> U copy_if(I a, I b, U to, F&& f) { for (; a != b; ++a) if (f(*a)) { *to = *a; ++to; } return to; }
+template <class I, class J> J swap_ranges(I a, I b, J c) { for (; a != b; ++a, ++c) iter_swap(a, c); return c; }
+template <class I, class O, class F> O adjacent_difference(I a, I b, O to, F join) {
+  if (a == b) return to;
+  auto before = *a;
+  *to = before;
+  for (++a, ++to; a != b; ++a, ++to) { auto now = *a; *to = join(now, before); before = now; }
   return to;
 }
-template <class T, class U, class O> O merge(T* a, T* b, U* c, U* d, O to) {
+template <class I, class O> O adjacent_difference(I a, I b, O to) { return adjacent_difference(a, b, to, minus<>()); }
+template <class I, class J, class O, class F> O merge(I a, I b, J c, J d, O to, F before) {
   while (a != b || c != d) {
-    bool second = a == b || (c != d && *c < *a);
-    *to = second ? *c : *a;
-    if (second) ++c; else ++a;
+    bool second = a == b || (c != d && before(*c, *a));
+    if (second) { *to = *c; ++c; } else { *to = *a; ++a; }
     ++to;
   }
   return to;
 }
-template <class T, class U, class O> O set_union(T* a, T* b, U* c, U* d, O to) {
+template <class I, class J, class O, class F> O set_union(I a, I b, J c, J d, O to, F before) {
   while (a != b || c != d) {
-    bool first = c == d || (a != b && !(*c < *a));
-    bool both = a != b && c != d && !(*a < *c) && !(*c < *a);
+    bool first = c == d || (a != b && !before(*c, *a));
+    bool both = a != b && c != d && !before(*a, *c) && !before(*c, *a);
     if (first) { *to = *a; ++a; if (both) ++c; } else { *to = *c; ++c; }
     ++to;
   }
   return to;
 }
-template <class T, class U, class O> O set_intersection(T* a, T* b, U* c, U* d, O to) {
+template <class I, class J, class O, class F> O set_intersection(I a, I b, J c, J d, O to, F before) {
   while (a != b && c != d) {
-    if (*a < *c) ++a;
-    else if (*c < *a) ++c;
+    if (before(*a, *c)) ++a;
+    else if (before(*c, *a)) ++c;
     else { *to = *a; ++to; ++a; ++c; }
   }
   return to;
 }
-template <class T, class U, class O> O set_difference(T* a, T* b, U* c, U* d, O to) {
+template <class I, class J, class O, class F> O set_difference(I a, I b, J c, J d, O to, F before) {
   while (a != b) {
-    if (c != d && *c < *a) ++c;
-    else { if (c == d || *a < *c) { *to = *a; ++to; } else ++c; ++a; }
+    if (c != d && before(*c, *a)) ++c;
+    else { if (c == d || before(*a, *c)) { *to = *a; ++to; } else ++c; ++a; }
   }
   return to;
 }
-template <class T, class U> bool includes(T* a, T* b, U* c, U* d) {
+template <class I, class J, class F> bool includes(I a, I b, J c, J d, F before) {
   while (c != d) {
-    if (a == b || *c < *a) return false;
-    if (!(*a < *c)) ++c;
+    if (a == b || before(*c, *a)) return false;
+    if (!before(*a, *c)) ++c;
     ++a;
   }
   return true;
 }
+template <class I, class J, class O> O merge(I a, I b, J c, J d, O to) { return merge(a, b, c, d, to, less<>()); }
+template <class I, class J, class O> O set_union(I a, I b, J c, J d, O to) { return set_union(a, b, c, d, to, less<>()); }
+template <class I, class J, class O> O set_intersection(I a, I b, J c, J d, O to) { return set_intersection(a, b, c, d, to, less<>()); }
+template <class I, class J, class O> O set_difference(I a, I b, J c, J d, O to) { return set_difference(a, b, c, d, to, less<>()); }
+template <class I, class J> bool includes(I a, I b, J c, J d) { return includes(a, b, c, d, less<>()); }
 template <class T> pair<T, T> minmax(const T& a, const T& b) { return b < a ? pair<T, T>{b, a} : pair<T, T>{a, b}; }
-template <class T> pair<T*, T*> minmax_element(T* a, T* b) {
-  pair<T*, T*> found(a, a);
-  for (T* p = a; p != b; ++p) {
-    if (*p < *found.first) found.first = p;
-    if (!(*p < *found.second)) found.second = p;
+template <class I, class F> pair<I, I> minmax_element(I a, I b, F before) {
+  pair<I, I> found(a, a);
+  for (I p = a; p != b; ++p) {
+    if (before(*p, *found.first)) found.first = p;
+    if (!before(*p, *found.second)) found.second = p;
   }
   return found;
 }
+template <class I> pair<I, I> minmax_element(I a, I b) { return minmax_element(a, b, less<>()); }
 template <class T> void random_shuffle(T* a, T* b) {
   size_t n = b - a;
   for (size_t i = 1; i < n; ++i) { size_t k = rand() % (i + 1); iter_swap(a + i, a + k); }
 }
-template <class T, class F> T* partition(T* a, T* b, F&& f) {
+template <class I, class F> I partition(I a, I b, F&& f) {
   while (true) {
     while (a != b && f(*a)) ++a;
     if (a == b) return a;
@@ -82,15 +102,15 @@ template <class T, class F> T* partition(T* a, T* b, F&& f) {
     ++a;
   }
 }
-template <class T> bool next_permutation(T* a, T* b) {
+template <class T, class F> bool next_permutation(T* a, T* b, F before) {
   if (b - a < 2) return false;
   T* i = b - 1;
   while (true) {
     T* next = i;
     --i;
-    if (*i < *next) {
+    if (before(*i, *next)) {
       T* j = b - 1;
-      while (!(*i < *j)) --j;
+      while (!before(*i, *j)) --j;
       iter_swap(i, j);
       reverse(next, b);
       return true;
@@ -98,6 +118,7 @@ template <class T> bool next_permutation(T* a, T* b) {
     if (i == a) { reverse(a, b); return false; }
   }
 }
+template <class T> bool next_permutation(T* a, T* b) { return next_permutation(a, b, less<>()); }
 template <class T> T gcd(T a, T b) { while (b != 0) { T t = a % b; a = b; b = t; } return a < 0 ? -a : a; }
 template <class T> T lcm(T a, T b) { return a / gcd(a, b) * b; }
 
@@ -107,7 +128,7 @@ template <class T> struct deque : vector<T> {
   deque(size_t n, const T& x) : vector<T>(n, x) {}
   template <class U> deque(U* a, U* b) : vector<T>(a, b) {}
   template <class... A> void emplace_front(A&&... a) { push_front(T(a...)); }
-  void push_front(const T& x) { this->insert(this->begin(), x); }
+  void push_front(const T& x) { this->insert(this->begin(), forward<T>(x)); }
   void pop_front() { this->erase(this->begin()); }
 };
 template <size_t N> struct bitset {

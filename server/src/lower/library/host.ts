@@ -7,7 +7,7 @@ import { hostConcurrency } from './host-concurrency';
 import { hostContainers } from './host-containers';
 import { hostExceptions } from './host-exceptions';
 import { hostHashed } from './host-hashed';
-import { hostLists, listAlgorithms } from './host-lists';
+import { hostLists } from './host-lists';
 import { hostOptions } from './host-options';
 import { hostOrdered } from './host-ordered';
 import { hostQsort } from './host-qsort';
@@ -26,7 +26,6 @@ ${hostOptions}
 ${hostClocks}
 namespace __warplens_std {
 ${appending}
-${listAlgorithms}
 }
 namespace std {
 ${hostExceptions}

@@ -22,14 +22,24 @@ import { device } from './device';
 import { floatParts } from './float-parts';
 import { fp8 } from './fp8';
 import { host } from './host';
+import { binding } from './host-binding';
+import { characters } from './host-characters';
+import { comparing } from './host-comparing';
+import { copying } from './host-copying';
+import { engines } from './host-engines';
 import { hostFormat } from './host-format';
+import { forwardList } from './host-forward-list';
+import { inserters } from './host-inserters';
+import { manyHashed } from './host-many-hashed';
 import { hostStreams } from './host-streams';
+import { valarrays } from './host-valarray';
 import { integerIntrinsics } from './integer-intrinsics';
 import { matrices } from './matrices';
 import { pitched } from './pitched';
 import { random } from './random';
 import { sineCosine } from './sine-cosine';
 import { standard } from './standard';
+import { indexAlgorithms, iteratorAlgorithms } from './standard-functions';
 import { textures } from './textures';
 
 interface Part {
@@ -46,7 +56,9 @@ const parts: readonly Part[] = [
   {
     text: standard,
     // a union of containers has no form in variables: there the alternatives of a variant lie side by side
-    hostText: standard.replaceAll('union __alternatives', 'struct __alternatives'),
+    hostText: standard
+      .replaceAll('union __alternatives', 'struct __alternatives')
+      .replaceAll(indexAlgorithms, iteratorAlgorithms),
     wanted: /^(?:std|thrust)$/,
   },
   { text: random, wanted: /^(?:curand|skipahead)/ },
@@ -74,8 +86,38 @@ const parts: readonly Part[] = [
 
 const hostPart: Part = { text: host, wanted: /^main$/ };
 
-/** Made of the host's strings: declared behind them. */
-const streamPart: Part = { text: hostStreams, wanted: /^[io]?stringstream$/ };
+const oneOf = (names: string): RegExp => new RegExp(`^(?:${names.trim().split(/\s+/).join('|')})$`);
+
+/** Made of what all programs of the host have: declared behind it. */
+const laterParts: readonly Part[] = [
+  { text: hostStreams, wanted: /^[io]?stringstream$/ },
+  {
+    text: comparing,
+    wanted:
+      oneOf(`equal mismatch search search_n find_end find_first_of find_if_not is_heap is_heap_until is_partitioned is_sorted_until
+      is_permutation for_each_n`),
+  },
+  {
+    text: copying,
+    wanted:
+      oneOf(`copy_backward move_backward remove_copy remove_copy_if replace_copy replace_copy_if reverse_copy rotate_copy unique_copy
+      partition_copy set_symmetric_difference inplace_merge partial_sort_copy prev_permutation sample transform_exclusive_scan
+      transform_inclusive_scan uninitialized_copy uninitialized_copy_n uninitialized_move uninitialized_fill uninitialized_fill_n
+      uninitialized_value_construct construct_at destroy_at destroy`),
+  },
+  { text: inserters, wanted: oneOf('front_inserter inserter make_move_iterator make_reverse_iterator move_iterator') },
+  {
+    text: engines,
+    wanted:
+      oneOf(`linear_congruential_engine subtract_with_carry_engine discard_block_engine shuffle_order_engine knuth_b ranlux24 ranlux48
+      ranlux24_base ranlux48_base piecewise_constant_distribution piecewise_linear_distribution`),
+  },
+  { text: binding, wanted: oneOf('bind placeholders') },
+  { text: forwardList, wanted: oneOf('forward_list') },
+  { text: valarrays, wanted: oneOf('valarray') },
+  { text: manyHashed, wanted: oneOf('unordered_multimap unordered_multiset') },
+  { text: characters, wanted: oneOf('from_chars to_chars') },
+];
 
 const scopes = new Map<string, Scope>();
 const parsed = new Map<string, readonly Declaration[]>();
@@ -93,9 +135,8 @@ export function libraryScope(tokens: TokenStream, ofHost = false): Scope {
   });
   // the host's memset is no loop of a kernel
   const ofBoth = wanted.filter(({ text }) => text !== bytes);
-  const streams = tokens.text.some((word) => streamPart.wanted.test(word)) ? [streamPart] : [];
-  const needed = ofHost ? [...new Set([parts[0], ...ofBoth]), hostPart, ...streams] : wanted;
-  const key = needed.map((part) => [...parts, hostPart, streamPart].indexOf(part)).join();
+  const needed = ofHost ? [...new Set([parts[0], ...ofBoth]), hostPart, ...laterPartsFor(words)] : wanted;
+  const key = needed.map((part) => [...parts, hostPart, ...laterParts].indexOf(part)).join();
   let scope = scopes.get(key);
   if (!scope) {
     scope = new Scope(undefined, 'library');
@@ -103,6 +144,11 @@ export function libraryScope(tokens: TokenStream, ofHost = false): Scope {
     scopes.set(key, scope);
   }
   return scope;
+}
+
+function laterPartsFor(words: ReadonlySet<string>): readonly Part[] {
+  const isAsked = laterParts.map(({ wanted }) => [...words].some((word) => wanted.test(word)));
+  return laterParts.filter((_, i) => isAsked[i]);
 }
 
 function declarationsOf(text: string): readonly Declaration[] {
