@@ -12,7 +12,7 @@ import { type Found, lookup, lookupQualified, memberOf, undeclaredType } from '.
 import { changeAny, forget, makeCell, smudge, standFor, store } from './memory';
 import { callContainerMethod, callUnknownMethod } from './methods';
 import { overloadCost } from './overload-cost';
-import { dereference, locate, type Place, read } from './place';
+import { dereference, forgetBehindMemberPointer, locate, type Place, read } from './place';
 import { bindArguments, resolveSymbolType } from './resolve-type';
 import { lastName, type Scope, spelledName } from './scope';
 import { standardType } from './standard-types';
@@ -214,6 +214,9 @@ function starOf(operand: Expression): Expression {
 /** Calls a function, lambda or functor held in a variable. */
 function callValue(state: HostState, value: Value, call: CallExpression, scope: Scope, cell?: Cell): Value {
   const list = evaluateArguments(state, call.arguments, scope);
+  const { callee } = call;
+  if (callee.kind === 'binary' && /^(?:\.|->)\*$/.test(callee.operator))
+    forgetBehindMemberPointer(state, callee, scope);
   if (value.kind === 'function') return callFunctionValue(state, value, list, call);
   if (value.kind === 'lambda') return callLambda(state, value, list);
   if (value.kind === 'struct') {
@@ -245,7 +248,8 @@ export function callUnknown(state: HostState, list: readonly HostArgument[], cal
     if (value.kind === 'lambda') forgetAssigned(state, value);
   }
   for (const { cell, isHandedOut } of list)
-    if (cell && (isHandedOut || writers.has(name))) forget(state, cell, `${cell.name ?? 'it'} is set by ${name}`);
+    if (cell && (isHandedOut || writers.has(name) || /^(?:std::)?ranges::/.test(name)))
+      forget(state, cell, `${cell.name ?? 'it'} is set by ${name}`);
   const text = sourceText(state, call) || name;
   const values = list.map((argument) => argument.value);
   const result = unknownFrom(values, `${name || 'a function'} is not known in this file`);
@@ -291,7 +295,7 @@ const places: ReadonlySet<Expression['kind']> = new Set(['name', 'index', 'membe
 
 const forwarders: ReadonlySet<string> = new Set(['forward', 'move', 'ref', 'cref', 'as_const']);
 
-/** Of the standard library: what they are given by reference is what they are called for. */
+/** Of the standard library, beside algorithms over ranges: what they are given by reference is what they are called for. */
 const writers: ReadonlySet<string> = new Set(['std::from_chars', 'from_chars', 'std::getline', 'getline']);
 
 const isRef = (expression: Expression): boolean =>

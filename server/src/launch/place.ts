@@ -1,5 +1,5 @@
 /** Lvalues of host code: which cell an expression names. */
-import type { Expression, IndexExpression, MemberExpression } from '../parse/ast';
+import type { BinaryExpression, Expression, IndexExpression, MemberExpression } from '../parse/ast';
 import { callMethod } from './call';
 import { deviceElement, deviceMember } from './device-queries';
 import { evaluate } from './expression';
@@ -63,6 +63,10 @@ export function locate(state: HostState, expression: Expression, scope: Scope): 
       return locate(state, expression.left, scope);
     case 'conditional':
       return locateEither(state, expression, scope);
+    case 'binary':
+      if (expression.operator !== '.*' && expression.operator !== '->*') break;
+      forgetBehindMemberPointer(state, expression, scope);
+      return valuePlace(unknown('a member behind a pointer'));
     case 'cast':
       if (expression.type.kind === 'reference' && expression.arguments.length === 1) {
         return locate(state, expression.arguments[0], scope);
@@ -71,6 +75,14 @@ export function locate(state: HostState, expression: Expression, scope: Scope): 
     default:
   }
   return valuePlace(evaluate(state, expression, scope));
+}
+
+/** `object.*pointer`: whichever member it is, and whatever is done with it, nothing of the object is known behind it. */
+export function forgetBehindMemberPointer(state: HostState, { operator, left }: BinaryExpression, scope: Scope): void {
+  const place =
+    operator === '->*' ? dereference(state, evaluate(state, left, scope), left) : locate(state, left, scope);
+  if (place.kind === 'cell') forget(state, place.cell, 'written by a pointer to a member');
+  else if (place.kind === 'somewhere') smudge(state, place.buffer);
 }
 
 /** `c ? a : b` as a reference: where it is not known which of them is meant, both may be changed. */

@@ -11,6 +11,7 @@ import { type Context, type Frame, forgetSince, LIBRARY_TOKENS, placeOf, skip } 
 import { expression } from './expressions';
 import { callClosure, signatureOf } from './host/closures';
 import { leaveLocals, noteTemporary } from './host/destructors';
+import { callBehindMemberPointer, callMemberPointer } from './host/member-pointers';
 import { changeByCall } from './host/memory';
 import { callFunctionItself, identityOf, whileInlining } from './host/recursion';
 import { callVirtual, markClass } from './host/virtual-calls';
@@ -33,6 +34,10 @@ import { bindParameter, boundTo, materialise } from './variables';
 
 /** Lowers a call. `callee` and `args` may be given when they are known already (operators). */
 export function callExpression(ctx: Context, node: ast.CallExpression, callee?: Value, args?: readonly Value[]): Value {
+  const ofMember = callee
+    ? undefined
+    : callBehindMemberPointer(ctx, node, () => args ?? callArguments(ctx, node.arguments));
+  if (ofMember) return ofMember;
   const target = callee ?? calleeValue(ctx, node);
   if (target.kind === 'builtin' && target.name === 'assert' && !target.self && !args && !ctx.unit.isHost)
     return assertion(ctx, node);
@@ -105,6 +110,8 @@ function calleeValue(ctx: Context, node: ast.CallExpression): Value {
 }
 
 export function callValue(ctx: Context, callee: Value, args: readonly Value[], node: ast.CallExpression): Value {
+  const member = ctx.unit.isHost ? callMemberPointer(ctx, callee, args, node) : undefined;
+  if (member) return member;
   switch (callee.kind) {
     case 'functions':
       return callFunctions(ctx, callee, args, node);

@@ -59,7 +59,7 @@ function rootOf(node: ast.Expression): Root | undefined {
         e = e.arguments[0];
         break;
       case 'binary':
-        isBehind = true;
+        isBehind ||= e.operator !== '.*';
         e = e.left;
         break;
       case 'this':
@@ -103,6 +103,8 @@ function collect(value: unknown, result: Assigned, depth: number): void {
 function noteCall(result: Assigned, call: ast.CallExpression): void {
   for (const argument of call.arguments) note(result, argument);
   if (call.callee.kind === 'member') note(result, call.callee.object);
+  // of a pointer to a member
+  if (call.callee.kind === 'binary') note(result, call.callee);
   if (call.callee.kind === 'name') {
     result.names.set(call.callee.name.parts[call.callee.name.parts.length - 1].name, false);
     result.calls = true;

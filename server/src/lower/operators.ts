@@ -13,6 +13,7 @@ import { type Context, skip } from './context';
 import { convertRegister, numberOf, toPredicate } from './conversions';
 import { expression, number } from './expressions';
 import { endBehind, endMembers } from './host/destructors';
+import { behindMemberPointer, memberPointer } from './host/member-pointers';
 import { lookupName } from './lookup';
 import { openElement } from './open-elements';
 import { bestOverload, type ChosenFunction, chooseOverload } from './overloads';
@@ -61,7 +62,7 @@ export function unaryExpression(ctx: Context, node: ast.UnaryExpression): Value 
       return overloaded ?? dereference(ctx, numberOf(ctx, peeked(ctx, operand, node.operand), node.operand), node);
     }
     case '&':
-      return addressOfExpression(ctx, expression(ctx, node.operand), node);
+      return memberPointer(ctx, node) ?? addressOfExpression(ctx, expression(ctx, node.operand), node);
     case '++':
     case '--':
     case 'post++':
@@ -263,6 +264,9 @@ export function binaryExpression(ctx: Context, node: ast.BinaryExpression): Valu
     case '&&':
     case '||':
       return combined(ctx, node);
+    case '.*':
+    case '->*':
+      return behindMemberPointer(ctx, node);
     default:
       break;
   }

@@ -14,6 +14,7 @@ import { constantOf } from './constants';
 import { type Context, step } from './context';
 import { numberOf } from './conversions';
 import { expression } from './expressions';
+import { typeOfMemberPointer } from './host/member-pointers';
 import { lookupQualified, scopeNamed } from './lookup';
 import { expandTypes, forEachElement } from './packs';
 import { rvalue } from './places';
@@ -81,7 +82,7 @@ function resolveUnqualified(ctx: Context, node: TypeNode, scope: Scope): Type {
     case 'packExpansion':
       return resolveType(ctx, node.of, scope);
     case 'memberPointer':
-      return unknownType('pointer to member');
+      return typeOfMemberPointer(ctx, resolveType(ctx, node.to, scope));
     default:
       return unknownType(node.kind === 'unknown' ? node.reason : 'type not understood');
   }

@@ -232,9 +232,30 @@ function deduce(ctx: Context, node: TypeNode, type: Type, state: Deduction, scop
     case 'packExpansion':
       deduce(ctx, node.of, type, state, scope);
       break;
+    case 'memberPointer':
+      deduceMember(ctx, node, actual, state, scope);
+      break;
     default:
       break;
   }
+}
+
+/** `M T::*` of a pointer to data, `R (T::*)(A)` of one to a function. */
+function deduceMember(
+  ctx: Context,
+  { to }: TypeNode & { kind: 'memberPointer' },
+  type: Type,
+  state: Deduction,
+  scope: Scope,
+): void {
+  if (type.kind === 'scalar' && type.member) deduce(ctx, to, type.member, state, scope);
+  const given = type.kind === 'pointer' ? type.to : type;
+  if (to.kind !== 'function' || given.kind !== 'function') return;
+  if (given.result) deduce(ctx, to.result, given.result, state, scope);
+  to.parameters.forEach((parameter, i) => {
+    const own = given.parameters?.[i];
+    if (own && !parameter.pack) deduce(ctx, parameter.type, own, state, scope);
+  });
 }
 
 function setOnce(state: Deduction, name: string, value: TemplateValue): void {

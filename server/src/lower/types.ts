@@ -11,7 +11,8 @@ export interface Qualifiers {
 export type Type = Qualifiers &
   (
     | { readonly kind: 'void' }
-    | { readonly kind: 'scalar'; readonly scalar: ScalarType; readonly name: string }
+    /** member: of a pointer to one, which is a number; what it leads to */
+    | { readonly kind: 'scalar'; readonly scalar: ScalarType; readonly name: string; readonly member?: Type }
     | { readonly kind: 'enum'; readonly scalar: ScalarType; readonly name: string }
     | { readonly kind: 'pointer'; readonly to: Type; readonly isRestrict?: boolean }
     /** isRvalue: written with && */
@@ -25,12 +26,13 @@ export type Type = Qualifiers &
         readonly lambda: LambdaExpression;
         readonly captures?: ReadonlyMap<string, Type>;
       }
-    /** Its signature is known in programs of the host; lambda: it is that one. */
+    /** Its signature is known in programs of the host; lambda: it is that one; isMember: it is called of an object. */
     | {
         readonly kind: 'function';
         readonly result?: Type;
         readonly parameters?: readonly Type[];
         readonly lambda?: LambdaExpression;
+        readonly isMember?: boolean;
       }
     /** `std::function`, in programs of the host: in registers the function itself, in memory the address of what is kept of it */
     | { readonly kind: 'callable'; readonly of: FunctionType }
@@ -335,8 +337,18 @@ function capturesKey(captures: ReadonlyMap<string, Type> | undefined): string {
     .join()}}`;
 }
 
-export const signatureKey = ({ result, parameters, lambda }: FunctionType): string =>
-  lambda ? `lambda#${lambda.first}` : `${result ? typeKey(result) : '?'}(${parameters?.map(typeKey).join() ?? '?'})`;
+export const signatureKey = ({ result, parameters, lambda, isMember }: FunctionType): string =>
+  lambda
+    ? `lambda#${lambda.first}`
+    : `${isMember ? '::' : ''}${result ? typeKey(result) : '?'}(${parameters?.map(typeKey).join() ?? '?'})`;
+
+/** Of pointers to members of a type that are data. */
+export const memberType = (member: Type): Type => ({
+  kind: 'scalar',
+  scalar: 'i64',
+  name: `${typeKey(member)} ::*`,
+  member,
+});
 
 const floatRank: Partial<Record<ScalarType, number>> = { f16: 1, bf16: 1, f32: 2, f64: 3 };
 

@@ -1,7 +1,7 @@
 /** Whether a statement is a declaration, decided by looking ahead. */
 import { Name } from './names';
 import type { Parser } from './parser';
-import { type Cursor, isValueOnly, scanName, scanTypeSpecifier, textAt } from './scan';
+import { type Cursor, isValueOnly, memberPointerEnd, scanName, scanTypeSpecifier, textAt } from './scan';
 import { looksLikeMacro } from './types';
 import { isDecltype, Word } from './words';
 
@@ -30,10 +30,12 @@ function typeWordsDeclare(p: Parser): boolean {
   return next !== '{' && next !== ')' && next !== ',';
 }
 
-/** `T (*f)(int)`, `T (&a)[3]`: a parenthesis behind a type that belongs to a declarator. */
+/** `T (*f)(int)`, `T (C::*f)(int)`, `T (&a)[3]`: a parenthesis behind a type that belongs to a declarator. */
 function groupDeclares(p: Parser, open: number): boolean {
   const inside = p.textAt(open + 1);
   const after = p.textAt(p.afterGroup(open));
+  const ofMember = memberPointerEnd(p, open + 1);
+  if (ofMember > open + 1) return after === '(' && p.isName(ofMember);
   if (inside !== '*' && inside !== '&') return false;
   return (after === '(' || after === '[') && p.isName(open + 2);
 }

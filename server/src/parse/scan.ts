@@ -380,6 +380,7 @@ export function memberPointerEnd(p: Parser, index: number): number {
 function isAbstractGroup(p: Parser, open: number, sure: boolean, inTemplateArguments: boolean): boolean {
   const inside = p.textAt(open + 1);
   if (inside === '*' || inside === '&' || inside === '&&') return true;
+  if (memberPointerEnd(p, open + 1) > open + 1) return true;
   if (!sure) return false;
   if (inside === ')') return /^(?:,|>+)$/.test(p.textAt(open + 2));
   return looksLikeParameters(p, open, inTemplateArguments);

@@ -26,9 +26,12 @@ const withFunction = [
   'partition',
 ];
 /** By what a function makes of each element. */
-const withProjection = ['sort', 'stable_sort', 'max_element', 'min_element'];
+const withProjection = ['sort', 'stable_sort', 'max_element', 'min_element', 'minmax_element', 'is_sorted', 'unique'];
 const byProjection = (name: string): string =>
-  `template <class R, class F = less<void>, class P> auto ${name}(R&& r, F f, P p) { return std::${name}(r.begin(), r.end(), [&](const auto& a, const auto& b) { return f(p(a), p(b)); }); }`;
+  `template <class R, class F = ${name === 'unique' ? 'equal_to' : 'less'}<void>, class P> auto ${name}(R&& r, F f, P p) { return std::${name}(r.begin(), r.end(), [&](const auto& a, const auto& b) { return f(p(a), p(b)); }); }`;
+const withTest = ['for_each', 'count_if', 'find_if', 'any_of', 'all_of', 'none_of', 'partition', 'remove_if'];
+const byProjected = (name: string): string =>
+  `template <class R, class F, class P> auto ${name}(R&& r, F f, P p) { return std::${name}(r.begin(), r.end(), [&](auto&& a) { return f(p(a)); }); }`;
 const withValue = ['fill', 'count', 'find', 'lower_bound', 'upper_bound', 'binary_search', 'iota'];
 
 export const hostRanges = `
@@ -37,6 +40,12 @@ ${plain.map((name) => over(name)).join('\n')}
 ${withFunction.map((name) => over(name, ', F&& f', ', f')).join('\n')}
 ${withProjection.map(byProjection).join('\n')}
 ${withValue.map((name) => over(name, ', const V& x', ', x')).join('\n')}
+${withTest.map(byProjected).join('\n')}
+template <class R, class V, class P> auto find(R&& r, const V& x, P p) { return std::find_if(r.begin(), r.end(), [&](const auto& a) { return p(a) == x; }); }
+template <class R, class V, class P> auto count(R&& r, const V& x, P p) { return std::count_if(r.begin(), r.end(), [&](const auto& a) { return p(a) == x; }); }
+template <class R, class V, class F, class P> auto lower_bound(R&& r, const V& x, F f, P p) { return std::lower_bound(r.begin(), r.end(), x, [&](const auto& a, const V& y) { return f(p(a), y); }); }
+template <class R, class V, class F, class P> auto upper_bound(R&& r, const V& x, F f, P p) { return std::upper_bound(r.begin(), r.end(), x, [&](const V& y, const auto& a) { return f(y, p(a)); }); }
+template <class R, class O, class F, class P> auto transform(R&& r, O to, F f, P p) { return std::transform(r.begin(), r.end(), to, [&](const auto& a) { return f(p(a)); }); }
 template <class R, class O> auto copy(R&& r, O to) { return std::copy(r.begin(), r.end(), to); }
 template <class R, class O, class F> auto copy_if(R&& r, O to, F&& f) { return std::copy_if(r.begin(), r.end(), to, f); }
 template <class R, class O, class F> auto transform(R&& r, O to, F&& f) { return std::transform(r.begin(), r.end(), to, f); }

@@ -92,5 +92,6 @@ template <class I, class T, class F> T accumulate(I a, I b, T sum, F f) { for (;
 template <class I, class J, class T> T inner_product(I a, I b, J other, T sum) { for (; a != b; ++a, ++other) sum = sum + *a * *other; return sum; }
 template <class I, class J, class T, class F, class G> T inner_product(I a, I b, J other, T sum, F join, G of) { for (; a != b; ++a, ++other) sum = join(sum, of(*a, *other)); return sum; }
 template <class I, class T> void iota(I a, I b, T x) { for (; a != b; ++a) { *a = x; ++x; } }
+template <class F> F mem_fn(F f) { return f; }
 template <class T> const T& as_const(T& x) { return x; }
 `;
