@@ -23,6 +23,7 @@ import { isPaddedCopy } from './record-padding';
 import { findMethods, recordOf } from './records';
 import { resolveType } from './resolve-type';
 import type { Entity } from './scope';
+import { isLeftOpen, threeWay } from './three-way';
 import {
   arithmeticType,
   isFloat,
@@ -274,9 +275,14 @@ export function binaryExpression(ctx: Context, node: ast.BinaryExpression): Valu
   // clang reads the left operand before it computes the right one
   const read = recordOf(left.type) ? undefined : numberOf(ctx, peeked(ctx, left, node.left), node.left);
   const right = expression(ctx, node.right);
-  if (recordOf(left.type) || recordOf(right.type)) {
+  const isOpen = isLeftOpen(ctx, node.operator, left);
+  if (!isOpen && (recordOf(left.type) || recordOf(right.type))) {
     const overloaded = userOperator(ctx, `operator${node.operator}`, [left, right], node);
     if (overloaded) return overloaded;
+  }
+  if (recordOf(left.type) || recordOf(right.type) || node.operator === '<=>') {
+    const compared = threeWay(ctx, node.operator, left, right, node);
+    if (compared) return compared;
   }
   const a = read ?? numberOf(ctx, peeked(ctx, left, node.left), node.left);
   if (ctx.unit.isHost && node.operator === '>>' && right.kind === 'place' && !isNumber(a)) {

@@ -3,6 +3,7 @@ import type { BinaryOp, LibraryBranches, UnaryOp } from '../../program/program';
 import { convertRegister, convertValue } from '../conversions';
 import { arithmeticType, isFloat, scalarOf, type Type, types, unqualified } from '../types';
 import { unknownValue, type Value } from '../values';
+import { extremeOf } from './extremes';
 import type { BuiltinCall } from './functions';
 import { loadCoefficients } from './trigonometry';
 
@@ -243,7 +244,9 @@ function special(call: BuiltinCall): Value | undefined {
   return Object.hasOwn(specials, call.name) ? specials[call.name](call) : undefined;
 }
 
-function minMax(call: BuiltinCall, fn: BinaryOp): Value {
+function minMax(call: BuiltinCall, fn: 'min' | 'max'): Value {
+  const ofObjects = extremeOf(call, fn);
+  if (ofObjects) return ofObjects;
   const list = call.value(0);
   if (call.args.length === 1 && list.kind === 'aggregate' && list.elements.length > 0)
     return list.elements.reduce((a, b) => lesserOrGreater(call, fn, a, b));

@@ -31,6 +31,7 @@ import { hostFormat } from './host-format';
 import { forwardList } from './host-forward-list';
 import { inserters } from './host-inserters';
 import { manyHashed } from './host-many-hashed';
+import { orderings } from './host-orderings';
 import { hostStreams } from './host-streams';
 import { valarrays } from './host-valarray';
 import { integerIntrinsics } from './integer-intrinsics';
@@ -116,6 +117,7 @@ const laterParts: readonly Part[] = [
   { text: forwardList, wanted: oneOf('forward_list') },
   { text: valarrays, wanted: oneOf('valarray') },
   { text: manyHashed, wanted: oneOf('unordered_multimap unordered_multiset') },
+  { text: orderings, wanted: oneOf('strong_ordering weak_ordering partial_ordering') },
   { text: characters, wanted: oneOf('from_chars to_chars') },
 ];
 
