@@ -63,10 +63,31 @@ struct stringstream {
     __show(shown + n, (size_t)(24 - n));
   }
   void __signed(long x, unsigned long bits) { if (hex_) __number(bits, false); else __number(x < 0 ? 0ul - (unsigned long)x : (unsigned long)x, x < 0); }
+  // as many digits as the precision says, without the zeros at their end
+  void __general(double x, double wide, unsigned long whole) {
+    int places = precision_ == 0 ? 1 : precision_;
+    for (unsigned long k = whole; k > 0; k = k / 10) places = places - 1;
+    if (whole == 0) for (double k = wide; k < 0.1; k = k * 10) places = places + 1;
+    if (places < 0) { __lose(); return; }
+    double scale = 1;
+    for (int i = 0; i < places; ++i) scale = scale * 10;
+    double scaled = wide * scale;
+    unsigned long digits = (unsigned long)(scaled + 0.5);
+    double away = scaled + 0.5 - (double)digits;
+    if (away < 1e-6 || away > 1 - 1e-6) { __lose(); return; }
+    whole = digits / (unsigned long)scale;
+    unsigned long part = digits % (unsigned long)scale;
+    if (whole >= 1000000) { __lose(); return; }
+    string s = __digits(whole, x < 0);
+    if (part > 0) s.push_back('.');
+    for (unsigned long k = (unsigned long)scale / 10; k > 0 && part > 0; k = k / 10) { s.push_back((char)('0' + part / k)); part = part % k; }
+    __show(s.first_, s.size_);
+  }
   void __real(double x) {
     double wide = x < 0 ? -x : x;
     unsigned long whole = (unsigned long)wide;
     if (wide < 1e6 && !fixed_ && wide == (double)whole && !(wide == 0 && x < 0)) { __number(whole, x < 0); return; }
+    if (!fixed_ && wide >= 1e-4 && wide < 1e6 && precision_ <= 9) { __general(x, wide, whole); return; }
     if (!fixed_ || !(wide < 1e9) || precision_ > 9) { __lose(); return; }
     double scale = 1;
     for (int i = 0; i < precision_; ++i) scale = scale * 10;
