@@ -197,7 +197,8 @@ function call(
 ): Value {
   const { identity } = callee;
   const given = givenOf(ctx, callee, own, args, node);
-  if (!given) return refuse(ctx, identity);
+  // what it is given may have an address in the next try
+  if (!given) return ctx.demanded ? askedFor() : refuse(ctx, identity);
   const running = ctx.recursion.bodies.findLast((body) => isSame(body.identity, identity));
   if (running) return recurse(ctx, running, callee, given, node);
   return enter(ctx, callee, given, node, inlined);
