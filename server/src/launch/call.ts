@@ -296,7 +296,13 @@ const places: ReadonlySet<Expression['kind']> = new Set(['name', 'index', 'membe
 const forwarders: ReadonlySet<string> = new Set(['forward', 'move', 'ref', 'cref', 'as_const']);
 
 /** Of the standard library, beside algorithms over ranges: what they are given by reference is what they are called for. */
-const writers: ReadonlySet<string> = new Set(['std::from_chars', 'from_chars', 'std::getline', 'getline']);
+const writers: ReadonlySet<string> = new Set([
+  'std::visit',
+  'std::from_chars',
+  'from_chars',
+  'std::getline',
+  'getline',
+]);
 
 const isRef = (expression: Expression): boolean =>
   expression.kind === 'call' && expression.callee.kind === 'name' && lastName(expression.callee.name) === 'ref';

@@ -96,6 +96,7 @@ function evaluateKind(state: HostState, expression: Expression, scope: Scope): V
       return evaluateBlock(state, expression, scope);
     case 'throw':
       state.leaving = 'exit';
+      state.thrown++;
       return unknown('an exception');
     default:
       return unknown(expression.reason);

@@ -55,6 +55,8 @@ export interface HostState {
   frame: Frame;
   /** Statements around this whose handlers take what is thrown. */
   tries: number;
+  /** How often something was thrown, be it on a way that may not be taken. */
+  thrown: number;
   /** exit() or abort() was called, or a block in an expression left by a jump; the statement that the expression stands in takes it. */
   leaving: 'exit' | 'return' | 'break' | 'continue' | undefined;
   /** The plainest run has ended before this: what follows is what another run would come to. */
@@ -139,6 +141,7 @@ export function createState(index: HostIndex, options: StateOptions = {}): HostS
     blind: 0,
     isQuiet: false,
     tries: 0,
+    thrown: 0,
     frame: { name: '', returns: [], isEntry: false, left: [], escaped: [], mayReturn: false },
     leaving: undefined,
     pastExit: false,

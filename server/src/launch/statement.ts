@@ -100,11 +100,13 @@ function runTry(state: HostState, { body, handlers }: TryStatement, scope: Scope
   // a person would look at launches behind what is thrown
   const isCaught = !state.recorder?.holdsUnseen(body.first, body.last);
   if (isCaught) state.tries++;
+  const { thrown } = state;
   const { result, outcome } = tryOut(state, () => runStatement(state, body, scope));
   if (isCaught) state.tries--;
   for (const handler of handlers) lookInto(state, handler.body, scope);
   if (result !== 'exit') {
     apply(state, outcome);
+    if (isCaught && state.thrown > thrown) blurHandlers(state, handlers, scope);
     return result;
   }
   state.frame.returns.length = returns;
@@ -113,6 +115,14 @@ function runTry(state: HostState, { body, handlers }: TryStatement, scope: Scope
   blurOutcome(state, outcome);
   blurOutcome(state, caught.outcome);
   return caught.completion;
+}
+
+/** Something may have been thrown: what the handlers write is not known, whatever they were left by. */
+function blurHandlers(state: HostState, handlers: readonly Handler[], scope: Scope): void {
+  const returns = state.frame.returns.length;
+  const { outcome } = tryWay(state, () => runAny(state, handlers, scope));
+  state.frame.returns.length = returns;
+  blurOutcome(state, outcome);
 }
 
 /** Which of them takes it is not known. */
