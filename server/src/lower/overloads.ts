@@ -17,6 +17,7 @@ import {
   isSigned,
   parameterType,
   type RecordInfo,
+  type RecordType,
   scalarOf,
   type TemplateValue,
   type Type,
@@ -137,7 +138,7 @@ function mayMake(given: Value, to: Type): boolean {
 /** Braces make no number of several values, no element or member that is a number of braces with several, and no record of more than it has. */
 function fits({ elements }: ast.InitListExpression, to: Type): boolean {
   const plain = unqualified(withoutReference(to));
-  if (scalarOf(plain)) return elements.length <= 1;
+  if (scalarOf(plain)) return elements.length <= 1 && elements[0]?.value.kind !== 'initList';
   if (plain.kind !== 'record') return true;
   const { fields, methods, templateArguments = [] } = plain.record;
   const [element] = templateArguments;
@@ -145,11 +146,25 @@ function fits({ elements }: ast.InitListExpression, to: Type): boolean {
   // elements of sets and maps are not the first of their arguments
   if (isContainer(plain) && element?.kind === 'type' && !methods.has('__has'))
     return elements.every(({ value }) => fitsIn(value, element.type));
-  if (methods.size > 0) return true;
+  if (methods.size > 0) return !isArray(plain) || fitsArray(elements, fields[0].type);
   if (elements.length > countParts(plain)) return false;
   // where inner braces are left out (`{1, 2, 3}` for an array of two and a number) values are not the members in their order
   const isInOrder = elements.every(({ value }, i) => value.kind === 'initList' || scalarOf(fields[i]?.type ?? plain));
   return !isInOrder || elements.every(({ value }, i) => !fields[i] || fitsIn(value, fields[i].type));
+}
+
+/** `std::array`: an aggregate of one array. */
+const isArray = (type: RecordType): boolean =>
+  type.record.fields.length === 1 && type.record.fields[0].type.kind === 'array' && !mayBeMade(type);
+
+/** The braces of the array itself may be left out; those of its elements are the elements'. */
+function fitsArray(elements: ast.InitListExpression['elements'], array: Type): boolean {
+  if (array.kind !== 'array') return true;
+  const [first] = elements;
+  if (elements.length === 1 && first.value.kind === 'initList' && !recordOf(array.of))
+    return fitsArray(first.value.elements, array);
+  const isTooLong = array.count !== undefined && elements.length > array.count && !recordOf(array.of);
+  return !isTooLong && elements.every(({ value }) => value.kind !== 'initList' || fits(value, array.of));
 }
 
 /** A type for a number or a number for a type: `get<int>(v)` is not `get<size_t I>`. */

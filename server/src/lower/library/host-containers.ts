@@ -176,6 +176,7 @@ template <class T> struct vector {
     n = room_; room_ = other.room_; other.room_ = n;
   }
 };
+template <class T> using initializer_list = vector<T>;
 template <class T> vector<T> __guide_vector(size_t, T);
 template <class T> bool operator==(const vector<T>& a, const vector<T>& b) {
   if (a.size() != b.size()) return false;
