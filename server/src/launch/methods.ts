@@ -116,6 +116,10 @@ const changesSize: ReadonlySet<string> = new Set([
   'append',
   'append_range',
   'merge',
+  'remove',
+  'remove_if',
+  'unique',
+  'splice',
 ]);
 
 /** Methods that are not followed and write what they are given: `text.copy(to, n)`, `a.swap(b)`. */

@@ -3,7 +3,10 @@
  * `__copied` has elements of its own (lower/host/copies.ts); nothing is ever freed.
  */
 export const hostContainers = `
+template <class I> struct iterator_traits { using value_type = typename I::value_type; using difference_type = ptrdiff_t; using reference = value_type&; using pointer = value_type*; };
+template <class T> struct iterator_traits<T*> { using value_type = typename remove_cv<T>::type; using difference_type = ptrdiff_t; using reference = T&; using pointer = T*; };
 template <class T> struct reverse_iterator {
+  using value_type = T;
   T* at_;
   T& operator*() const { return at_[-1]; }
   T* operator->() const { return at_ - 1; }
