@@ -26,6 +26,7 @@ import { binding } from './host-binding';
 import { characters } from './host-characters';
 import { comparing } from './host-comparing';
 import { copying } from './host-copying';
+import { counts } from './host-counts';
 import { engines } from './host-engines';
 import { hostFormat } from './host-format';
 import { forwardList } from './host-forward-list';
@@ -112,6 +113,10 @@ const laterParts: readonly Part[] = [
     wanted:
       oneOf(`linear_congruential_engine subtract_with_carry_engine discard_block_engine shuffle_order_engine knuth_b ranlux24 ranlux48
       ranlux24_base ranlux48_base piecewise_constant_distribution piecewise_linear_distribution`),
+  },
+  {
+    text: counts,
+    wanted: /^(?:poisson|binomial|negative_binomial|cauchy|extreme_value|chi_squared|student_t)_distribution$/,
   },
   { text: binding, wanted: oneOf('bind placeholders') },
   { text: forwardList, wanted: oneOf('forward_list') },
