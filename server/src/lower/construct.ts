@@ -122,24 +122,30 @@ function callConstructor(
   return readStorage(ctx, storage);
 }
 
-/** Words that a `&` behind is one between two values. */
-const behindValue = /^(?:\w+|\)|\])$/;
-
 /**
- * Whether a constructor takes addresses of its object or its members (`float** all[] = {&a, &b};`), or calls methods, which may: what is written through
- * them must be the object's, so that it is made in memory.
+ * Whether a constructor of the user's puts addresses into a list (`float** all[] = {&a, &b};`), or calls a method that does: what is written through
+ * them must be the object's, so that it is made in memory. Addresses that are arguments are followed where the object is in registers.
  */
-function handsItselfOut(
-  { unit }: Context,
-  { body, mentions, name: { parts } }: FunctionDeclaration,
-  { methods }: RecordInfo,
-): boolean {
-  if (!body || body.first >= LIBRARY_TOKENS) return false;
+function handsItselfOut({ unit }: Context, { body, mentions }: FunctionDeclaration, { methods }: RecordInfo): boolean {
   const { text } = unit.tokens;
-  const others = [...methods.keys()].filter((name) => name !== parts.at(-1)?.name);
-  if (mentions.has('this') || others.some((name) => mentions.has(name))) return true;
-  for (let at = body.first + 1; at < body.last; at++)
-    if (text[at] === '&' && (!behindValue.test(text[at - 1]) || text[at - 1] === 'return')) return true;
+  const isInList = (of: FunctionDeclaration['body']) =>
+    of !== undefined && of.first < LIBRARY_TOKENS && listsAddresses(text, of.first + 1, of.last);
+  if (isInList(body)) return true;
+  return [...methods].some(([name, list]) => mentions.has(name) && list.some((method) => isInList(method.body)));
+}
+
+/** What stands in front of braces that hold values. */
+const beforeList = /^(?:[=:(,{\]]|return)$/;
+
+function listsAddresses(text: readonly string[], from: number, to: number): boolean {
+  const around: boolean[] = [];
+  for (let at = from; at < to; at++) {
+    const word = text[at];
+    if (word === '{') around.push(beforeList.test(text[at - 1]));
+    else if (word === '(' || word === '[') around.push(false);
+    else if (word === '}' || word === ')' || word === ']') around.pop();
+    else if (word === '&' && around.at(-1) && (text[at - 1] === '{' || text[at - 1] === ',')) return true;
+  }
   return false;
 }
 
