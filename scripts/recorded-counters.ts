@@ -44,10 +44,13 @@ export interface RecordedLaunch {
 /** Programs made to read rules off single instructions, with addresses from a table: they prove nothing about accuracy. */
 const instruments = new Set(['request_shapes', 'wide_load_phases']);
 
-/** Names of the recorded programs, all or those wanted. */
+/** Names of the recorded programs of one file, all or those wanted. */
 export function recordedPrograms(wanted: readonly string[]): string[] {
   const files = fs.readdirSync(path.join(hardwareFolder, 'recorded')).filter((file) => file.endsWith('.json'));
-  const names = files.map((file) => path.basename(file, '.json')).filter((name) => !instruments.has(name));
+  const isOneFile = (name: string) => fs.existsSync(path.join(hardwareFolder, 'programs', `${name}.cu`));
+  const names = files
+    .map((file) => path.basename(file, '.json'))
+    .filter((name) => !instruments.has(name) && isOneFile(name));
   return wanted.length === 0 ? names : names.filter((name) => wanted.includes(name));
 }
 
