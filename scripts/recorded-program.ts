@@ -7,6 +7,7 @@ import type { FileReport } from '../server/src/report/report';
 import { UnitReader } from '../server/src/workspace/units';
 import { compiledProgram, cudaFilesIn, definesOf } from './compiled-program';
 import { hardwareFolder } from './recorded-counters';
+import { includeFrom } from './tiers';
 
 /** The program's file, or its folder. */
 export function placeOf(program: string): string {
@@ -48,15 +49,4 @@ export async function analyseProgram(
   const ofAll = <T>(part: (report: FileReport) => readonly T[]) => reports.flatMap(part);
   const kernels = ofAll((r) => r.kernels);
   return { path: place, kernels, diagnostics: ofAll((r) => r.diagnostics), notes: ofAll((r) => r.notes) };
-}
-
-/** Headers beside the program. */
-function includeFrom(folder: string) {
-  return (name: string, quoted: boolean, from: string) => {
-    if (!quoted) return undefined;
-    const file = path.resolve(path.dirname(from), name);
-    return file.startsWith(folder) && fs.existsSync(file)
-      ? { path: file, text: fs.readFileSync(file, 'utf8') }
-      : undefined;
-  };
 }

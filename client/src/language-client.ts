@@ -19,9 +19,11 @@ export function createClient(context: vscode.ExtensionContext): LanguageClient {
     settings: vscode.workspace.getConfiguration('warplens'),
     isTrusted: vscode.workspace.isTrusted,
   };
-  const watchers = ['**/*.{cu,cuh,h,hh,hpp,hxx,inl,inc}', '**/compile_commands.json'].map((pattern) =>
-    vscode.workspace.createFileSystemWatcher(pattern),
-  );
+  const watchers = [
+    '**/*.{cu,cuh,h,hh,hpp,hxx,inl,inc,c,cc,cpp,cxx}',
+    '**/{Makefile,makefile,GNUmakefile,run,run.sh}',
+    '**/compile_commands.json',
+  ].map((pattern) => vscode.workspace.createFileSystemWatcher(pattern));
   context.subscriptions.push(...watchers);
   return new LanguageClient(
     'warplens',

@@ -5,6 +5,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { shellWords } from './compile-commands';
+import { foldersAbove, makefileNames, ReadWhenChanged } from './read-when-changed';
 
 /** A command that starts a program. */
 export interface StartCommand {
@@ -15,9 +16,7 @@ export interface StartCommand {
   readonly file: string;
 }
 
-const makefiles = ['Makefile', 'makefile', 'GNUmakefile'];
 const scripts = ['run', 'run.sh'];
-const maxBytes = 256 * 1024;
 /** Folders above the file's that are looked into. */
 const levels = 1;
 const sourceExtensions = ['.cu', '.cpp', '.cc', '.cxx', '.c'];
@@ -68,42 +67,29 @@ function commandOf(line: string): Omit<StartCommand, 'file'> | undefined {
   return undefined;
 }
 
-/** The commands of folders, each file read again when it has changed. */
+/** The commands of folders. */
 export class RunArguments {
-  private readonly files = new Map<string, { mtimeMs: number; command: StartCommand | undefined }>();
+  private readonly makefiles = new ReadWhenChanged(commandOfMakefile);
+  private readonly scripts = new ReadWhenChanged(commandOfScript);
 
   /**
    * How the program of a source is started; undefined where its folder, and the one above, do not say.
    * @param text of the source @param folders that are looked into, and those below
    */
   commandFor(source: string, text: string, folders: readonly string[]): StartCommand | undefined {
-    let directory = path.dirname(source);
-    for (let level = 0; level <= levels; level++) {
-      if (!folders.some((folder) => directory === folder || directory.startsWith(folder + path.sep))) return undefined;
-      for (const name of [...makefiles, ...scripts]) {
-        const command = this.load(path.join(directory, name));
-        if (command) return isOfOther(source, text, command) ? undefined : command;
+    for (const directory of foldersAbove(source, folders, levels)) {
+      for (const name of [...makefileNames, ...scripts]) {
+        const file = path.join(directory, name);
+        const command = (scripts.includes(name) ? this.scripts : this.makefiles).of(file);
+        if (command) return isOfOther(source, text, command) ? undefined : { ...command, file };
       }
-      directory = path.dirname(directory);
     }
     return undefined;
-  }
-
-  private load(file: string): StartCommand | undefined {
-    const stat = fs.statSync(file, { throwIfNoEntry: false });
-    if (!stat?.isFile() || stat.size > maxBytes) return undefined;
-    const known = this.files.get(file);
-    if (known?.mtimeMs === stat.mtimeMs) return known.command;
-    const read = makefiles.includes(path.basename(file)) ? commandOfMakefile : commandOfScript;
-    const found = read(fs.readFileSync(file, 'utf8'));
-    const command = found && { ...found, file };
-    this.files.set(file, { mtimeMs: stat.mtimeMs, command });
-    return command;
   }
 }
 
 /** A folder of many small programs: the command starts another of them. */
-function isOfOther(source: string, text: string, { program }: StartCommand): boolean {
+function isOfOther(source: string, text: string, { program }: Omit<StartCommand, 'file'>): boolean {
   const { dir, name } = path.parse(source);
   if (name === program || !/\bmain\s*\(/.test(text)) return false;
   return sourceExtensions.some((extension) => fs.existsSync(path.join(dir, path.parse(program).name + extension)));
