@@ -22,13 +22,21 @@ interface Declared {
   readonly members: ReadonlySet<string>;
 }
 
-/** The part's tokens with new names for what earlier parts have under the same ones; undefined where nothing is to be renamed. */
-export function withOwnNames(part: ProgramPart, earlier: readonly ProgramPart[]): TokenStream | undefined {
+/**
+ * The part's tokens with new names for what earlier parts have under the same ones; undefined where nothing is to be renamed.
+ * @param whole the part with its headers: what is a member of any of its classes keeps its name
+ */
+export function withOwnNames(
+  part: ProgramPart,
+  earlier: readonly ProgramPart[],
+  whole: readonly Declaration[],
+): TokenStream | undefined {
   const own = declaredIn(part.declarations);
+  const { members } = declaredIn(whole);
   const others = earlier.map(({ declarations }) => declaredIn(declarations));
   const clashes = [...own.all].filter(
     (name) =>
-      !own.members.has(name) &&
+      !members.has(name) &&
       others.some(
         ({ internal, variables, all }) =>
           (own.internal.has(name) && all.has(name)) ||

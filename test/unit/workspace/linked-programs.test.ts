@@ -157,6 +157,18 @@ int place(int i) { return scale(i); }`,
     };
     check(files, 'scatter.cu', strided);
   });
+  it('keep the names of members that their headers declare, whatever variables are called', () => {
+    const files = {
+      'scatter.h': `${declarations}\nint place(int i);\nstruct Places { int step = 8; int of(int i) const; };`,
+      'scatter.cu': kernel.replace('void scatter', 'static int step = 3;\nvoid scatter'),
+      'data.cpp': `#include "scatter.h"
+static int step = 5;
+int Places::of(int i) const { return i * step; }
+int place(int i) { Places places; return places.of(i); }`,
+      'main.cpp': main(''),
+    };
+    check(files, 'scatter.cu', strided);
+  });
   it('rest on kernels of other files', () => {
     const launcher = 'void scatterAt(int* at, int n, int* out) { put<<<n / 64, 64>>>(at, out, n); }';
     const files = {
