@@ -13,7 +13,7 @@ import { hostLaunch } from './host/launch';
 import { emitHost } from './host/memory';
 import { memberExpression } from './members';
 import { nameExpression, thisExpression } from './names';
-import { assignExpression, binaryExpression, binaryOnValues, unaryExpression, userOperator } from './operators';
+import { assignExpression, binaryExpression, binaryOnValues, unaryExpression } from './operators';
 import { expandPack } from './packs';
 import { assign, rvalue } from './places';
 import { indexExpression } from './pointers';
@@ -23,6 +23,7 @@ import { blockExpression } from './statements';
 import { stringAddress } from './strings';
 import { listType, scalarOf, sizeOf, type Type, types } from './types';
 import { useValues } from './unknown-calls';
+import { userOperator } from './user-operators';
 import { unknownValue, type Value } from './values';
 
 const MAX_DEPTH = 400;

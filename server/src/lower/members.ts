@@ -4,12 +4,12 @@ import type { Context } from './context';
 import { expression } from './expressions';
 import { globalValue } from './globals';
 import { lookupIn } from './lookup';
-import { userOperator } from './operators';
 import { memberAlignment, reasonOf, referredIn, rvalue } from './places';
 import { dereference } from './pointers';
 import { findField, findMethods, recordOf } from './records';
 import { evaluateArguments } from './resolve-type';
 import { type Field, type Type, withoutReference } from './types';
+import { userOperator } from './user-operators';
 import { unknownValue, type Value } from './values';
 
 export function memberExpression(ctx: Context, node: ast.MemberExpression): Value {

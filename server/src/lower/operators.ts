@@ -3,9 +3,7 @@
 import type * as ast from '../parse/ast';
 import { TokenFlag } from '../preprocess/token';
 import type { BinaryOp, CompareOp, Register, ScalarType } from '../program/program';
-import { pathToBase } from './bases';
 import { vectorOperator } from './builtins/vectors';
-import { callExpression } from './calls';
 import { onChosenSide } from './chosen-targets';
 import { conditionalPlace, logical } from './conditional';
 import { initialiseFromList } from './construct';
@@ -16,26 +14,14 @@ import { endBehind, endMembers } from './host/destructors';
 import { behindMemberPointer, memberPointer } from './host/member-pointers';
 import { lookupName } from './lookup';
 import { openElement } from './open-elements';
-import { bestOverload, type ChosenFunction, chooseOverload } from './overloads';
 import { addressOf, assign, peeked, reasonOf, rvalue } from './places';
 import { dereference, elementAt } from './pointers';
 import { isPaddedCopy } from './record-padding';
 import { findMethods, recordOf } from './records';
-import { resolveType } from './resolve-type';
-import type { Entity } from './scope';
 import { isLeftOpen, threeWay } from './three-way';
-import {
-  arithmeticType,
-  isFloat,
-  promote,
-  type RecordInfo,
-  scalarOf,
-  sizeOf,
-  type Type,
-  types,
-  withoutReference,
-} from './types';
+import { arithmeticType, isFloat, promote, scalarOf, sizeOf, type Type, types, withoutReference } from './types';
 import { useValues } from './unknown-calls';
+import { userOperator } from './user-operators';
 import { type RegisterTarget, unknownValue, type Value } from './values';
 import { materialise } from './variables';
 
@@ -445,88 +431,4 @@ function offsetPointer(
   if (element.kind === 'place' && element.place.kind === 'memory')
     return { kind: 'scalar', type, register: addressOf(ctx, element.place) };
   return unknownValue(type, reasonOf(element));
-}
-
-// ---- user operators ----
-
-/** An operator function or method of the user's, if one is declared for these operands. */
-export function userOperator(
-  ctx: Context,
-  name: string,
-  operands: readonly Value[],
-  node: ast.Node,
-): Value | undefined {
-  const record = recordOf(operands[0].type);
-  const anyRecord = record ?? operands.map((o) => recordOf(o.type)).find((r) => r !== undefined);
-  if (!anyRecord) return undefined;
-  const call = (callee: Value, args: readonly Value[]): Value =>
-    callExpression(
-      ctx,
-      {
-        kind: 'call',
-        callee: { kind: 'this', first: node.first, last: node.last },
-        arguments: [],
-        first: node.first,
-        last: node.last,
-      },
-      callee,
-      args,
-    );
-  const methods = record && findMethods(record, name);
-  if (methods?.owner.scope && methods.declarations.some((d) => d.body && d.parameters.length === operands.length - 1)) {
-    const isCopy = name === 'operator=' && record !== undefined && recordOf(operands[1].type) === record;
-    // beside assignments of other types a class keeps the one of its own that every class has
-    if (isCopy) {
-      const chosen = chooseOverload(ctx, methods.declarations, methods.owner.scope, operands.slice(1), undefined);
-      if (!chosen || !mayTake(ctx, chosen, record)) return undefined;
-    }
-    return call(
-      {
-        kind: 'functions',
-        type: { kind: 'function' },
-        declarations: methods.declarations,
-        scope: methods.owner.scope,
-        self: operands[0],
-      },
-      operands.slice(1),
-    );
-  }
-  const entity = operatorFor(ctx, name, anyRecord, operands);
-  if (!entity) return undefined;
-  return call(
-    { kind: 'functions', type: { kind: 'function' }, declarations: entity.declarations, scope: entity.scope },
-    operands,
-  );
-}
-
-/** Whether an assignment is that of its own class, and not of what an object only converts to (`optional& operator=(const T&)`). */
-function mayTake(ctx: Context, { declaration, scope }: ChosenFunction, record: RecordInfo): boolean {
-  if (declaration.templateParameters) return true;
-  const type = withoutReference(resolveType(ctx, declaration.parameters[0].type, scope));
-  const taken = recordOf(type);
-  return type.kind === 'unknown' || (taken !== undefined && pathToBase(record, taken) !== undefined);
-}
-
-type Candidate = Entity & { kind: 'functions' };
-
-/** The functions that an operator means: of those in sight and those declared with the record the ones that take the operands best. */
-function operatorFor(
-  ctx: Context,
-  name: string,
-  record: RecordInfo,
-  operands: readonly Value[],
-): Candidate | undefined {
-  const found = new Set([lookupName(ctx, ctx.scope, name), record.scope && lookupName(ctx, record.scope, name)]);
-  const candidates = [...found].flatMap((entity) =>
-    entity?.kind === 'functions' && entity.declarations.some((d) => d.body && d.parameters.length === operands.length)
-      ? [entity]
-      : [],
-  );
-  if (candidates.length < 2) return candidates[0];
-  const rated = candidates.flatMap((candidate) => {
-    const best = bestOverload(ctx, candidate.declarations, candidate.scope, operands, undefined);
-    return best?.chosen.templateArguments.every((t) => t.kind !== 'unknown') ? [{ candidate, cost: best.cost }] : [];
-  });
-  const least = Math.min(...rated.map(({ cost }) => cost));
-  return rated.find(({ cost }) => cost === least)?.candidate ?? candidates[0];
 }

@@ -8,10 +8,11 @@ import { type Context, skip } from './context';
 import { toPredicate } from './conversions';
 import { number } from './expressions';
 import { memberOf } from './members';
-import { binaryOnValues, userOperator } from './operators';
+import { binaryOnValues } from './operators';
 import { rvalue } from './places';
 import { recordOf } from './records';
 import { scalarOf, type Type, types, withoutReference } from './types';
+import { userOperator } from './user-operators';
 import { unknownValue, type Value } from './values';
 
 /** Of two values: whether the first is less, whether they are equal. */

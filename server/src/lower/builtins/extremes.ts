@@ -4,11 +4,12 @@ import { callValue } from '../calls';
 import { choice } from '../conditional';
 import type { Context } from '../context';
 import { toPredicate } from '../conversions';
-import { binaryOnValues, userOperator } from '../operators';
+import { binaryOnValues } from '../operators';
 import { rvalue } from '../places';
 import { recordOf } from '../records';
 import { isLeftOpen, threeWay } from '../three-way';
 import { types } from '../types';
+import { userOperator } from '../user-operators';
 import type { Value } from '../values';
 import type { BuiltinCall } from './functions';
 

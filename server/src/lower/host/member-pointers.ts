@@ -9,7 +9,6 @@ import { convertValue } from '../conversions';
 import { expression } from '../expressions';
 import { scopeNamed } from '../lookup';
 import { memberOf } from '../members';
-import { userOperator } from '../operators';
 import { addressOf, reasonOf, rvalue } from '../places';
 import { dereference } from '../pointers';
 import { findField, findMethods, recordOf } from '../records';
@@ -24,6 +23,7 @@ import {
   unknownType,
   withoutReference,
 } from '../types';
+import { userOperator } from '../user-operators';
 import { unknownValue, type Value } from '../values';
 import { forEachKept, signatureOf } from './closures';
 
