@@ -3,8 +3,7 @@
  * one another in one stream, so that every node has a number in it; those of the unit under analysis keep theirs.
  */
 import type { DeviceCode } from '../host/run-kernel';
-import { hasMain } from '../launch/missing-functions';
-import { indexUnit } from '../launch/scope';
+import { hasMain } from '../launch/wanted-functions';
 import { createUnitContext } from '../lower/lower-kernel';
 import type { TranslationUnit } from '../parse/ast';
 import { parse } from '../parse/parse';
@@ -13,7 +12,7 @@ import type { SourceFile, TokenStream } from '../preprocess/token';
 import { deviceCode } from './device-code';
 import { findKernels } from './kernels';
 import type { Launch } from './launches';
-import type { LinkedUnit } from './linker';
+import { indexOfUnit, type LinkedUnit } from './linker';
 import type { ParsedUnit } from './parsed-unit';
 
 /** The program that a unit is part of, as its host is run. */
@@ -59,9 +58,9 @@ export function programOf(unit: ParsedUnit, linked: readonly LinkedUnit[]): Prog
 
 /** None where no unit has a main. */
 function partsOf(unit: ParsedUnit, linked: readonly LinkedUnit[]): readonly LinkedUnit[] {
-  let isComplete = hasMain(indexUnit(unit.tree.declarations));
-  const parts = linked.filter(({ declarations }) => {
-    if (!hasMain(indexUnit(declarations))) return true;
+  let isComplete = hasMain(indexOfUnit(unit));
+  const parts = linked.filter(({ index }) => {
+    if (!hasMain(index)) return true;
     if (isComplete) return false;
     isComplete = true;
     return true;

@@ -4,10 +4,11 @@
  */
 import type { OtherUnit } from '../launch/find-launches';
 import type { HostTokens } from '../launch/host-tokens';
-import { definedFor, hasMain, missingFunctions } from '../launch/missing-functions';
+import { definedFor, missingFunctions } from '../launch/missing-functions';
 import { mayUse, outsideNames } from '../launch/outside-names';
 import { type HostIndex, indexUnit } from '../launch/scope';
-import type { Declaration } from '../parse/ast';
+import { hasMain } from '../launch/wanted-functions';
+import type { Declaration, TranslationUnit } from '../parse/ast';
 import { parse } from '../parse/parse';
 import { renumber } from '../parse/renumber';
 import type { LexCache } from '../preprocess/lex-cache';
@@ -23,13 +24,14 @@ export interface LinkedUnit extends OtherUnit {
   /** Equal ids: the same text, parsed the same way. */
   readonly id: string;
   readonly pragmas: readonly Pragma[];
+  /** Of all its declarations, headers' too. */
+  readonly index: HostIndex;
 }
 
 interface Kept extends LinkedUnit {
   readonly file: OtherFile;
   readonly slot: number;
   readonly words: ReadonlySet<string>;
-  readonly index: HostIndex;
 }
 
 /** Token numbers of the linked units: above any unit's own (which has 2 million at most), below the library's. */
@@ -135,7 +137,7 @@ export class Linker {
     const own = { base: 0, tokens: unit.source.tokens, declarations: unit.tree.declarations };
     for (const each of linked) {
       const part = withoutRepeats(each, own.tokens, parts);
-      const tokens = withOwnNames(part, [own, ...parts]);
+      const tokens = withOwnNames(part, [own, ...parts], each.declarations);
       parts.push(tokens ? withoutRepeats(this.renamed(each, tokens), own.tokens, parts) : part);
     }
     return parts;
@@ -186,8 +188,19 @@ export class Linker {
 
 const pathsOf = ({ files }: TokenStream): string[] => files.map(({ path }) => path);
 
-const indexOf = ({ tree }: ParsedUnit, linked: readonly Kept[]): HostIndex =>
-  indexUnit([tree.declarations, ...linked.map(({ declarations }) => declarations)].flat());
+const indexes = new WeakMap<TranslationUnit, HostIndex>();
+
+/** Asked for several times an analysis. */
+export function indexOfUnit({ tree }: ParsedUnit): HostIndex {
+  let index = indexes.get(tree);
+  if (!index) indexes.set(tree, (index = indexUnit(tree.declarations)));
+  return index;
+}
+
+const indexOf = (unit: ParsedUnit, linked: readonly Kept[]): HostIndex =>
+  linked.length === 0
+    ? indexOfUnit(unit)
+    : indexUnit([unit.tree.declarations, ...linked.map(({ declarations }) => declarations)].flat());
 
 /** Neither the file nor a header of it has changed. */
 const isCurrent = ({ tokens }: Kept, file: OtherFile): boolean =>

@@ -1,6 +1,7 @@
 /** Inlining of host functions, methods and constructors. */
 import { anywhere } from '../parse/anywhere';
 import type { Expression, FunctionDeclaration, Parameter } from '../parse/ast';
+import { isParameter } from '../parse/parameter-names';
 import { callUnknown } from './call';
 import { convert } from './conversion';
 import { evaluate } from './expression';
@@ -123,12 +124,7 @@ function withDefinitions(state: HostState, overloads: readonly FunctionSymbol[])
 function isSpecialised({ name, templateParameters = [] }: FunctionDeclaration): boolean {
   const given = name.parts.at(-2)?.templateArguments;
   if (!given) return false;
-  const names = new Set(templateParameters.map((parameter) => parameter.name));
-  return !given.every(({ type, expression }) => {
-    const plain = type?.kind === 'packExpansion' ? type.of : type;
-    const named = plain?.kind === 'named' ? plain.name : expression?.kind === 'name' ? expression.name : undefined;
-    return named !== undefined && names.has(lastName(named));
-  });
+  return !given.every((argument) => templateParameters.some((parameter) => isParameter(argument, parameter.name)));
 }
 
 /** `template <class U> void A<U>::f()` may name the record's parameters differently. */

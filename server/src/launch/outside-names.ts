@@ -1,52 +1,42 @@
 /** What other translation units may start in this one: they are asked for launches that its own text cannot settle. */
 import type { FunctionDeclaration } from '../parse/ast';
 import type { HostTokens } from './host-tokens';
-import { findSites, type Holder } from './launch-sites';
-import { type HostIndex, type IndexedFunction, lastName } from './scope';
-
-/** A function that others may call, or a kernel that they may launch. */
-export interface OutsideName {
-  readonly name: string;
-  /** of a method: its class */
-  readonly owner?: string;
-  /** Numbers of parameters of its overloads. */
-  readonly counts: ReadonlySet<number>;
-}
+import { findSites } from './launch-sites';
+import { type HostIndex, type HostSymbol, type IndexedFunction, lastName } from './scope';
+import { hasMain, namespaceSymbols, ownerOf, type WantedFunction, want } from './wanted-functions';
 
 /** By name: kernels that no host code here mentions, and functions that lead to a launch and that nobody here calls. A program with a main has none. */
-export function outsideNames(index: HostIndex, tokens: HostTokens): ReadonlyMap<string, OutsideName> {
-  const names = new Map<string, OutsideName>();
+export function outsideNames(index: HostIndex, tokens: HostTokens): ReadonlyMap<string, WantedFunction> {
+  const names = new Map<string, WantedFunction>();
   const { holders } = findSites(index, tokens);
-  if (index.functions.some(({ declaration, record }) => !record && lastName(declaration.name) === 'main')) return names;
+  if (hasMain(index)) return names;
   const mentioned = new Set<string>();
   for (const { declaration } of index.functions)
     for (const word of declaration.mentions) if (word !== lastName(declaration.name)) mentioned.add(word);
-  const add = (declaration: FunctionDeclaration, owner: string | undefined): void => {
+  const add = ({ declaration }: IndexedFunction, owner: string | undefined): void => {
     const name = lastName(declaration.name);
-    if (mentioned.has(name) || name.startsWith('operator')) return;
-    const known = names.get(name);
-    const counts = new Set([...(known?.counts ?? []), declaration.parameters.length]);
-    names.set(name, { name, owner: known ? known.owner : owner, counts });
+    if (!mentioned.has(name) && !name.startsWith('operator')) want(names, declaration, owner);
   };
-  for (const { declaration } of index.functions) if (declaration.specifiers.isGlobal) add(declaration, undefined);
-  for (const { function: entry } of holders) {
-    const { declaration, record } = entry;
-    const owner = record?.name ? lastName(record.name) : ownerOf(declaration);
-    if (!isHidden(declaration)) add(declaration, owner);
-  }
-  for (const { declaration, record } of makersOf(holders.flatMap(ownerOfHolder), index))
-    if (!isHidden(declaration)) add(declaration, record?.name ? lastName(record.name) : ownerOf(declaration));
+  for (const each of index.functions) if (each.declaration.specifiers.isGlobal) add(each, undefined);
+  const launching = holders.map(({ function: each }) => each);
+  for (const each of [
+    ...launching,
+    ...makersOf(
+      launching.flatMap((f) => ownerOf(f) ?? []),
+      index,
+    ),
+  ])
+    if (!isHidden(each.declaration)) add(each, ownerOf(each));
   return names;
 }
 
-const ownerOfHolder = ({ function: { declaration, record } }: Holder): string[] => {
-  const owner = record?.name ? lastName(record.name) : ownerOf(declaration);
-  return owner === undefined ? [] : [owner];
-};
-
 /** Functions that mention a class with methods that launch, or a function that does: others know the class by its base only, and have it made. */
-function makersOf(owners: readonly string[], { functions }: HostIndex): IndexedFunction[] {
-  const leading = new Set(owners);
+function makersOf(owners: readonly string[], index: HostIndex): IndexedFunction[] {
+  const { functions } = index;
+  // what stands before a name may be a namespace, of which much else is
+  const classes = new Set([...namespaceSymbols(index)].flatMap(([name, all]) => (all.some(isRecord) ? [name] : [])));
+  const leading = new Set(owners.filter((owner) => classes.has(owner)));
+  if (leading.size === 0) return [];
   const makers = new Set<IndexedFunction>();
   for (let count = -1; count < makers.size; ) {
     count = makers.size;
@@ -61,38 +51,24 @@ function makersOf(owners: readonly string[], { functions }: HostIndex): IndexedF
   return [...makers];
 }
 
-/** `void Solver::run()`: Solver, where that is no namespace that was opened for the definition. */
-const ownerOf = ({ name }: FunctionDeclaration): string | undefined => name.parts.at(-2)?.name;
+const isRecord = ({ kind }: HostSymbol): boolean => kind === 'record';
 
 const isHidden = ({ specifiers, name }: FunctionDeclaration): boolean =>
   specifiers.isStatic === true && name.parts.length === 1;
 
 /** Whether a unit's declarations let it use one of the names: it declares the function without defining it. */
-export function mayUse(index: HostIndex, names: ReadonlyMap<string, OutsideName>, words: ReadonlySet<string>): boolean {
+export function mayUse(
+  index: HostIndex,
+  names: ReadonlyMap<string, WantedFunction>,
+  words: ReadonlySet<string>,
+): boolean {
   for (const wanted of names.values()) {
     if (!words.has(wanted.name)) continue;
     if (wanted.owner !== undefined && words.has(wanted.owner)) return true;
-    const declared = functionsNamed(index, wanted.name);
-    const fits = declared.filter(({ parameters }) => wanted.counts.has(parameters.length));
+    const declared = [...namespaceSymbols(index)].flatMap(([name, all]) => (name === wanted.name ? all : []));
+    const functions = declared.flatMap((symbol) => (symbol.kind === 'function' ? [symbol.declaration] : []));
+    const fits = functions.filter(({ parameters }) => wanted.counts.has(parameters.length));
     if (fits.length > 0 && fits.every(({ body }) => !body)) return true;
   }
   return false;
-}
-
-/** Functions of a name in the namespaces of a unit. */
-function functionsNamed(index: HostIndex, name: string): FunctionDeclaration[] {
-  const found: FunctionDeclaration[] = [];
-  const visited = new Set<object>();
-  const visit = (symbols: HostIndex['root']['symbols']): void => {
-    if (!symbols || visited.has(symbols)) return;
-    visited.add(symbols);
-    for (const [key, list] of symbols) {
-      for (const symbol of list) {
-        if (symbol.kind === 'namespace') visit(symbol.scope.symbols);
-        else if (key === name && symbol.kind === 'function') found.push(symbol.declaration);
-      }
-    }
-  };
-  visit(index.root.symbols);
-  return found;
 }

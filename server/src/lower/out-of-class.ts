@@ -1,5 +1,6 @@
 /** Members that are defined outside of their class: `void A::f() {}`, `template <class U> void A<U>::f() {}`. */
 import type { FunctionDeclaration, RecordDeclaration, TemplateArgument, TemplateParameter } from '../parse/ast';
+import { isParameter } from '../parse/parameter-names';
 import type { Context } from './context';
 import { argumentKey } from './records';
 import { evaluateArguments } from './resolve-type';
@@ -107,7 +108,7 @@ function isOfTemplate(
   given: readonly TemplateArgument[],
   { declaration, template }: RecordInfo,
 ): boolean {
-  const isPlain = given.every((argument, i) => names(argument, parameters[i]?.name));
+  const isPlain = given.every((argument, i) => isParameter(argument, parameters[i]?.name));
   if (declaration === template) return isPlain;
   const own = declaration?.name?.parts.at(-1)?.templateArguments ?? [];
   return !isPlain && shapeOf(given, parameters) === shapeOf(own, declaration?.templateParameters ?? []);
@@ -121,14 +122,3 @@ function shapeOf(given: readonly TemplateArgument[], parameters: readonly Templa
     return key === 'name' && typeof value === 'string' ? (places.get(value) ?? value) : value;
   });
 }
-
-/** `U`, `N`, `Ts...` */
-function names({ type, expression }: TemplateArgument, name: string | undefined): boolean {
-  if (name === undefined) return false;
-  const plain = type?.kind === 'packExpansion' ? type.of : type;
-  if (plain) return plain.kind === 'named' && isOnly(plain.name.parts, name);
-  return expression?.kind === 'name' && isOnly(expression.name.parts, name);
-}
-
-const isOnly = (parts: readonly { readonly name: string; readonly templateArguments?: unknown }[], name: string) =>
-  parts.length === 1 && parts[0].name === name && parts[0].templateArguments === undefined;
