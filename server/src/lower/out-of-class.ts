@@ -119,6 +119,8 @@ function shapeOf(given: readonly TemplateArgument[], parameters: readonly Templa
   const places = new Map(parameters.map(({ name }, i) => [name, i]));
   return JSON.stringify(given, (key, value) => {
     if (key === 'first' || key === 'last') return undefined;
+    // the value of a literal
+    if (typeof value === 'bigint') return `${value}n`;
     return key === 'name' && typeof value === 'string' ? (places.get(value) ?? value) : value;
   });
 }

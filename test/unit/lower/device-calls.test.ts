@@ -34,6 +34,33 @@ __global__ void move(float* a, double* b) {
 int main() { float* a; double* b; move<<<1, 32>>>(a, b); }
 `));
 
+  it('methods of partial specialisations by a number may be defined outside of them', () =>
+    understood(`
+template <class T, int N> struct Row {
+  T* data;
+  __device__ T at(int i) const;
+};
+template <class T> struct Row<T, 4> {
+  T* data;
+  __device__ T at(int i) const;
+};
+template <class T, int N> __device__ T Row<T, N>::at(int i) const {
+  return data[i * N];
+  //     ^^^^^^^^^^^ global load 8/4 sectors
+}
+template <class U> __device__ U Row<U, 4>::at(int i) const {
+  return data[i];
+  //     ^^^^^^^ global load 4/4 sectors
+}
+__global__ void move(float* a, float* b) {
+  Row<float, 2> two{a};
+  Row<float, 4> four{b};
+  b[threadIdx.x] = two.at(threadIdx.x) + four.at(threadIdx.x);
+//^^^^^^^^^^^^^^ global store 4/4 sectors
+}
+int main() { float* a; float* b; move<<<1, 32>>>(a, b); }
+`));
+
   it('default arguments may stand at an earlier declaration whose types have numbers among their arguments', () =>
     check(`
 template <class T, int N> struct Row { T* data; };
