@@ -47,9 +47,19 @@ interface Window {
   bytes: number;
 }
 
+/** A large block that was forgotten, and the part of it that something was stored to since. */
+interface Forgotten {
+  readonly start: number;
+  readonly end: number;
+  low: number;
+  high: number;
+}
+
 const STEP = 256;
 /** Bytes of a block of which it is worth to remember that it was forgotten. */
 const LARGE = 4096;
+/** Blocks of which it is remembered: as many as a kernel is likely to scatter to. */
+const REMEMBERED = 8;
 
 export class ByteMemory implements Views {
   readonly shadow: number;
@@ -68,8 +78,11 @@ export class ByteMemory implements Views {
   private lanes = 0;
   /** Places from there on are no block's. */
   private free: number;
-  /** What was forgotten last, and the part of it that something was stored to since. */
-  private readonly forgotten = { start: 0, end: 0, low: 0, high: 0 };
+  /** The last one first. */
+  private readonly forgotten: Forgotten[] = [];
+  /** Bytes that were forgotten one by one so far, and how many may be: what that costs is the launch's. */
+  cleared = 0;
+  mostCleared = Number.POSITIVE_INFINITY;
 
   constructor(private readonly device: DeviceMemory) {
     const { buffer } = device;
@@ -99,7 +112,8 @@ export class ByteMemory implements Views {
     take(this.constants, constantBytes, 1);
     take(this.local, Math.ceil(localBytes / 16) * 16, lanes);
     this.lanes = lanes;
-    Object.assign(this.forgotten, { start: 0, end: 0, low: 0, high: 0 });
+    this.forgotten.length = 0;
+    this.cleared = 0;
     if (free > this.shadow) throw new NotFollowed('there is not enough memory');
     this.device.aboutToUse(free);
   }
@@ -172,31 +186,41 @@ export class ByteMemory implements Views {
     else this.u16[at >> 1] = mark;
   }
 
-  /** Nothing is known any more from a place on. Many lanes may forget the same large block, one after the other. */
+  /** Nothing is known any more from a place on. Many lanes may forget the same large blocks, one after the other. */
   forget(start: number, end: number): void {
-    const { forgotten } = this;
-    if (start >= forgotten.start && end <= forgotten.end) {
-      const [low, high] = [Math.max(start, forgotten.low), Math.min(end, forgotten.high)];
-      if (low < high) this.u8.fill(0, low + this.shadow, high + this.shadow);
-      if (low === forgotten.low && high === forgotten.high) forgotten.low = forgotten.high = 0;
+    const known = this.forgotten.find((f) => start >= f.start && end <= f.end);
+    if (!known) {
+      this.clear(start, end);
+      if (end - start < LARGE) return;
+      this.forgotten.unshift({ start, end, low: 0, high: 0 });
+      if (this.forgotten.length > REMEMBERED) this.forgotten.pop();
       return;
     }
+    this.clear(Math.max(start, known.low), Math.min(end, known.high));
+    if (start <= known.low && end >= known.high) known.low = known.high = 0;
+  }
+
+  private clear(start: number, end: number): void {
+    if (start >= end) return;
     this.u8.fill(0, start + this.shadow, end + this.shadow);
-    if (end - start >= LARGE) Object.assign(forgotten, { start, end, low: 0, high: 0 });
+    this.cleared += end - start;
+    if (this.cleared > this.mostCleared) throw new NotFollowed('it takes too long to execute');
   }
 
   /** Something may be known of a place again. */
   private changed(place: number, bytes: number): void {
-    const { forgotten } = this;
-    if (place >= forgotten.end || place + bytes <= forgotten.start) return;
-    const isFirst = forgotten.low === forgotten.high;
-    forgotten.low = isFirst ? place : Math.min(forgotten.low, place);
-    forgotten.high = isFirst ? place + bytes : Math.max(forgotten.high, place + bytes);
+    for (const known of this.forgotten) {
+      if (place >= known.end || place + bytes <= known.start) continue;
+      const isFirst = known.low === known.high;
+      known.low = isFirst ? place : Math.min(known.low, place);
+      known.high = isFirst ? place + bytes : Math.max(known.high, place + bytes);
+    }
   }
 
   /** Whether nothing of a piece was forgotten of late, so that nobody keeps what of it is known again. */
   isPlain({ low, high, shift, stride }: Piece): boolean {
-    return this.forgotten.end <= low + shift || this.forgotten.start >= high + shift + stride * (this.lanes - 1);
+    const [first, end] = [low + shift, high + shift + stride * (this.lanes - 1)];
+    return this.forgotten.every((f) => f.end <= first || f.start >= end);
   }
 
   forgetShared(): void {

@@ -33,6 +33,8 @@ export interface WholeResult {
 
 /** By how much blocks may cost more than those before them until a launch is given up as too long. */
 const MARGIN = 1.1;
+/** Bytes that are forgotten in the time of a warp instruction: stores to places that are not known forget whole blocks, which may have gigabytes. */
+const FORGOTTEN_AT_ONCE = 2048;
 
 const analyses = new WeakMap<Program, Analysis>();
 
@@ -197,6 +199,7 @@ class WholeRun {
   executeGrid(budget: number): void {
     const [width, height, depth] = this.shape.grid;
     const size = width * height * depth;
+    this.memory.mostCleared = budget * FORGOTTEN_AT_ONCE;
     for (let n = 0; n < size; n++) {
       const left = budget - this.executed;
       this.executeBlock([n % width, Math.floor(n / width) % height, Math.floor(n / (width * height))], left);
@@ -208,10 +211,11 @@ class WholeRun {
 
   private executeBlock(block: readonly [number, number, number], steps: number): void {
     this.memory.beginBlock();
+    const { cleared } = this.memory;
     for (const variable of this.variables) setUnknown(variable, this.unassigned);
     setBlockInputs(this.program, block, this.values, this.reasons);
     this.machine.run(this.threads, { steps, accelerate: false });
-    this.executed += this.machine.executed;
+    this.executed += this.machine.executed + Math.ceil((this.memory.cleared - cleared) / FORGOTTEN_AT_ONCE);
     const { stop } = this.machine;
     if (stop === 'doubt') {
       const doubt = this.reasons.text(this.machine.doubt);

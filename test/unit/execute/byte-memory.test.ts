@@ -33,4 +33,25 @@ describe('what is forgotten of a block', () => {
     bytes.forget(BLOCK.start, BLOCK.end);
     assert.deepEqual([bytes.isKnown(BLOCK.start, 1), bytes.isKnown(1024, 1)], [false, false]);
   });
+
+  // a sort that scatters to two buffers of 64 MB, lane after lane, took minutes
+  it('costs nothing where two blocks are forgotten in turns', () => {
+    const bytes = memory();
+    const half = 256 + 4096;
+    for (let n = 0; n < 100; n++) {
+      bytes.forget(256, half);
+      bytes.forget(half, BLOCK.end);
+    }
+    assert.equal(bytes.cleared, 8192);
+    bytes.write('f32', half - 4, 1);
+    bytes.write('f32', half, 2);
+    bytes.forget(256, half);
+    assert.deepEqual([bytes.isKnown(half - 4, 4), bytes.isKnown(half, 4)], [false, true]);
+  });
+
+  it('is at most what a launch may take', () => {
+    const bytes = memory();
+    bytes.mostCleared = 100;
+    assert.throws(() => bytes.forget(256, 512), /too long/);
+  });
 });
