@@ -16,6 +16,8 @@ import { walk } from './walk';
 export type Instead = (scope: Scope, body: CompoundStatement) => void;
 
 const charPointer: HostType = { kind: 'pointer', to: { kind: 'arithmetic', name: 'char' } };
+/** Bytes from one argument of the program to the next. */
+const POINTER_BYTES = 8;
 
 /** Runs main; where nobody tells what it is started with argc is 1, and argv[1] and what follows from it are not known. */
 export function runMain(state: HostState, entry: IndexedFunction): void {
@@ -23,7 +25,9 @@ export function runMain(state: HostState, entry: IndexedFunction): void {
   const { parameters } = entry.declaration;
   const { programArguments } = state;
   const texts = programArguments && ['program', ...programArguments];
-  const cells = new Map(texts?.map((value, k) => [k, makeCell({ kind: 'string', value }, { name: `argv[${k}]` })]));
+  const cells = new Map(
+    texts?.map((value, k) => [k * POINTER_BYTES, makeCell({ kind: 'string', value }, { name: `argv[${k}]` })]),
+  );
   const argv = makeBuffer('argv', { nameDepth: 0, rest: 'unknown', cells });
   const given: Value[] = [number(texts?.length ?? 1), { kind: 'pointer', to: argv, offset: 0, element: charPointer }];
   for (const [index, parameter] of parameters.entries()) {

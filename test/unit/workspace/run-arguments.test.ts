@@ -2,6 +2,9 @@
 import assert from 'node:assert/strict';
 import * as path from 'node:path';
 import { analyzeFile } from '../../../server/src/analysis/analyze';
+import { parseUnit } from '../../../server/src/analysis/parsed-unit';
+import { findLaunches } from '../../../server/src/launch/find-launches';
+import { LexCache } from '../../../server/src/preprocess/lex-cache';
 import { commandOfMakefile, commandOfScript } from '../../../server/src/workspace/run-arguments';
 import { UnitReader } from '../../../server/src/workspace/units';
 import { temporaryFolder } from '../../host/bundle';
@@ -63,6 +66,7 @@ describe('the command that starts a program', () => {
 });
 
 describe('arguments of a program', () => {
+  const options = { computeCapability: '9.0', defines: new Map(), assume: new Map() };
   const main = (name = 'main') => `#include <cstdlib>
 #include <string>
 __global__ void k(float* a, int n, int stride) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i * stride] = 1; }
@@ -75,6 +79,29 @@ int ${name}(int argc, char** argv) {
   const rule = 'run: x\n\t./x 1000 2\n';
   it('are those of the Makefile beside it, and tell shapes and strides', () =>
     check({ 'main.cu': main(), Makefile: rule }, 'main.cu', ['16 x 64, 250 exact by Makefile']));
+  it('may be many, read one after the other', () => {
+    const text = `#include <cstdlib>
+#include <cstring>
+__global__ void k(float* a, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] = 1; }
+int main(int argc, char** argv) {
+  int nx = 500, ny = 300, steps = 2, isQuiet = 0;
+  for (int i = 1; i < argc; i++) {
+    if (!strcmp(argv[i], "-x")) nx = atoi(argv[++i]);
+    else if (!strcmp(argv[i], "-y")) ny = atoi(argv[++i]);
+    else if (!strcmp(argv[i], "--steps")) steps = atoi(argv[++i]);
+    else if (!strcmp(argv[i], "--quiet")) isQuiet = 1;
+    else return 1;
+  }
+  float* d; cudaMalloc(&d, nx * ny * 4);
+  k<<<ny, nx>>>(d, nx * ny);
+}`;
+    const given = '-x 64 -y 290 --steps 7 --quiet -x 96'.split(' ');
+    check({ 'main.cu': text }, 'main.cu', ['290 x 96, 3480 exact'], given);
+    // by the text alone
+    const { tree, source } = parseUnit({ path: 'main.cu', text, options, include: () => undefined }, new LexCache());
+    const [found] = findLaunches(tree, source.tokens, source.comments, { assume: new Map(), programArguments: given });
+    assert.deepEqual(found.grid[0], { kind: 'number', value: 290, type: 'unsigned int' });
+  });
   it('are those of a script', () =>
     check({ 'main.cu': main(), 'run.sh': './main 128 8' }, 'main.cu', ['2 x 64, 128 exact by run.sh']));
   it('are what is set before all', () =>
