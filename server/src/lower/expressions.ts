@@ -21,7 +21,7 @@ import { recordOf } from './records';
 import { inScope, resolveType } from './resolve-type';
 import { blockExpression } from './statements';
 import { stringAddress } from './strings';
-import { listType, scalarOf, sizeOf, type Type, types } from './types';
+import { listTypeOf, scalarOf, sizeOf, type Type, types } from './types';
 import { useValues } from './unknown-calls';
 import { userOperator } from './user-operators';
 import { unknownValue, type Value } from './values';
@@ -209,7 +209,7 @@ function foldStep(ctx: Context, node: ast.FoldExpression, a: Value, b: Value): V
 function listValue(ctx: Context, node: ast.InitListExpression): Value {
   const { scope } = ctx;
   const evaluate = () => node.elements.map((e) => rvalue(ctx, expression(ctx, e.value), e.value));
-  const type = listType;
+  const type = listTypeOf(node.elements.length);
   if (!ctx.unit.isHost) return { kind: 'aggregate', type, elements: evaluate(), list: { node, scope } };
   let elements: Value[] | undefined;
   return {

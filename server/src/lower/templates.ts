@@ -12,12 +12,12 @@ import { namesIn } from './packs';
 import { evaluateArguments, resolveType } from './resolve-type';
 import { type Entity, Scope } from './scope';
 import {
-  listType,
   type RecordInfo,
   type TemplateValue,
   type Type,
   types,
   unqualified,
+  valuesInList,
   withoutReference,
 } from './types';
 
@@ -93,7 +93,11 @@ export function deduceArguments(
     const behind = argumentTypes.slice(from, from + count);
     const given = behind.map((type) => passedType(parameter.type, type));
     if (parameter.pack) deducePack(ctx, parameter.type, given, { ...state, names: packs }, scope);
-    else if (given.length > 0 && behind[0] !== listType) deduce(ctx, parameter.type, given[0], state, scope);
+    else if (given.length > 0) {
+      const listed = valuesInList(behind[0]);
+      if (listed === undefined) deduce(ctx, parameter.type, given[0], state, scope);
+      else deduceLength(parameter.type, listed, state);
+    }
   });
   const out: TemplateValue[] = [];
   const foundOf = ({ name }: TemplateParameter) => (name ? state.found.get(name) : undefined);
@@ -111,6 +115,13 @@ export function deduceArguments(
     out.push(value ?? { kind: 'unknown', reason: `template parameter ${parameter.name ?? i} cannot be deduced` });
   }
   return out;
+}
+
+/** `const int (&a)[N]` is given braces. */
+function deduceLength(node: TypeNode, values: number, state: Deduction): void {
+  const array = node.kind === 'reference' ? node.to : node;
+  if (array.kind === 'array' && array.size?.kind === 'name')
+    setOnce(state, array.size.name.parts[0].name, { kind: 'number', value: values, type: types.ulong });
 }
 
 /** What is written for a parameter that is no pack; a pack before it takes all that is written from there on. */

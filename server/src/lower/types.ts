@@ -290,8 +290,22 @@ export function unqualified(type: Type): Type {
   return plain;
 }
 
-/** Of braces: nothing is deduced from them. */
-export const listType: Type = { kind: 'unknown', reason: 'initialiser list' };
+const listTypes: Type[] = [];
+const valuesOfList = new WeakMap<Type, number>();
+
+/** Of braces: nothing is deduced from them but the length of an array. */
+export function listTypeOf(values: number): Type {
+  let type = listTypes[values];
+  if (!type) {
+    type = { kind: 'unknown', reason: 'initialiser list' };
+    listTypes[values] = type;
+    valuesOfList.set(type, values);
+  }
+  return type;
+}
+
+/** How many values stand in braces; undefined for every other type. */
+export const valuesInList = (type: Type): number | undefined => valuesOfList.get(type);
 
 export const withoutReference = (type: Type): Type => (type.kind === 'reference' ? type.to : type);
 

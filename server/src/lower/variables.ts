@@ -466,7 +466,8 @@ function madeFor(ctx: Context, type: Type, argument: Value, node: Node): Value |
 
 /** What braces make of an object; undefined where the argument is none. */
 function ofList(ctx: Context, type: Type, argument: Value): Value | undefined {
-  const list = argument.kind === 'aggregate' && recordOf(type) ? argument.list : undefined;
+  const isMade = recordOf(type) !== undefined || withoutReference(type).kind === 'array';
+  const list = argument.kind === 'aggregate' && isMade ? argument.list : undefined;
   return list && inScope(ctx, list.scope, () => initialiseFromList(ctx, type, list.node));
 }
 
@@ -477,7 +478,8 @@ export function referredBy(ctx: Context, type: Type & { kind: 'reference' }, arg
   const base = record && baseOf(argument, record);
   const isOther = !own || (ctx.unit.isHost && !base && isMadeOf(ctx, record, argument));
   const converted = record && isOther ? madeFor(ctx, type.to, argument, node) : undefined;
-  const given = converted ?? base ?? argument;
+  const array = type.to.kind === 'array' ? ofList(ctx, type.to, argument) : undefined;
+  const given = array ?? converted ?? base ?? argument;
   // every index may be asked for
   return given.kind === 'aggregate' && ctx.unit.isHost && holdsArray(given.type)
     ? materialise(ctx, given, node)

@@ -166,6 +166,27 @@ int main() {
 }`);
   });
 
+  it('braces may be given for arrays by reference, and tell their length', () =>
+    understood(`
+template <int R> struct Range { long lo[R], hi[R]; };
+template <int R> __device__ Range<R> range(const long (&lo)[R], const long (&hi)[R]) {
+  Range<R> p;
+  for (int i = 0; i < R; i++) { p.lo[i] = lo[i]; p.hi[i] = hi[i]; }
+  return p;
+}
+__device__ int dot(const int (&a)[3], const int (&b)[3]) {
+  int s = 0;
+  for (int i = 0; i < 3; i++) s += a[i] * b[i];
+  return s;
+}
+__global__ void place(float* a) {
+  const int at = dot({int(threadIdx.x), 1, 7}, {2, 64, 0}) * range({0, 0}, {5, 2}).hi[1];
+  a[at] = 1;
+//^^^^^ global store 16/4 sectors
+}
+int main() { float* a; place<<<1, 32>>>(a); }
+`));
+
   it('inner braces of lists may be left out', () => {
     understood(`
 struct Row { int a[2]; int b; };
