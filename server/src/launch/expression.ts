@@ -2,6 +2,7 @@
 import type {
   BlockExpression,
   CastExpression,
+  ConditionalExpression,
   Expression,
   FoldExpression,
   LambdaExpression,
@@ -13,7 +14,7 @@ import type {
   SizeofExpression,
   UnaryExpression,
 } from '../parse/ast';
-import { binaryArithmetic, unaryArithmetic } from './arithmetic';
+import { binaryArithmetic, commonType, unaryArithmetic } from './arithmetic';
 import { assign, increment } from './assignment';
 import { evaluateCall } from './call';
 import { captureNumbers } from './captures';
@@ -68,7 +69,7 @@ function evaluateKind(state: HostState, expression: Expression, scope: Scope): V
       return assign(state, expression, scope);
     case 'conditional': {
       const holds = truth(evaluate(state, expression.condition, scope));
-      if (holds !== undefined) return evaluate(state, holds ? expression.then : expression.else, scope);
+      if (holds !== undefined) return chosenSide(state, expression, holds, scope);
       return merge(evaluate(state, expression.then, scope), evaluate(state, expression.else, scope));
     }
     case 'call':
@@ -202,6 +203,19 @@ function evaluateCast(state: HostState, expression: CastExpression, scope: Scope
   return convert(state, value, type);
 }
 
+/** The side that is taken, in the type that both numbers have together: `small ? 1 : 2.0` is a double. */
+function chosenSide(state: HostState, node: ConditionalExpression, isFirst: boolean, scope: Scope): Value {
+  const [chosen, other] = isFirst ? [node.then, node.else] : [node.else, node.then];
+  const value = evaluate(state, chosen, scope);
+  // literals alone: the other side is not evaluated
+  const literal = other.kind === 'unary' ? other.operand : other;
+  if (value.kind !== 'number' || value.declared || (literal.kind !== 'integer' && literal.kind !== 'float'))
+    return value;
+  const others = evaluate(state, other, scope);
+  if (others.kind !== 'number' || others.of === value.of) return value;
+  return convert(state, value, { kind: 'arithmetic', name: commonType(value.of, others.of) });
+}
+
 function evaluateSizeof(state: HostState, expression: SizeofExpression, scope: Scope): Value {
   if (expression.operator === 'typeid') return unknown('typeid');
   if (expression.operator === 'sizeof...') return packSize(state, expression, scope);
@@ -221,6 +235,7 @@ function sizedType(state: HostState, expression: SizeofExpression, scope: Scope)
     return found.cell.type ?? typeOf(found.cell.value);
   }
   if (!expression.expression) return undefined;
+  if (expression.expression.kind === 'conditional') return typeOf(evaluate(state, expression.expression, scope));
   const place = locate(state, expression.expression, scope);
   const declared = place.kind === 'cell' ? place.cell.type : undefined;
   if (declared && declared.kind !== 'auto' && (declared.kind !== 'array' || declared.length !== undefined))

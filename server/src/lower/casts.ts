@@ -110,6 +110,9 @@ export function sizeofExpression(ctx: Context, node: ast.SizeofExpression): Valu
       ? number(ctx, types.ulong, inner.elements.length)
       : unknownValue(types.ulong, 'size of a pack');
   }
+  // a text is an array there, and no pointer
+  if (node.expression?.kind === 'string' && node.operator === 'sizeof')
+    return number(ctx, types.ulong, node.expression.value.length + 1);
   const type = node.type
     ? resolveType(ctx, node.type)
     : node.expression

@@ -3,6 +3,7 @@
 import type * as ast from '../parse/ast';
 import type { LibraryBranches } from '../program/program';
 import { isFolded } from '../program/speculation';
+import { unevaluatedType } from './casts';
 import { type Context, demandMemory, placeOf } from './context';
 import { convertRegister, convertValue, toPredicate } from './conversions';
 import { expression } from './expressions';
@@ -11,7 +12,7 @@ import { KnownValues } from './known-values';
 import { addressOfExpression } from './operators';
 import { peeked, reasonOf, rvalue, writeRegister } from './places';
 import { dereference } from './pointers';
-import { arithmeticType, scalarOf, type Type, types } from './types';
+import { arithmeticType, scalarOf, type Type, types, unqualified, withoutReference } from './types';
 import { unknownValue, type Value } from './values';
 
 /** No access, call or side effect: may be evaluated for all lanes without a branch, as the compiler does. */
@@ -76,7 +77,7 @@ function readResult(ctx: Context, variable: number): number {
 export function conditionalExpression(ctx: Context, node: ast.ConditionalExpression): Value {
   const condition = toPredicate(ctx, peeked(ctx, expression(ctx, node.condition), node.condition), node.condition);
   const constant = ctx.builder.constantValue(condition);
-  if (constant !== undefined) return expression(ctx, constant ? node.then : node.else);
+  if (constant !== undefined) return chosenSide(ctx, node, constant !== 0);
   if (isSimple(node.then) && isSimple(node.else)) {
     const start = ctx.builder.emitted;
     const a = rvalue(ctx, expression(ctx, node.then), node.then);
@@ -87,6 +88,18 @@ export function conditionalExpression(ctx: Context, node: ast.ConditionalExpress
     return selectValue(ctx, condition, a, b, node, branches);
   }
   return branchingConditional(ctx, node, condition);
+}
+
+/** The side that is always taken, in the type that both have together: `small ? 1 : 2.0` is a double. */
+function chosenSide(ctx: Context, node: ast.ConditionalExpression, isFirst: boolean): Value {
+  const [chosen, other] = isFirst ? [node.then, node.else] : [node.else, node.then];
+  const value = expression(ctx, chosen);
+  const own = unqualified(withoutReference(value.type));
+  if (own.kind !== 'scalar' || !isSimple(other)) return value;
+  const others = unqualified(withoutReference(unevaluatedType(ctx, other)));
+  if (others.kind !== 'scalar' || others.scalar === own.scalar) return value;
+  const common = arithmeticType(own, others);
+  return scalarOf(common) === own.scalar ? value : convertValue(ctx, rvalue(ctx, value, chosen), common, chosen);
 }
 
 /** p ? a : b of two values already computed. */
