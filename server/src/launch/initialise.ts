@@ -4,6 +4,7 @@ import { isCopyOf, takes } from '../parse/constructors';
 import { emptyMoved, evaluateArguments } from './call';
 import { deduceClass, isOpenClass } from './class-deduction';
 import { convert, decay, makeVector } from './conversion';
+import { withBraces, withElementBraces } from './elided-braces';
 import { evaluate, expandPack } from './expression';
 import { constructorsOf, type HostArgument, runConstructor } from './function-call';
 import { autoType, type HostType, type RecordType, type TupleType, withoutReference } from './host-type';
@@ -259,7 +260,11 @@ export function fromList(state: HostState, list: InitListExpression, type: HostT
     case 'record':
       return recordFromList(state, list, type, scope, name);
     case 'container':
-      return containerOfElements(state, type, elementValues(state, list, type.element, scope));
+      return containerOfElements(
+        state,
+        type,
+        elementValues(state, bracedFor(state, list, type, scope), type.element, scope),
+      );
     case 'auto':
       return untypedList(state, list, scope);
     case 'opaque':
@@ -269,6 +274,16 @@ export function fromList(state: HostState, list: InitListExpression, type: HostT
       return first ? convert(state, evaluate(state, first.value, scope), type) : zeroOf(state, type, '');
     }
   }
+}
+
+/** The elements of a container; of `std::array` inner braces, and those of the array in it, may be left out. */
+function bracedFor(
+  state: HostState,
+  list: InitListExpression,
+  type: HostType & { kind: 'container' },
+  scope: Scope,
+): InitListExpression {
+  return type.length === undefined ? list : withElementBraces(state, list, type.element, scope);
 }
 
 function tupleFromList(state: HostState, list: InitListExpression, type: TupleType, scope: Scope): Value {
@@ -346,10 +361,11 @@ function arrayFromList(
   scope: Scope,
   name: string,
 ): Value {
-  const length = type.length ?? list.elements.reduce((sum, { value }) => sum + valuesOf(state, value, scope), 0);
+  const given = withElementBraces(state, list, type.of, scope);
+  const length = type.length ?? given.elements.reduce((sum, { value }) => sum + valuesOf(state, value, scope), 0);
   const whole: HostType = { ...type, length };
   const buffer = makeBuffer(name || 'a list', { rest: 'zero', bytes: sizeOf(state, whole) });
-  fillFromList(state, buffer, 0, list, type.of, scope);
+  fillFromList(state, buffer, 0, given, type.of, scope);
   return { kind: 'array', buffer, offset: 0, element: type.of, length };
 }
 
@@ -412,7 +428,7 @@ function recordFromList(
   loseGiven(state, type.name, given);
   const cells = [...object.fields.values()];
   let next = 0;
-  for (const element of list.elements) {
+  for (const element of withBraces(state, list, object.type, scope).elements) {
     const named = element.designator?.replace(/^\./, '');
     const cell = named !== undefined ? object.fields.get(named) : cells[next];
     next = cell ? cells.indexOf(cell) + 1 : next + 1;

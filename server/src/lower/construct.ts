@@ -3,6 +3,7 @@ import type { Expression, FunctionDeclaration, InitListExpression, Node, Qualifi
 import { isCopyOf, takes, takesList } from '../parse/constructors';
 import { NOT_INITIALISED } from '../program/program';
 import { callArguments, callFunction, listElements } from './calls';
+import { unevaluatedType } from './casts';
 import { deduceClass } from './class-arguments';
 import { type Context, LIBRARY_TOKENS, skip } from './context';
 import { convertValue } from './conversions';
@@ -12,10 +13,10 @@ import { changeByCall, freshObject } from './host/memory';
 import { withClass } from './host/virtual-calls';
 import { chooseOverload } from './overloads';
 import { forEachElement } from './packs';
-import { assign, bindInMemory, readStorage, rvalue, writeStorage } from './places';
+import { assign, bindInMemory, countParts, readStorage, rvalue, writeStorage } from './places';
 import { findField, recordOf } from './records';
 import { inScope, resolveType } from './resolve-type';
-import { type Field, type RecordInfo, scalarOf, type Type, unqualified } from './types';
+import { type Field, type RecordInfo, scalarOf, type Type, unqualified, withoutReference } from './types';
 import { type MemoryPlace, type Place, type Storage, unknownValue, type Value } from './values';
 import { allocateStorage, holdsArray, initialiseInMemory } from './variables';
 
@@ -339,8 +340,25 @@ function itemsOf(ctx: Context, { elements }: InitListExpression): readonly ListI
   });
 }
 
-/** How many elements a list gives an array. */
-export const lengthOfList = (ctx: Context, list: InitListExpression): number => itemsOf(ctx, list).length;
+/** How many elements a list gives an array of a type; where inner braces are left out several values are one. */
+export function lengthOfList(ctx: Context, list: InitListExpression, of: Type): number {
+  const items = itemsOf(ctx, list);
+  const parts = of.kind === 'array' || (of.kind === 'record' && isAggregate(of.record)) ? countParts(of) : 1;
+  if (parts === 1 || items.every(({ value }) => value.kind === 'initList')) return items.length;
+  let count = 0;
+  for (let at = 0; at < items.length; count++) at += isPart(ctx, items[at]) ? parts : 1;
+  return count;
+}
+
+/** A number or the like, which makes no object on its own. */
+const isPart = (ctx: Context, { value, known }: ListItem): boolean =>
+  value.kind !== 'initList' &&
+  value.kind !== 'string' &&
+  scalarOf(withoutReference(known?.type ?? unevaluatedType(ctx, value))) !== undefined;
+
+/** Made of its members in their order: no constructor takes them. */
+const isAggregate = (record: RecordInfo): boolean =>
+  constructorsOf(record).length === 0 && record.declaration !== undefined;
 
 /** Elements of an initialiser list that are still to be used. */
 interface ListCursor {
@@ -408,7 +426,8 @@ function fill(ctx: Context, type: Type, cursor: ListCursor): Value {
     return fillArray(ctx, plain, cursor, plain.count ?? items.length - cursor.next);
   const value = cursor.seen ?? rvalue(ctx, items[cursor.next].known ?? expression(ctx, node), node);
   cursor.seen = undefined;
-  if (plain.kind === 'record' && value.kind === 'scalar' && plain.record.methods.size === 0) {
+  const isWhole = plain.kind !== 'record' || (plain.record.methods.size > 0 && !isAggregate(plain.record));
+  if (plain.kind === 'record' && value.kind === 'scalar' && !isWhole) {
     cursor.seen = value;
     return fillRecord(ctx, plain, cursor);
   }

@@ -29,6 +29,7 @@ import {
   sizeOf,
   type Type,
   typeKey,
+  unqualified,
   withoutReference,
 } from './types';
 import { type LocalDeclaration, type MemoryPlace, type Storage, unknownValue, type Value } from './values';
@@ -352,7 +353,7 @@ function completeArray(ctx: Context, type: Type, declaration: VariableDeclaratio
   if (type.kind !== 'array' || type.count !== undefined) return type;
   const init = declaration.initializer;
   const list = init?.form === 'assign' ? init.value : init?.form === 'braces' ? init.list : undefined;
-  if (list?.kind === 'initList') return { ...type, count: lengthOfList(ctx, list) };
+  if (list?.kind === 'initList') return { ...type, count: lengthOfList(ctx, list, unqualified(type.of)) };
   if (list?.kind === 'string') return { ...type, count: list.value.length + 1 };
   return type;
 }

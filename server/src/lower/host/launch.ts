@@ -9,7 +9,7 @@ import { expression } from '../expressions';
 import type { KernelInstance } from '../lower-kernel';
 import { chooseOverload } from '../overloads';
 import { expandTypes } from '../packs';
-import { rvalue } from '../places';
+import { rvalue, valueAs } from '../places';
 import { dereference } from '../pointers';
 import { instanceKey } from '../records';
 import { resolveType } from '../resolve-type';
@@ -41,8 +41,9 @@ export function hostLaunch(ctx: Context, node: ast.LaunchExpression): Value {
   const launched = parametersOf(ctx, kernel, args);
   args.forEach((argument, index) => {
     const parameter = launched.parameters?.[index];
-    const plain = rvalue(ctx, argument, node.arguments[index] ?? node);
-    const value = parameter ? convertValue(ctx, plain, parameter.type, node) : plain;
+    const own = node.arguments[index] ?? node;
+    // braces make an object of the parameter's type
+    const value = rvalue(ctx, parameter ? valueAs(ctx, argument, parameter.type, own) : argument, own);
     collect(ctx, leaves, value, index, [parameter?.name ?? `argument ${index + 1}`]);
   });
   emitLaunch(ctx, leaves, launched, node);
