@@ -31,8 +31,9 @@ const floatFunctions: Readonly<Record<string, (...x: number[]) => number>> = {
   tanh: Math.tanh,
   fabs: Math.abs,
   fmod: (x, y) => x % y,
-  fmin: Math.min,
-  fmax: Math.max,
+  // C gives the other number where one is none
+  fmin: (x, y) => (Number.isNaN(x) ? y : Number.isNaN(y) ? x : Math.min(x, y)),
+  fmax: (x, y) => (Number.isNaN(x) ? y : Number.isNaN(y) ? x : Math.max(x, y)),
   hypot: Math.hypot,
   ldexp: (x, n) => x * 2 ** n,
 };

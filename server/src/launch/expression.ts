@@ -23,7 +23,7 @@ import { spellings } from './host-tokens';
 import { autoType, type HostType, isPointerLike } from './host-type';
 import { construct, fromList, newObject } from './initialise';
 import { evaluateLaunch } from './launch-expression';
-import { alignOf, sizeOf } from './layout';
+import { alignOf, partAt, sizeOf } from './layout';
 import { lookup, lookupQualified } from './lookup';
 import { makeBuffer, makeCell } from './memory';
 import { binaryOperation } from './operator';
@@ -219,11 +219,18 @@ function chosenSide(state: HostState, node: ConditionalExpression, isFirst: bool
 function evaluateSizeof(state: HostState, expression: SizeofExpression, scope: Scope): Value {
   if (expression.operator === 'typeid') return unknown('typeid');
   if (expression.operator === 'sizeof...') return packSize(state, expression, scope);
+  if (expression.operator === 'offsetof') return evaluateOffset(state, expression, scope);
   const type = sizedType(state, expression, scope);
   const size = type && (expression.operator === 'alignof' ? alignOf(state, type) : sizeOf(state, type));
   if (size !== undefined) return number(size, 'unsigned long');
   const text = sourceText(state, expression);
   return unknown(`${text || 'sizeof'} is not known`, { type: { kind: 'arithmetic', name: 'unsigned long' } });
+}
+
+function evaluateOffset(state: HostState, { type, expression }: SizeofExpression, scope: Scope): Value {
+  const part = type && expression && partAt(state, resolveType(state, type, scope), expression, scope);
+  const name = 'unsigned long';
+  return part ? number(part.offset, name) : unknown('offsetof is not known', { type: { kind: 'arithmetic', name } });
 }
 
 /** `sizeof(x)` may have been read as a type where x is a variable. */

@@ -64,6 +64,8 @@ export interface RecordField {
   readonly initializer?: VariableDeclaration;
   /** where its initializer is evaluated */
   readonly scope: Scope;
+  /** Bytes in front of it, as far as that is known. */
+  readonly offset?: number;
 }
 
 export const intType: HostType = { kind: 'arithmetic', name: 'int' };

@@ -1,9 +1,10 @@
 /** Sizes, alignments and fields of host types (Itanium C++ ABI rules as far as plain structs need them). */
-import type { RecordDeclaration, VariableDeclaration } from '../parse/ast';
+import type { Expression, RecordDeclaration, VariableDeclaration } from '../parse/ast';
 import { arithmeticTypes } from './arithmetic';
 import { evaluate } from './expression';
 import type { HostType, RecordField, RecordLayout, RecordType, TupleType } from './host-type';
 import { resolveType } from './resolve-type';
+import { lastName, type Scope } from './scope';
 import type { HostState } from './state';
 
 /** Size in bytes; undefined when it is not known. */
@@ -98,23 +99,30 @@ function computeLayout(state: HostState, type: RecordType): RecordLayout {
     .filter((base) => base.kind === 'record')
     // a name that leads back to the record itself, where an argument is not known, is no base
     .filter((base) => !state.layouts.has(base));
-  const fields: RecordField[] = bases.flatMap((base) => [...layoutOf(state, base).fields]);
+  const fields: RecordField[] = [];
   const declared: RecordField[] = [];
   for (const member of fieldsOf(type.declaration)) collectField(state, type, member, declared);
   const isUnion = type.declaration.key === 'union';
   let bytes: number | undefined = 0;
   let alignment = declaredAlignment(state, type);
   for (const base of bases) {
+    const from: number | undefined = bytes;
+    for (const field of layoutOf(state, base).fields)
+      fields.push({ ...field, offset: from === undefined ? undefined : plus(from, field.offset) });
     alignment = Math.max(alignment, layoutOf(state, base).alignment);
     bytes = plus(bytes, base.declaration.members?.length ? layoutOf(state, base).bytes : 0);
   }
   const { specifiers, packing } = type.declaration;
   const largest = specifiers.isPacked ? 1 : (packing ?? Number.POSITIVE_INFINITY);
-  for (const field of declared) {
+  // the layout of anonymous members is not followed
+  const isFlat = declared.length === fieldsOf(type.declaration).length;
+  for (const [index, field] of declared.entries()) {
     const size = sizeOf(state, field.type);
     const align = Math.min(largest, field.initializer?.specifiers.isPacked ? 1 : alignOf(state, field.type));
     const width = bitWidthOf(state, field);
     alignment = Math.max(alignment, align);
+    const from = isUnion ? 0 : bytes === undefined ? undefined : roundUp(Math.ceil(bytes), align);
+    if (isFlat && width === undefined) declared[index] = { ...field, offset: from };
     if (isUnion) bytes = bytes === undefined || size === undefined ? undefined : Math.max(bytes, size);
     else if (width !== undefined && bytes !== undefined) bytes = behindBits(bytes, size ?? 4, width, largest);
     else bytes = plus(bytes === undefined ? undefined : roundUp(Math.ceil(bytes), align), size);
@@ -126,6 +134,28 @@ function computeLayout(state: HostState, type: RecordType): RecordLayout {
     alignment,
     bases,
   };
+}
+
+/** A part of a type, spelled as if the type's members were variables: `member.part[2]`. */
+export function partAt(
+  state: HostState,
+  whole: HostType,
+  node: Expression,
+  scope: Scope,
+): { type: HostType; offset: number } | undefined {
+  if (node.kind === 'index') {
+    const array = partAt(state, whole, node.base, scope);
+    const index = evaluate(state, node.indices[0], scope);
+    const size = array?.type.kind === 'array' ? sizeOf(state, array.type.of) : undefined;
+    if (array?.type.kind !== 'array' || index.kind !== 'number' || size === undefined) return undefined;
+    return { type: array.type.of, offset: array.offset + index.value * size };
+  }
+  const from = node.kind === 'member' ? partAt(state, whole, node.object, scope) : { type: whole, offset: 0 };
+  const name = node.kind === 'member' || node.kind === 'name' ? lastName(node.name) : '';
+  const fields = from?.type.kind === 'record' ? layoutOf(state, from.type).fields : [];
+  const field = fields.findLast((each) => each.name === name);
+  if (!from || field?.offset === undefined) return undefined;
+  return { type: field.type, offset: from.offset + field.offset };
 }
 
 /** Of a bit-field. */

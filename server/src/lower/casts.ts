@@ -10,7 +10,7 @@ import { expression, number } from './expressions';
 import { objectAs } from './host/virtual-calls';
 import { rvalue } from './places';
 import { dereference } from './pointers';
-import { recordOf } from './records';
+import { findField, recordOf } from './records';
 import { resolveType } from './resolve-type';
 import { alignOf, type RecordInfo, sizeOf, type Type, typeKey, types, withoutReference } from './types';
 import { type RegisterTarget, unknownValue, type Value } from './values';
@@ -110,6 +110,10 @@ export function sizeofExpression(ctx: Context, node: ast.SizeofExpression): Valu
       ? number(ctx, types.ulong, inner.elements.length)
       : unknownValue(types.ulong, 'size of a pack');
   }
+  if (node.operator === 'offsetof') {
+    const whole = node.type && node.expression && partAt(ctx, resolveType(ctx, node.type), node.expression);
+    return whole ? number(ctx, types.ulong, whole.offset) : unknownValue(types.ulong, 'offsetof');
+  }
   // a text is an array there, and no pointer
   if (node.expression?.kind === 'string' && node.operator === 'sizeof')
     return number(ctx, types.ulong, node.expression.value.length + 1);
@@ -124,6 +128,24 @@ export function sizeofExpression(ctx: Context, node: ast.SizeofExpression): Valu
   return size === undefined
     ? unknownValue(types.ulong, plain.kind === 'unknown' ? plain.reason : 'size is not known')
     : number(ctx, types.ulong, size);
+}
+
+/** A part of a type, spelled as if the type's members were variables: `member.part[2]`. */
+function partAt(ctx: Context, whole: Type, node: ast.Expression): { type: Type; offset: number } | undefined {
+  if (node.kind === 'index') {
+    const array = partAt(ctx, whole, node.base);
+    const index = rvalue(ctx, expression(ctx, node.indices[0]), node);
+    const at = index.kind === 'scalar' ? ctx.builder.constantValue(index.register) : undefined;
+    if (array?.type.kind !== 'array' || at === undefined) return undefined;
+    return { type: array.type.of, offset: array.offset + at * (sizeOf(array.type.of) ?? 0) };
+  }
+  const from = node.kind === 'member' ? partAt(ctx, whole, node.object) : { type: whole, offset: 0 };
+  const name = node.kind === 'member' || node.kind === 'name' ? node.name.parts.at(-1)?.name : undefined;
+  const record = from && recordOf(from.type);
+  const found = record && name !== undefined ? findField(record, name) : undefined;
+  const last = found?.path.at(-1);
+  if (!from || !found || !last) return undefined;
+  return { type: last.type, offset: found.path.reduce((sum, field) => sum + field.offset, from.offset) };
 }
 
 /** The type of an operand that is not evaluated: what is emitted for it lands in a block that nothing reaches. */

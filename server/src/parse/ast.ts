@@ -192,7 +192,8 @@ export interface CastExpression extends Node {
 }
 export interface SizeofExpression extends Node {
   readonly kind: 'sizeof';
-  readonly operator: 'sizeof' | 'alignof' | 'sizeof...' | 'typeid';
+  /** offsetof: of a type, to the place in it that the expression spells as if it were a variable. */
+  readonly operator: 'sizeof' | 'alignof' | 'sizeof...' | 'typeid' | 'offsetof';
   readonly type?: TypeNode;
   readonly expression?: Expression;
 }

@@ -11,7 +11,7 @@ import { parseNew } from './new';
 import type { Parser } from './parser';
 import { parseQualifiedName } from './qualified-names';
 import { closesAngles, scanTypeSpecifier, textAt } from './scan';
-import { parseSizeof } from './sizeof';
+import { parseOffsetof, parseSizeof } from './sizeof';
 import { parseCompound } from './statements';
 import { parseSimpleType, parseTypeId } from './types';
 import { operatorSymbols, Word } from './words';
@@ -90,6 +90,8 @@ function parseName(p: Parser): Expression {
     p.next();
     return { kind: 'name', name, first, last: first };
   }
+  if ((p.at('offsetof') || p.at('__builtin_offsetof')) && p.peek(1) === '(' && p.lookup(p.tok) === undefined)
+    return parseOffsetof(p);
   const { name, bits } = parseQualifiedName(p, 'expression');
   const asType = (bits & (Name.type | Name.value)) === Name.type;
   if (p.at('(') && asType) {

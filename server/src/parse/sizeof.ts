@@ -25,6 +25,18 @@ export function parseSizeof(p: Parser): Expression {
   return { kind: 'sizeof', operator, type, expression, first, last: p.last };
 }
 
+/** `offsetof(T, member.part[2])`: a macro of a header that is not read; the member is spelled as if it were a variable. */
+export function parseOffsetof(p: Parser): Expression {
+  const first = p.pos;
+  p.next();
+  const group = p.enter();
+  const type = parseTypeId(p);
+  if (p.at(',')) p.next();
+  const expression = parseUnary(p);
+  p.leave(group);
+  return { kind: 'sizeof', operator: 'offsetof', type, expression, first, last: p.last };
+}
+
 function holdsType(p: Parser): boolean {
   const outer = p.limit;
   p.limit = Math.min(outer, p.brackets.end[p.pos]);

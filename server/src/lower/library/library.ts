@@ -32,6 +32,7 @@ import { hostFormat } from './host-format';
 import { forwardList } from './host-forward-list';
 import { inserters } from './host-inserters';
 import { manyHashed } from './host-many-hashed';
+import { numerics, wantedNumerics } from './host-numerics';
 import { orderings } from './host-orderings';
 import { hostStreams } from './host-streams';
 import { valarrays } from './host-valarray';
@@ -123,6 +124,7 @@ const laterParts: readonly Part[] = [
   { text: valarrays, wanted: oneOf('valarray') },
   { text: manyHashed, wanted: oneOf('unordered_multimap unordered_multiset') },
   { text: orderings, wanted: oneOf('strong_ordering weak_ordering partial_ordering') },
+  { text: numerics, wanted: oneOf(wantedNumerics) },
   { text: characters, wanted: oneOf('from_chars to_chars') },
 ];
 
