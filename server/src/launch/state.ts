@@ -25,6 +25,10 @@ export interface Frame {
   escaped: Outcome[];
   /** A way returned that may have been taken. */
   mayBeLeft?: boolean;
+  /** The label that a goto is on its way to. */
+  jump?: string;
+  /** Labels that some way jumped to while another went on. */
+  mayJump?: ReadonlySet<string>;
   /** A return was met on some way. */
   mayReturn: boolean;
 }
@@ -58,7 +62,7 @@ export interface HostState {
   /** How often something was thrown, be it on a way that may not be taken. */
   thrown: number;
   /** exit() or abort() was called, or a block in an expression left by a jump; the statement that the expression stands in takes it. */
-  leaving: 'exit' | 'return' | 'break' | 'continue' | undefined;
+  leaving: 'exit' | 'return' | 'break' | 'continue' | 'goto' | undefined;
   /** The plainest run has ended before this: what follows is what another run would come to. */
   pastExit: boolean;
   /** The innermost loop may have ended earlier than it was run, or a round of it. */

@@ -10,6 +10,7 @@ import type {
 import { declareAll, declareLocal } from './declaration';
 import { evaluate } from './expression';
 import { fromList } from './initialise';
+import { forgetRepeated, jumpTarget } from './jumps';
 import { runLoop, runRangeLoop } from './loop';
 import { apply, applyEither, forget, type Outcome, settleLeft, tryOut, watch } from './memory';
 import { childScope, type Scope } from './scope';
@@ -18,7 +19,7 @@ import { runSwitch } from './switch';
 import { truth, unknown, type Value } from './value';
 
 /** exit: the program ends here, so a person would not look at this way. stop: the budget is used up. */
-export type Completion = 'next' | 'break' | 'continue' | 'return' | 'exit' | 'stop';
+export type Completion = 'next' | 'break' | 'continue' | 'return' | 'goto' | 'exit' | 'stop';
 
 /** Runs a function's body; exit() inside of it reaches the caller's statement. */
 export function runFunctionBody(state: HostState, body: CompoundStatement, scope: Scope): void {
@@ -36,9 +37,17 @@ export function runLambdaBody(state: HostState, body: CompoundStatement, scope: 
 
 /** Runs statements one after another. `last`: the token that closes them. */
 export function runList(state: HostState, list: readonly Statement[], scope: Scope, last: number): Completion {
-  for (const [index, statement] of list.entries()) {
+  for (let index = 0; index < list.length; index++) {
+    const statement = list[index];
     const completion = runStatement(state, statement, scope);
+    if (state.frame.mayJump) forgetRepeated(state, list, index, scope);
     if (completion === 'next') continue;
+    if (completion === 'goto') {
+      const target = jumpTarget(state, list, index, scope);
+      if (target === undefined) return 'goto';
+      index = target;
+      continue;
+    }
     const mayLeave = completion === 'exit' || (completion === 'return' && state.frame.isEntry);
     const next = list[index + 1];
     // `if (argc < 2) return 1;` does not keep us from the launches behind it.
@@ -88,6 +97,9 @@ function runKind(state: HostState, statement: Statement, scope: Scope): Completi
       return 'return';
     case 'try':
       return runTry(state, statement, scope);
+    case 'goto':
+      state.frame.jump = statement.label;
+      return 'goto';
     default:
       return 'next';
   }
@@ -248,6 +260,9 @@ export function join(state: HostState, ways: readonly Way[]): Completion {
     if (first.completion === 'next') state.doubtful = true;
     if (outcome.size > 0) state.frame.escaped.push(outcome);
   }
+  for (const { completion } of ways)
+    if (completion === 'goto' && first.completion !== 'goto' && state.frame.jump !== undefined)
+      state.frame.mayJump = new Set([...(state.frame.mayJump ?? []), state.frame.jump]);
   if (first.completion !== 'return') {
     for (const way of ways)
       if (way.completion === 'return') {
@@ -255,17 +270,18 @@ export function join(state: HostState, ways: readonly Way[]): Completion {
         if (way.outcome.size > 0) state.frame.left.push(way.outcome);
       }
   }
-  if (others.length === 0) {
-    apply(state, first.outcome);
-    return first.completion;
-  }
-  joinOutcomes(state, [first, ...others]);
+  if (others.length === 0) apply(state, first.outcome);
+  else joinOutcomes(state, [first, ...others]);
+  // a jump comes back with what it wrote before
+  for (const { completion, outcome } of ways)
+    if (completion === 'goto' && first.completion !== 'goto')
+      for (const cell of outcome.keys()) forget(state, cell, 'written before a jump');
   return first.completion;
 }
 
 /** The ways that go on; else those that stay in the loop, else those that return. */
 function preferred(ways: readonly Way[]): readonly Way[] {
-  for (const completion of ['next', 'continue', 'break', 'return', 'stop'] as const) {
+  for (const completion of ['next', 'continue', 'break', 'return', 'goto', 'stop'] as const) {
     const list = ways.filter((way) => way.completion === completion);
     if (list.length > 0) return list;
   }
