@@ -9,12 +9,13 @@ import { evaluate, expandPack } from './expression';
 import { constructorsOf, type HostArgument, runConstructor } from './function-call';
 import { autoType, type HostType, type RecordType, type TupleType, withoutReference } from './host-type';
 import { bitWidthOf, layoutOf, sizeOf } from './layout';
-import { blank, cellAt, makeBuffer, makeCell, store } from './memory';
+import { blank, cellAt, forget, makeBuffer, makeCell, store } from './memory';
 import { pointerTo } from './place';
 import { resolveType } from './resolve-type';
 import { childScope, type Scope } from './scope';
 import { budgets, type HostState } from './state';
 import { tupleOf } from './tuples';
+import { linkUnions } from './unions';
 import { unknownOf } from './unknown-of';
 import { loseGiven } from './unseen';
 import {
@@ -245,6 +246,7 @@ export function defaultRecord(state: HostState, type: RecordType, name: string):
     fields.set(field.name, makeCell(initial, { type: field.type, name: full, bits: bitWidthOf(state, field) }));
   }
   state.depth--;
+  linkUnions(type, fields);
   return object;
 }
 
@@ -427,12 +429,14 @@ function recordFromList(
   );
   loseGiven(state, type.name, given);
   const cells = [...object.fields.values()];
+  const filled = new Set<Cell>();
   let next = 0;
   for (const element of withBraces(state, list, object.type, scope).elements) {
     const named = element.designator?.replace(/^\./, '');
     const cell = named !== undefined ? object.fields.get(named) : cells[next];
     next = cell ? cells.indexOf(cell) + 1 : next + 1;
     if (!cell) continue;
+    filled.add(cell);
     const inner = element.value;
     const value =
       inner.kind === 'initList' ? fromList(state, inner, cell.type ?? autoType, scope) : evaluate(state, inner, scope);
@@ -440,6 +444,13 @@ function recordFromList(
   }
   for (const cell of cells) {
     const { value, type: field } = cell;
+    // other members of a union lie over the one that is given
+    if (cell.union && list.elements.length > 0) {
+      state.changing.add(cell.union);
+      if (!filled.has(cell)) forget(state, cell, 'another member of the union was written');
+      state.changing.delete(cell.union);
+      continue;
+    }
     if (value.kind === 'unknown' && value.uninitialised && field) cell.value = zeroOf(state, field, cell.name ?? '');
     if (value.kind === 'array' && value.buffer.rest === 'uninitialised') value.buffer.rest = 'zero';
   }

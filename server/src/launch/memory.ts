@@ -4,6 +4,7 @@ import { convert } from './conversion';
 import type { HostType } from './host-type';
 import { sizeOf } from './layout';
 import type { HostState } from './state';
+import { linkUnions } from './unions';
 import { unknownOf } from './unknown-of';
 import { unseenOf } from './unseen';
 import {
@@ -44,6 +45,18 @@ export function write(state: HostState, cell: Cell, value: Value): void {
   if (journal && !journal.has(cell)) journal.set(cell, cell.value);
   cell.value = value;
   changeAny(state, cell);
+  changeRivals(state, cell);
+}
+
+/** The other members of a union hold what nobody knows then. */
+function changeRivals(state: HostState, cell: Cell): void {
+  const { union } = cell;
+  if (!union || state.changing.has(union)) return;
+  state.changing.add(union);
+  for (const others of union)
+    if (!others.includes(cell))
+      for (const other of others) forget(state, other, 'another member of the union was written');
+  state.changing.delete(union);
 }
 
 /** A reference to an element whose index is not known, and the members of what it refers to. */
@@ -246,6 +259,7 @@ function copyCaptures({ expression, captures }: LambdaValue): Map<string, Cell> 
 function copyFields(value: StructValue): Map<string, Cell> {
   const fields = new Map<string, Cell>();
   for (const [name, cell] of value.fields) fields.set(name, copyCell(cell));
+  linkUnions(value.type, fields);
   return fields;
 }
 

@@ -5,6 +5,7 @@ import { vectorFields } from './host-type';
 import { layoutOf, sizeOf } from './layout';
 import type { HostState } from './state';
 import { tupleOf } from './tuples';
+import { linkUnions } from './unions';
 import { type Buffer, type Cell, number, unknown, type Value } from './value';
 
 /** parameter: a value from outside, pointers point to buffers of their own. uninitialised: nothing was stored yet. */
@@ -104,5 +105,6 @@ function unknownRecord(state: HostState, type: RecordType, name: string, how: Bl
     const value = unknownOf(state, field.type, full, how, depth + 1);
     fields.set(field.name, { value, type: field.type, name: full, depth: 0, buffer: undefined });
   }
+  linkUnions(type, fields);
   return { kind: 'struct', type, fields };
 }

@@ -20,6 +20,8 @@ export interface Cell {
   stands?: Buffer;
   /** Why nothing that is stored in it counts as known (unseen.ts). */
   lost?: string;
+  /** Of a member of a union: all of these. */
+  union?: readonly (readonly Cell[])[];
   /** Of a bit-field: what it keeps of a number. */
   readonly bits?: number;
 }

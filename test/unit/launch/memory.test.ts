@@ -235,3 +235,20 @@ describe('what is written where nobody knows', () => {
     );
   });
 });
+
+describe('members of unions', () => {
+  const union = 'union U { float f; unsigned u; struct { short low, high; }; };';
+  it('are not known where another was written', () => {
+    check(`${union} int main() { U x; x.f = 1; x.u = 5; k<<<1, 1>>>(x.u, x.f, x.low); }`, pass('5, ?x.f, ?x.low'));
+    check(
+      `${union} int main() { U x{2.0f}; U y = x; y.low = 1; y.high = 2; k<<<1, 1>>>(x.f, x.u, y.f, y.low); }`,
+      pass('2, ?x.u, ?x.f, 1'),
+    );
+  });
+  it('lie beside those that are in no union', () => {
+    check(
+      'struct T { int kind; union { int i; float f; }; }; int main() { T t; t.kind = 3; t.i = 4; t.f = 5; k<<<1, 1>>>(t.kind, t.f, t.i); }',
+      pass('3, 5, ?t.i'),
+    );
+  });
+});
