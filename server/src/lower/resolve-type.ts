@@ -6,12 +6,13 @@ import type {
   Parameter,
   QualifiedName,
   TemplateArgument,
+  TemplateParameter,
   TypeNode,
 } from '../parse/ast';
 import { builtinTemplateType } from './builtin-types';
 import { unevaluatedType } from './casts';
 import { constantOf } from './constants';
-import { type Context, step } from './context';
+import { type Context, LIBRARY_TOKENS, step } from './context';
 import { numberOf } from './conversions';
 import { expression } from './expressions';
 import { typeOfMemberPointer } from './host/member-pointers';
@@ -153,6 +154,7 @@ export function resolveNamedType(ctx: Context, from: Scope, entity: Entity, part
           return { kind: 'unknown', reason: `template arguments of ${part.name} are not written`, template: entity };
         args = [];
       }
+      if (args && primary.first >= LIBRARY_TOKENS) args = withoutUnknown(args, templateParameters ?? []);
       return instantiateRecord(ctx, primary, entity.scope, args, entity.declarations);
     }
     case 'alias':
@@ -162,6 +164,15 @@ export function resolveNamedType(ctx: Context, from: Scope, entity: Entity, part
     default:
       return undefined;
   }
+}
+
+/** What the library's templates have a default for and nobody knows, an allocator of another library say, is the default. */
+function withoutUnknown(args: TemplateValue[], parameters: readonly TemplateParameter[]): TemplateValue[] {
+  const isOpen = (a: TemplateValue | undefined) =>
+    a?.kind === 'unknown' || a?.kind === 'name' || (a?.kind === 'type' && a.type.kind === 'unknown');
+  let { length } = args;
+  while (length > 0 && parameters[length - 1]?.default && isOpen(args[length - 1])) length--;
+  return length === args.length ? args : args.slice(0, length);
 }
 
 function enumType(ctx: Context, declaration: EnumDeclaration, scope: Scope): Type {

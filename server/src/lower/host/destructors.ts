@@ -205,10 +205,23 @@ const untold = /^(?:optional|__alternatives|variant)\b/;
 /** Containers end what they hold, shared pointers are counted where anybody asks for it. */
 function librarysEnds(ctx: Context, record: RecordInfo, depth: number): boolean {
   if (untold.test(record.name)) return false;
-  if (record.methods.has('__counted') && countsMatter(ctx)) return true;
+  if (record.methods.has('__counted') && (countsMatter(ctx) || sharesDeleters(ctx))) return true;
   const held = record.templateArguments ?? [];
+  if (record.methods.has('__deletes') && held.some((a) => a.kind === 'type' && deletesSeen(ctx, a.type, depth)))
+    return true;
   if (destructorOf(record)) return held.some((a) => a.kind === 'type' && endsSeen(ctx, a.type, depth + 1));
   return record.fields.some((f) => endsSeen(ctx, f.type, depth + 1));
+}
+
+/** Whether a deleter or an allocator does more than give back what it is given; of one that only memory tells nobody knows. */
+function deletesSeen(ctx: Context, type: Type, depth: number): boolean {
+  if (type.kind === 'record') {
+    const { methods } = type.record;
+    const calls = isOfLibrary(type) ? [] : ['operator()', 'deallocate'].flatMap((name) => methods.get(name) ?? []);
+    return calls.some((method) => hasEffect(method, type.record)) || endsSeen(ctx, type, depth + 1);
+  }
+  const called = type.kind === 'pointer' ? type.to : type;
+  return called.kind === 'callable' || called.kind === 'lambda' || called.kind === 'function';
 }
 
 const askedCounts = new WeakMap<object, boolean>();
@@ -218,6 +231,58 @@ function countsMatter({ unit }: Context): boolean {
   if (asked === undefined)
     askedCounts.set(unit, (asked = unit.tokens.text.some((word) => word === 'use_count' || word === 'weak_ptr')));
   return asked;
+}
+
+const sharedDeleters = new WeakMap<object, boolean>();
+
+/** Whether some shared pointer is made with a deleter that may do more than give back: `shared_ptr<T>(p, [&](T*) { ++freed; })`. */
+export function sharesDeleters({ unit }: Context): boolean {
+  let shares = sharedDeleters.get(unit);
+  if (shares === undefined) {
+    const { text } = unit.tokens;
+    shares = text.some((word, at) => word === 'shared_ptr' && deleterSeen(text, at));
+    sharedDeleters.set(unit, shares);
+  }
+  return shares;
+}
+
+/** The second argument behind \`shared_ptr<…> name(\`, if it is no plain lambda that only calls what gives back. */
+function deleterSeen(text: readonly string[], at: number): boolean {
+  let next = behindAngles(text, at + 1);
+  if (/^\w/.test(text[next] ?? '')) next++;
+  if (text[next] !== '(' && text[next] !== '{') return false;
+  let depth = 0;
+  let isSecond = false;
+  for (; next < text.length; next++) {
+    const word = text[next];
+    if (/^[([{]$/.test(word)) depth++;
+    else if (/^[)\]}]$/.test(word) && --depth === 0) return false;
+    else if (word === ',' && depth === 1) {
+      if (text[next + 1] !== '[') return true;
+      isSecond = true;
+    } else if (
+      isSecond &&
+      (/^(?:\+\+|--|[-+*/|&^]?=)$/.test(word) ? text[next - 1] !== '[' : isCallOfMember(text, next))
+    )
+      return true;
+  }
+  return false;
+}
+
+const isCallOfMember = (text: readonly string[], at: number): boolean =>
+  (text[at] === '.' || text[at] === '->') && text[at + 2] === '(' && !releasing.test(text[at + 1]);
+
+/** Of a template's arguments. */
+function behindAngles(text: readonly string[], first: number): number {
+  if (text[first] !== '<') return first;
+  let depth = 0;
+  for (let at = first; at < text.length; at++) {
+    if (text[at] === '<') depth++;
+    else if (text[at] === '>') depth--;
+    else if (text[at] === '>>') depth -= 2;
+    if (depth <= 0) return at + 1;
+  }
+  return text.length;
 }
 
 /** Gives something back, waits, or tells a person. */

@@ -12,7 +12,7 @@ import { recordOf } from '../records';
 import { scalarOf, sizeOf, type Type, types } from '../types';
 import { invalidate } from '../unknown-calls';
 import { unknownValue, type Value } from '../values';
-import { endObject, isDestroyed } from './destructors';
+import { endObject, isDestroyed, sharesDeleters } from './destructors';
 import { launchByFunction } from './launch';
 import { changeBehind, emitHost, endProgram, type Pointed, pointed } from './memory';
 
@@ -256,6 +256,7 @@ const functions: ReadonlyMap<string, BuiltinFunction> = new Map<string, BuiltinF
   ['__warplens_place', placeObject],
   ['__warplens_end', endPlace],
   ['__warplens_ends', (call) => number(call.ctx, types.bool, isDestroyed(call.ctx, call.args[0].type) ? 1 : 0)],
+  ['__warplens_shares_deleters', ({ ctx }) => number(ctx, types.bool, sharesDeleters(ctx) ? 1 : 0)],
   ['__warplens_caught', (call) => number(call.ctx, types.bool, call.ctx.tries.length > 0 ? 1 : 0)],
   ['__warplens_is_plain', (call) => number(call.ctx, types.bool, isPlain(call.args[0]?.type) ? 1 : 0)],
   ...named(['cudaMemcpy', 'cudaMemcpyAsync'], copy),

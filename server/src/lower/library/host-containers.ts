@@ -2,6 +2,9 @@
  * Containers of the host, as far as they carry data: elements one after the other, iterators that are pointers. A copy made by
  * `__copied` has elements of its own (lower/host/copies.ts); nothing is ever freed.
  */
+import { deletingPointers } from './host-deleters';
+import { vectors } from './host-vectors';
+
 export const hostContainers = `
 template <class I> struct iterator_traits { using value_type = typename I::value_type; using difference_type = ptrdiff_t; using reference = value_type&; using pointer = value_type*; };
 template <class T> struct iterator_traits<T*> { using value_type = typename remove_cv<T>::type; using difference_type = ptrdiff_t; using reference = T&; using pointer = T*; };
@@ -20,165 +23,7 @@ template <class T> bool operator==(const reverse_iterator<T>& a, const reverse_i
 template <class T> bool operator!=(const reverse_iterator<T>& a, const reverse_iterator<T>& b) { return a.at_ != b.at_; }
 template <class T> ptrdiff_t operator-(const reverse_iterator<T>& a, const reverse_iterator<T>& b) { return b.at_ - a.at_; }
 
-template <class T> struct vector {
-  using value_type = T;
-  using size_type = size_t;
-  using reference = T&;
-  using const_reference = const T&;
-  using pointer = T*;
-  using iterator = T*;
-  using const_iterator = const T*;
-  T* first_;
-  size_t size_;
-  size_t room_;
-  vector() : first_(nullptr), size_(0), room_(0) {}
-  explicit vector(size_t n) : first_(nullptr), size_(0), room_(0) { resize(n); }
-  vector(size_t n, const T& x) : first_(nullptr), size_(0), room_(0) { resize(n, x); }
-  template <class U> vector(U* a, U* b) : first_(nullptr), size_(0), room_(0) { assign(a, b); }
-  template <class I, class = enable_if_t<__is_class(I)>> vector(I a, I b) : first_(nullptr), size_(0), room_(0) { for (; a != b; ++a) emplace_back(*a); }
-  vector<T> __copied() const {
-    vector<T> v;
-    v.first_ = (T*)__warplens_allocate(size_ * sizeof(T));
-    v.size_ = size_;
-    v.room_ = size_;
-    if constexpr (__warplens_is_plain(T)) memcpy(v.first_, first_, size_ * sizeof(T));
-    else for (size_t i = 0; i < size_; ++i) __warplens_place(v.first_[i], first_[i]);
-    return v;
-  }
-  void __left() { first_ = nullptr; size_ = 0; room_ = 0; }
-  ~vector() { __end(0, size_); }
-  void __end(size_t a, size_t b) {
-    if constexpr (__warplens_ends(T)) for (size_t i = a; i < b; ++i) __warplens_end(first_[i]);
-  }
-  void __room(size_t n) {
-    if (!__warplens_certainly(n > room_)) return;
-    size_t wanted = 2 * room_ < n ? n : 2 * room_;
-    T* p = (T*)__warplens_allocate(wanted * sizeof(T));
-    memcpy(p, first_, size_ * sizeof(T));
-    first_ = p;
-    room_ = wanted;
-  }
-  T& operator[](size_t i) { return first_[i]; }
-  const T& operator[](size_t i) const { return first_[i]; }
-  void __checked(size_t i) const { if constexpr (__warplens_caught()) if (i >= size_) throw out_of_range(); }
-  T& at(size_t i) { __checked(i); return first_[i]; }
-  const T& at(size_t i) const { __checked(i); return first_[i]; }
-  T& front() { return first_[0]; }
-  T& back() { return first_[size_ - 1]; }
-  const T& front() const { return first_[0]; }
-  const T& back() const { return first_[size_ - 1]; }
-  T* data() { return first_; }
-  const T* data() const { return first_; }
-  T* begin() { return first_; }
-  T* end() { return first_ + size_; }
-  const T* begin() const { return first_; }
-  const T* end() const { return first_ + size_; }
-  const T* cbegin() const { return first_; }
-  const T* cend() const { return first_ + size_; }
-  reverse_iterator<T> rbegin() const { return reverse_iterator<T>{first_ + size_}; }
-  reverse_iterator<T> rend() const { return reverse_iterator<T>{first_}; }
-  reverse_iterator<T> crbegin() const { return rbegin(); }
-  reverse_iterator<T> crend() const { return rend(); }
-  size_t size() const { return size_; }
-  size_t capacity() const { return room_; }
-  size_t max_size() const { return size_t(1) << 40; }
-  bool empty() const { return size_ == 0; }
-  void reserve(size_t n) { __room(n); }
-  void shrink_to_fit() {}
-  void clear() { __end(0, size_); size_ = 0; }
-  void resize(size_t n) {
-    __room(n);
-    __end(n, size_);
-    if (n > size_) {
-      if constexpr (__warplens_is_plain(T) && !__is_class(T)) memset(first_ + size_, 0, (n - size_) * sizeof(T));
-      else for (size_t i = size_; i < n; ++i) __warplens_place(first_[i], T());
-    }
-    size_ = n;
-  }
-  void resize(size_t n, const T& x) {
-    __room(n);
-    __end(n, size_);
-    for (size_t i = size_; i < n; ++i) __warplens_place(first_[i], x);
-    size_ = n;
-  }
-  void assign(size_t n, const T& x) {
-    clear();
-    resize(n, x);
-  }
-  void assign(const vector<T>& list) { assign(list.begin(), list.end()); }
-  template <class U> void assign(U* a, U* b) {
-    size_t n = b - a;
-    clear();
-    __room(n);
-    for (size_t i = 0; i < n; ++i) __warplens_place(first_[i], a[i]);
-    size_ = n;
-  }
-  template <class I, class = enable_if_t<__is_class(I)>> void assign(I a, I b) {
-    vector<T> made(a, b);
-    swap(made);
-  }
-  void push_back(const T& x) {
-    __room(size_ + 1);
-    __warplens_place(first_[size_], forward<T>(x));
-    size_ = size_ + 1;
-  }
-  template <class... A> T& emplace_back(A&&... a) {
-    __room(size_ + 1);
-    __warplens_place(first_[size_], T(forward<A>(a)...));
-    size_ = size_ + 1;
-    return first_[size_ - 1];
-  }
-  void pop_back() { __end(size_ - 1, size_); size_ = size_ - 1; }
-  void __shift(size_t k, size_t n) {
-    __room(size_ + n);
-    memmove(first_ + k + n, first_ + k, (size_ - k) * sizeof(T));
-    size_ = size_ + n;
-  }
-  T* insert(const T* at, const T& x) {
-    size_t k = at - first_;
-    T value = forward<T>(x);
-    __shift(k, 1);
-    __warplens_place(first_[k], move(value));
-    return first_ + k;
-  }
-  template <class... A> T* emplace(const T* at, A&&... a) { return insert(at, T(forward<A>(a)...)); }
-  T* insert(const T* at, size_t n, const T& x) {
-    T value = x;
-    size_t k = at - first_;
-    __shift(k, n);
-    for (size_t i = 0; i < n; ++i) __warplens_place(first_[k + i], value);
-    return first_ + k;
-  }
-  template <class U> T* insert(const T* at, U* a, U* b) {
-    size_t k = at - first_;
-    size_t n = b - a;
-    __shift(k, n);
-    for (size_t i = 0; i < n; ++i) __warplens_place(first_[k + i], a[i]);
-    return first_ + k;
-  }
-  template <class I, class = enable_if_t<__is_class(I)>> T* insert(const T* at, I a, I b) {
-    vector<T> made(a, b);
-    size_t k = at - first_;
-    __shift(k, made.size());
-    for (size_t i = 0; i < made.size(); ++i) __warplens_place(first_[k + i], move(made.first_[i]));
-    return first_ + k;
-  }
-  T* insert(const T* at, const vector<T>& list) { return insert(at, list.begin(), list.end()); }
-  T* erase(const T* at) { return erase(at, at + 1); }
-  T* erase(const T* a, const T* b) {
-    size_t k = a - first_;
-    size_t n = b - a;
-    __end(k, k + n);
-    memmove(first_ + k, first_ + k + n, (size_ - k - n) * sizeof(T));
-    size_ = size_ - n;
-    return first_ + k;
-  }
-  void swap(vector<T>& other) {
-    T* p = first_; first_ = other.first_; other.first_ = p;
-    size_t n = size_; size_ = other.size_; other.size_ = n;
-    n = room_; room_ = other.room_; other.room_ = n;
-  }
-};
+${vectors}
 template <class T> using initializer_list = vector<T>;
 template <class T> vector<T> __guide_vector(size_t, T);
 template <class T> bool operator==(const vector<T>& a, const vector<T>& b) {
@@ -215,7 +60,9 @@ template <class T> struct stack {
   size_t size() const { return held_.size(); }
 };
 
-template <class T> struct unique_ptr {
+template <class T, class D = void> struct unique_ptr;
+${deletingPointers}
+template <class T> struct unique_ptr<T, void> {
   using element_type = T;
   T* held_;
   unique_ptr() : held_(nullptr) {}
@@ -237,7 +84,7 @@ template <class T> struct unique_ptr {
   bool operator==(const void* p) const { return held_ == p; }
   bool operator!=(const void* p) const { return held_ != p; }
 };
-template <class T> struct unique_ptr<T[]> {
+template <class T> struct unique_ptr<T[], void> {
   T* held_;
   unique_ptr() : held_(nullptr) {}
   unique_ptr(T* p) : held_(p) {}
@@ -255,12 +102,13 @@ template <class T> struct __made_unique { template <class... A> static unique_pt
 template <class T> struct __made_unique<T[]> { static unique_ptr<T[]> of(size_t n) { return unique_ptr<T[]>((T*)__warplens_allocate_zero(n * sizeof(T))); } };
 template <class T, class... A> auto make_unique(A&&... a) { return __made_unique<T>::of(forward<A>(a)...); }
 
-struct __holders { long strong; long weak; };
+struct __holders { long strong; long weak; function<void(void*)> last; };
 inline __holders* __first_holder(const void* p) {
   if (!p) return nullptr;
   __holders* h = (__holders*)__warplens_allocate(sizeof(__holders));
   h->strong = 1;
   h->weak = 0;
+  if constexpr (__warplens_shares_deleters()) h->last = nullptr;
   return h;
 }
 template <class T> struct shared_ptr {
@@ -269,7 +117,9 @@ template <class T> struct shared_ptr {
   __holders* holders_;
   shared_ptr() : held_(nullptr), holders_(nullptr) {}
   shared_ptr(T* p) : held_(p), holders_(__first_holder(p)) {}
-  template <class D> shared_ptr(T* p, D d) : held_(p), holders_(__first_holder(p)) {}
+  template <class D> shared_ptr(T* p, D d) : held_(p), holders_(__first_holder(p)) {
+    if constexpr (__warplens_shares_deleters()) if (holders_) holders_->last = [d](void* q) { d((T*)q); };
+  }
   template <class U> shared_ptr(const shared_ptr<U>& o) : held_(o.held_), holders_(o.holders_) { if (holders_) holders_->strong += 1; }
   template <class U> shared_ptr(unique_ptr<U>&& o) : held_(o.get()), holders_(__first_holder(o.release())) {}
   shared_ptr<T> __copied() const {
@@ -289,6 +139,9 @@ template <class T> struct shared_ptr {
     holders_ = nullptr;
     if (!holders) return;
     holders->strong -= 1;
+    if constexpr (__warplens_shares_deleters()) {
+      if (holders->strong == 0 && holders->last) { holders->last(old); return; }
+    }
     if constexpr (__warplens_ends(T)) if (holders->strong == 0) __warplens_end(*old);
   }
   T* get() const { return held_; }
@@ -297,7 +150,7 @@ template <class T> struct shared_ptr {
   T& operator[](size_t i) const { return held_[i]; }
   void reset() { __drop(); }
   void reset(T* p) { __drop(); held_ = p; holders_ = __first_holder(p); }
-  template <class D> void reset(T* p, D d) { reset(p); }
+  template <class D> void reset(T* p, D d) { shared_ptr<T> made(p, d); swap(made); }
   void swap(shared_ptr<T>& o) {
     T* p = held_; held_ = o.held_; o.held_ = p;
     __holders* h = holders_; holders_ = o.holders_; o.holders_ = h;

@@ -5,6 +5,7 @@ import { hostBytes } from './host-bytes';
 import { hostClocks } from './host-clocks';
 import { hostConcurrency } from './host-concurrency';
 import { hostContainers } from './host-containers';
+import { allocationFunctions } from './host-deleters';
 import { hostExceptions } from './host-exceptions';
 import { hostHashed } from './host-hashed';
 import { hostLists } from './host-lists';
@@ -22,6 +23,7 @@ struct cudaLaunchConfig_t { dim3 gridDim; dim3 blockDim; size_t dynamicSmemBytes
 ${hostRand}
 ${hostText}
 ${hostBytes}
+${allocationFunctions}
 ${hostOptions}
 ${hostClocks}
 namespace __warplens_std {
