@@ -17,7 +17,7 @@ import { bindArguments, resolveSymbolType } from './resolve-type';
 import { lastName, type Scope, spelledName } from './scope';
 import { standardType } from './standard-types';
 import { type HostState, sourceText } from './state';
-import { forgetAssigned, leaveEmpty } from './unseen';
+import { forgetAssigned, leaveEmpty, loseDeleter } from './unseen';
 import { type Cell, type FunctionValue, number, type StructValue, unknown, unknownFrom, type Value } from './value';
 
 /** Value of a call expression. */
@@ -202,7 +202,8 @@ function changeSomewhere(state: HostState, object: Place): void {
 
 /** `p.reset(new T)`, `p.reset()` of a smart pointer */
 function resetPointer(state: HostState, cell: Cell, call: CallExpression, scope: Scope): Value {
-  const [given] = evaluateArguments(state, call.arguments, scope);
+  const [given, deleter] = evaluateArguments(state, call.arguments, scope);
+  if (deleter) loseDeleter(state, deleter.value);
   store(state, cell, given ? convert(state, given.value, cell.type) : number(0, 'long'));
   return unknown('reset gives no value');
 }

@@ -17,7 +17,7 @@ import { budgets, type HostState } from './state';
 import { tupleOf } from './tuples';
 import { linkUnions } from './unions';
 import { unknownOf } from './unknown-of';
-import { loseGiven } from './unseen';
+import { loseDeleter, loseGiven } from './unseen';
 import {
   type ArrayValue,
   type Buffer,
@@ -159,6 +159,7 @@ function constructOf(
   name: string,
 ): Value {
   const values = given.map((argument) => argument.value);
+  if (isOwner(type)) for (const deleter of values.slice(1)) loseDeleter(state, deleter);
   switch (type.kind) {
     case 'vector':
       return values.length === 1 ? convert(state, values[0], type) : makeVector(type, values);
@@ -180,6 +181,10 @@ function constructOf(
       return values.length === 0 ? zeroOf(state, type, name) : convert(state, values[0], type);
   }
 }
+
+/** A pointer that may keep a deleter. */
+const isOwner = (type: HostType): boolean =>
+  type.kind === 'pointer' || (type.kind === 'container' && (type.name === 'unique_ptr' || type.name === 'shared_ptr'));
 
 /** What `new T(…)` gives. */
 export function newObject(
@@ -442,6 +447,11 @@ function recordFromList(
       inner.kind === 'initList' ? fromList(state, inner, cell.type ?? autoType, scope) : evaluate(state, inner, scope);
     cell.value = convert(state, value, cell.type);
   }
+  loseGiven(
+    state,
+    type.name,
+    cells.flatMap(({ value }) => (value.kind === 'pointer' ? [{ value }] : [])),
+  );
   for (const cell of cells) {
     const { value, type: field } = cell;
     // other members of a union lie over the one that is given

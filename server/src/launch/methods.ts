@@ -103,24 +103,17 @@ export function callContainerMethod(
     if (cell && value.kind === 'container') forget(state, cell, `${name}() is not followed`);
   }
   smudge(state, self.buffer);
-  if (changesSize.has(name)) forget(state, self.size, `the size of ${self.buffer.name} is not followed`);
+  if (!keepsSize.has(name)) forget(state, self.size, `the size of ${self.buffer.name} is not followed`);
   return unknown(`${name}() is not followed`);
 }
 
-/** Methods that are not followed and may leave the container longer or shorter. */
-const changesSize: ReadonlySet<string> = new Set([
-  'insert',
-  'emplace',
-  'erase',
-  'swap',
-  'append',
-  'append_range',
-  'merge',
-  'remove',
-  'remove_if',
-  'unique',
-  'splice',
-]);
+/** Methods that are not followed and leave the container as long as it is. */
+const keepsSize: ReadonlySet<string> = new Set(
+  `find rfind find_first_of find_last_of find_first_not_of find_last_not_of count contains substr compare starts_with ends_with copy str
+  rbegin rend crbegin crend before_begin top capacity max_size bucket_count load_factor reserve shrink_to_fit rehash lower_bound upper_bound
+  equal_range fill sort reverse test any all none set flip to_ulong to_ullong to_string use_count unique get_deleter get_allocator key_comp
+  value_comp hash_function has_value subspan first last size_bytes`.split(/\s+/),
+);
 
 /** Methods that are not followed and write what they are given: `text.copy(to, n)`, `a.swap(b)`. */
 const changesArguments: ReadonlySet<string> = new Set(['copy', 'swap']);

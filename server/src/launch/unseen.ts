@@ -50,15 +50,23 @@ function findUnseen(index: HostIndex): Unseen {
     const name = lastName(declaration.name);
     const isEnd = name === `~${owner}`;
     const isCopy = name === 'operator=' || (name === owner && isCopyOf(owner, declaration));
+    const isHelper = record !== undefined && isDeleterOrAllocator(record, declaration);
     // constructors: those of elements are not followed
-    if (owner === '' || !(isEnd || isCopy || name === owner)) continue;
+    if (owner === '' || !(isEnd || isCopy || isHelper || name === owner)) continue;
     const writes = new Writes(record ?? records.get(owner), byName);
     writes.add(declaration, 0);
     for (const each of writes.outside) names.add(each);
-    if (isEnd && writes.reachesOut) reaching.add(owner);
+    if ((isEnd || isHelper) && writes.reachesOut) reaching.add(owner);
     if ((isEnd || isCopy) && writes.counts) sharing.add(owner);
   }
   return { names, reaching, sharing };
+}
+
+/** What owning pointers and containers call where nobody sees it: a deleter (`operator()` of one pointer), an allocator's functions. */
+function isDeleterOrAllocator({ members = [] }: RecordDeclaration, { name, parameters }: FunctionDeclaration): boolean {
+  const own = lastName(name);
+  if (own === 'allocate' || own === 'deallocate') return members.some((m) => 'name' in m && m.name === 'value_type');
+  return own === 'operator()' && parameters.length === 1 && parameters[0].type.kind === 'pointer';
 }
 
 type Method = Pick<IndexedFunction, 'declaration' | 'record'>;
@@ -201,6 +209,17 @@ export function loseAssigned(
   }
 }
 
+/** What a deleter that a pointer keeps assigns: a lambda's variables, those of the program in a function. */
+export function loseDeleter(state: HostState, value: Cell['value']): void {
+  if (value.kind === 'lambda') loseAssigned(state, value.expression, value.scope, value.captures);
+  if (value.kind !== 'function') return;
+  for (const { declaration, scope } of value.overloads)
+    for (const name of assignedIn(declaration)) {
+      const found = lookup(state, name, scope);
+      if (found?.kind === 'cell') lose(state, found.cell, 'changed by a deleter');
+    }
+}
+
 /** The same for one call that is not followed. */
 export function forgetAssigned(state: HostState, { expression, scope, captures }: LambdaValue): void {
   for (const name of assignedIn(expression)) {
@@ -209,9 +228,9 @@ export function forgetAssigned(state: HostState, { expression, scope, captures }
   }
 }
 
-const assigned = new WeakMap<LambdaExpression, ReadonlySet<string>>();
+const assigned = new WeakMap<object, ReadonlySet<string>>();
 
-function assignedIn(expression: LambdaExpression): ReadonlySet<string> {
+function assignedIn(expression: LambdaExpression | FunctionDeclaration): ReadonlySet<string> {
   let names = assigned.get(expression);
   if (!names) {
     const found = new Set<string>();

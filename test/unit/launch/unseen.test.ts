@@ -107,4 +107,34 @@ describe('values of the text', () => {
       'k <<<(1,1,1),(32,1,1),0>>>(1, 5)',
     );
   });
+
+  it('deleters and allocators run where nobody sees it', () => {
+    check(
+      'int freed = 0; struct Free { void operator()(void* p) const { ++freed; free(p); } }; int main() { { std::unique_ptr<float, Free> p((float*)malloc(8)); } k<<<1, 32>>>(freed); }',
+      shown('?freed'),
+    );
+    check(
+      'struct Count { int* n; void operator()(float* p) const { ++*n; } }; int main() { int n = 0; { std::unique_ptr<float, Count> p((float*)malloc(8), Count{&n}); } k<<<1, 32>>>(n); }',
+      shown('?n'),
+    );
+    checkMain(
+      'int n = 0; { std::shared_ptr<int> s(new int(7), [&](int* p) { n += 5; }); } k<<<1, 32>>>(n);',
+      shown('?n'),
+    );
+    checkMain(
+      'int n = 0; { std::shared_ptr<int> s; s.reset(new int(7), [&](int* p) { n += 5; }); } k<<<1, 32>>>(n);',
+      shown('?n'),
+    );
+    check(
+      'int bytes = 0; template <class T> struct A { using value_type = T; T* allocate(size_t n) { bytes += n; return nullptr; } void deallocate(T*, size_t) {} }; int main() { std::vector<int, A<int>> v(9); k<<<1, 32>>>(bytes); }',
+      shown('?bytes'),
+    );
+  });
+
+  it('what methods that are not followed leave of a length', () => {
+    checkMain(
+      'std::string_view s = "abcdef"; s.remove_suffix(2); k<<<1, 32>>>(s.find("c"), (int)s.size());',
+      shown('?s.find("c"), ?s.size()'),
+    );
+  });
 });
