@@ -1,4 +1,6 @@
 /** Texts and bytes of C that programs put together, search and compare; numbers in them by a pattern. */
+import { scanning } from './host-scanning';
+
 export const hostBytes = `
 char* strcpy(char* to, const char* from) { size_t n = 0; while (from[n] != 0) { to[n] = from[n]; ++n; } to[n] = 0; return to; }
 char* strncpy(char* to, const char* from, size_t most) {
@@ -54,31 +56,7 @@ int memcmp(const void* a, const void* b, size_t n) {
   while (k < n && p[k] == q[k]) ++k;
   return k == n ? 0 : (int)p[k] - (int)q[k];
 }
-int sscanf(const char* s, const char* pattern) { return 0; }
-template <class T, class... R> int sscanf(const char* s, const char* pattern, T* to, R*... rest) {
-  while (*pattern != 0 && *pattern != '%') {
-    if (isspace(*pattern)) { while (isspace(*s)) ++s; }
-    else if (*s != *pattern) return 0;
-    else ++s;
-    ++pattern;
-  }
-  if (*pattern == 0) return 0;
-  ++pattern;
-  while (*pattern == 'l' || *pattern == 'h' || *pattern == 'z' || isdigit(*pattern)) ++pattern;
-  char kind = *pattern;
-  char* end = (char*)s;
-  if (kind == 'c') { *to = (T)*s; ++end; }
-  else if (kind == 's') {
-    while (isspace(*end)) ++end;
-    size_t n = 0;
-    while (*end != 0 && !isspace(*end)) { to[n] = (T)*end; ++n; ++end; }
-    to[n] = (T)0;
-  }
-  else if (kind == 'f' || kind == 'g' || kind == 'e') *to = (T)strtod(s, &end);
-  else *to = (T)strtol(s, &end, kind == 'x' || kind == 'X' ? 16 : kind == 'i' ? 0 : 10);
-  if (end == s) return 0;
-  return 1 + sscanf((const char*)end, pattern + 1, rest...);
-}
+${scanning}
 namespace std {
 using ::strcpy; using ::strncpy; using ::strcat; using ::strncat; using ::strchr; using ::strrchr; using ::strstr; using ::memcmp; using ::sscanf;
 using ::isdigit; using ::isupper; using ::islower; using ::isalpha; using ::isalnum; using ::isspace; using ::toupper; using ::tolower;
