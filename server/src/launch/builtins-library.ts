@@ -6,18 +6,24 @@ import { forgetBehind } from './call';
 import { exitFunctions } from './exits';
 import { number, unknown, unknownFrom, type Value } from './value';
 
-/** atoi and its kin: text that is not known gives a number the variable will name. */
-function parsed(parse: (text: string) => number, of: BuiltinTypeName): Builtin {
-  return ({ values }) => {
-    const [text] = values;
+/** atoi and its kin, given a base or none: text that is not known gives a number the variable will name. Where it ends is not followed. */
+function parsed(parse: (text: string, base: number) => number, of: BuiltinTypeName): Builtin {
+  return ({ state, values }) => {
+    const [text, end, base] = values;
     const type = { kind: 'arithmetic', name: of } as const;
-    if (text?.kind !== 'string') return unknown('it is read from text at run time', { type });
-    const value = parse(text.value);
+    if (end) forgetBehind(state, end);
+    if (text?.kind !== 'string' || (base && base.kind !== 'number'))
+      return unknown('it is read from text at run time', { type });
+    const value = parse(text.value, base?.kind === 'number' ? base.value : 10);
     return Number.isFinite(value) ? number(value, of) : unknown('text that is no number', { type });
   };
 }
 
-const whole = (text: string) => Number.parseInt(text, 10);
+/** Of base 0 the text says itself which it is. */
+function whole(text: string, base: number): number {
+  const isOctal = base === 0 && /^\s*[-+]?0\d/.test(text);
+  return Number.parseInt(text, isOctal ? 8 : base);
+}
 
 const exits: Builtin = ({ state }) => {
   state.leaving = 'exit';
@@ -72,8 +78,14 @@ export const libraryBuiltins: readonly (readonly [string, Builtin])[] = [
   ...named(['atol', 'strtol', 'stol'], parsed(whole, 'long')),
   ...named(['atoll', 'strtoll', 'stoll'], parsed(whole, 'long long')),
   ...named(['strtoul', 'stoul', 'stoull', 'strtoull'], parsed(whole, 'unsigned long')),
-  ...named(['atof', 'strtod', 'stod'], parsed(Number.parseFloat, 'double')),
-  ...named(['strtof', 'stof'], parsed(Number.parseFloat, 'float')),
+  ...named(
+    ['atof', 'strtod', 'stod'],
+    parsed((text) => Number.parseFloat(text), 'double'),
+  ),
+  ...named(
+    ['strtof', 'stof'],
+    parsed((text) => Number.parseFloat(text), 'float'),
+  ),
   ...named(exitFunctions, exits),
   ['strcmp', comparison({})],
   ['strncmp', comparison({ isCounted: true })],
@@ -90,4 +102,6 @@ export const libraryBuiltins: readonly (readonly [string, Builtin])[] = [
   ['getenv', always(number(0, 'long'))],
   ['rand', always(unknown('a random number', { type: { kind: 'arithmetic', name: 'int' } }))],
   ['strlen', length],
+  // `"abc"sv` is the text for all that is known of it
+  ...named(['operator""sv', 'operator""s'], ({ values: [text] }) => text ?? unknown('a text')),
 ];

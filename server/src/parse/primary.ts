@@ -1,6 +1,6 @@
 /** Operands: literals, names, parentheses, casts by keyword, lambdas. */
 import { TokenKind } from '../preprocess/token';
-import type { CastExpression, Expression, QualifiedName, TypeNode } from './ast';
+import type { CastExpression, Expression, QualifiedName, StringLiteral, TypeNode } from './ast';
 import { parseExpression, parseUnary } from './expressions';
 import { nameOfToken, unknownExpression } from './failures';
 import { parseCallArguments, parseInitList } from './initializers';
@@ -70,12 +70,24 @@ function parseCharacter(p: Parser): Expression {
 function parseStrings(p: Parser): Expression {
   const first = p.pos;
   let value = '';
+  let suffix = '';
   for (;;) {
-    if (p.kindAt(p.pos) === TokenKind.string) value += readString(p.tok);
-    else if (!p.atName) break;
+    if (p.kindAt(p.pos) === TokenKind.string) {
+      value += readString(p.tok);
+      suffix = /"(sv?)$/.exec(p.tok)?.[1] ?? suffix;
+    } else if (!p.atName) break;
     p.next();
   }
-  return { kind: 'string', value, first, last: p.last };
+  const literal: StringLiteral = { kind: 'string', value, first, last: p.last };
+  return suffix ? objectOfText(literal, suffix) : literal;
+}
+
+/** `"abc"s`: what the library's `operator""s` makes of the characters. */
+function objectOfText(text: StringLiteral, suffix: string): Expression {
+  const range = { first: text.first, last: text.last };
+  const name: QualifiedName = { ...range, global: false, parts: [{ name: `operator""${suffix}` }] };
+  const length: Expression = { kind: 'integer', value: BigInt(text.value.length), type: 'unsigned long', ...range };
+  return { kind: 'call', callee: { kind: 'name', name, ...range }, arguments: [text, length], ...range };
 }
 
 /** What may make more of an identifier than a plain name. */

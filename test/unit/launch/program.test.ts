@@ -3,6 +3,11 @@ import { check, checkAssuming, checkMain } from './support';
 describe('command line', () => {
   it('takes the default of an argument', () => {
     checkMain('int n = argc > 1 ? atoi(argv[1]) : 1024; k<<<n / 256, 256>>>(n);', 'k <<<(4,1,1),(256,1,1),0>>>(1024)');
+    checkMain(
+      'size_t at = 0; int n = std::stoi("123abc", &at); k<<<1, 32>>>(n, at, (int)strtol("0x1f", nullptr, 0), std::stoi("ff", nullptr, 16));',
+      'k <<<(1,1,1),(32,1,1),0>>>(123, ?at, 31, 255)',
+    );
+    checkMain('using namespace std::literals; if ("-n"sv == "-n") k<<<1, 32>>>();', 'k <<<(1,1,1),(32,1,1),0>>>()');
     checkMain('int n = 64; if (argc > 1) n = atoi(argv[1]); k<<<1, n>>>();', 'k <<<(1,1,1),(64,1,1),0>>>()');
     checkMain(
       'int n = 64; if (argc == 2) { n = atoi(argv[1]); } else if (argc > 2) { exit(1); } k<<<1, n>>>();',

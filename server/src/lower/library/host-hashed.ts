@@ -29,6 +29,7 @@ inline size_t __hash_word(size_t data, size_t n) {
 }
 template <class T> struct hash { size_t operator()(const T& x) const { return (size_t)x; } };
 template <> struct hash<string> { size_t operator()(const string& x) const { return __hash_bytes(x.data(), x.size()); } };
+template <> struct hash<string_view> { size_t operator()(const string_view& x) const { return __hash_bytes(x.data(), x.size()); } };
 template <> struct hash<float> { size_t operator()(float x) const { return x != 0 ? __hash_word(__float_as_uint(x), 4) : 0; } };
 template <> struct hash<double> { size_t operator()(double x) const { return x != 0 ? __hash_word((size_t)__double_as_longlong(x), 8) : 0; } };
 inline size_t __next_buckets(size_t n) {

@@ -7,6 +7,7 @@ export const manyHashed = `
 namespace std {
 template <class H> struct __is_slow { static constexpr bool value = false; };
 template <> struct __is_slow<hash<string>> { static constexpr bool value = true; };
+template <> struct __is_slow<hash<string_view>> { static constexpr bool value = true; };
 template <class T, class K, class P, class H> struct __many_hashed : __hashed<T, K, P> {
   H hash_;
   size_t __bucket(int node) const { return this->codes_[node] % this->before_.size(); }

@@ -1,7 +1,9 @@
 /** `std::string` of the host: characters one after the other with a zero behind them; nothing is ever freed. */
+import { views } from './host-string-views';
 import { numbersOfStrings } from './host-text';
 
 export const hostStrings = `
+struct string_view;
 struct string {
   using value_type = char;
   using size_type = size_t;
@@ -15,6 +17,7 @@ struct string {
   string(const char* s) : first_(nullptr), size_(0), room_(0) { __begin(strlen(s)); append(s, strlen(s)); }
   string(const char* s, size_t n) : first_(nullptr), size_(0), room_(0) { __begin(n); append(s, n); }
   string(size_t n, char c) : first_(nullptr), size_(0), room_(0) { __begin(n); resize(n, c); }
+  string(const string_view& v);
   string(const char* a, const char* b) : first_(nullptr), size_(0), room_(0) { __begin(b - a); append(a, b - a); }
   string __copied() const {
     string s;
@@ -151,8 +154,6 @@ struct string {
   int compare(size_t k, size_t n, const string& s, size_t i, size_t m) const { return substr(k, n).compare(s.substr(i, m)); }
   bool contains(const string& s) const { return find(s) != npos; }
   bool contains(char c) const { return find(c) != npos; }
-  void remove_prefix(size_t n) { first_ = first_ + n; size_ = size_ - n; room_ = size_; }
-  void remove_suffix(size_t n) { size_ = size_ - n; first_[size_] = 0; }
   const char& front() const { return first_[0]; }
   const char& back() const { return first_[size_ - 1]; }
   const char* cbegin() const { return first_; }
@@ -174,7 +175,7 @@ struct string {
     return npos;
   }
 };
-using string_view = string;
+${views}
 string operator+(const string& a, const string& b) { string s = a.__copied(); s.append(b.first_, b.size_); return s; }
 string operator+(const string& a, const char* b) { string s = a.__copied(); s.append(b, strlen(b)); return s; }
 string operator+(const string& a, char b) { string s = a.__copied(); s.push_back(b); return s; }

@@ -15,6 +15,7 @@ import { hostQsort } from './host-qsort';
 import { hostRand, hostRandom } from './host-random';
 import { hostRanges } from './host-ranges';
 import { hostSequences } from './host-sequences';
+import { textSuffixes } from './host-string-views';
 import { hostStrings } from './host-strings';
 import { hostText } from './host-text';
 
@@ -43,6 +44,7 @@ ${hostLists}
 ${hostRanges}
 }
 ${hostQsort}
+${textSuffixes}
 namespace thrust {
 template <class T> using host_vector = std::vector<T>;
 template <class T> using device_vector = std::vector<T>;
