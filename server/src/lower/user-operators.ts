@@ -71,6 +71,18 @@ function mayTake(ctx: Context, { declaration, scope }: ChosenFunction, record: R
 
 type Candidate = Entity & { kind: 'functions' };
 
+const takesOperands = (entity: Entity | undefined, count: number): entity is Candidate =>
+  entity?.kind === 'functions' && entity.declarations.some((d) => d.body && d.parameters.length === count);
+
+/** Declared with a record: in it as a friend, or around it; a member of another form (`-a` where `a - b` is meant) hides nothing. */
+function besideRecord(ctx: Context, name: string, record: RecordInfo, count: number): Entity | undefined {
+  for (let scope = record.scope; scope; scope = scope.parent) {
+    const entity = lookupName(ctx, scope, name);
+    if (!entity || takesOperands(entity, count) || !scope.recordType) return entity;
+  }
+  return undefined;
+}
+
 /** The functions that an operator means: of those in sight and those declared with the record the ones that take the operands best. */
 function operatorFor(
   ctx: Context,
@@ -78,12 +90,8 @@ function operatorFor(
   record: RecordInfo,
   operands: readonly Value[],
 ): Candidate | undefined {
-  const found = new Set([lookupName(ctx, ctx.scope, name), record.scope && lookupName(ctx, record.scope, name)]);
-  const candidates = [...found].flatMap((entity) =>
-    entity?.kind === 'functions' && entity.declarations.some((d) => d.body && d.parameters.length === operands.length)
-      ? [entity]
-      : [],
-  );
+  const found = new Set([lookupName(ctx, ctx.scope, name), besideRecord(ctx, name, record, operands.length)]);
+  const candidates = [...found].flatMap((entity) => (takesOperands(entity, operands.length) ? [entity] : []));
   if (candidates.length < 2) return candidates[0];
   const rated = candidates.flatMap((candidate) => {
     const best = bestOverload(ctx, candidate.declarations, candidate.scope, operands, undefined);
