@@ -46,7 +46,8 @@ function parseNumber(p: Parser): Expression {
   return { kind: 'float', value: literal.value, type: literal.type, first, last: first };
 }
 
-const ownSuffix = /_[A-Za-z]\w*$/;
+/** The user's, and those of durations. */
+const ownSuffix = /_[A-Za-z]\w*$|(?<=^[\d'.]+)(?:ms|us|ns|min|s|h)$/;
 
 /** `48_KiB`: what the user's `operator""_KiB` makes of the number. */
 function callOfSuffix(literal: NumberLiteral, suffix: string, at: number): Expression {

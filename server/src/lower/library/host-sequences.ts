@@ -135,6 +135,9 @@ template <size_t N> struct bitset {
   bool held_[N];
   bitset() { for (size_t i = 0; i < N; ++i) held_[i] = false; }
   bitset(unsigned long x) { for (size_t i = 0; i < N; ++i) held_[i] = i < 64 && ((x >> i) & 1) != 0; }
+  template <class S, class = enable_if_t<__is_class(S)>> explicit bitset(const S& s) { for (size_t i = 0; i < N; ++i) held_[i] = i < s.size() && s[(s.size() < N ? s.size() : N) - 1 - i] == '1'; }
+  template <class C> explicit bitset(C* s) { size_t n = strlen(s); for (size_t i = 0; i < N; ++i) held_[i] = i < n && s[(n < N ? n : N) - 1 - i] == '1'; }
+  string to_string() const { string s(N, '0'); for (size_t i = 0; i < N; ++i) if (held_[i]) s[N - 1 - i] = '1'; return s; }
   bool& operator[](size_t i) { return held_[i]; }
   bool operator[](size_t i) const { return held_[i]; }
   bool test(size_t i) const { return held_[i]; }

@@ -24,6 +24,7 @@ import { fp8 } from './fp8';
 import { host } from './host';
 import { binding } from './host-binding';
 import { characters } from './host-characters';
+import { chrono } from './host-chrono';
 import { comparing } from './host-comparing';
 import { copying } from './host-copying';
 import { counts } from './host-counts';
@@ -43,6 +44,7 @@ import { random } from './random';
 import { sineCosine } from './sine-cosine';
 import { standard } from './standard';
 import { indexAlgorithms, iteratorAlgorithms } from './standard-functions';
+import { checkedChoices, choices } from './standard-numbers';
 import { textures } from './textures';
 
 interface Part {
@@ -60,6 +62,7 @@ const parts: readonly Part[] = [
     text: standard,
     // a union of containers has no form in variables: there the alternatives of a variant lie side by side
     hostText: standard
+      .replaceAll(choices, checkedChoices)
       .replaceAll('union __alternatives', 'struct __alternatives')
       .replaceAll(indexAlgorithms, iteratorAlgorithms),
     wanted: /^(?:std|thrust)$/,
@@ -125,6 +128,7 @@ const laterParts: readonly Part[] = [
   { text: manyHashed, wanted: oneOf('unordered_multimap unordered_multiset') },
   { text: orderings, wanted: oneOf('strong_ordering weak_ordering partial_ordering') },
   { text: numerics, wanted: oneOf(wantedNumerics) },
+  { text: chrono, wanted: oneOf('chrono chrono_literals ratio') },
   { text: characters, wanted: oneOf('from_chars to_chars') },
 ];
 

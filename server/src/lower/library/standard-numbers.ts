@@ -87,7 +87,7 @@ template <class T, class X, class L = layout_right> struct mdspan {
 `;
 
 /** A value or none, one of several: the value (or a union of the alternatives), and behind it which (libstdc++, libcu++). */
-export const choices = `
+const choicesWith = (check: (holds: string, error: string) => string): string => `
 struct nullopt_t {};
 inline constexpr nullopt_t nullopt{};
 template <class T> struct optional {
@@ -101,7 +101,7 @@ template <class T> struct optional {
   constexpr operator bool() const { return engaged_; }
   constexpr T& operator*() { return value_; }
   constexpr T* operator->() { return &value_; }
-  constexpr T& value() { return value_; }
+  constexpr T& value() { ${check('engaged_', 'bad_optional_access')}return value_; }
   template <class U> constexpr T value_or(U x) const { return engaged_ ? value_ : T(x); }
   constexpr void reset() { engaged_ = false; }
   constexpr optional& operator=(nullopt_t) { engaged_ = false; return *this; }
@@ -138,8 +138,8 @@ template <class... T> struct variant {
   template <class U> constexpr variant& operator=(const U& x) { index_ = __fit<U, T...>(); __alternative<__fit<U, T...>()>(all_) = x; return *this; }
   template <class U, class... A> constexpr U& emplace(A&&... a) { index_ = __position<U, T...>::value; __alternative<__position<U, T...>::value>(all_) = U(a...); return __alternative<__position<U, T...>::value>(all_); }
 };
-template <size_t I, class... T> constexpr auto& get(variant<T...>& v) { return __alternative<I>(v.all_); }
-template <class U, class... T> constexpr U& get(variant<T...>& v) { return __alternative<__position<U, T...>::value>(v.all_); }
+template <size_t I, class... T> constexpr auto& get(variant<T...>& v) { ${check('v.index_ == I', 'bad_variant_access')}return __alternative<I>(v.all_); }
+template <class U, class... T> constexpr U& get(variant<T...>& v) { ${check('v.index_ == __position<U, T...>::value', 'bad_variant_access')}return __alternative<__position<U, T...>::value>(v.all_); }
 template <class U, class... T> constexpr U* get_if(variant<T...>* v) { return v->index_ == __position<U, T...>::value ? &__alternative<__position<U, T...>::value>(v->all_) : nullptr; }
 template <size_t I, class F, class... T> constexpr auto __visited(F& f, variant<T...>& v) {
   if constexpr (I + 1 >= sizeof...(T)) return f(__alternative<I>(v.all_));
@@ -149,5 +149,15 @@ template <size_t I, class F, class... T> constexpr auto __visited(F& f, variant<
   }
 }
 template <class F, class... T> constexpr auto visit(F&& f, variant<T...>& v) { return __visited<0>(f, v); }
+template <class F, class... T, class... U> constexpr auto visit(F&& f, variant<T...>& v, variant<U...>& w) {
+  return __visited<0>([&](auto& x) { return __visited<0>([&](auto& y) { return f(x, y); }, w); }, v);
+}
 template <class U, class... T> constexpr bool holds_alternative(const variant<T...>& v) { return v.index_ == __position<U, T...>::value; }
 `;
+
+export const choices = choicesWith(() => '');
+
+/** On the host what is asked for and not there is thrown where anybody would take it. */
+export const checkedChoices = choicesWith(
+  (holds, error) => `if constexpr (__warplens_caught()) if (!(${holds})) throw ${error}(); `,
+);
