@@ -83,7 +83,9 @@ function constructRecord(
     type,
     elements: record.fields.map((f, i) =>
       args[i]
-        ? convertValue(ctx, rvalue(ctx, args[i], node), f.type, node)
+        ? f.type.kind === 'reference'
+          ? args[i]
+          : convertValue(ctx, rvalue(ctx, args[i], node), f.type, node)
         : dimDefault(ctx, record.name, f.type, node),
     ),
   };
