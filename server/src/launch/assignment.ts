@@ -1,5 +1,5 @@
 /** Assignments and increments of host code. */
-import type { AssignExpression, Expression, UnaryExpression } from '../parse/ast';
+import type { AssignExpression, CallExpression, Expression, UnaryExpression } from '../parse/ast';
 import { callMethod } from './call';
 import { evaluate } from './expression';
 import { fromList } from './initialise';
@@ -78,6 +78,18 @@ function forgetRoot(state: HostState, target: Expression, scope: Scope): void {
   const cell = root === undefined ? undefined : localVariable(scope, root);
   const isPart = cell?.value.kind === 'struct' || cell?.value.kind === 'container';
   if (cell && isPart) forget(state, cell, `${cell.name ?? 'it'} is written through a reference`);
+  if (target.kind === 'call') forgetArguments(state, target, scope);
+}
+
+/** What a function gives to be assigned to may be a part of what it is given: `std::tie(a, b) = f()`, `std::get<0>(t) = x`, `row(m, 3)[i] = x`. */
+function forgetArguments(state: HostState, call: CallExpression, scope: Scope): void {
+  for (const argument of call.arguments) {
+    if (argument.kind !== 'name' && argument.kind !== 'member' && argument.kind !== 'index') continue;
+    const place = locate(state, argument, scope);
+    if (place.kind === 'somewhere') smudge(state, place.buffer);
+    else if (place.kind === 'cell' && place.cell.value.kind !== 'pointer')
+      forget(state, place.cell, `${place.cell.name ?? 'it'} is written through a reference`);
+  }
 }
 
 /** ++ and --, before and behind. */

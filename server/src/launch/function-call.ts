@@ -2,7 +2,7 @@
 import { anywhere } from '../parse/anywhere';
 import type { Expression, FunctionDeclaration, Parameter } from '../parse/ast';
 import { isParameter } from '../parse/parameter-names';
-import { callUnknown } from './call';
+import { callUnknown, evaluateArguments } from './call';
 import { convert } from './conversion';
 import { evaluate } from './expression';
 import { autoType, type HostType, type RecordType } from './host-type';
@@ -261,6 +261,14 @@ function bindParameter(state: HostState, parameter: Parameter, argument: HostArg
   scope.values.set(name, cell);
 }
 
+/** A member that is a reference is what it is given, if that is an object: whatever is done to either is done to both. */
+export function bindMember(object: StructValue, name: string, argument: HostArgument | undefined): boolean {
+  const type = object.fields.get(name)?.type;
+  if (type?.kind !== 'reference' || !argument?.cell || !bindsDirectly(type.to, argument.cell)) return false;
+  object.fields.set(name, argument.cell);
+  return true;
+}
+
 function bindsDirectly(type: HostType, cell: Cell): boolean {
   return (
     type.kind !== 'arithmetic' ||
@@ -377,6 +385,11 @@ function initialiseMember(
   const object = self.value;
   if (object.kind !== 'struct') return;
   const field = object.fields.get(name);
+  if (field?.type?.kind === 'reference' && list.length === 1) {
+    const [argument] = evaluateArguments(state, list, scope);
+    if (!bindMember(object, name, argument)) store(state, field, argument?.value ?? unknown('a reference to nothing'));
+    return;
+  }
   if (field) {
     store(state, field, construct(state, field.type ?? autoType, list, scope, 'call'));
     return;

@@ -6,7 +6,7 @@ import { deduceClass, isOpenClass } from './class-deduction';
 import { convert, decay, makeVector } from './conversion';
 import { withBraces, withElementBraces } from './elided-braces';
 import { evaluate, expandPack } from './expression';
-import { constructorsOf, type HostArgument, runConstructor } from './function-call';
+import { bindMember, constructorsOf, type HostArgument, runConstructor } from './function-call';
 import { autoType, type HostType, type RecordType, type TupleType, withoutReference } from './host-type';
 import { bitWidthOf, layoutOf, sizeOf } from './layout';
 import { blank, cellAt, forget, makeBuffer, makeCell, store } from './memory';
@@ -17,7 +17,7 @@ import { budgets, type HostState } from './state';
 import { tupleOf } from './tuples';
 import { linkUnions } from './unions';
 import { unknownOf } from './unknown-of';
-import { loseDeleter, loseGiven } from './unseen';
+import { lose, loseDeleter, loseGiven } from './unseen';
 import {
   type ArrayValue,
   type Buffer,
@@ -77,7 +77,7 @@ export function initialised(state: HostState, value: Value, type: HostType): Val
   const isMade = type.kind === 'record' && value.kind !== 'struct' && value.kind !== 'unknown';
   if (!isMade) return convert(state, value, type);
   const list = value.kind === 'array' ? value.list : undefined;
-  return constructRecord(state, type, list ? list.map((each) => ({ value: each })) : [{ value }]);
+  return constructRecord(state, type, list ?? [{ value }]);
 }
 
 function withoutInitializer(
@@ -166,6 +166,7 @@ function constructOf(
     case 'record':
       return constructRecord(state, type, given, name);
     case 'tuple':
+      loseReferred(state, type, given);
       return tupleFrom(state, type, values);
     case 'container':
       return form === 'braces' ? containerOfElements(state, type, values) : containerFrom(state, type, values);
@@ -221,8 +222,8 @@ export function constructRecord(
     return unknownOf(state, type, name || type.name, 'parameter');
   const object = defaultRecord(state, type, name);
   if (constructors.length > 0) return runConstructor(state, type, object, constructors, given);
-  for (const [index, cell] of [...object.fields.values()].entries()) {
-    if (index < given.length) store(state, cell, given[index].value);
+  for (const [index, [name, cell]] of [...object.fields].entries()) {
+    if (index < given.length && !bindMember(object, name, given[index])) store(state, cell, given[index].value);
   }
   return object;
 }
@@ -302,6 +303,16 @@ function tupleFromList(state: HostState, list: InitListExpression, type: TupleTy
   });
 }
 
+/** What a tuple has references to may be written through them, which is not followed. */
+function loseReferred(state: HostState, type: TupleType, given: readonly HostArgument[]): void {
+  for (const [index, { cell }] of given.entries()) {
+    const element = type.elements[index];
+    if (!cell || !element || given.length !== type.elements.length) continue;
+    const isReference = element.kind === 'reference' || element.kind === 'opaque';
+    if (isReference) lose(state, cell, `${cell.name ?? 'it'} may be written through a reference`);
+  }
+}
+
 /** A copy, or element by element. */
 function tupleFrom(state: HostState, type: TupleType, values: readonly Value[]): Value {
   const [first] = values;
@@ -341,9 +352,14 @@ function openRecord(state: HostState, list: InitListExpression, type: HostType, 
 
 function untypedList(state: HostState, list: InitListExpression, scope: Scope): Value {
   // what a list of arrays becomes holds pointers to them: `std::array<int*, 2>`
-  const values = evaluateAll(state, list, scope).map(decay);
+  const given = evaluateArguments(
+    state,
+    list.elements.map((element) => element.value),
+    scope,
+  ).map((argument) => ({ ...argument, value: decay(argument.value) }));
+  const values = given.map(({ value }) => value);
   const element = (values[0] && typeOf(values[0])) ?? autoType;
-  return { ...arrayOfValues(state, values, element), list: values };
+  return { ...arrayOfValues(state, values, element), list: given };
 }
 
 function arrayOfValues(state: HostState, values: readonly Value[], element: HostType): ArrayValue {
@@ -443,6 +459,12 @@ function recordFromList(
     if (!cell) continue;
     filled.add(cell);
     const inner = element.value;
+    if (cell.type?.kind === 'reference' && inner.kind !== 'initList') {
+      const member = [...object.fields].find(([, each]) => each === cell)?.[0] ?? '';
+      const [argument] = evaluateArguments(state, [inner], scope);
+      if (!bindMember(object, member, argument)) cell.value = convert(state, argument.value, cell.type);
+      continue;
+    }
     const value =
       inner.kind === 'initList' ? fromList(state, inner, cell.type ?? autoType, scope) : evaluate(state, inner, scope);
     cell.value = convert(state, value, cell.type);

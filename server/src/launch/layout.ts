@@ -77,6 +77,8 @@ export function alignOf(state: HostState, type: HostType): number {
   }
 }
 
+const POINTER_BYTES = 8;
+
 const empty: RecordLayout = { fields: [], alignment: 1, bases: [] };
 
 /** Records in records and bases of bases: a template that derives from another instance of itself, which one is not known, has no end. */
@@ -117,8 +119,10 @@ function computeLayout(state: HostState, type: RecordType): RecordLayout {
   // the layout of anonymous members is not followed
   const isFlat = declared.length === fieldsOf(type.declaration).length;
   for (const [index, field] of declared.entries()) {
-    const size = sizeOf(state, field.type);
-    const align = Math.min(largest, field.initializer?.specifiers.isPacked ? 1 : alignOf(state, field.type));
+    const isReference = field.type.kind === 'reference';
+    const size = isReference ? POINTER_BYTES : sizeOf(state, field.type);
+    const own = isReference ? POINTER_BYTES : alignOf(state, field.type);
+    const align = Math.min(largest, field.initializer?.specifiers.isPacked ? 1 : own);
     const width = bitWidthOf(state, field);
     alignment = Math.max(alignment, align);
     const from = isUnion ? 0 : bytes === undefined ? undefined : roundUp(Math.ceil(bytes), align);

@@ -2,22 +2,34 @@
  * Host loops. They are run while their condition is known and the budget lasts; a loop that changes nothing a launch
  * could see is cut short, and what it wrote is unknown behind it.
  */
-import { anywhere } from '../parse/anywhere';
+import { anywhere, assignedBy } from '../parse/anywhere';
 import type { DoStatement, ForStatement, RangeForStatement, WhileStatement } from '../parse/ast';
+import { forgetBehind } from './call';
 import { convert } from './conversion';
 import { bindNames } from './declaration';
 import { evaluate } from './expression';
 import { blurFurther, forMany, runMany } from './growth';
 import { autoType, type HostType, withoutReference } from './host-type';
 import { sizeOf } from './layout';
-import { blur, cellAt, makeCell, named, store, watch, write } from './memory';
+import { blur, cellAt, makeCell, named, smudge, store, watch, write } from './memory';
 import { resolveType } from './resolve-type';
 import { childScope, type Scope } from './scope';
 import { budgets, type HostState } from './state';
 import { type Completion, evaluateCondition, lookInto, runEscapable, runStatement } from './statement';
 import { estimateTrip, type Trip } from './trip';
 import { unknownOf } from './unknown-of';
-import { type Buffer, type Cell, number, truth, typeOf, unknown, unknownFrom, type Value } from './value';
+import { rootOf } from './unseen';
+import {
+  type Buffer,
+  type Cell,
+  number,
+  type StructValue,
+  truth,
+  typeOf,
+  unknown,
+  unknownFrom,
+  type Value,
+} from './value';
 
 type LoopStatement = ForStatement | WhileStatement | DoStatement;
 
@@ -188,8 +200,27 @@ function runAllElements(state: HostState, statement: RangeForStatement, scope: S
   });
   if (state.doubtful) blur(state, before, 'it changes in a loop of unknown length');
   state.doubtful = outerDoubt;
+  if (range.kind === 'struct' && writesElements(statement)) forgetWithin(state, range);
   leave?.();
   return !elements && result !== 'stop' ? 'next' : result;
+}
+
+/** Whether a loop assigns to what it calls the elements, which may be references whatever they are declared as. */
+function writesElements({ variable, body }: RangeForStatement): boolean {
+  const names = new Set([...(variable.name ? [variable.name] : []), ...(variable.bindings ?? [])]);
+  return anywhere(body, (node) => {
+    const target = assignedBy(node);
+    const root = target && rootOf(target);
+    return root !== undefined && names.has(root);
+  });
+}
+
+/** What an object of the user's that is gone through refers to: containers, what pointers lead to. */
+function forgetWithin(state: HostState, range: StructValue): void {
+  for (const cell of range.fields.values()) {
+    if (cell.value.kind === 'container') smudge(state, cell.value.buffer);
+    else forgetBehind(state, cell.value);
+  }
 }
 
 function lengthOf(range: Value): number | undefined {

@@ -256,9 +256,16 @@ function copyCaptures({ expression, captures }: LambdaValue): Map<string, Cell> 
   return new Map([...captures].map(([name, cell]) => [name, isReferred(name) ? cell : copyCell(cell)]));
 }
 
+/** Members that are references: a copy refers to the same. */
+export function referencesOf({ type }: StructValue): ReadonlySet<string> {
+  const fields = (type.kind === 'record' && type.layout?.fields) || [];
+  return new Set(fields.flatMap((field) => (field.type.kind === 'reference' ? [field.name] : [])));
+}
+
 function copyFields(value: StructValue): Map<string, Cell> {
   const fields = new Map<string, Cell>();
-  for (const [name, cell] of value.fields) fields.set(name, copyCell(cell));
+  const references = referencesOf(value);
+  for (const [name, cell] of value.fields) fields.set(name, references.has(name) ? cell : copyCell(cell));
   linkUnions(value.type, fields);
   return fields;
 }

@@ -7,7 +7,7 @@ import { anywhere, assignedBy } from '../parse/anywhere';
 import type { Expression, FunctionDeclaration, LambdaExpression, RecordDeclaration, Statement } from '../parse/ast';
 import { isCopyOf } from '../parse/constructors';
 import { lookup } from './lookup';
-import { forget, write } from './memory';
+import { forget, referencesOf, write } from './memory';
 import { type HostIndex, type IndexedFunction, lastName, localVariable, type Scope } from './scope';
 import type { HostState } from './state';
 import { type Cell, type LambdaValue, type StructValue, unknown } from './value';
@@ -251,8 +251,10 @@ export function leaveEmpty(state: HostState, cell: Cell): void {
   const reason = `${cell.name ?? 'it'} was moved from`;
   const isPointer = value.kind === 'container' && value.type.kind === 'container' && value.type.name === 'unique_ptr';
   if (isPointer) write(state, cell, unknown(reason, { type: cell.type }));
-  else if (value.kind === 'struct') for (const field of value.fields.values()) leaveField(state, field, reason);
-  else if (value.kind !== 'number') leaveField(state, cell, reason);
+  else if (value.kind === 'struct') {
+    const references = referencesOf(value);
+    for (const [name, field] of value.fields) if (!references.has(name)) leaveField(state, field, reason);
+  } else if (value.kind !== 'number') leaveField(state, cell, reason);
 }
 
 function leaveField(state: HostState, cell: Cell, reason: string): void {

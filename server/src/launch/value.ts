@@ -79,7 +79,7 @@ export interface ArrayValue {
   readonly element: HostType;
   readonly length?: number;
   /** Braces without a type yet: what an object is made of. */
-  readonly list?: readonly Value[];
+  readonly list?: readonly { readonly value: Value; readonly cell?: Cell }[];
 }
 /** std::vector, std::array, thrust::device_vector, std::unique_ptr<T[]>, std::string … */
 export interface ContainerValue {
@@ -253,6 +253,10 @@ function mergeStructs(a: StructValue, b: StructValue): Value {
   const fields = new Map<string, Cell>();
   for (const [name, cell] of a.fields) {
     const other = b.fields.get(name);
+    if (other === cell) {
+      fields.set(name, cell);
+      continue;
+    }
     const value = other ? merge(cell.value, other.value, cell.name) : cell.value;
     fields.set(name, { value, type: cell.type, name: cell.name, depth: cell.depth, buffer: cell.buffer });
   }
