@@ -55,6 +55,8 @@ export function callFunctions(
     return callUnknown(state, list, at, name);
   }
   const result = callFunction(state, symbol, list, options);
+  const { referred } = state;
+  state.referred = result && referred ? { at, cell: referred.cell } : undefined;
   if (result) return result;
   // too deep to be followed, or a recursion: what it was given to write is unknown behind it
   for (const [index, argument] of list.entries()) forgetReference(state, symbol.declaration, index, argument);
@@ -317,7 +319,10 @@ export function runBody(state: HostState, declaration: FunctionDeclaration, scop
   state.recorder?.enter(declaration);
   if (declaration.body) runFunctionBody(state, declaration.body, scope);
   state.frame = outer;
-  return frameResult(state, frame);
+  const result = frameResult(state, frame);
+  // one of several is meant by each, nobody knows which
+  state.referred = frame.returns.length === 1 && frame.referred ? { cell: frame.referred } : undefined;
+  return result;
 }
 
 /** The merged value of the returns of a frame. */

@@ -61,6 +61,11 @@ export function locate(state: HostState, expression: Expression, scope: Scope): 
     case 'assign':
       evaluate(state, expression, scope);
       return locate(state, expression.left, scope);
+    case 'call': {
+      const value = evaluate(state, expression, scope);
+      const { referred } = state;
+      return referred?.at === expression ? { kind: 'cell', cell: referred.cell } : valuePlace(value);
+    }
     case 'conditional':
       return locateEither(state, expression, scope);
     case 'binary':
@@ -180,6 +185,7 @@ function locateElement(state: HostState, expression: IndexExpression, scope: Sco
   }
   if (value.kind === 'struct' && base.kind === 'cell') {
     const result = callMethod(state, base.cell, 'operator[]', [{ value: index }], expression);
+    if (result && state.referred?.at === expression) return { kind: 'cell', cell: state.referred.cell };
     return valuePlace(result ?? unknownFrom([value], 'operator[] is not known'));
   }
   const answer = value.kind === 'unknown' ? deviceElement(state, value, index) : undefined;

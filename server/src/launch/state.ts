@@ -1,6 +1,6 @@
 /** What one run of the host interpreter carries along. */
 import type { DeviceProperties } from '../hardware/device-properties';
-import type { FunctionDeclaration, LambdaExpression, VariableDeclaration } from '../parse/ast';
+import type { Expression, FunctionDeclaration, LambdaExpression, VariableDeclaration } from '../parse/ast';
 import { Exits } from './exits';
 import { type HostTokens, spellings } from './host-tokens';
 import type { HostType, RecordType } from './host-type';
@@ -25,6 +25,8 @@ export interface Frame {
   escaped: Outcome[];
   /** A way returned that may have been taken. */
   mayBeLeft?: boolean;
+  /** Where the last of the returns leads to, of a function that gives a reference. */
+  referred?: Cell;
   /** The label that a goto is on its way to. */
   jump?: string;
   /** Labels that some way jumped to while another went on. */
@@ -57,6 +59,8 @@ export interface HostState {
   /** In a call from which no launch is reached, which has steps of its own. */
   isQuiet: boolean;
   frame: Frame;
+  /** What the call at an expression, the last that was followed, has given a reference to. */
+  referred: { readonly at?: Expression; readonly cell: Cell } | undefined;
   /** Statements around this whose handlers take what is thrown. */
   tries: number;
   /** How often something was thrown, be it on a way that may not be taken. */
@@ -144,6 +148,7 @@ export function createState(index: HostIndex, options: StateOptions = {}): HostS
     uncertain: 0,
     blind: 0,
     isQuiet: false,
+    referred: undefined,
     tries: 0,
     thrown: 0,
     frame: { name: '', returns: [], isEntry: false, left: [], escaped: [], mayReturn: false },

@@ -13,6 +13,7 @@ import { fromList } from './initialise';
 import { forgetRepeated, jumpTarget } from './jumps';
 import { runLoop, runRangeLoop } from './loop';
 import { apply, applyEither, forget, type Outcome, settleLeft, tryOut, watch } from './memory';
+import { locate, read } from './place';
 import { childScope, type Scope } from './scope';
 import { type HostState, step } from './state';
 import { runSwitch } from './switch';
@@ -159,6 +160,11 @@ function blurOutcome(state: HostState, outcome: Outcome): void {
 /** `return {a, b};` takes the type of the function. */
 function returned(state: HostState, value: Parameters<typeof evaluate>[1], scope: Scope): Value {
   const type = state.frame.resultType;
+  if (type?.kind === 'reference' && value.kind !== 'initList') {
+    const place = locate(state, value, scope);
+    state.frame.referred = place.kind === 'cell' ? place.cell : undefined;
+    return read(place);
+  }
   return value.kind === 'initList' && type ? fromList(state, value, type, scope) : evaluate(state, value, scope);
 }
 
