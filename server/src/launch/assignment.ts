@@ -2,14 +2,15 @@
 import type { AssignExpression, CallExpression, Expression, UnaryExpression } from '../parse/ast';
 import { callMethod } from './call';
 import { evaluate } from './expression';
-import { fromList } from './initialise';
+import type { HostType } from './host-type';
+import { fromList, initialised } from './initialise';
 import { forget, smudge, store } from './memory';
 import { combine, movePointer } from './operator';
 import { locate, type Place, read } from './place';
 import { localVariable, type Scope } from './scope';
 import type { HostState } from './state';
 import { rootOf } from './unseen';
-import { number, unknown, type Value } from './value';
+import { type Cell, number, unknown, type Value } from './value';
 
 /** `left = right` and the compound forms. */
 export function assign(state: HostState, expression: AssignExpression, scope: Scope): Value {
@@ -19,9 +20,18 @@ export function assign(state: HostState, expression: AssignExpression, scope: Sc
   if (early && state.leaving) return early;
   const place = locate(state, expression.left, scope);
   const type = place.kind === 'cell' ? place.cell.type : undefined;
+  const object = place.kind === 'cell' && place.cell.value.kind === 'struct' ? place.cell : undefined;
+  if (object && type?.kind === 'record' && early && early.kind !== 'struct' && early.kind !== 'unknown')
+    return assignOther(state, object, type, early, expression);
   const value =
     early ?? (right.kind === 'initList' ? fromList(state, right, type ?? { kind: 'auto' }, scope) : unknown(''));
   return put(state, place, value, expression.left, scope);
+}
+
+/** What is no object of the class is assigned: by an operator of its own, or as the object that a constructor makes of it. */
+function assignOther(state: HostState, cell: Cell, type: HostType, value: Value, at: AssignExpression): Value {
+  if (!callMethod(state, cell, 'operator=', [{ value }], at)) store(state, cell, initialised(state, value, type));
+  return cell.value;
 }
 
 function compound(state: HostState, expression: AssignExpression, scope: Scope): Value {

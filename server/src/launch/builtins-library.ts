@@ -4,12 +4,32 @@ import type { BuiltinTypeName } from '../parse/ast';
 import type { Builtin } from './builtins';
 import { forgetBehind } from './call';
 import { exitFunctions } from './exits';
-import { number, unknown, unknownFrom, type Value } from './value';
+import { number, typeOf, unknown, unknownFrom, type Value } from './value';
+
+/** Characters that lie in an array as a text, as far as all of them are known. */
+function asText(value: Value | undefined): Value | undefined {
+  if (value?.kind !== 'array' && value?.kind !== 'pointer') return value;
+  const { element, offset } = value;
+  const buffer = value.kind === 'array' ? value.buffer : value.to;
+  if (element.kind !== 'arithmetic' || element.name !== 'char' || Number.isNaN(offset)) return value;
+  let text = '';
+  for (let at = offset; text.length < LONGEST_TEXT; at++) {
+    const character = buffer.cells.get(at)?.value;
+    const isEnd = character ? character.kind === 'number' && character.value === 0 : buffer.rest === 'zero';
+    if (isEnd) return { kind: 'string', value: text };
+    if (character?.kind !== 'number') break;
+    text += String.fromCharCode(character.value);
+  }
+  return unknown('text that is not known', { type: typeOf(value) });
+}
+
+const LONGEST_TEXT = 4096;
 
 /** atoi and its kin, given a base or none: text that is not known gives a number the variable will name. Where it ends is not followed. */
 function parsed(parse: (text: string, base: number) => number, of: BuiltinTypeName): Builtin {
   return ({ state, values }) => {
-    const [text, end, base] = values;
+    const [given, end, base] = values;
+    const text = asText(given);
     const type = { kind: 'arithmetic', name: of } as const;
     if (end) forgetBehind(state, end);
     if (text?.kind !== 'string' || (base && base.kind !== 'number'))
@@ -33,7 +53,7 @@ const exits: Builtin = ({ state }) => {
 /** strcmp and its kin, which may look at the first characters only, or at none's case. */
 function comparison({ isCounted = false, ignoresCase = false }): Builtin {
   return ({ values }) => {
-    const [a, b, count] = values;
+    const [a, b, count] = [asText(values[0]), asText(values[1]), values[2]];
     if (a?.kind !== 'string' || b?.kind !== 'string' || (isCounted && count?.kind !== 'number'))
       return unknownFrom(values, 'text that is not known', { kind: 'arithmetic', name: 'int' });
     const seen = (text: string) => {
@@ -65,7 +85,7 @@ const option: Builtin = ({ values: [count] }) =>
     : number(-1);
 
 const length: Builtin = ({ values }) => {
-  const [text] = values;
+  const text = asText(values[0]);
   return text?.kind === 'string'
     ? number(text.value.length, 'unsigned long')
     : unknownFrom(values, 'text that is not known');

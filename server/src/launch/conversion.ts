@@ -1,5 +1,6 @@
 /** Conversions to a declared type: what an initialisation, an assignment, a cast or an argument does to a value. */
 import { convertNumber } from './arithmetic';
+import { convertedByClass, slicedTo } from './conversion-functions';
 import { dim3Type, type HostType, isPointerLike, vectorFields } from './host-type';
 import { copyValue } from './memory';
 import type { HostState } from './state';
@@ -16,26 +17,31 @@ export function convert(state: HostState, value: Value, type: HostType | undefin
   }
   switch (type.kind) {
     case 'arithmetic':
-      return toArithmetic(value, type);
+      return toArithmetic((value.kind === 'struct' && convertedByClass(state, value, type)) || value, type);
     case 'enum':
       return value.kind === 'number' ? { ...value, of: type.underlying, declared: type } : toArithmetic(value, type);
     case 'pointer':
       return toPointer(value, type);
     case 'reference':
-      return convert(state, value, type.to);
+      // an object of a derived class stays one
+      return type.to.kind === 'record' && value.kind === 'struct' ? copyValue(value) : convert(state, value, type.to);
+    case 'record':
+      return copyValue(value.kind === 'struct' ? slicedTo(state, value, type) : asTypedIfOpen(value, type));
     case 'vector':
       return toVector(value, type);
     case 'auto':
       return value.kind === 'array' ? decay(value) : copyValue(value);
     case 'array':
     case 'container':
-    case 'record':
     case 'tuple':
       return value.kind === 'unknown' ? asTyped(value, type) : copyValue(value);
     default:
       return value.kind === 'unknown' && value.type === undefined ? asTyped(value, type) : copyValue(value);
   }
 }
+
+const asTypedIfOpen = (value: Value, type: HostType): Value =>
+  value.kind === 'unknown' ? asTyped(value, type) : value;
 
 function toArithmetic(value: Value, type: HostType): Value {
   const of = type.kind === 'enum' ? type.underlying : type.kind === 'arithmetic' ? type.name : 'int';

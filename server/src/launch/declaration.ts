@@ -4,7 +4,8 @@ import { convert } from './conversion';
 import { evaluate } from './expression';
 import { autoType } from './host-type';
 import { initialValue } from './initialise';
-import { makeCell, named, standFor } from './memory';
+import { sizeOf } from './layout';
+import { cellAt, makeCell, named, standFor } from './memory';
 import { locate, read } from './place';
 import { instantiateRecord, resolveType } from './resolve-type';
 import { bring, lastName, type Scope } from './scope';
@@ -119,12 +120,12 @@ function bindParts(state: HostState, declaration: VariableDeclaration, scope: Sc
   const expression = initializer?.form === 'assign' ? initializer.value : undefined;
   const value: Value = expression ? evaluate(state, expression, scope) : unknown('a structured binding');
   const isReference = declaration.type.kind === 'reference';
-  bindNames(state, declaration.bindings ?? [], isReference ? value : convert(state, value, autoType), scope);
+  bindNames(state, declaration.bindings ?? [], isReference ? value : convert(state, value, undefined), scope);
 }
 
 /** Names for the parts of a value: the fields of an object, the elements of a pair or tuple. */
 export function bindNames(state: HostState, names: readonly string[], value: Value, scope: Scope): void {
-  const parts = value.kind === 'struct' ? [...value.fields.values()] : [];
+  const parts = partsOf(state, value, names.length);
   for (const [index, name] of names.entries()) {
     const part = parts[index];
     scope.values.set(
@@ -132,6 +133,15 @@ export function bindNames(state: HostState, names: readonly string[], value: Val
       part ?? makeCell(unknownOf(state, autoType, name, 'parameter'), { name, depth: state.depth }),
     );
   }
+}
+
+/** The members of an object, the elements of an array. */
+function partsOf(state: HostState, value: Value, count: number): readonly Cell[] {
+  if (value.kind === 'struct') return [...value.fields.values()];
+  const size = value.kind === 'array' || value.kind === 'container' ? sizeOf(state, value.element) : undefined;
+  if ((value.kind !== 'array' && value.kind !== 'container') || size === undefined) return [];
+  const first = value.kind === 'array' ? value.offset : 0;
+  return Array.from({ length: count }, (_, i) => cellAt(state, value.buffer, first + i * size, value.element));
 }
 
 function declareEnum(state: HostState, declaration: EnumDeclaration, scope: Scope): void {

@@ -69,7 +69,27 @@ function fromInitializer(
   if (initializer.value.kind === 'initList') return fromList(state, initializer.value, type, scope, declaration.name);
   const value = evaluate(state, initializer.value, scope);
   if (type.kind === 'container' && value.kind !== 'container') return containerFrom(state, type, [value]);
+  const isWritable = declaration.type.kind === 'array' && !declaration.type.of.isConst;
+  if (type.kind === 'array' && value.kind === 'string' && isWritable) return charactersOf(state, type, value.value);
   return initialised(state, value, type);
+}
+
+/** `char name[16] = "text"`: characters that may be written one by one, zeros behind them. */
+function charactersOf(state: HostState, type: HostType & { kind: 'array' }, text: string): Value {
+  const length = type.length ?? text.length + 1;
+  const buffer = makeBuffer('a text', { rest: 'zero', bytes: length });
+  const codes = Array.from(text.slice(0, longestList), (c) => c.charCodeAt(0));
+  // what is beyond ASCII has several bytes
+  if (codes.some((code) => code > 127)) buffer.rest = 'unknown';
+  else
+    fill(
+      state,
+      buffer,
+      0,
+      codes.map((code) => number(code, 'char')),
+      type.of,
+    );
+  return { kind: 'array', buffer, offset: 0, element: type.of, length };
 }
 
 /** What an object of a type is that is initialised with a value: a parameter, a result, `T x = value`. */
