@@ -205,7 +205,7 @@ function callFunctions(
       if (outer?.kind === 'functions')
         for (const d of outer.declarations) if (!candidates.includes(d)) candidates.push(d);
     }
-  const chosen = chooseOverload(ctx, candidates, callee.scope, args, callee.templateArguments);
+  const chosen = chooseOverload(ctx, candidates, callee.scope, args, callee.templateArguments, callee.self);
   if (!chosen) {
     const associated = callee.self || callee.templateArguments ? undefined : functionsOfArguments(callee, name, args);
     if (associated?.declarations.some((d) => !candidates.includes(d)))

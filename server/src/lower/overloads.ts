@@ -34,15 +34,27 @@ export interface ChosenFunction {
   readonly templateArguments: readonly TemplateValue[];
 }
 
-/** The best function with a body for the arguments; on the host a virtual method may be without (`= 0`). */
+/**
+ * The best function with a body for the arguments; on the host a virtual method may be without (`= 0`).
+ * @param self the object whose method is called
+ */
 export function chooseOverload(
   ctx: Context,
   candidates: readonly ast.FunctionDeclaration[],
   scope: Scope,
   args: readonly Value[],
   explicit: readonly TemplateValue[] | undefined,
+  self?: Value,
 ): ChosenFunction | undefined {
-  return bestOverload(ctx, candidates, scope, args, explicit)?.chosen;
+  return bestOverload(ctx, candidates, scope, args, explicit, self)?.chosen;
+}
+
+/** Of two methods that differ in `const` alone the one that is as the object is: less than any conversion costs. */
+const COST_OF_CONST = 0.1;
+
+function costOfObject({ isConst, specifiers }: ast.FunctionDeclaration, self: Value | undefined): number {
+  if (!self || specifiers.isStatic) return 0;
+  return isConst === (withoutReference(self.type).isConst === true) ? 0 : COST_OF_CONST;
 }
 
 /** The same with what the conversions of its arguments cost, to compare it with functions of other scopes. */
@@ -52,6 +64,7 @@ export function bestOverload(
   scope: Scope,
   args: readonly Value[],
   explicit: readonly TemplateValue[] | undefined,
+  self?: Value,
 ): Rated | undefined {
   let best: Rated | undefined;
   for (const declaration of candidates) {
@@ -59,7 +72,8 @@ export function bestOverload(
     if (!(declaration.body || isAbstract) || !takes(declaration, args.length)) continue;
     const specialised = declaration.name.parts.at(-1)?.templateArguments;
     if (explicit?.length && !declaration.templateParameters && !specialised) continue;
-    const rated = rate(ctx, declaration, scope, args, explicit ?? []);
+    const fitting = rate(ctx, declaration, scope, args, explicit ?? []);
+    const rated = fitting && { ...fitting, cost: fitting.cost + costOfObject(declaration, self) };
     if (rated && (!best || rated.cost < best.cost || isMoreSpecial(ctx, rated, best))) best = rated;
   }
   return best;

@@ -228,6 +228,7 @@ function registerElement(ctx: Context, target: RegisterTarget, index: Value, of:
   if (chosen) return chosen;
   const open = i === undefined ? openElement(ctx, target, node) : undefined;
   if (open) return { kind: 'place', type: of, place: { kind: 'storage', storage: open } };
+  if (ctx.unit.isHost && target.owner && target.elements.length === 1) demandMemory(ctx, target.owner);
   // the host may store to it: which of them is not known
   if (ctx.unit.isHost) for (const e of target.elements) writeStorage(ctx, e, unknownValue(of, 'open index'), node);
   return unknownValue(of, i === undefined ? 'index of a local array that is not constant' : 'index outside the array');
@@ -258,6 +259,8 @@ function dereferenceRegisters(ctx: Context, pointer: Value & { kind: 'placePoint
   const to = pointer.type.kind === 'pointer' ? pointer.type.to : target.elementType;
   if (typeKey(unqualified(to)) === typeKey(unqualified(target.elementType)) || to.kind === 'void') {
     const element = target.elements[target.index + offset];
+    // `(&x)[1]` of a vector's first member is the second: members lie one behind the other in memory
+    if (!element && ctx.unit.isHost && target.owner) demandMemory(ctx, target.owner);
     if (!element) return unknownValue(to, 'pointer outside its array');
     if (target.elements.length > 1) ctx.arrayOf.set(element, { ...target, index: target.index + offset });
     return { kind: 'place', type: to, place: { kind: 'storage', storage: element } };
