@@ -49,7 +49,7 @@ export function write(state: HostState, cell: Cell, value: Value): void {
 }
 
 /** The other members of a union hold what nobody knows then. */
-function changeRivals(state: HostState, cell: Cell): void {
+export function changeRivals(state: HostState, cell: Cell): void {
   const { union } = cell;
   if (!union || state.changing.has(union)) return;
   state.changing.add(union);

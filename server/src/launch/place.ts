@@ -6,7 +6,7 @@ import { evaluate } from './expression';
 import { type HostType, intType, withoutReference } from './host-type';
 import { sizeOf } from './layout';
 import { lookupQualified, memberOf } from './lookup';
-import { blank, bufferOf, cellAt, forget, makeCell, smudge, standFor, write } from './memory';
+import { blank, bufferOf, cellAt, changeRivals, forget, makeCell, smudge, standFor, write } from './memory';
 import { lastName, localVariable, type Scope } from './scope';
 import { type HostState, sourceText } from './state';
 import { unknownOf } from './unknown-of';
@@ -148,6 +148,11 @@ function element(
 ): Place {
   const size = sizeOf(state, type);
   const steps = index === undefined ? 0 : index.kind === 'number' ? index.value : Number.NaN;
+  if (buffer.beside && (steps !== 0 || offset !== 0)) {
+    // which member that is nobody says here
+    for (const member of buffer.beside) forget(state, member, 'a member is reached from another');
+    return valuePlace(unknown('a member that is reached from another', { type }));
+  }
   const at = steps === 0 ? offset : offset + steps * (size ?? Number.NaN);
   const doubt = index?.kind === 'unknown' ? index : unknownOffset;
   if (type.kind === 'array') {
@@ -173,6 +178,8 @@ function somewhere(state: HostState, buffer: Buffer, type: HostType, doubt: Unkn
 function locateElement(state: HostState, expression: IndexExpression, scope: Scope): Place {
   const base = locate(state, expression.base, scope);
   const index = expression.indices.length > 0 ? evaluate(state, expression.indices[0], scope) : unknown('no index');
+  // an array in a union may be written, which its other members see
+  if (base.kind === 'cell' && base.cell.union) changeRivals(state, base.cell);
   const value = read(base);
   if (value.kind === 'pack' && index.kind === 'number') {
     const cell = value.elements[index.value];
@@ -288,13 +295,28 @@ export function addressOf(state: HostState, expression: Expression, scope: Scope
     const type: HostType = { kind: 'array', of: value.element, length: value.length };
     return { kind: 'pointer', to: value.buffer, offset: value.offset, element: type };
   }
-  if (place.kind === 'cell') return elementAddress(state, expression, scope) ?? pointerTo(place.cell);
+  if (place.kind === 'cell') {
+    const pointer = elementAddress(state, expression, scope) ?? pointerTo(place.cell);
+    const object = objectAround(state, expression, scope);
+    const members = object?.kind === 'struct' ? [...object.fields.values()] : [];
+    if (members.includes(place.cell)) pointer.to.beside = members;
+    return pointer;
+  }
   if (place.kind === 'somewhere') {
     const doubt = unknown(`where in ${place.buffer.name} it points is not known`);
     const type = elementType(value);
     return { kind: 'pointer', to: place.buffer, offset: Number.NaN, element: type, unknownOffset: doubt };
   }
   return unknownFrom([value], 'the address of a temporary');
+}
+
+/** The object that a member is named of. */
+function objectAround(state: HostState, expression: Expression, scope: Scope): Value | undefined {
+  if (expression.kind === 'member' && !expression.arrow && expression.object.kind === 'name')
+    return read(locate(state, expression.object, scope));
+  if (expression.kind !== 'name') return undefined;
+  for (let at: Scope | undefined = scope; at; at = at.parent) if (at.self) return at.self.value;
+  return undefined;
 }
 
 function elementType(value: Value): HostType {

@@ -33,6 +33,8 @@ export interface Buffer {
   nameDepth: number;
   bytes?: number;
   readonly cells: Map<number, Cell>;
+  /** Of a member whose address was taken: those that lie beside it, which `(&x)[1]` leads to. */
+  beside?: readonly Cell[];
   /** Value of the elements that have no cell yet. 'named': an unknown that carries the element's name. */
   rest: 'zero' | 'unknown' | 'uninitialised' | 'named';
   readonly isDevice: boolean;

@@ -251,4 +251,14 @@ describe('members of unions', () => {
       pass('3, 5, ?t.i'),
     );
   });
+  it('are elements of an array beside them, or reached from each other', () => {
+    check(
+      'struct V { union { struct { float x, y; }; float e[2]; }; }; int main() { V v; v.x = 1; v.y = 2; v.e[1] = 5; k<<<1, 1>>>(v.y); }',
+      pass('?v.y'),
+    );
+    check(
+      'struct V { float x, y; float& at(int i) { return (&x)[i]; } }; int main() { V v{1, 2}; v.at(1) = 5; k<<<1, 1>>>(v.y); }',
+      pass('?v.y'),
+    );
+  });
 });
