@@ -113,13 +113,16 @@ function callConstructor(
   if (constructors.length === 0 || !record.scope) return undefined;
   const chosen = chooseOverload(ctx, constructors, record.scope, args, undefined);
   if (!chosen) return undefined;
-  if (ctx.unit.isHost && (holdsArray(type) || handsItselfOut(ctx, chosen.declaration, record))) {
+  // what is called of the object while it is made may need its address, a method that calls itself say
+  const owner = ctx.unit.isHost ? { key: `${node.first}:${node.last}:${record.name}`, name: record.name } : undefined;
+  const isAddressed = owner !== undefined && ctx.inMemory.has(owner.key);
+  if (ctx.unit.isHost && (isAddressed || holdsArray(type) || handsItselfOut(ctx, chosen.declaration, record))) {
     const place = freshObject(ctx, type, record.bytes, node);
     return constructInPlace(ctx, place, type, args, node, true)
       ? { kind: 'place', type, place, handed: 'temporary' }
       : undefined;
   }
-  const storage = allocateStorage(ctx, type, record.name);
+  const storage = allocateStorage(ctx, type, record.name, owner);
   writeStorage(ctx, storage, defaultMembers(ctx, type, node, uninitialised), node);
   callFunction(ctx, chosen, args, { kind: 'place', type, place: { kind: 'storage', storage } }, node);
   return readStorage(ctx, storage);

@@ -264,4 +264,36 @@ int main() {
   cycle(u, 4096);
 }`);
   });
+
+  it('methods that call themselves while their object is made', () => {
+    check(`
+__global__ void k(int leaves, int first, int sum) {}
+struct Node { int count = 0; std::unique_ptr<Node> left, right; };
+class Tree {
+ public:
+  explicit Tree(std::vector<int> v) : values_(std::move(v)) { root_ = build(0, (int)values_.size()); }
+  int leaves() const { return leaves_; }
+  int first() const { return root_->left->left->count; }
+  int sum() const { return sum_; }
+ private:
+  std::unique_ptr<Node> build(int first, int last) {
+    auto node = std::make_unique<Node>();
+    node->count = last - first;
+    if (last - first <= 3) { ++leaves_; for (int i = first; i < last; ++i) sum_ += values_[i]; return node; }
+    const int mid = (first + last) / 2;
+    node->left = build(first, mid);
+    node->right = build(mid, last);
+    return node;
+  }
+  std::vector<int> values_;
+  std::unique_ptr<Node> root_;
+  int leaves_ = 0, sum_ = 0;
+};
+int main() {
+  std::vector<int> v;
+  for (int i = 0; i < 50; ++i) v.push_back(i * 7 % 13);
+  Tree tree(v);
+  k<<<1, 32>>>(tree.leaves(), tree.first(), tree.sum()); //= leaves: 18, first: 12, sum: 294
+}`);
+  });
 });
