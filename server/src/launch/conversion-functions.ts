@@ -52,5 +52,5 @@ export function slicedTo(state: HostState, object: StructValue, type: RecordType
   return { kind: 'struct', type, fields };
 }
 
-const isBaseOf = (state: HostState, base: RecordType, derived: RecordType): boolean =>
+export const isBaseOf = (state: HostState, base: RecordType, derived: RecordType): boolean =>
   layoutOf(state, derived).bases.some((each) => each.declaration === base.declaration || isBaseOf(state, base, each));

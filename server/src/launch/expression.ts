@@ -19,6 +19,7 @@ import { assign, increment } from './assignment';
 import { evaluateCall } from './call';
 import { captureNumbers } from './captures';
 import { convert } from './conversion';
+import { isBaseOf } from './conversion-functions';
 import { spellings } from './host-tokens';
 import { autoType, type HostType, isPointerLike } from './host-type';
 import { construct, fromList, newObject } from './initialise';
@@ -199,8 +200,19 @@ function evaluateCast(state: HostState, expression: CastExpression, scope: Scope
   if (!operand) return unknown('a cast of nothing');
   const value = operand.kind === 'initList' ? fromList(state, operand, type, scope) : evaluate(state, operand, scope);
   if (type.kind === 'opaque' || type.kind === 'auto') return value;
+  if (expression.form === 'dynamic') return dynamicCast(state, value, type);
   if (isPointerLike(type) && value.kind === 'struct') return unknownFrom([value], 'a struct taken as a pointer', type);
   return convert(state, value, type);
+}
+
+/** Whether an object is of the class is asked of what the pointer leads to. */
+function dynamicCast(state: HostState, value: Value, type: HostType): Value {
+  const to = type.kind === 'pointer' ? type.to : undefined;
+  const object = value.kind === 'pointer' ? value.to.cells.get(value.offset)?.value : undefined;
+  if (to?.kind !== 'record' || object?.kind !== 'struct' || object.type.kind !== 'record')
+    return unknown('which class an object is of', { type });
+  const isOne = object.type.declaration === to.declaration || isBaseOf(state, to, object.type);
+  return isOne ? convert(state, value, type) : convert(state, number(0, 'long'), type);
 }
 
 /** The side that is taken, in the type that both numbers have together: `small ? 1 : 2.0` is a double. */

@@ -1,6 +1,7 @@
 /** Inlining of host functions, methods and constructors. */
 import { anywhere } from '../parse/anywhere';
 import type { Expression, FunctionDeclaration, Parameter } from '../parse/ast';
+import { isCopyOf } from '../parse/constructors';
 import { isParameter } from '../parse/parameter-names';
 import { callUnknown, evaluateArguments } from './call';
 import { convert } from './conversion';
@@ -56,7 +57,7 @@ export function callFunctions(
   }
   const result = callFunction(state, symbol, list, options);
   const { referred } = state;
-  state.referred = result && referred ? { at, cell: referred.cell } : undefined;
+  state.referred = result && referred && !ownsMemory(options.self) ? { at, cell: referred.cell } : undefined;
   if (result) return result;
   // too deep to be followed, or a recursion: what it was given to write is unknown behind it
   for (const [index, argument] of list.entries()) forgetReference(state, symbol.declaration, index, argument);
@@ -146,6 +147,17 @@ function accepts(declaration: FunctionDeclaration, count: number): boolean {
   const isOpen = declaration.isVariadic || parameters.some((parameter) => parameter.pack);
   const required = parameters.filter((parameter) => !parameter.default && !parameter.pack).length;
   return count >= required && (isOpen || count <= parameters.length);
+}
+
+/** An object whose class copies or destroys it in its own way: what it leads to may be another's here, since that is not followed. */
+function ownsMemory(self: Cell | undefined): boolean {
+  const type = self?.value.kind === 'struct' ? self.value.type : undefined;
+  if (type?.kind !== 'record') return false;
+  const { name, members = [] } = type.declaration;
+  const own = name ? lastName(name) : '';
+  return members.some(
+    (m) => m.kind === 'function' && (lastName(m.name) === `~${own}` || (lastName(m.name) === own && isCopyOf(own, m))),
+  );
 }
 
 /** Runs a function's body with arguments bound; undefined when budgets forbid it. */

@@ -24,4 +24,16 @@ int main() { store().push_back(4); store().push_back(5); App::get().n = 8; k<<<1
       pass('1, 10'),
     );
   });
+  it('are not followed into what an object owns, whose copies are not', () => {
+    check(
+      'struct M { int* p; M() : p(new int[2]) {} M(const M& o) : p(new int[2]) { p[0] = o.p[0]; } int& at(int i) { return p[i]; } }; int main() { M a; a.at(0) = 1; M b = a; b.at(0) = 5; k<<<1, 1>>>(a.at(0)); }',
+      pass('?'),
+    );
+  });
+  it('may be asked for their class', () => {
+    check(
+      'struct B { virtual ~B() {} }; struct D : B { int n = 4; }; struct E : B {}; struct H { D d; B& get() { return d; } }; int main() { H h; auto* d = dynamic_cast<D*>(&h.get()); k<<<1, 1>>>(d ? d->n : 0, dynamic_cast<E*>(&h.get()) == nullptr); }',
+      pass('4, 1'),
+    );
+  });
 });
