@@ -101,12 +101,14 @@ function onPointer(state: HostState, operator: string, a: PointerValue, b: Value
   if (operator === '+') return movePointer(state, a, b, 1);
   if (operator === '-' && b.kind !== 'pointer') return movePointer(state, a, b, -1);
   if (b.kind === 'pointer') return pointerPair(state, operator, a, b);
+  if (isNull(b) && a.oneOf === 'pointersAndNull') return unknown('a pointer that may be null', { type: boolType });
   if (isNull(b) && (operator === '==' || operator === '!=')) return number(operator === '!=' ? 1 : 0, 'bool');
   return unknownFrom([b], 'not known', isComparison(operator) ? boolType : undefined);
 }
 
 function fromRight(state: HostState, operator: string, a: Value, b: PointerValue): Value {
   if (operator === '+') return movePointer(state, b, a, 1);
+  if (isNull(a) && b.oneOf === 'pointersAndNull') return unknown('a pointer that may be null', { type: boolType });
   if (isNull(a) && (operator === '==' || operator === '!=')) return number(operator === '!=' ? 1 : 0, 'bool');
   return unknownFrom([a], 'not known', isComparison(operator) ? boolType : undefined);
 }
@@ -123,14 +125,16 @@ export function movePointer(state: HostState, pointer: PointerValue, count: Valu
 
 function pointerPair(state: HostState, operator: string, a: PointerValue, b: PointerValue): Value {
   const size = sizeOf(state, a.element);
-  const known = a.to === b.to && !Number.isNaN(a.offset) && !Number.isNaN(b.offset);
+  const isOne = !a.oneOf && !b.oneOf;
+  const known = isOne && a.to === b.to && !Number.isNaN(a.offset) && !Number.isNaN(b.offset);
   if (operator === '-') {
     return known && size
       ? number((a.offset - b.offset) / size, 'long')
       : unknown('a pointer difference', { type: { kind: 'arithmetic', name: 'long' } });
   }
   if (known) return onNumbers(operator, number(a.offset, 'long'), number(b.offset, 'long'));
-  if (a.to !== b.to && (operator === '==' || operator === '!=')) return number(operator === '!=' ? 1 : 0, 'bool');
+  if (isOne && a.to !== b.to && (operator === '==' || operator === '!='))
+    return number(operator === '!=' ? 1 : 0, 'bool');
   return unknown('a comparison of pointers', { type: boolType });
 }
 

@@ -165,11 +165,21 @@ function element(
   return { kind: 'somewhere', buffer, value: somewhere(state, buffer, type, doubt) };
 }
 
+/** Whether some element of a buffer of pointers may be null. */
+function holdsNull({ rest, bytes, cells }: Buffer): boolean {
+  const isFull = bytes !== undefined && cells.size >= bytes / POINTER_BYTES;
+  return (rest !== 'named' && !isFull) || [...cells.values()].some(({ value }) => value.kind !== 'pointer');
+}
+
+const POINTER_BYTES = 8;
+
 /** The value of an element whose index is not known: equal elements would do, so those seen are looked at first. */
 function somewhere(state: HostState, buffer: Buffer, type: HostType, doubt: UnknownValue | undefined): Value {
   if (type.kind === 'pointer') {
-    for (const cell of buffer.cells.values()) if (cell.value.kind === 'pointer') return cell.value;
-    return unknownOf(state, type, `${buffer.name}[]`, 'parameter');
+    for (const { value } of buffer.cells.values())
+      if (value.kind === 'pointer') return { ...value, oneOf: holdsNull(buffer) ? 'pointersAndNull' : 'pointers' };
+    const value = unknownOf(state, type, `${buffer.name}[]`, 'parameter');
+    return value.kind === 'pointer' && holdsNull(buffer) ? { ...value, oneOf: 'pointersAndNull' } : value;
   }
   if (type.kind === 'record') return unknownOf(state, type, `${buffer.name}[]`, 'parameter');
   return unknownFrom(doubt ? [doubt] : [], `an element of ${buffer.name} at an index that is not known`, type);

@@ -64,6 +64,8 @@ export interface PointerValue {
   readonly to: Buffer;
   /** bytes; NaN when unknown */
   readonly offset: number;
+  /** One of several, of which any may be meant; null may be among them. */
+  readonly oneOf?: 'pointers' | 'pointersAndNull';
   readonly element: HostType;
   /** why the offset is not known */
   readonly unknownOffset?: UnknownValue;
@@ -190,6 +192,7 @@ export function truth(value: Value): boolean | undefined {
     case 'number':
       return value.value !== 0;
     case 'pointer':
+      return value.oneOf === 'pointersAndNull' ? undefined : true;
     case 'array':
     case 'function':
     case 'lambda':

@@ -262,3 +262,19 @@ describe('members of unions', () => {
     );
   });
 });
+
+describe('one of several pointers', () => {
+  const index = 'int at = rand() % 4;';
+  it('may be null where some are', () => {
+    checkMain(
+      `int x = 1, n = 0; ${index} int* p[4] = {}; if (!p[at]) p[at] = &x; for (int* q : p) n += q == nullptr; k<<<1, 1>>>(n);`,
+      pass('?n'),
+    );
+  });
+  it('is nobody knows which', () => {
+    checkMain(
+      `int x = 1, y = 2; ${index} int* p[2] = {&x, &y}; k<<<1, 1>>>(p[at % 2] == &x, p[at % 2] == nullptr);`,
+      pass('?, 0'),
+    );
+  });
+});
