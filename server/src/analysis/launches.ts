@@ -11,6 +11,7 @@ import { namedTypes, type TemplateValue, type Type, types, unknownType, vectorTy
 import type { TypeNode } from '../parse/ast';
 import type { FoundKernel } from './kernels';
 import type { LocatedLaunch } from './launch-cache';
+import { completedStruct, isOpenArgument, isOpenType } from './struct-types';
 import { specialisedArguments } from './template-arguments';
 
 export interface Launch {
@@ -116,7 +117,7 @@ function templateArgumentsOf(unit: UnitContext, kernel: FoundKernel, launch: Loc
   // a type that the host's text does not name (a lambda's) is deduced from the argument
   const explicit = launch.templateArguments.map((a) => {
     const value = templateValue(ctx, kernel.scope, a);
-    return value.kind === 'type' && value.type.kind === 'unknown' ? undefined : value;
+    return value.kind === 'type' && isOpenArgument(value) ? undefined : value;
   });
   const argumentTypes = launch.arguments.map((a) => typeOfHost(ctx, kernel.scope, a));
   return inScope(ctx, kernel.scope, () =>
@@ -139,14 +140,8 @@ function scratchOf(unit: UnitContext): Scratch {
 }
 
 function templateValue(ctx: Scratch, scope: Scope, argument: HostTemplateArgument): TemplateValue {
-  if (argument.kind === 'type') {
-    const environment = argument.environment.reduce<Scope>((s, name) => {
-      const entity = s.own(name);
-      return entity?.kind === 'namespace' ? entity.scope : s;
-    }, ctx.unit.scope);
-    const type = resolveType(ctx, argument.type, environment);
-    return { kind: 'type', type: type.kind === 'unknown' ? resolveType(ctx, argument.type, scope) : type };
-  }
+  if (argument.kind === 'type')
+    return { kind: 'type', type: writtenType(ctx, scope, argument.type, argument.environment) };
   const { value } = argument;
   if (value.kind === 'number')
     return { kind: 'number', value: value.value, type: namedTypes.get(value.type ?? 'int') ?? types.int };
@@ -163,6 +158,16 @@ function templateValue(ctx: Scratch, scope: Scope, argument: HostTemplateArgumen
   return { kind: 'unknown', reason: value.kind === 'unknown' ? value.reason : 'template argument' };
 }
 
+/** A type of the host's text, seen from the namespaces it is written in or from the kernel's place. */
+function writtenType(ctx: Scratch, scope: Scope, node: TypeNode, namespaces: readonly string[]): Type {
+  const environment = namespaces.reduce<Scope>((s, name) => {
+    const entity = s.own(name);
+    return entity?.kind === 'namespace' ? entity.scope : s;
+  }, ctx.unit.scope);
+  const type = resolveType(ctx, node, environment);
+  return type.kind === 'unknown' ? resolveType(ctx, node, scope) : type;
+}
+
 /** The C++ type of a host value, as far as it is known. */
 function typeOfHost(ctx: Scratch, scope: Scope, value: HostValue): Type {
   switch (value.kind) {
@@ -173,7 +178,7 @@ function typeOfHost(ctx: Scratch, scope: Scope, value: HostValue): Type {
         ? { kind: 'pointer', to: typeByName(ctx, scope, value.elementType) }
         : unknownType('pointer');
     case 'struct':
-      return value.type ? typeByName(ctx, scope, value.type) : unknownType('struct');
+      return typeOfStruct(ctx, scope, value);
     case 'lambda':
       return {
         kind: 'lambda',
@@ -185,6 +190,14 @@ function typeOfHost(ctx: Scratch, scope: Scope, value: HostValue): Type {
     default:
       return unknownType('argument');
   }
+}
+
+function typeOfStruct(ctx: Scratch, scope: Scope, { type, instance, fields }: HostValue & { kind: 'struct' }): Type {
+  if (!instance) return type ? typeByName(ctx, scope, type) : unknownType('struct');
+  const written = writtenType(ctx, scope, instance, []);
+  return written.kind === 'record' && isOpenType(written)
+    ? completedStruct(ctx, written, fields, (member) => typeOfHost(ctx, scope, member))
+    : written;
 }
 
 /** As the host's text has it; of a lambda, and of a type that the kernel's place does not know by that name, what its value says. */

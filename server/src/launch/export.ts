@@ -50,7 +50,7 @@ export function createExporter(state: HostState): Exporter {
       case 'pointer':
         return pointer(value.to, value.offset, typeName(value.element), value.unknownOffset);
       case 'struct':
-        return { kind: 'struct', type: typeName(value.type), fields: cells(value.fields, depth) };
+        return struct(value.type, cells(value.fields, depth));
       case 'array':
         return array(value, depth);
       case 'container':
@@ -72,6 +72,11 @@ export function createExporter(state: HostState): Exporter {
       default:
         return exportUnknown(value);
     }
+  }
+
+  function struct(type: HostType, fields: Map<string, HostValue>): HostValue {
+    const isInstance = type.kind === 'record' && (type.arguments?.length ?? 0) > 0;
+    return { kind: 'struct', type: typeName(type), instance: isInstance ? toTypeNode(type) : undefined, fields };
   }
 
   function lambda(value: LambdaValue, depth: number): HostValue {

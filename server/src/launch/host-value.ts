@@ -14,7 +14,13 @@ export type HostValue =
       readonly bytes?: number;
     }
   /** dim3 and builtin vectors included: fields x, y, z, w */
-  | { readonly kind: 'struct'; readonly type?: string; readonly fields: ReadonlyMap<string, HostValue> }
+  | {
+      readonly kind: 'struct';
+      readonly type?: string;
+      /** of an instance of a class template */
+      readonly instance?: TypeNode;
+      readonly fields: ReadonlyMap<string, HostValue>;
+    }
   | { readonly kind: 'array'; readonly elements: readonly HostValue[] }
   | { readonly kind: 'function'; readonly name: string; readonly templateArguments?: readonly HostTemplateArgument[] }
   | {

@@ -166,6 +166,30 @@ int main() {
 }`);
   });
 
+  it('of objects that are made with lambdas and launch themselves, as Kokkos does', () =>
+    understood(`
+struct Range { long begin, end; };
+template <class Policy, class F> struct For;
+template <class Driver> __global__ void launch(const Driver driver) { driver(); }
+template <class F> struct For<Range, F> {
+  F f;
+  Range p;
+  __device__ void operator()() const {
+    for (long i = p.begin + threadIdx.x + (long)blockDim.x * blockIdx.x; i < p.end; i += blockDim.x * gridDim.x) f(i);
+  }
+  void execute() const { launch<<<(p.end - p.begin + 255) / 256, 256>>>(*this); }
+};
+template <class Policy, class F> void parallel_for(const Policy& p, const F& f) { For<Policy, F>{f, p}.execute(); }
+int main() {
+  float* a;
+  cudaMalloc(&a, 80000);
+  parallel_for(Range{0, 32}, [=] __device__(long i) {
+    a[2 * i] = 1;
+  //^^^^^^^^ global store 8/4 sectors
+  });
+}
+`));
+
   it('braces may be given for arrays by reference, and tell their length', () =>
     understood(`
 template <int R> struct Range { long lo[R], hi[R]; };
