@@ -78,7 +78,10 @@ export class RelatedFiles {
     return files.reduce((a, b) => (score(a) >= score(b) ? a : b));
   }
 
-  /** Sources that mention one of the names, nearest first, unless a nearer file than this one defines what they mention. */
+  /**
+   * Sources that mention one of the names, or include a header that calls it, nearest first, unless a nearer file than this one defines what they
+   * mention.
+   */
   *users(
     file: string,
     names: readonly string[],
@@ -87,15 +90,20 @@ export class RelatedFiles {
     const near = this.nearFirst(file, folders);
     const wanted = names.map(hashOf);
     const depth = path.dirname(file).split(path.sep).length;
+    const told = new Set([file]);
     for (const each of near) {
-      if (each === file || !compiledFile.test(each)) continue;
-      const facts = this.factsOf(each);
-      if (!facts) continue;
-      const mentioned = wanted.filter(
-        (hash) => hasHash(facts.facts.words, hash) && !hasHash(facts.facts.defined, hash),
-      );
+      const isSource = compiledFile.test(each);
+      const facts = this.factsOf(each)?.facts;
+      const words = isSource ? facts?.words : facts?.called;
+      if (told.has(each) || !facts || !words) continue;
+      const mentioned = wanted.filter((hash) => hasHash(words, hash) && !hasHash(facts.defined, hash));
       if (!mentioned.some((hash) => !this.isDefinedNearer(hash, each, file, near))) continue;
-      yield { path: each, text: facts.text, distance: Math.max(0, depth - sharedFolders(each, file)) };
+      for (const source of isSource ? [each] : this.rootsAmong(near, each)) {
+        const text = told.has(source) ? undefined : this.factsOf(source)?.text;
+        told.add(source);
+        if (text !== undefined)
+          yield { path: source, text, distance: Math.max(0, depth - sharedFolders(source, file)) };
+      }
     }
   }
 

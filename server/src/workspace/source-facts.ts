@@ -5,6 +5,8 @@ export interface SourceFacts {
   readonly words: Uint32Array;
   /** Hashes of the names of functions with a body (roughly: a name, parentheses, and a brace), sorted. */
   readonly defined: Uint32Array;
+  /** Hashes of names that are called (roughly: parentheses behind them, and no type in front), sorted. */
+  readonly called: Uint32Array;
   /** Includes as written, without their quotes or brackets. */
   readonly includes: readonly string[];
 }
@@ -25,16 +27,20 @@ const behindReach = 500;
 export function sourceFacts(text: string): SourceFacts {
   const words: number[] = [];
   const defined: number[] = [];
+  const called: number[] = [];
   const includes: string[] = [];
-  for (let at = 0; at < text.length; ) {
+  let before = 0;
+  for (let at = 0; at < text.length; before = isSpace(text.charCodeAt(at - 1)) ? before : at) {
     const code = text.charCodeAt(at);
     if (isLetter(code)) {
       const start = at;
       let hash = hashStart;
       for (let c = code; isWord(c); c = text.charCodeAt(++at)) hash = Math.imul(hash ^ c, hashFactor);
       words.push(hash >>> 0);
-      if (text.charCodeAt(at) === 0x28 || text.charCodeAt(at) === 0x20)
+      if (text.charCodeAt(at) === 0x28 || text.charCodeAt(at) === 0x20) {
         if (isDefinition(text, start, at)) defined.push(hash >>> 0);
+        else if (!isBehindType(text, before)) called.push(hash >>> 0);
+      }
     } else if (code === 0x2f || code === 0x22 || code === 0x27 || code === 0x23) {
       skipped.lastIndex = at;
       const found = skipped.exec(text);
@@ -44,7 +50,13 @@ export function sourceFacts(text: string): SourceFacts {
       while (at < text.length && isWord(text.charCodeAt(at))) at++;
     } else at++;
   }
-  return { words: sortedOnce(words), defined: sortedOnce(defined), includes };
+  return { words: sortedOnce(words), defined: sortedOnce(defined), called: sortedOnce(called), includes };
+}
+
+/** Whether what ends there is a type, so that a name behind it is declared. */
+function isBehindType(text: string, end: number): boolean {
+  const last = text.charCodeAt(end - 1);
+  return last === 0x2a || last === 0x26 || last === 0x3e || (isWord(last) && !text.endsWith('return', end));
 }
 
 function isDefinition(text: string, start: number, end: number): boolean {
@@ -77,6 +89,8 @@ function isFollowedByBody(text: string, from: number): boolean {
 
 const isLetter = (code: number): boolean =>
   (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a) || code === 0x5f;
+
+const isSpace = (code: number): boolean => code === 0x20 || (code >= 0x09 && code <= 0x0d);
 
 const isWord = (code: number): boolean => isLetter(code) || (code >= 0x30 && code <= 0x39);
 

@@ -72,6 +72,22 @@ describe('programs of several files', () => {
     };
     check(files, 'scatter.cu', strided);
   });
+  it('are run where only a header of main calls what leads to the launch', () => {
+    const files = {
+      'scatter.h': declarations,
+      'scatter.cu': kernel,
+      'driver.hpp': `#pragma once
+#include "scatter.h"
+template <int STEP> void drive(int n) {
+  std::vector<int> at(n);
+  for (int i = 0; i < n; i++) at[i] = i * STEP;
+  int* out; cudaMalloc(&out, 1 << 20);
+  scatter(at, out);
+}`,
+      'main.cpp': '#include "driver.hpp"\nint main() { drive<8>(128); }',
+    };
+    check(files, 'scatter.cu', strided);
+  });
   it('are run where a third file makes the data, in the order of its names', () => {
     const files = {
       'scatter.h': `${declarations}\nint place(int i);`,
