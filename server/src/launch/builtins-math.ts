@@ -133,6 +133,8 @@ export const mathBuiltins: readonly (readonly [string, Builtin])[] = [
   ...Object.entries(floatFunctions).flatMap(([name, compute]): [string, Builtin][] => [
     [name, floatBuiltin(compute)],
     [`${name}f`, floatBuiltin(compute, 'float')],
+    // of long double, which is a double here
+    [`${name}l`, floatBuiltin(compute, 'double')],
   ]),
   ['min', commonBuiltin(Math.min)],
   ['max', commonBuiltin(Math.max)],

@@ -179,7 +179,17 @@ template <class T, class U> double remquo(T x, U y, int* quotient) {
 }
 `;
 
+/** Those of `long double`, which is a double here. */
+const longOfOne =
+  'sqrt cbrt fabs floor ceil round trunc rint exp exp2 log log2 log10 sin cos tan asin acos atan tanh'.split(' ');
+const longOfTwo = 'pow fmod atan2 hypot fmax fmin'.split(' ');
+const longForms = [
+  ...longOfOne.map((name) => `double ${name}l(double x) { return ${name}(x); }`),
+  ...longOfTwo.map((name) => `double ${name}l(double x, double y) { return ${name}(x, y); }`),
+];
+
 const names = [
+  ...[...longOfOne, ...longOfTwo].map((name) => `${name}l`),
   ...Object.keys(ofNumber).flatMap((name) => [name, `${name}f`]),
   ...Object.keys(ofTwoNumbers).flatMap((name) => [name, `${name}f`]),
   ...['ldexp', 'scalbn', 'scalbln', 'ilogb', 'nextafter'].flatMap((name) => [name, `${name}f`]),
@@ -207,6 +217,7 @@ double __lanczos(double x) {
 ${ofExponents}
 ${Object.entries(ofNumber).map(one).join('')}
 ${Object.entries(ofTwoNumbers).map(two).join('')}
+${longForms.join('\n')}
 ${ofBits}
 ${ofIntegers}
 namespace std {
