@@ -5,6 +5,7 @@ import type { KernelInstance } from '../lower/lower-kernel';
 import type { FunctionDeclaration } from '../parse/ast';
 import type { HostLaunch } from '../program/host-program';
 import type { Program } from '../program/program';
+import { CapturedGraphs } from './captured-graphs';
 import { type GeneratedHost, generateHost } from './generate';
 import { type Block, type Contents, HostBlocks, placeOf, Stop } from './host-blocks';
 import { HostMemory } from './host-memory';
@@ -84,6 +85,15 @@ class HostMachine {
   /** Why nothing of the run is to be believed. */
   private contradiction: string | undefined;
   private tried: ReadonlySet<FunctionDeclaration> = new Set();
+  private readonly graphs = new CapturedGraphs(
+    ({ index, values }) => {
+      const launch = this.program.launches?.[index];
+      if (launch) this.launchNow(index, launch, values);
+    },
+    () => {
+      for (const block of this.blocks.all) if (block.isDevice) this.blocks.forget(block);
+    },
+  );
 
   constructor(
     private readonly program: Program,
@@ -187,6 +197,11 @@ class HostMachine {
     const values = launch.values.map((value, i) =>
       this.valueOf(i, value.kind === 'parameter' && value.isFloat === true),
     );
+    if (launch.graph) this.graphs.carryOut(launch.graph, values);
+    else if (!this.graphs.captures({ index, values })) this.launchNow(index, launch, values);
+  }
+
+  private launchNow(index: number, launch: HostLaunch, values: readonly (number | undefined)[]): void {
     const count = this.roundsOf.get(launch) ?? 0;
     if (count < MOST_ROUNDS) {
       this.roundsOf.set(launch, count + 1);

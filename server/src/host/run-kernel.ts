@@ -255,6 +255,8 @@ function followersOf(host: Program): ReadonlySet<number>[] {
     instructions.flatMap((i) => (i.op === 'host' && i.fn === 'launch' && i.launch !== undefined ? [i.launch] : [])),
   );
   const launches = host.launches ?? [];
+  // what was captured comes again with its graph
+  if (launches.some(({ graph }) => graph === 'launch')) return launches.map(() => new Set(launches.keys()));
   const after: Set<number>[] = launches.map(() => new Set());
   for (const block of order) {
     if (inBlock[block].length === 0) continue;

@@ -38,6 +38,12 @@ export interface HostFunction {
   readonly exit: number;
 }
 
+/**
+ * What is done with CUDA graphs, in the place of a launch: capturing begins; it ends and gives a graph; memory is copied or filled, which may be captured;
+ * a graph is another one now, or one that is not known; a graph is launched.
+ */
+export type GraphStep = 'begin' | 'end' | 'memory' | 'update' | 'changed' | 'launch';
+
 /** A launch in a program of the host: what its values are, in the order of the instruction's arguments. */
 export interface HostLaunch {
   readonly place: SourcePlace;
@@ -45,6 +51,8 @@ export interface HostLaunch {
   /** Which instance of a template it launches; empty for one of none, undefined where the kernel is not known. */
   readonly instance?: string;
   readonly values: readonly HostLaunchValue[];
+  /** No kernel is launched: its values are addresses of graphs. */
+  readonly graph?: GraphStep;
 }
 
 export type HostLaunchValue =

@@ -52,6 +52,37 @@ describe('kernels in the run of the host', () => {
     );
   });
 
+  const captured = (what: string): string => `cudaStream_t s; cudaGraph_t graph; cudaGraphExec_t exec;
+  cudaStreamCreate(&s);
+  cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal);
+  ${what}
+  cudaStreamEndCapture(s, &graph);
+  cudaGraphInstantiate(&exec, graph, nullptr, nullptr, 0);`;
+  const grow = '__global__ void grow(int* b, int by) { b[threadIdx.x] += by; }';
+
+  it('that are captured are done when their graph is launched, as often as it is', () => {
+    check(
+      around(
+        grow,
+        `${captured('grow<<<1, 64, 0, s>>>(b, 2); //= b: 10 11 12; b: 12 13 14; b: 14 15 16')}
+  grow<<<1, 64>>>(b, 10); //= b: 0 1 2
+  for (int i = 0; i < 3; i++) cudaGraphLaunch(exec, s);
+  look<<<1, 32>>>(b, out); //= a: 16 17 18`,
+      ),
+    );
+  });
+
+  it('that are captured with copies leave unknown what may have been copied', () => {
+    check(
+      around(
+        grow,
+        `${captured('cudaMemsetAsync(b, 0, 128, s); grow<<<1, 64, 0, s>>>(b, 2);')}
+  cudaGraphLaunch(exec, s);
+  look<<<1, 32>>>(b, out); //= a: ?`,
+      ),
+    );
+  });
+
   it('leave something unknown that the host looks for errors in: the launch behind is come to', () => {
     for (const leave of ['exit(-1)', 'return 1'])
       check(

@@ -13,6 +13,7 @@ import { scalarOf, sizeOf, type Type, types } from '../types';
 import { invalidate } from '../unknown-calls';
 import { unknownValue, type Value } from '../values';
 import { endObject, isDestroyed, sharesDeleters } from './destructors';
+import { graphFunction, noteCaptured } from './graphs';
 import { launchByFunction } from './launch';
 import { changeBehind, emitHost, endProgram, type Pointed, pointed } from './memory';
 
@@ -108,6 +109,7 @@ const reallocate: BuiltinFunction = (call) => {
 };
 
 const copy: BuiltinFunction = (call) => {
+  noteCaptured(call);
   copyBetween(call, pointer(call, 0), pointer(call, 1), count(call, 2));
   return success(call);
 };
@@ -119,6 +121,7 @@ const copyMemory: BuiltinFunction = (call) => {
 
 /** (symbol, source, bytes, offset) */
 const copyToSymbol: BuiltinFunction = (call) => {
+  noteCaptured(call);
   copyBetween(call, shifted(call, symbol(call, 0), count(call, 3)), pointer(call, 1), count(call, 2));
   return success(call);
 };
@@ -144,6 +147,7 @@ const devicePointer: BuiltinFunction = (call) => {
 
 /** (destination, pitch, source, pitch, width, height): where both pitches are the width, one copy; else row by row is not followed. */
 const copyRows: BuiltinFunction = (call) => {
+  noteCaptured(call);
   const to = pointer(call, 0);
   const from = pointer(call, 2);
   if (to && from)
@@ -157,6 +161,7 @@ const copyRows: BuiltinFunction = (call) => {
 };
 
 function fill(call: BuiltinCall): void {
+  noteCaptured(call);
   const to = pointer(call, 0);
   if (!to) return;
   emitHost(call.ctx, 'fill', [to.address, count(call, 1), count(call, 2)]);
@@ -363,7 +368,7 @@ const runtime = /^(?:cuda|cu|cublas|cusparse|curand|cufft|cusolver|cudnn|nvtx|nv
 
 /** What a call does in the program of the host; undefined when it is a function like any other. */
 export function hostFunction(call: BuiltinCall): Value | undefined {
-  const known = functions.get(call.name) ?? launches.get(call.name);
+  const known = functions.get(call.name) ?? launches.get(call.name) ?? graphFunction(call.name);
   if (known) return known(call);
   if (!runtime.test(call.name)) return undefined;
   const values = call.args.map((_, i) => call.value(i));
