@@ -44,7 +44,9 @@ export async function analyseProgram(
     const request = place.endsWith('.cu')
       ? { path: file, text, options, include: includeFrom(path.dirname(file)) }
       : new UnitReader(new Map(), () => {}).request(file, text, options, { folders: [place], includePaths: [] });
-    reports.push(analyzeFile({ ...request, compilation }));
+    // without its data a program is measured as if nothing were known of them: that must not go unseen
+    const onDefect = (error: unknown) => console.error(`${program}: the run of main failed:`, error);
+    reports.push(analyzeFile({ ...request, compilation, onDefect }));
   }
   const ofAll = <T>(part: (report: FileReport) => readonly T[]) => reports.flatMap(part);
   const kernels = ofAll((r) => r.kernels);

@@ -115,21 +115,28 @@ function analyse(folder: string, file: string, isFirst: boolean, units: UnitRead
   const options = { computeCapability: '9.0', defines: new Map(), assume: new Map(), followData };
   const workspace = { folders: [folder], includePaths: [] };
   const text = 'text' in source ? source.text : '';
+  let defect: unknown;
   const request: AnalysisRequest = {
     ...units.request(path.join(folder, file), text, options, workspace),
     onKernel: () => watch.kernel(),
     onFileWork: (isBegin) => watch.work(isBegin),
     onParsed: () => watch.parsed(),
+    onDefect: (error) => {
+      defect = error;
+    },
   };
   try {
     const report = analyzer.analyze(request);
     const { total, fileWork } = watch;
-    return { file, time: total, fileWork, kernels: kernelsOf(report, folder, watch.kernels) };
+    const crash = defect === undefined ? undefined : textOf(defect);
+    return { file, time: total, fileWork, kernels: kernelsOf(report, folder, watch.kernels), crash };
   } catch (error) {
-    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    return { file, time: watch.total, fileWork: watch.fileWork, kernels: [], crash: text.slice(0, 600) };
+    return { file, time: watch.total, fileWork: watch.fileWork, kernels: [], crash: textOf(error) };
   }
 }
+
+const textOf = (error: unknown): string =>
+  (error instanceof Error ? (error.stack ?? error.message) : String(error)).slice(0, 600);
 
 function kernelsOf(report: FileReport, folder: string, times: readonly Time[]): KernelResult[] {
   const place = (at: { file: string; line: number }) => `${path.relative(folder, at.file)}:${at.line}`;

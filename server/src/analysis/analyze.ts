@@ -117,6 +117,7 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
             kernels: kernels.map((k) => k.declaration),
             isTrial: !withFindings,
             around: forFile,
+            onDefect: request.onDefect,
           },
         );
   const unit: Unit = {

@@ -46,6 +46,7 @@ export interface HostDataOptions {
   readonly isTrial: boolean;
   /** What the run is made in, for those who measure. */
   readonly around?: (run: () => HostRun | undefined) => HostRun | undefined;
+  readonly onDefect?: (error: unknown) => void;
 }
 
 /** Runs of the host between edits: while only kernels change that were not executed in them, nothing is run again. */
@@ -61,7 +62,7 @@ export class HostDataCache {
     options: HostDataOptions,
   ): HostData {
     const { patience = 1, mayRun = true, launches, properties, programArguments, kernels, isTrial } = options;
-    const { around = (run) => run() } = options;
+    const { around = (run) => run(), onDefect } = options;
     const fingerprint = fingerprints.ofHost();
     const text = `${path}#${program.key}#${fingerprint.key}#${JSON.stringify([...defines])}#${patience}#${properties?.row.cc}#${properties?.device?.name}#${programArguments?.join('\n')}`;
     const present = lazily(() => new Set([LINKED, ...kernels.map((k) => fingerprints.of(k).key)]));
@@ -75,7 +76,8 @@ export class HostDataCache {
       if (tried) return tried;
       const run = around(() => {
         const { tree, tokens, device } = program.read(launches);
-        return runMain(tree, tokens, { patience, device: isTrial ? undefined : device, properties, programArguments });
+        const ofKernels = isTrial ? undefined : device;
+        return runMain(tree, tokens, { patience, device: ofKernels, properties, programArguments, onDefect });
       });
       const keyOf = (k: FunctionDeclaration) => (kernels.includes(k) ? fingerprints.of(k).key : LINKED);
       const consulted = [...(run?.consulted ?? [])].map((k) => [k, keyOf(k)] as const);

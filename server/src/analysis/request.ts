@@ -100,4 +100,6 @@ export interface AnalysisRequest {
   /** Told when work for the whole file begins (true) and ends between two kernels: the run of its host code, its launches under a sample. For measuring. */
   readonly onFileWork?: (isBegin: boolean) => void;
   readonly onKernel?: (report: KernelReport) => void;
+  /** Told of an error of ours that cost an answer its data, and nothing else: who measures wants to know. */
+  readonly onDefect?: (error: unknown) => void;
 }

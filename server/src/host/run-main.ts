@@ -27,6 +27,8 @@ export interface RunOptions {
   readonly properties?: DeviceProperties;
   /** What the program is started with. */
   readonly programArguments?: readonly string[];
+  /** Told of an error of ours that ended it. */
+  readonly onDefect?: (error: unknown) => void;
 }
 
 /** Runs `main`; undefined where there is none, where it launches nothing or is too large. Never throws. */
@@ -35,7 +37,8 @@ export function runMain(tree: TranslationUnit, tokens: TokenStream, options: Run
   if (!main) return undefined;
   try {
     return runProgram(main, tree, tokens, options);
-  } catch {
+  } catch (error) {
+    options.onDefect?.(error);
     // a defect of ours here must not cost the kernels their figures: they are then as if nothing were known of the data
     return undefined;
   }
