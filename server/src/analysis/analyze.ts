@@ -118,6 +118,7 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
             isTrial: !withFindings,
             around: forFile,
             onDefect: request.onDefect,
+            cancelled: request.cancelled,
           },
         );
   const unit: Unit = {

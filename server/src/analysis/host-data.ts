@@ -47,6 +47,8 @@ export interface HostDataOptions {
   /** What the run is made in, for those who measure. */
   readonly around?: (run: () => HostRun | undefined) => HostRun | undefined;
   readonly onDefect?: (error: unknown) => void;
+  /** True ends a run: what it gave is not kept. */
+  readonly cancelled?: () => boolean;
 }
 
 /** Runs of the host between edits: while only kernels change that were not executed in them, nothing is run again. */
@@ -62,7 +64,7 @@ export class HostDataCache {
     options: HostDataOptions,
   ): HostData {
     const { patience = 1, mayRun = true, launches, properties, programArguments, kernels, isTrial } = options;
-    const { around = (run) => run(), onDefect } = options;
+    const { around = (run) => run(), onDefect, cancelled } = options;
     const fingerprint = fingerprints.ofHost();
     const text = `${path}#${program.key}#${fingerprint.key}#${JSON.stringify([...defines])}#${patience}#${properties?.row.cc}#${properties?.device?.name}#${programArguments?.join('\n')}`;
     const present = lazily(() => new Set([LINKED, ...kernels.map((k) => fingerprints.of(k).key)]));
@@ -70,15 +72,23 @@ export class HostDataCache {
     return new HostData(text, fingerprint, program, isCurrent, () => {
       const known = this.entries.get(text);
       if (known && (!mayRun || [...known.kernels.values()].every(isCurrent))) return known;
-      if (!mayRun) return undefined;
+      if (!mayRun || cancelled?.()) return undefined;
       const key = isTrial ? `${text}#trial` : text;
       const tried = isTrial ? this.entries.get(key) : undefined;
       if (tried) return tried;
       const run = around(() => {
         const { tree, tokens, device } = program.read(launches);
         const ofKernels = isTrial ? undefined : device;
-        return runMain(tree, tokens, { patience, device: ofKernels, properties, programArguments, onDefect });
+        return runMain(tree, tokens, {
+          patience,
+          device: ofKernels,
+          properties,
+          programArguments,
+          onDefect,
+          cancelled,
+        });
       });
+      if (cancelled?.()) return undefined;
       const keyOf = (k: FunctionDeclaration) => (kernels.includes(k) ? fingerprints.of(k).key : LINKED);
       const consulted = [...(run?.consulted ?? [])].map((k) => [k, keyOf(k)] as const);
       const entry = { fingerprint, run, kernels: new Map(consulted) };

@@ -54,10 +54,15 @@ declare const WebAssembly: {
  * @param fuel instructions that it may take
  * @param kernels execute the launches; without them what a kernel may write is not known afterwards
  */
-export function runHost(program: Program, fuel: number, kernels?: KernelRuns): Omit<HostRun, 'instances'> | undefined {
+export function runHost(
+  program: Program,
+  fuel: number,
+  kernels?: KernelRuns,
+  cancelled?: () => boolean,
+): Omit<HostRun, 'instances'> | undefined {
   const generated = generateHost(program, fuel);
   if (!generated) return undefined;
-  const machine = new HostMachine(program, generated, fuel, kernels);
+  const machine = new HostMachine(program, generated, fuel, kernels, cancelled);
   const module = new WebAssembly.Module(generated.bytes);
   const instance = new WebAssembly.Instance(module, { env: { ...hostMath, ...machine.imports() } });
   let stopped: string | undefined;
@@ -100,6 +105,7 @@ class HostMachine {
     { places, end, reach }: GeneratedHost,
     fuel: number,
     private readonly kernels: KernelRuns | undefined,
+    private readonly cancelled: (() => boolean) | undefined,
   ) {
     const memory = new HostMemory();
     this.blocks = new HostBlocks(memory, end, reach.sets, fuel);
@@ -192,6 +198,7 @@ class HostMachine {
   }
 
   private launch(index: number): void {
+    if (this.cancelled?.()) throw new Stop('nobody waits for it any more');
     const launch = this.program.launches?.[index];
     if (!launch) return;
     const values = launch.values.map((value, i) =>

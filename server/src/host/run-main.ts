@@ -27,6 +27,8 @@ export interface RunOptions {
   readonly properties?: DeviceProperties;
   /** What the program is started with. */
   readonly programArguments?: readonly string[];
+  /** True ends it: what it gives then is not to be kept. */
+  readonly cancelled?: () => boolean;
   /** Told of an error of ours that ended it. */
   readonly onDefect?: (error: unknown) => void;
 }
@@ -48,9 +50,10 @@ function runProgram(
   main: FunctionDeclaration,
   tree: TranslationUnit,
   tokens: TokenStream,
-  { patience = 1, device, properties, programArguments }: RunOptions,
+  { patience = 1, device, properties, programArguments, cancelled }: RunOptions,
 ): HostRun | undefined {
-  const made = lowerHost(createHostContext(tree, tokens, properties, programArguments), main, LOWERING);
+  const context = createHostContext(tree, tokens, properties, programArguments);
+  const made = lowerHost(context, main, { ...LOWERING, cancelled });
   const lowered = made?.program;
   if (!made || !lowered?.launches || lowered.launches.length === 0) return undefined;
   // what the kernels' machine code would compute for nothing is nothing here
@@ -58,7 +61,7 @@ function runProgram(
   const program = neededForLaunches(dropDeadCode(endAfterLastLaunch({ ...lowered, blocks })));
   const fuel = { total: KERNEL_FUEL.total * patience, launch: KERNEL_FUEL.launch * patience };
   const kernels = device && new KernelRuns(program, made.launched, device, fuel);
-  const run = runHost(program, FUEL * patience, kernels);
+  const run = runHost(program, FUEL * patience, kernels, cancelled);
   const instances = new Map<HostLaunch, KernelInstance>();
   program.launches?.forEach((launch, index) => {
     const instance = made.launched[index];

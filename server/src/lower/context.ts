@@ -77,7 +77,12 @@ export interface LoweringBudget {
   readonly splitsLoop?: boolean;
   /** Expressions and types looked at: bounds what is evaluated without emitting anything. */
   readonly steps: number;
+  /** Polled now and then; true ends it as a spent budget does. */
+  readonly cancelled?: () => boolean;
 }
+
+/** Steps between two looks at whether it is cancelled: some milliseconds. */
+const POLLED_EACH = 256;
 
 export const defaultBudget: LoweringBudget = {
   instructions: 40_000,
@@ -275,7 +280,9 @@ export const inUserText = (ctx: Context, node: Node): Node =>
 
 /** Counts one step of work; false when the kernel's budget is spent: nothing more is lowered then. */
 export function step(ctx: Context): boolean {
-  if (++ctx.steps <= ctx.budget.steps) return true;
+  const { budget } = ctx;
+  if (++ctx.steps % POLLED_EACH === 0 && budget.cancelled?.()) ctx.steps = budget.steps + 1;
+  if (ctx.steps <= budget.steps) return true;
   ctx.builder.cutOff();
   return false;
 }

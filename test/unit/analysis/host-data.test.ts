@@ -25,6 +25,37 @@ __global__ void k(const int* in, int* out) {
 ${fill('i % 4')}`);
   });
 
+  it('are made anew where a run was cancelled: nothing of it is kept', () => {
+    const many = Array.from({ length: 300 }, (_, i) => `h[${i}] = h[${i + 1}] * 3 + ${i};`).join(' ');
+    const text = `__global__ void k(const int* in, int* out) { out[in[threadIdx.x]] = 1; }
+int main() {
+  std::vector<int> h(4096);
+  ${many}
+  for (int i = 0; i < 4096; i++) h[i] = i * 8;
+  int *in, *out;
+  cudaMalloc(&in, 4096 * 4);
+  cudaMalloc(&out, 8 * 4096 * 4);
+  cudaMemcpy(in, h.data(), 4096 * 4, cudaMemcpyHostToDevice);
+  k<<<1, 32>>>(in, out);
+}`;
+    const options = { computeCapability: '9.0', defines: new Map(), assume: new Map() };
+    const analyzer = createAnalyzer();
+    const storeOf = (isEnded: boolean) => {
+      let hasBegun = false;
+      let polled = 0;
+      const onFileWork = () => {
+        hasBegun = true;
+      };
+      const cancelled = () => isEnded && hasBegun && ++polled > 0;
+      const request = { path: 'test.cu', text, options, include: () => undefined, onFileWork, cancelled };
+      const [kernel] = analyzer.analyze(request).kernels;
+      assert.equal(polled > 0, isEnded);
+      return kernel?.launches[0]?.accesses.find((a) => a.operation === 'store');
+    };
+    storeOf(true);
+    assert.equal(storeOf(false)?.sectors, 32);
+  });
+
   it('are addresses', () => {
     check(`
 __global__ void k(const int* in, int* out) {

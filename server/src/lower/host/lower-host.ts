@@ -38,6 +38,7 @@ export function lowerHost(
     const ctx = createContext(unit, 'main', inMemory, budget, newRecursion(wanted, refused));
     lowerMain(ctx, main);
     const isTooLarge = ctx.builder.overBudget || ctx.steps > budget.steps;
+    if (budget.cancelled?.()) return undefined;
     // a recursion takes less room as a part of its own
     if (isTooLarge && wanted.size === recursive) return undefined;
     if (ctx.demanded || isTooLarge) continue;
