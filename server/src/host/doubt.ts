@@ -11,13 +11,14 @@ import { readsInto, writesOf } from '../program/operands';
 import type { Instruction, Program, Register } from '../program/program';
 import { calledIn } from './functions';
 import { finishing, isErrorWay, withoutErrors } from './graph';
+import { DEEPEST } from './memory-layout';
 
 /** Memory that a way not taken may write. */
 export interface Root {
   /** Holds an address in it. */
   readonly register: Register;
-  /** What is written is behind pointers that lie in it. */
-  readonly isFurther: boolean;
+  /** What is written is behind so many pointers, the first of which lies in that memory. */
+  readonly depth: number;
 }
 
 export interface Skip {
@@ -210,24 +211,24 @@ class Doubts {
     for (const block of calledIn(this.program, this.flow.successors, region)) visit(block);
     const roots = new Map<string, Root>();
     const seen = new Set<string>();
-    for (const register of touched) this.addRoots(register, false, { entry, assigned, own, seen, roots });
+    for (const register of touched) this.addRoots(register, 0, { entry, assigned, own, seen, roots });
     return { join, registers, roots: [...roots.values()] };
   }
 
   /** The registers outside of a region that an address inside of it comes from. */
-  private addRoots(register: Register, isFurther: boolean, region: Region): void {
+  private addRoots(register: Register, depth: number, region: Region): void {
     const { assigned, own, seen, roots } = region;
-    const key = `${register}${isFurther ? '*' : ''}`;
+    const key = `${register}/${depth}`;
     if (seen.has(key)) return;
     seen.add(key);
     if (this.program.registers[register].role === 'constant') return;
-    if (!assigned.has(register) || this.holdsFromBefore(register, region.entry))
-      roots.set(key, { register, isFurther });
+    if (!assigned.has(register) || this.holdsFromBefore(register, region.entry)) roots.set(key, { register, depth });
     if (!assigned.has(register)) return;
     for (let entry = this.definitions.last(register); entry >= 0; entry = this.definitions.before(entry)) {
       const instruction = this.definitions.at(entry);
       if (!own.has(instruction)) continue;
-      for (const { from, further } of pointersOf(instruction)) this.addRoots(from, isFurther || further, region);
+      for (const { from, further } of pointersOf(instruction))
+        this.addRoots(from, further ? Math.min(depth + 1, DEEPEST) : depth, region);
     }
   }
 

@@ -222,12 +222,12 @@ class Generator {
   /** Goes past a part of the program: what it may have changed is unknown. */
   private skip(skip: Skip, go: (target: number) => void): void {
     const { code } = this;
-    for (const { register, isFurther } of skip.roots) {
+    for (const { register, depth } of skip.roots) {
       if (this.values.kindOf(register) !== Kind.i64) continue;
       this.values.get(register);
       this.values.shadow(register);
-      code.i32(isFurther ? 1 : 0);
-      code.i32(this.values.mayBeUnknown(register) ? this.reach.of(register, isFurther) : ANYWHERE);
+      code.i32(depth);
+      code.i32(this.values.mayBeUnknown(register) ? this.reach.of(register, depth > 0) : ANYWHERE);
       this.emitter.call('wild');
     }
     // only now: the pointers may be among them

@@ -1,6 +1,6 @@
 /** The blocks of memory of the host's program, and what it does with whole ones: copies, fills, what becomes unknown, what launches see. */
 import type { HostMemory } from './host-memory';
-import { HOST_BASE, SHADOW } from './memory-layout';
+import { ALL, DEEPEST, HOST_BASE, SHADOW } from './memory-layout';
 import { ANY } from './points-to';
 
 /** A block of memory, or an object of the program: bytes `start` to `end`. */
@@ -64,6 +64,8 @@ const MOST_MOVED = 2 ** 32;
 const MOVED_AT_ONCE = 16;
 /** Looking at a block takes as long as moving so many bytes. */
 const LOOK_COST = 64;
+/** Bytes of a block that pointers are looked for in, where there may be any number of them on the way. */
+const MOST_SEARCHED = 2 ** 22;
 /** Looking for pointers in a byte takes so much longer than moving it. */
 const SCAN_COST = 16;
 
@@ -199,15 +201,27 @@ export class HostBlocks {
     this.memory.fill(to, to + bytes, byte);
   }
 
-  /** Nothing is known any more of the block that a pointer leads to, or of those behind the pointers in it. */
-  wild(address: bigint, isFurther: boolean): void {
+  /**
+   * Nothing is known any more of the block that a pointer leads to, or of those behind the pointers in it.
+   * @param depth pointers that are followed; ALL: the block and all that is behind it
+   */
+  wild(address: bigint, depth: number): void {
     const place = placeOf(address);
     if (address === 0n || place >= SHADOW) return;
     const block = this.blockAt(place);
     // what is behind a pointer that leads nowhere is nothing that the program may read
     if (!block) return;
-    if (isFurther) for (const next of this.leadsTo(block)) this.forget(next);
-    else this.forget(block);
+    let level: readonly Block[] = [block];
+    for (let i = 0; i < depth; i++) level = [...new Set(level.flatMap((each) => this.leadsTo(each)))];
+    const found = new Set(level);
+    if (depth === ALL || depth === DEEPEST)
+      for (const each of found) for (const next of this.knownBehind(each)) found.add(next);
+    for (const each of found) this.forget(each);
+  }
+
+  /** What large blocks hold are numbers: looking for pointers there would take longer than all the rest. */
+  private knownBehind(block: Block): readonly Block[] {
+    return block.isDevice || block.end - block.start > MOST_SEARCHED ? [] : this.leadsTo(block, true);
   }
 
   forget(block: Block): void {
@@ -231,15 +245,15 @@ export class HostBlocks {
     }
   }
 
-  /** Blocks that pointers in a block lead to. */
-  leadsTo(block: Block): Block[] {
+  /** Blocks that pointers in a block lead to. @param isKnown not those of which it is not known any more where they lead */
+  leadsTo(block: Block, isKnown = false): Block[] {
     const found = new Set<Block>();
     this.spend((block.end - block.start) * SCAN_COST);
     const { view, written } = this.memory;
     const end = Math.min(block.end, written + 8);
     for (let at = Math.ceil(block.start / 8) * 8; at + 8 <= end; at += 8) {
       const high = view.getUint32(at + 4, true);
-      if (high !== HOST_BASE / 2 ** 32) continue;
+      if (high !== HOST_BASE / 2 ** 32 || (isKnown && view.getUint32(at + SHADOW, true) === 0)) continue;
       const next = this.blockAt(view.getUint32(at, true));
       if (next) found.add(next);
     }

@@ -346,7 +346,6 @@ export class InstructionEmitter {
         break;
       case 'wild':
         this.memory.wild(args[0], true);
-        this.memory.wild(args[0], false);
         break;
       case 'launch':
         this.launch(args, launch ?? 0);

@@ -3,7 +3,7 @@
  * -1 where it is not known, a byte's 0.
  */
 import { bytesOf, type Program, type Register, type ScalarType } from '../program/program';
-import { SHADOW } from './memory-layout';
+import { ALL, SHADOW } from './memory-layout';
 import { kindOf } from './operations';
 import { ANYWHERE, type Reach } from './reach';
 import type { HostValues } from './values';
@@ -133,15 +133,15 @@ export class MemoryEmitter {
     code.op(op.end);
   }
 
-  /** What an address points into may have been written anywhere; where not even the block is known, all that it may be in. */
-  wild(address: Register, isFurther: boolean): void {
+  /** What an address points into may have been written anywhere (isAll: and all that is behind the pointers there); where not even the block is known, all that it may be in. */
+  wild(address: Register, isAll: boolean): void {
     const { code } = this;
     // the pointer that it was computed from: an index that is not known leaves the block known
     const root = this.values.chainOf(address).at(-1) ?? address;
     this.values.get(root);
     this.values.shadow(root);
-    code.i32(isFurther ? 1 : 0);
-    code.i32(this.values.mayBeUnknown(root) ? this.reach.of(root, isFurther) : ANYWHERE);
+    code.i32(isAll ? ALL : 0);
+    code.i32(this.values.mayBeUnknown(root) ? this.reach.of(root, isAll) : ANYWHERE);
     this.call('wild');
   }
 }

@@ -12,3 +12,7 @@ export const LAUNCH_SHADOWS = 40_000;
 export const MOST_VALUES = 4096;
 /** Memory before it is no object's. */
 export const FIRST_OBJECT = PAGE;
+/** How many pointers lead to what is written, seen from an address: as many or more, for lists may be gone through. */
+export const DEEPEST = 3;
+/** What is at an address and all that is behind it. */
+export const ALL = -1;

@@ -173,7 +173,7 @@ class HostMachine {
         reached: number,
       ) => {
         if (isLost) blocks.forgetAll(true, reached);
-        else if (isUnknown) blocks.wild(to, false);
+        else if (isUnknown) blocks.wild(to, 0);
         else
           for (let row = 0; row < Number(rows); row++)
             blocks.copy(placeOf(to) + row * Number(toPitch), placeOf(from) + row * Number(fromPitch), Number(bytes));
@@ -181,13 +181,13 @@ class HostMachine {
       },
       fill: (to: bigint, byte: bigint, bytes: bigint, isLost: number, isUnknown: number, reached: number) => {
         if (isLost) blocks.forgetAll(true, reached);
-        else if (isUnknown) blocks.wild(to, false);
+        else if (isUnknown) blocks.wild(to, 0);
         else blocks.fill(placeOf(to), Number(byte & 255n), Number(bytes));
         return blocks.spent();
       },
-      wild: (address: bigint, isUnknown: number, isFurther: number, reached: number) => {
+      wild: (address: bigint, isUnknown: number, depth: number, reached: number) => {
         if (isUnknown) blocks.forgetAll(false, reached);
-        else blocks.wild(address, isFurther !== 0);
+        else blocks.wild(address, depth);
         return blocks.spent();
       },
       launch: (index: number) => this.launch(index),
