@@ -5,6 +5,7 @@ import { type Context, placeOf } from '../context';
 import { globalValue } from '../globals';
 import { KnownValues } from '../known-values';
 import type { Entity } from '../scope';
+import type { Type } from '../types';
 import type { MemoryPlace, Value } from '../values';
 import { initialiseInMemory, instanceAround } from '../variables';
 
@@ -22,10 +23,14 @@ export function declareStatic(ctx: Context, declaration: VariableDeclaration): v
     instances.set(key, (entity = { kind: 'global', declaration: computedOnce(declaration), scope: ctx.scope }));
   const value = globalValue(ctx, entity, declaration);
   ctx.scope.define(name, { kind: 'value', value });
-  if (!declaration.initializer || value.kind !== 'place' || value.place.kind !== 'memory') return;
+  const isMade = declaration.initializer !== undefined || isOfClass(value.type);
+  if (!isMade || value.kind !== 'place' || value.place.kind !== 'memory') return;
   // the function may be inlined elsewhere too, where its parameters are others
   initialiseFirst(ctx, entity, value, ctx.scope);
 }
+
+/** Its constructor may do more than leave zeros: containers are given memory. */
+const isOfClass = (type: Type): boolean => (type.kind === 'array' ? isOfClass(type.of) : type.kind === 'record');
 
 /** What a call gives a constant is kept: it is not called once more where the constant is used. */
 function computedOnce(declaration: VariableDeclaration): VariableDeclaration {

@@ -1,7 +1,8 @@
 /**
  * Hashes and containers of the host that are ordered by them, with the order of libstdc++: elements are one list, in which those of a bucket stand
  * together, a new one first among its own, and first of all where its bucket is empty; buckets grow by primes. Source: hashtable.h,
- * hashtable_policy.h and hash_bytes.cc of GCC. What was erased keeps its place in memory.
+ * hashtable_policy.h and hash_bytes.cc of GCC. Elements never move (references to them hold), and
+ * what was erased keeps its place in memory.
  */
 export const hostHashed = `
 inline size_t __shift_mix(size_t v) { return v ^ (v >> 47); }
@@ -46,20 +47,52 @@ inline size_t __next_buckets(size_t n) {
   while (k + 1 < sizeof(primes) / sizeof(primes[0]) && primes[k] < n) ++k;
   return primes[k];
 }
+template <class T> struct __kept {
+  T** places_;
+  size_t used_;
+  size_t room_;
+  __kept() : places_(nullptr), used_(0), room_(0) {}
+  __kept<T> __copied() const {
+    __kept<T> other;
+    other.__grow(used_);
+    for (size_t i = 0; i < used_; ++i) __warplens_place(*other.places_[i], *places_[i]);
+    other.used_ = used_;
+    return other;
+  }
+  void __left() { places_ = nullptr; used_ = 0; room_ = 0; }
+  void __grow(size_t room) {
+    T** places = (T**)__warplens_allocate(room * sizeof(T*));
+    T* made = (T*)__warplens_allocate((room - room_) * sizeof(T));
+    if (room_ > 0) memcpy(places, places_, room_ * sizeof(T*));
+    for (size_t i = room_; i < room; ++i) { places[i] = made; made = made + 1; }
+    places_ = places;
+    room_ = room;
+  }
+  void push_back(const T& x) {
+    if (__warplens_certainly(used_ == room_)) __grow(room_ < 8 ? 8 : 2 * room_);
+    __warplens_place(*places_[used_], forward<T>(x));
+    used_ = used_ + 1;
+  }
+  T& operator[](size_t i) const { return *places_[i]; }
+  size_t size() const { return used_; }
+  void clear() { used_ = 0; }
+};
 template <class T> struct __hashed_place {
-  T* held_;
+  using value_type = T;
+  T** held_;
   const int* next_;
   int at_;
-  T& operator*() const { return held_[at_]; }
-  T* operator->() const { return held_ + at_; }
+  T& operator*() const { return *held_[at_]; }
+  T* operator->() const { return held_[at_]; }
   __hashed_place<T>& operator++() { at_ = next_[at_]; return *this; }
 };
 template <class T> bool operator==(const __hashed_place<T>& a, const __hashed_place<T>& b) { return a.at_ == b.at_; }
 template <class T> bool operator!=(const __hashed_place<T>& a, const __hashed_place<T>& b) { return a.at_ != b.at_; }
-struct __key_of_pair { template <class T> static const auto& of(const T& x) { return x.first; } };
-struct __key_itself { template <class T> static const T& of(const T& x) { return x; } };
+template <class T> __hashed_place<T> next(__hashed_place<T> p, ptrdiff_t n = 1) { for (; n > 0; --n) ++p; return p; }
+template <class T> void advance(__hashed_place<T>& p, ptrdiff_t n) { for (; n > 0; --n) ++p; }
+template <class T> ptrdiff_t distance(__hashed_place<T> a, __hashed_place<T> b) { ptrdiff_t n = 0; for (; a != b; ++a) n = n + 1; return n; }
 template <class T, class K, class P> struct __hashed {
-  vector<T> held_;
+  __kept<T> held_;
   vector<size_t> codes_;
   vector<int> next_;
   vector<int> before_;
@@ -68,6 +101,8 @@ template <class T, class K, class P> struct __hashed {
   size_t resize_at_;
   __hashed() : first_(-1), count_(0), resize_at_(0) { before_.resize(1, -2); }
   void __left() { held_.__left(); codes_.__left(); next_.__left(); before_.__left(); before_.resize(1, -2); first_ = -1; count_ = 0; resize_at_ = 0; }
+  ~__hashed() { __end_all(); }
+  void __end_all() { if constexpr (__warplens_ends(T)) for (int at = first_; at >= 0; at = next_[at]) __warplens_end(held_[at]); }
   void __link(int node) {
     size_t b = codes_[node] % before_.size();
     int before = before_[b];
@@ -136,8 +171,14 @@ template <class T, class K, class P> struct __hashed {
     }
     if (before == -1) first_ = next; else next_[before] = next;
     count_ = count_ - 1;
+    if constexpr (__warplens_ends(T)) __warplens_end(held_[node]);
   }
-  __hashed_place<T> __place(int node) { return __hashed_place<T>{held_.data(), next_.data(), node}; }
+  __hashed_place<T> __erase_at(__hashed_place<T> at) {
+    int next = next_[at.at_];
+    __remove(at.at_);
+    return __place(next);
+  }
+  __hashed_place<T> __place(int node) const { return __hashed_place<T>{held_.places_, next_.data(), node}; }
   size_t size() const { return count_; }
   bool empty() const { return count_ == 0; }
   size_t bucket_count() const { return before_.size(); }
@@ -148,22 +189,24 @@ template <class T, class K, class P> struct __hashed {
   void reserve(size_t n) { rehash(n); }
   void clear() {
     size_t n = before_.size();
+    __end_all();
     held_.clear(); codes_.clear(); next_.clear();
     before_.clear();
     before_.resize(n, -2);
     first_ = -1;
     count_ = 0;
   }
-  __hashed_place<T> begin() { return __place(first_); }
-  __hashed_place<T> end() { return __place(-1); }
-  __hashed_place<const T> begin() const { return __hashed_place<const T>{held_.data(), next_.data(), first_}; }
-  __hashed_place<const T> end() const { return __hashed_place<const T>{held_.data(), next_.data(), -1}; }
+  __hashed_place<T> begin() const { return __place(first_); }
+  __hashed_place<T> end() const { return __place(-1); }
+  __hashed_place<T> cbegin() const { return begin(); }
+  __hashed_place<T> cend() const { return end(); }
 };
 template <class K, class V, class H = hash<K>, class E = void> struct unordered_map : __hashed<pair<K, V>, K, __key_of_pair> {
   using value_type = pair<K, V>;
   using key_type = K;
   using mapped_type = V;
   using iterator = __hashed_place<pair<K, V>>;
+  using const_iterator = __hashed_place<pair<K, V>>;
   H hash_;
   unordered_map() {}
   template <class I> unordered_map(I a, I b) { insert(a, b); }
@@ -194,7 +237,14 @@ template <class K, class V, class H = hash<K>, class E = void> struct unordered_
   void insert(const vector<pair<K, V>>& list) { for (size_t i = 0; i < list.size(); ++i) insert(list[i]); }
   template <class I> void insert(I a, I b) { for (; a != b; ++a) insert(*a); }
   pair<iterator, bool> emplace(const K& key, const V& x) { return insert(pair<K, V>{key, forward<V>(x)}); }
-  template <class... A> pair<iterator, bool> try_emplace(const K& key, A&&... a) { return insert(pair<K, V>{key, V(forward<A>(a)...)}); }
+  pair<iterator, bool> emplace(const pair<K, V>& x) { return insert(forward<pair<K, V>>(x)); }
+  template <class... A> pair<iterator, bool> try_emplace(const K& key, A&&... a) {
+    size_t code = hash_(key);
+    int at = this->__found(key, code);
+    bool isNew = at < 0;
+    if (isNew) at = this->__add(pair<K, V>{key, V(forward<A>(a)...)}, code);
+    return pair<iterator, bool>{this->__place(at), isNew};
+  }
   void insert_or_assign(const K& key, const V& x) { (*this)[key] = forward<V>(x); }
   size_t erase(const K& key) {
     int at = __find(key);
@@ -202,15 +252,15 @@ template <class K, class V, class H = hash<K>, class E = void> struct unordered_
     this->__remove(at);
     return 1;
   }
-  iterator find(const K& key) { return this->__place(__find(key)); }
-  __hashed_place<const pair<K, V>> find(const K& key) const {
-    return __hashed_place<const pair<K, V>>{this->held_.data(), this->next_.data(), __find(key)};
-  }
+  iterator erase(iterator at) { return this->__erase_at(at); }
+  iterator erase(iterator a, iterator b) { while (a != b) a = this->__erase_at(a); return b; }
+  iterator find(const K& key) const { return this->__place(__find(key)); }
 };
 template <class K, class H = hash<K>, class E = void> struct unordered_set : __hashed<K, K, __key_itself> {
   using value_type = K;
   using key_type = K;
   using iterator = __hashed_place<K>;
+  using const_iterator = __hashed_place<K>;
   H hash_;
   unordered_set() {}
   template <class I> unordered_set(I a, I b) { insert(a, b); }
@@ -234,7 +284,8 @@ template <class K, class H = hash<K>, class E = void> struct unordered_set : __h
     this->__remove(at);
     return 1;
   }
-  iterator find(const K& key) { return this->__place(__find(key)); }
-  __hashed_place<const K> find(const K& key) const { return __hashed_place<const K>{this->held_.data(), this->next_.data(), __find(key)}; }
+  iterator erase(iterator at) { return this->__erase_at(at); }
+  iterator erase(iterator a, iterator b) { while (a != b) a = this->__erase_at(a); return b; }
+  iterator find(const K& key) const { return this->__place(__find(key)); }
 };
 `;

@@ -105,9 +105,10 @@ template <class T, class K, class P, class H> struct __many_hashed : __hashed<T,
     for (size_t i = 0; i < n; ++i) this->__remove(__first_of(key));
     return n;
   }
-  __hashed_place<T> erase(__hashed_place<T> at) { int next = this->next_[at.at_]; this->__remove(at.at_); return this->__place(next); }
-  __hashed_place<T> find(const K& key) { return this->__place(__first_of(key)); }
-  pair<__hashed_place<T>, __hashed_place<T>> equal_range(const K& key) {
+  __hashed_place<T> erase(__hashed_place<T> at) { return this->__erase_at(at); }
+  __hashed_place<T> erase(__hashed_place<T> a, __hashed_place<T> b) { while (a != b) a = this->__erase_at(a); return b; }
+  __hashed_place<T> find(const K& key) const { return this->__place(__first_of(key)); }
+  pair<__hashed_place<T>, __hashed_place<T>> equal_range(const K& key) const {
     int first = __first_of(key);
     return pair<__hashed_place<T>, __hashed_place<T>>{this->__place(first), this->__place(__behind_equal(first))};
   }
@@ -117,6 +118,7 @@ template <class K, class V, class H = hash<K>, class E = void> struct unordered_
   using key_type = K;
   using mapped_type = V;
   using iterator = __hashed_place<pair<K, V>>;
+  using const_iterator = __hashed_place<pair<K, V>>;
   unordered_multimap() {}
   template <class I> unordered_multimap(I a, I b) { for (; a != b; ++a) insert(*a); }
   iterator insert(const pair<K, V>& x) { return this->__place(this->__add_equal(x)); }
@@ -128,6 +130,7 @@ template <class K, class H = hash<K>, class E = void> struct unordered_multiset 
   using value_type = K;
   using key_type = K;
   using iterator = __hashed_place<K>;
+  using const_iterator = __hashed_place<K>;
   unordered_multiset() {}
   template <class I> unordered_multiset(I a, I b) { for (; a != b; ++a) insert(*a); }
   iterator insert(const K& x) { return this->__place(this->__add_equal(x)); }

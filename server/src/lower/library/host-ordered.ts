@@ -1,7 +1,4 @@
-/**
- * Containers of the host that keep an order: sorted vectors, and heaps. What has come to a set lately stands in a second, short vector, as many as the
- * root of what is there, so that graphs of a hundred thousand edges can be made of one.
- */
+/** Containers of the host that keep an order: trees whose elements stay where they are (host-trees.ts), and heaps. */
 export const hostOrdered = `
 template <class T, class V = vector<T>, class F = less<T>> struct priority_queue {
   vector<T> held_;
@@ -27,195 +24,201 @@ template <class T, class V = vector<T>, class F = less<T>> struct priority_queue
 };
 
 template <class F, class V> priority_queue<typename V::value_type, V, F> __guide_priority_queue(F, V);
-template <class T, class F = less<T>> struct set {
-  using value_type = T;
-  using key_type = T;
-  using iterator = const T*;
-  mutable vector<T> held_;
-  mutable vector<T> late_;
+template <class T, class K, class P, class F> struct __ordered {
+  __tree<T> tree_;
   F before_;
-  set() {}
-  explicit set(const F& before) : before_(before) {}
-  template <class I> set(I a, I b) { insert(a, b); }
-  size_t __at(const vector<T>& v, const T& x) const {
-    size_t low = 0;
-    size_t n = v.size();
-    while (n > 0) {
-      size_t half = n / 2;
-      if (before_(v[low + half], x)) { low += half + 1; n -= half + 1; } else n = half;
+  __ordered() {}
+  explicit __ordered(const F& before) : before_(before) {}
+  /** The first that is not before the key, and the parent of one in front of it. */
+  __tree_spot __seek(const K& key) const {
+    __tree_node<T>* nodes = tree_.head_->nodes_;
+    __tree_spot s{0, 0};
+    int at = nodes->child_[0];
+    while (at != 0) {
+      __tree_node<T>* node = nodes + at;
+      s.parent_ = at;
+      if (before_(P::of(*node->held_), key)) at = node->child_[1];
+      else { s.at_ = at; at = node->child_[0]; }
     }
-    return low;
+    return s;
   }
-  bool __has(const vector<T>& v, size_t k, const T& x) const { return k < v.size() && !before_(x, v[k]); }
-  void __settle() const {
-    size_t m = late_.size();
-    if (m == 0) return;
-    size_t n = held_.size();
-    held_.resize(n + m);
-    while (m > 0) {
-      if (n > 0 && before_(late_[m - 1], held_[n - 1])) { held_[n + m - 1] = move(held_[n - 1]); n = n - 1; }
-      else { held_[n + m - 1] = move(late_[m - 1]); m = m - 1; }
+  /** The same for the first that the key is before. */
+  __tree_spot __seek_behind(const K& key) const {
+    __tree_node<T>* nodes = tree_.head_->nodes_;
+    __tree_spot s{0, 0};
+    int at = nodes->child_[0];
+    while (at != 0) {
+      __tree_node<T>* node = nodes + at;
+      s.parent_ = at;
+      if (before_(key, P::of(*node->held_))) { s.at_ = at; at = node->child_[0]; }
+      else at = node->child_[1];
     }
-    late_.clear();
+    return s;
   }
-  pair<const T*, bool> insert(const T& x) {
-    size_t n = __at(held_, x);
-    if (__has(held_, n, x)) return pair<const T*, bool>{held_.begin() + n, false};
-    size_t k = __at(late_, x);
-    if (__has(late_, k, x)) return pair<const T*, bool>{late_.begin() + k, false};
-    if (late_.size() * late_.size() <= 64 + 2 * held_.size()) return pair<const T*, bool>{late_.insert(late_.begin() + k, forward<T>(x)), true};
-    __settle();
-    return pair<const T*, bool>{held_.insert(held_.begin() + __at(held_, x), forward<T>(x)), true};
+  bool __is(int at, const K& key) const { return at != 0 && !before_(key, P::of(*tree_.head_->nodes_[at].held_)); }
+  int __found(const K& key) const { int at = __seek(key).at_; return __is(at, key) ? at : 0; }
+  __tree_place<T> __place(int at) const { return __tree_place<T>{tree_.head_, at}; }
+  /** Where an equal one is, or is now. */
+  pair<__tree_place<T>, bool> __single(const T& x) {
+    __tree_spot s = __seek(P::of(x));
+    if (__is(s.at_, P::of(x))) return pair<__tree_place<T>, bool>{__place(s.at_), false};
+    return pair<__tree_place<T>, bool>{__place(tree_.__add(s.at_, s.parent_, forward<T>(x))), true};
   }
-  void insert(const vector<T>& list) { for (size_t i = 0; i < list.size(); ++i) insert(list[i]); }
-  template <class... A> pair<const T*, bool> emplace(A&&... a) { return insert(T(forward<A>(a)...)); }
-  template <class I> void insert(I a, I b) { for (; a != b; ++a) insert(*a); }
-  size_t count(const T& x) const { return contains(x) ? 1 : 0; }
-  bool contains(const T& x) const { return __has(held_, __at(held_, x), x) || __has(late_, __at(late_, x), x); }
-  size_t erase(const T& x) {
-    __settle();
-    size_t k = __at(held_, x);
-    if (!__has(held_, k, x)) return 0;
-    held_.erase(held_.begin() + k);
-    return 1;
-  }
-  size_t size() const { return held_.size() + late_.size(); }
-  bool empty() const { return size() == 0; }
-  void clear() { held_.clear(); late_.clear(); }
-  const T* begin() const { __settle(); return held_.begin(); }
-  const T* end() const { __settle(); return held_.end(); }
-  reverse_iterator<const T> rbegin() const { __settle(); return reverse_iterator<const T>{held_.end()}; }
-  reverse_iterator<const T> rend() const { __settle(); return reverse_iterator<const T>{held_.begin()}; }
-  const T* erase(const T* at) { return held_.erase(at); }
-  const T* lower_bound(const T& x) const { __settle(); return held_.begin() + __at(held_, x); }
-  const T* upper_bound(const T& x) const { __settle(); size_t k = __at(held_, x); return held_.begin() + (__has(held_, k, x) ? k + 1 : k); }
-  const T* find(const T& x) const { __settle(); size_t k = __at(held_, x); return __has(held_, k, x) ? held_.begin() + k : held_.end(); }
-};
-template <class K, class V, class F = less<K>> struct map {
-  using value_type = pair<K, V>;
-  using key_type = K;
-  using mapped_type = V;
-  using iterator = pair<K, V>*;
-  vector<pair<K, V>> held_;
-  F before_;
-  map() {}
-  explicit map(const F& before) : before_(before) {}
-  template <class I> map(I a, I b) { insert(a, b); }
-  size_t __at(const K& key) const {
-    size_t low = 0;
-    size_t n = held_.size();
-    while (n > 0) {
-      size_t half = n / 2;
-      if (before_(held_[low + half].first, key)) { low += half + 1; n -= half + 1; } else n = half;
-    }
-    return low;
-  }
-  bool __has(size_t k, const K& key) const { return k < held_.size() && !before_(key, held_[k].first); }
-  V& operator[](const K& key) {
-    size_t k = __at(key);
-    if (!__has(k, key)) held_.insert(held_.begin() + k, pair<K, V>{key, V()});
-    return held_[k].second;
-  }
-  size_t __existing(const K& key) const {
-    size_t k = __at(key);
-    if constexpr (__warplens_caught()) if (!__has(k, key)) throw out_of_range();
-    return k;
-  }
-  V& at(const K& key) { return held_[__existing(key)].second; }
-  const V& at(const K& key) const { return held_[__existing(key)].second; }
-  size_t count(const K& key) const { return __has(__at(key), key) ? 1 : 0; }
-  bool contains(const K& key) const { return __has(__at(key), key); }
-  pair<pair<K, V>*, bool> insert(const pair<K, V>& x) {
-    size_t k = __at(x.first);
-    if (__has(k, x.first)) return pair<pair<K, V>*, bool>{held_.begin() + k, false};
-    return pair<pair<K, V>*, bool>{held_.insert(held_.begin() + k, forward<pair<K, V>>(x)), true};
-  }
-  void insert(const vector<pair<K, V>>& list) { for (size_t i = 0; i < list.size(); ++i) insert(list[i]); }
-  template <class I> void insert(I a, I b) { for (; a != b; ++a) insert(*a); }
-  pair<pair<K, V>*, bool> emplace(const K& key, const V& x) { return insert(pair<K, V>{key, forward<V>(x)}); }
-  template <class... A> pair<pair<K, V>*, bool> try_emplace(const K& key, A&&... a) { return insert(pair<K, V>{key, V(forward<A>(a)...)}); }
-  void insert_or_assign(const K& key, const V& x) { (*this)[key] = forward<V>(x); }
-  size_t erase(const K& key) {
-    size_t k = __at(key);
-    if (!__has(k, key)) return 0;
-    held_.erase(held_.begin() + k);
-    return 1;
-  }
-  pair<K, V>* erase(pair<K, V>* at) { return held_.erase(at); }
-  size_t size() const { return held_.size(); }
-  bool empty() const { return held_.empty(); }
-  void clear() { held_.clear(); }
-  pair<K, V>* begin() { return held_.begin(); }
-  pair<K, V>* end() { return held_.end(); }
-  const pair<K, V>* begin() const { return held_.begin(); }
-  const pair<K, V>* end() const { return held_.end(); }
-  reverse_iterator<pair<K, V>> rbegin() { return reverse_iterator<pair<K, V>>{held_.end()}; }
-  reverse_iterator<pair<K, V>> rend() { return reverse_iterator<pair<K, V>>{held_.begin()}; }
-  pair<K, V>* find(const K& key) { size_t k = __at(key); return __has(k, key) ? held_.begin() + k : held_.end(); }
-  const pair<K, V>* find(const K& key) const { size_t k = __at(key); return __has(k, key) ? held_.begin() + k : held_.end(); }
-  pair<K, V>* lower_bound(const K& key) { return held_.begin() + __at(key); }
-  pair<K, V>* upper_bound(const K& key) { size_t k = __at(key); return held_.begin() + (__has(k, key) ? k + 1 : k); }
-};
-template <class K, class V, class F = less<K>> struct multimap {
-  using value_type = pair<K, V>;
-  using iterator = pair<K, V>*;
-  vector<pair<K, V>> held_;
-  F before_;
-  multimap() {}
-  explicit multimap(const F& before) : before_(before) {}
-  template <class I> multimap(I a, I b) { for (; a != b; ++a) insert(*a); }
-  bool __has(const K& key) const { return count(key) > 0; }
-  pair<K, V>* lower_bound(const K& key) { pair<K, V>* p = held_.begin(); while (p != held_.end() && before_(p->first, key)) ++p; return p; }
-  pair<K, V>* upper_bound(const K& key) { pair<K, V>* p = held_.end(); while (p != held_.begin() && before_(key, p[-1].first)) --p; return p; }
-  pair<K, V>* insert(const pair<K, V>& x) { return held_.insert(upper_bound(x.first), x); }
-  void insert(const vector<pair<K, V>>& list) { for (size_t i = 0; i < list.size(); ++i) insert(list[i]); }
-  template <class I> void insert(I a, I b) { for (; a != b; ++a) insert(*a); }
-  pair<K, V>* emplace(const K& key, const V& x) { return insert(pair<K, V>{key, forward<V>(x)}); }
-  pair<K, V>* erase(pair<K, V>* at) { return held_.erase(at); }
-  size_t erase(const K& key) { size_t n = count(key); pair<K, V>* p = lower_bound(key); held_.erase(p, p + n); return n; }
-  bool contains(const K& key) const { return count(key) > 0; }
-  pair<pair<K, V>*, pair<K, V>*> equal_range(const K& key) { return pair<pair<K, V>*, pair<K, V>*>{lower_bound(key), upper_bound(key)}; }
+  __tree_place<T> __another(const T& x) { __tree_spot s = __seek_behind(P::of(x)); return __place(tree_.__add(s.at_, s.parent_, forward<T>(x))); }
+  size_t size() const { return tree_.head_->size_; }
+  bool empty() const { return tree_.head_->size_ == 0; }
+  void clear() { tree_.__end_all(); tree_.__empty(); }
+  __tree_place<T> begin() const { return __place(tree_.head_->nodes_[0].next_); }
+  __tree_place<T> end() const { return __place(0); }
+  __tree_place<T> cbegin() const { return begin(); }
+  __tree_place<T> cend() const { return end(); }
+  __tree_back<T> rbegin() const { return __tree_back<T>{tree_.head_, 0}; }
+  __tree_back<T> rend() const { return __tree_back<T>{tree_.head_, tree_.head_->nodes_[0].next_}; }
+  __tree_back<T> crbegin() const { return rbegin(); }
+  __tree_back<T> crend() const { return rend(); }
+  __tree_place<T> find(const K& key) const { return __place(__found(key)); }
+  bool contains(const K& key) const { return __found(key) != 0; }
   size_t count(const K& key) const {
     size_t n = 0;
-    for (size_t i = 0; i < held_.size(); ++i) if (!before_(held_[i].first, key) && !before_(key, held_[i].first)) n = n + 1;
+    for (int at = __seek(key).at_; __is(at, key); at = tree_.head_->nodes_[at].next_) n = n + 1;
     return n;
   }
-  pair<K, V>* find(const K& key) { pair<K, V>* p = lower_bound(key); return p != held_.end() && !before_(key, p->first) ? p : held_.end(); }
-  size_t size() const { return held_.size(); }
-  bool empty() const { return held_.empty(); }
-  void clear() { held_.clear(); }
-  pair<K, V>* begin() { return held_.begin(); }
-  pair<K, V>* end() { return held_.end(); }
-  const pair<K, V>* begin() const { return held_.begin(); }
-  const pair<K, V>* end() const { return held_.end(); }
-};
-template <class T, class F = less<T>> struct multiset {
-  using value_type = T;
-  using iterator = const T*;
-  vector<T> held_;
-  F before_;
-  multiset() {}
-  explicit multiset(const F& before) : before_(before) {}
-  template <class I> multiset(I a, I b) { for (; a != b; ++a) insert(*a); }
-  bool __has(const T& x) const { return count(x) > 0; }
-  size_t __behind(const T& x) const { size_t n = held_.size(); while (n > 0 && before_(x, held_[n - 1])) --n; return n; }
-  const T* insert(const T& x) { return held_.insert(held_.begin() + __behind(x), x); }
-  void insert(const vector<T>& list) { for (size_t i = 0; i < list.size(); ++i) insert(list[i]); }
-  size_t count(const T& x) const {
+  __tree_place<T> lower_bound(const K& key) const { return __place(__seek(key).at_); }
+  __tree_place<T> upper_bound(const K& key) const { return __place(__seek_behind(key).at_); }
+  pair<__tree_place<T>, __tree_place<T>> equal_range(const K& key) const { return pair<__tree_place<T>, __tree_place<T>>{lower_bound(key), upper_bound(key)}; }
+  size_t erase(const K& key) {
     size_t n = 0;
-    for (size_t i = 0; i < held_.size(); ++i) if (!before_(held_[i], x) && !before_(x, held_[i])) n = n + 1;
+    for (int at = __seek(key).at_; __is(at, key); n = n + 1) {
+      int next = tree_.head_->nodes_[at].next_;
+      tree_.__remove(at);
+      at = next;
+    }
     return n;
   }
-  const T* find(const T& x) const { const T* p = held_.begin(); while (p != held_.end() && before_(*p, x)) ++p; return p != held_.end() && !before_(x, *p) ? p : held_.end(); }
-  const T* erase(const T* at) { return held_.erase(at); }
-  const T* lower_bound(const T& x) const { const T* p = held_.begin(); while (p != held_.end() && before_(*p, x)) ++p; return p; }
-  const T* upper_bound(const T& x) const { return held_.begin() + __behind(x); }
-  size_t erase(const T& x) { size_t n = count(x); const T* p = lower_bound(x); held_.erase(p, p + n); return n; }
-  bool contains(const T& x) const { return count(x) > 0; }
-  size_t size() const { return held_.size(); }
-  bool empty() const { return held_.empty(); }
-  void clear() { held_.clear(); }
-  const T* begin() const { return held_.begin(); }
-  const T* end() const { return held_.end(); }
+  __tree_place<T> erase(__tree_place<T> at) {
+    int next = tree_.head_->nodes_[at.at_].next_;
+    tree_.__remove(at.at_);
+    return __place(next);
+  }
+  __tree_place<T> erase(__tree_place<T> a, __tree_place<T> b) { while (a != b) a = erase(a); return b; }
+  void swap(__ordered& other) {
+    __tree_head<T>* head = tree_.head_; tree_.head_ = other.tree_.head_; other.tree_.head_ = head;
+    F before = before_; before_ = other.before_; other.before_ = before;
+  }
+  F key_comp() const { return before_; }
 };
+template <class T, class F = less<T>> struct set : __ordered<T, T, __key_itself, F> {
+  using value_type = T;
+  using key_type = T;
+  using iterator = __tree_place<T>;
+  using const_iterator = __tree_place<T>;
+  using reverse_iterator = __tree_back<T>;
+  using const_reverse_iterator = __tree_back<T>;
+  set() {}
+  explicit set(const F& before) : __ordered<T, T, __key_itself, F>(before) {}
+  template <class I> set(I a, I b) { insert(a, b); }
+  template <class I> set(I a, I b, const F& before) : __ordered<T, T, __key_itself, F>(before) { insert(a, b); }
+  bool __has(const T& key) const { return this->contains(key); }
+  pair<iterator, bool> insert(const T& x) { return this->__single(forward<T>(x)); }
+  iterator insert(iterator hint, const T& x) { return this->__single(forward<T>(x)).first; }
+  void insert(const vector<T>& list) { for (size_t i = 0; i < list.size(); ++i) insert(list[i]); }
+  template <class I> void insert(I a, I b) { for (; a != b; ++a) insert(*a); }
+  template <class... A> pair<iterator, bool> emplace(A&&... a) { return insert(T(forward<A>(a)...)); }
+};
+template <class T, class F = less<T>> struct multiset : __ordered<T, T, __key_itself, F> {
+  using value_type = T;
+  using key_type = T;
+  using iterator = __tree_place<T>;
+  using const_iterator = __tree_place<T>;
+  using reverse_iterator = __tree_back<T>;
+  using const_reverse_iterator = __tree_back<T>;
+  multiset() {}
+  explicit multiset(const F& before) : __ordered<T, T, __key_itself, F>(before) {}
+  template <class I> multiset(I a, I b) { insert(a, b); }
+  template <class I> multiset(I a, I b, const F& before) : __ordered<T, T, __key_itself, F>(before) { insert(a, b); }
+  bool __has(const T& key) const { return this->contains(key); }
+  iterator insert(const T& x) { return this->__another(forward<T>(x)); }
+  iterator insert(iterator hint, const T& x) { return this->__another(forward<T>(x)); }
+  void insert(const vector<T>& list) { for (size_t i = 0; i < list.size(); ++i) insert(list[i]); }
+  template <class I> void insert(I a, I b) { for (; a != b; ++a) insert(*a); }
+  template <class... A> iterator emplace(A&&... a) { return insert(T(forward<A>(a)...)); }
+};
+template <class K, class V, class F = less<K>> struct map : __ordered<pair<K, V>, K, __key_of_pair, F> {
+  using mapped_type = V;
+  using value_type = pair<K, V>;
+  using key_type = K;
+  using iterator = __tree_place<pair<K, V>>;
+  using const_iterator = __tree_place<pair<K, V>>;
+  using reverse_iterator = __tree_back<pair<K, V>>;
+  using const_reverse_iterator = __tree_back<pair<K, V>>;
+  map() {}
+  explicit map(const F& before) : __ordered<pair<K, V>, K, __key_of_pair, F>(before) {}
+  template <class I> map(I a, I b) { insert(a, b); }
+  template <class I> map(I a, I b, const F& before) : __ordered<pair<K, V>, K, __key_of_pair, F>(before) { insert(a, b); }
+  bool __has(const K& key) const { return this->contains(key); }
+  pair<iterator, bool> insert(const pair<K, V>& x) { return this->__single(forward<pair<K, V>>(x)); }
+  iterator insert(iterator hint, const pair<K, V>& x) { return this->__single(forward<pair<K, V>>(x)).first; }
+  void insert(const vector<pair<K, V>>& list) { for (size_t i = 0; i < list.size(); ++i) insert(list[i]); }
+  template <class I> void insert(I a, I b) { for (; a != b; ++a) insert(*a); }
+  V& operator[](const K& key) {
+    __tree_spot s = this->__seek(key);
+    if (!this->__is(s.at_, key)) s.at_ = this->tree_.__add(s.at_, s.parent_, pair<K, V>{key, V()});
+    return this->tree_.head_->nodes_[s.at_].held_->second;
+  }
+  int __existing(const K& key) const {
+    int at = this->__found(key);
+    if constexpr (__warplens_caught()) if (at == 0) throw out_of_range();
+    return at;
+  }
+  V& at(const K& key) { return this->tree_.head_->nodes_[__existing(key)].held_->second; }
+  const V& at(const K& key) const { return this->tree_.head_->nodes_[__existing(key)].held_->second; }
+  pair<iterator, bool> emplace(const K& key, const V& x) { return insert(pair<K, V>{key, forward<V>(x)}); }
+  pair<iterator, bool> emplace(const pair<K, V>& x) { return insert(forward<pair<K, V>>(x)); }
+  iterator emplace_hint(iterator hint, const K& key, const V& x) { return emplace(key, forward<V>(x)).first; }
+  template <class... A> pair<iterator, bool> try_emplace(const K& key, A&&... a) {
+    __tree_spot s = this->__seek(key);
+    if (this->__is(s.at_, key)) return pair<iterator, bool>{this->__place(s.at_), false};
+    return pair<iterator, bool>{this->__place(this->tree_.__add(s.at_, s.parent_, pair<K, V>{key, V(forward<A>(a)...)})), true};
+  }
+  pair<iterator, bool> insert_or_assign(const K& key, const V& x) {
+    __tree_spot s = this->__seek(key);
+    bool isNew = !this->__is(s.at_, key);
+    if (isNew) s.at_ = this->tree_.__add(s.at_, s.parent_, pair<K, V>{key, forward<V>(x)});
+    else this->tree_.head_->nodes_[s.at_].held_->second = forward<V>(x);
+    return pair<iterator, bool>{this->__place(s.at_), isNew};
+  }
+};
+template <class K, class V, class F = less<K>> struct multimap : __ordered<pair<K, V>, K, __key_of_pair, F> {
+  using mapped_type = V;
+  using value_type = pair<K, V>;
+  using key_type = K;
+  using iterator = __tree_place<pair<K, V>>;
+  using const_iterator = __tree_place<pair<K, V>>;
+  using reverse_iterator = __tree_back<pair<K, V>>;
+  using const_reverse_iterator = __tree_back<pair<K, V>>;
+  multimap() {}
+  explicit multimap(const F& before) : __ordered<pair<K, V>, K, __key_of_pair, F>(before) {}
+  template <class I> multimap(I a, I b) { insert(a, b); }
+  template <class I> multimap(I a, I b, const F& before) : __ordered<pair<K, V>, K, __key_of_pair, F>(before) { insert(a, b); }
+  bool __has(const K& key) const { return this->contains(key); }
+  iterator insert(const pair<K, V>& x) { return this->__another(forward<pair<K, V>>(x)); }
+  iterator insert(iterator hint, const pair<K, V>& x) { return this->__another(forward<pair<K, V>>(x)); }
+  void insert(const vector<pair<K, V>>& list) { for (size_t i = 0; i < list.size(); ++i) insert(list[i]); }
+  template <class I> void insert(I a, I b) { for (; a != b; ++a) insert(*a); }
+  iterator emplace(const K& key, const V& x) { return insert(pair<K, V>{key, forward<V>(x)}); }
+};
+template <class A> bool __same_elements(const A& a, const A& b) {
+  if (a.size() != b.size()) return false;
+  auto q = b.begin();
+  for (auto p = a.begin(); p != a.end(); ++p) { if (!(*p == *q)) return false; ++q; }
+  return true;
+}
+template <class T, class F> bool operator==(const set<T, F>& a, const set<T, F>& b) { return __same_elements(a, b); }
+template <class T, class F> bool operator!=(const set<T, F>& a, const set<T, F>& b) { return !__same_elements(a, b); }
+template <class T, class F> bool operator==(const multiset<T, F>& a, const multiset<T, F>& b) { return __same_elements(a, b); }
+template <class T, class F> bool operator!=(const multiset<T, F>& a, const multiset<T, F>& b) { return !__same_elements(a, b); }
+template <class K, class V, class F> bool operator==(const map<K, V, F>& a, const map<K, V, F>& b) { return __same_elements(a, b); }
+template <class K, class V, class F> bool operator!=(const map<K, V, F>& a, const map<K, V, F>& b) { return !__same_elements(a, b); }
+template <class K, class V, class F> bool operator==(const multimap<K, V, F>& a, const multimap<K, V, F>& b) { return __same_elements(a, b); }
+template <class K, class V, class F> bool operator!=(const multimap<K, V, F>& a, const multimap<K, V, F>& b) { return !__same_elements(a, b); }
 `;

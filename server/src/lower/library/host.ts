@@ -18,6 +18,7 @@ import { hostSequences } from './host-sequences';
 import { textSuffixes } from './host-string-views';
 import { hostStrings } from './host-strings';
 import { hostText } from './host-text';
+import { hostTrees } from './host-trees';
 
 export const host = `
 struct cudaLaunchConfig_t { dim3 gridDim; dim3 blockDim; size_t dynamicSmemBytes; void* stream; void* attrs; unsigned numAttrs; };
@@ -36,6 +37,7 @@ ${hostContainers}
 ${hostStrings}
 ${hostRandom}
 ${hostAlgorithms}
+${hostTrees}
 ${hostOrdered}
 ${hostHashed}
 ${hostConcurrency}
