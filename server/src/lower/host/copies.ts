@@ -13,6 +13,7 @@ import { inScope, resolveType } from '../resolve-type';
 import { type RecordInfo, sizeOf, type Type, types, unqualified, withoutReference } from '../types';
 import type { Value } from '../values';
 import { allocateStorage, materialise } from '../variables';
+import { isDestroyed } from './destructors';
 import { isOfLibrary } from './only-read';
 
 const owners = new WeakMap<RecordInfo, boolean>();
@@ -152,6 +153,16 @@ function orderedFromList(
   const storage = allocateStorage(ctx, type, 'ordered');
   writeStorage(ctx, storage, construct(ctx, type, [], list, false), list);
   const self: Value = { kind: 'place', type, place: { kind: 'storage', storage } };
+  if (list.elements.length > 1 && !isDestroyed(ctx, element)) {
+    // inserted in a loop: what inserts is there once
+    const several = insert.declarations.find((d) => d !== declaration && d.parameters.length === 1);
+    const from = several && withoutReference(inScope(ctx, scope, () => resolveType(ctx, several.parameters[0].type)));
+    const elements = from?.kind === 'record' && from.record !== type.record && containerFromList(ctx, from, list);
+    if (several && elements) {
+      callFunction(ctx, { declaration: several, scope, templateArguments: [] }, [elements], self, list);
+      return readStorage(ctx, storage);
+    }
+  }
   for (const { value: node } of list.elements) {
     const value =
       node.kind === 'initList' ? initialiseFromList(ctx, element, node) : rvalue(ctx, expression(ctx, node), node);
