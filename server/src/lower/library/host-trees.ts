@@ -51,7 +51,8 @@ template <class T> struct __tree {
   int __add(int at, int parent, const T& x) {
     int n = head_->used_;
     int room = head_->room_;
-    if (__warplens_certainly(n >= room)) __grow(room);
+    // in a loop of its own: each pass of one around costs its longest way
+    if (__warplens_certainly(n >= room)) do __grow(room); while (n >= head_->room_);
     head_->used_ = n + 1;
     head_->size_ = head_->size_ + 1;
     __tree_node<T>* nodes = head_->nodes_;
@@ -71,7 +72,7 @@ template <class T> struct __tree {
     unsigned rank = n * 2654435769u;
     rank = (rank ^ (rank >> 15)) * 2246822519u >> 1;
     own->rank_ = rank;
-    while (nodes[parent].rank_ < rank) parent = __lift(nodes, n, parent);
+    if (nodes[parent].rank_ < rank) do parent = __lift(nodes, n, parent); while (nodes[parent].rank_ < rank);
     return n;
   }
   /** Over its parent; gives the new one. */

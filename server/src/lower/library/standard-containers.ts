@@ -119,6 +119,7 @@ template <size_t I, class A, class B> constexpr bool __equal(A& a, B& b) {
 }
 template <size_t I, class A, class B> constexpr bool __before(A& a, B& b) {
   if constexpr (I == tuple_size<typename remove_cvref<A>::type>::value) return false;
+  else if constexpr (I + 1 == tuple_size<typename remove_cvref<A>::type>::value) return get<I>(a) < get<I>(b);
   else return get<I>(a) < get<I>(b) || (!(get<I>(b) < get<I>(a)) && __before<I + 1>(a, b));
 }
 template <class... A, class... B> constexpr bool operator==(const tuple<A...>& a, const tuple<B...>& b) { return __equal<0>(a, b); }
