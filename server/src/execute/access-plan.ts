@@ -2,6 +2,7 @@
 import type { AccessShape, WarpCounts } from '../hardware/memory-model';
 import type { AccessSite } from '../program/program';
 import { spaces } from './counters';
+import type { LaneValue } from './value';
 
 /** One machine access of a site, as the model wants it, in every space. */
 export interface AccessPlan {
@@ -40,4 +41,11 @@ export function accessPlan(
     }),
   );
   return { access, site, shapes, bytes, linear: new Map() };
+}
+
+/** How many bytes a lane of an asynchronous copy reads; the others are zeros. */
+export interface BytesRead {
+  bytes: LaneValue;
+  /** The profiler takes its shared half for a store of all lanes (`hardware/async-copy.ts`). */
+  countsAsFilled: boolean;
 }

@@ -3,7 +3,7 @@
 import { type CopyCost, copyCost, type PastL1Cost, pastL1Cost } from '../hardware/async-copy';
 import { type AccessShape, emptyCounts, type MemoryModel, type WarpCounts } from '../hardware/memory-model';
 import { spaceOfAddress } from '../program/addresses';
-import type { AccessPlan } from './access-plan';
+import type { AccessPlan, BytesRead } from './access-plan';
 import type { AtomicContention } from './atomic-contention';
 import { ACCESS_FIELDS, type AccessNotes, type CounterLayout, field, spaceNumber, spaces } from './counters';
 import { type Frame, type Mask, WARP } from './mask';
@@ -196,19 +196,23 @@ export class AccessCounter {
     }
   }
 
-  /** The global half of an asynchronous copy of which only some lanes read. */
+  /** Both halves of an asynchronous copy of which some lanes read nothing, and fill with zeros. */
   countReading(
-    plan: AccessPlan,
+    load: AccessPlan,
+    store: AccessPlan,
     sources: LaneValue<Lanes64>,
-    read: LaneValue,
+    read: BytesRead,
     targets: LaneValue<Lanes64>,
     isPastL1: boolean,
     frame: Frame,
   ): void {
     const { mask } = frame;
-    const open = [sources, read].find(({ unknown }) => unknown !== KNOWN);
+    const open = [sources, read.bytes].find(({ unknown }) => unknown !== KNOWN);
+    const isCounted = isPastL1 && open === undefined && targets.unknown === KNOWN;
+    const arePlainStores = !isCounted || read.countsAsFilled;
+    if (arePlainStores) this.count(store, targets, 0, frame);
     if (open) {
-      this.countUnknown(plan, mask.warps, mask.count, open.reason, frame);
+      this.countUnknown(load, mask.warps, mask.count, open.reason, frame);
       return;
     }
     const from = vectorOf(sources);
@@ -216,16 +220,26 @@ export class AccessCounter {
     for (let first = frame.lo; first < frame.hi; first += WARP) {
       const active = mask.perWarp[first / WARP];
       if (active === 0) continue;
-      for (let lane = first; lane < first + WARP; lane++)
-        subset[lane] = mask.lanes[lane] !== 0 && laneOf(read, lane) > 0 ? 1 : 0;
+      let reading = 0;
+      for (let lane = first; lane < first + WARP; lane++) {
+        subset[lane] = mask.lanes[lane] !== 0 && laneOf(read.bytes, lane) > 0 ? 1 : 0;
+        reading += subset[lane];
+      }
       const space = spaceNumber[spaceOfAddress(from[firstActive(subset, first)])];
-      this.tally.model.count(plan.shapes[space], from, subset, first, WARP, counts);
-      if (isPastL1 && targets.unknown === KNOWN) {
+      this.tally.model.count(load.shapes[space], from, subset, first, WARP, counts);
+      if (isCounted) {
         pastL1Cost(from, vectorOf(targets), subset, first, WARP, pastL1);
         counts.sectors = pastL1.sectors;
         counts.idealSectors = pastL1.idealSectors;
       }
-      this.add(plan, space, from, mask.lanes, first, active, 1, frame);
+      this.add(load, space, from, mask.lanes, first, active, 1, frame);
+      if (arePlainStores) continue;
+      const to = vectorOf(targets);
+      this.tally.model.count(store.shapes[spaceNumber.shared], to, mask.lanes, first, WARP, counts);
+      const isFilled = reading < active;
+      counts.wavefronts = pastL1.wavefronts + (isFilled ? counts.wavefronts : 0);
+      counts.idealWavefronts = pastL1.idealWavefronts + (isFilled ? Math.ceil((active * store.bytes) / BANK_ROW) : 0);
+      this.add(store, spaceNumber.shared, to, mask.lanes, first, active, 1, frame, from);
     }
   }
 

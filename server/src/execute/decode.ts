@@ -207,7 +207,12 @@ function decode(decoder: Decoder, instruction: Instruction): Step {
         address(decoder, instruction.source),
         address(decoder, instruction.destination),
         instruction.isPastL1 === true,
-        instruction.read === undefined ? undefined : decoder.values[instruction.read],
+        instruction.read === undefined
+          ? undefined
+          : {
+              bytes: decoder.values[instruction.read],
+              countsAsFilled: isFirstWithSize(analysis.program, instruction),
+            },
       );
     }
     case 'matrix': {
@@ -419,3 +424,9 @@ export function machineBytes(instruction: LoadInstruction | StoreInstruction | A
     instruction.op === 'load' ? instruction.dst.length : instruction.op === 'store' ? instruction.values.length : 1;
   return bytesOf[instruction.type] * elements;
 }
+
+/** Of the copies of a stretch of straight code that are told how many bytes to read: the assembler's P0 says it of the first. */
+const isFirstWithSize = (program: Program, copy: Instruction): boolean =>
+  program.blocks.some(
+    ({ instructions }) => instructions.find((i) => i.op === 'asyncCopy' && i.read !== undefined) === copy,
+  );

@@ -9,7 +9,7 @@ import {
   type StoreInstruction,
 } from '../program/program';
 import type { AccessCounter } from './access';
-import type { AccessPlan } from './access-plan';
+import type { AccessPlan, BytesRead } from './access-plan';
 import type { Target } from './decode';
 import type { GlobalContents } from './global-data';
 import { contentsAt, loadKnownAddresses, storeAtKnownAddresses } from './known-addresses';
@@ -402,14 +402,12 @@ export function asyncCopyStep(
   source: LaneValue<Lanes64>,
   destination: LaneValue<Lanes64>,
   isPastL1: boolean,
-  read: LaneValue | undefined,
+  read: BytesRead | undefined,
 ): Step {
   const reason = memory.reasons.number(`depends on loaded data: ${load.site.expression}`);
   return (frame) => {
-    if (read) {
-      counter.countReading(load, source, read, destination, isPastL1, frame);
-      counter.count(store, destination, 0, frame);
-    } else if (isPastL1) counter.countPastL1(load, store, source, destination, frame);
+    if (read) counter.countReading(load, store, source, read, destination, isPastL1, frame);
+    else if (isPastL1) counter.countPastL1(load, store, source, destination, frame);
     else {
       counter.count(load, source, 0, frame);
       counter.countCopy(store, source, destination, frame);

@@ -90,11 +90,8 @@ const groupHalves = new Uint8Array(LANES);
 /** Lines that the sectors are of. */
 const groupSourceLine = new Float64Array(LANES);
 const groupTargetLine = new Float64Array(LANES);
-/** The first sector of every wavefront, and what all of its sectors have in common: `SAME_…`. */
-const wavefrontFirst = new Uint8Array(LANES);
-const wavefrontMoves = new Uint8Array(LANES);
-const SAME_DISTANCE = 1;
-const SAME_BITS = 2;
+/** The wavefront that takes the sector. */
+const groupWavefront = new Uint8Array(LANES);
 
 /** What a copy past L1 costs: `cp.async.cg`, LDGSTS.E.BYPASS. */
 export interface PastL1Cost {
@@ -107,16 +104,17 @@ export interface PastL1Cost {
 /**
  * Copies of 16 bytes a lane that go past L1, which is how `cp.async.cg`, `__pipeline_memcpy_async` and `cuda::memcpy_async` move 16 bytes.
  * Memory hands over sectors of 32 bytes: lanes share one if they copy its halves to the halves of one sector of shared memory, both in
- * order or both swapped. A wavefront takes the sectors of one line of 128 bytes that go to one line of shared memory, moved by the same
- * distance or by the same bits of their place (as a swizzle by exclusive or does), all of them whole, or all of them the same half. So rows that
- * begin at another place of a line than they are put to cost twice the wavefronts, and more where they are moved by an odd number of 16 bytes;
- * swizzled rows cost nothing. Lanes that are off count for nothing, whether a branch or a predicate turns them off.
+ * order or both swapped. A wavefront takes different sectors of one line of 128 bytes that go to one line of shared memory, all of them whole, or all
+ * of them the same half, all of them or none to a place of the other parity. So rows that begin at another place of a line than they are put to
+ * cost twice the wavefronts, and more where they are moved by an odd number of 16 bytes; swizzled rows cost nothing. Lanes that are off count for nothing, whether a branch or a predicate turns them off.
  *
  * Source: H200, 154 copies of rows of 2 to 32 lanes, pitches of 8 to 20 elements on both sides, 1 to 32 lanes on, all four counters exact;
  * async_copy_shapes.cu (26 of 28 copies of 14 kinds, two permutations at random within 2 of 28; its table has every other copy with no
  * figures at all, and no lane for those off), gemm_async.cu:16 (15 wavefronts, 24 sectors), rows of 64 and 128 bytes swizzled by their number.
- * Where the instruction says how many bytes are read (its fourth operand), the wavefronts are those of a plain store of all lanes, whatever they
- * read from, and sectors are read by the lanes that read any (H200, set of cp_async_sgemm.cu: 22 copies of rows of 4 and 32 lanes, two pitches).
+ * Where the instruction says how many bytes are read (its fourth operand), sectors are read by the lanes that read any, and a warp of which some
+ * lanes read nothing stores first, as a plain store of all its lanes, and then moves what the others read (H200, hgemm_ladder.cu:104: 24 copies of swizzled
+ * rows, 20 of them exact and four, of misaligned rows whose last ones are off, within 0.7 %; fi_decode.cu:109, 20 copies). Under the predicate P0 the
+ * profiler takes it for the store alone (cp_async_sgemm.cu: 22 copies; hgemm_ladder.cu: 12, each the first of its stretch of code but four).
  * Lanes off: H100, 38 kernels of 1 to 16 copies of 12 lanes behind conditions of eleven kinds, 25 of them branched around, 10 under predicates other than
  * P0. Under P0 (3 kernels), which the profiler's own code uses, its counters take all lanes with whatever addresses their registers hold: a defect of the
  * measurement, of which no source text can tell, and which is left out.
@@ -161,34 +159,30 @@ export function pastL1Cost(
 function wavefrontsOf(groups: number): number {
   let wavefronts = 0;
   for (let at = 0; at < groups; at++) {
-    if (joinsWavefront(at, wavefronts)) continue;
-    wavefrontFirst[wavefronts] = at;
-    wavefrontMoves[wavefronts] = SAME_DISTANCE | SAME_BITS;
-    wavefronts++;
+    groupWavefront[at] = wavefrontFor(at, wavefronts);
+    if (groupWavefront[at] === wavefronts) wavefronts++;
   }
   return wavefronts;
 }
 
-/** Whether a sector goes with one of the wavefronts there are; it then is part of it. */
-function joinsWavefront(at: number, wavefronts: number): boolean {
+/** One of the wavefronts there are, or the next one. */
+function wavefrontFor(at: number, wavefronts: number): number {
   for (let wavefront = wavefronts - 1; wavefront >= 0; wavefront--) {
-    const first = wavefrontFirst[wavefront];
-    if (
-      groupSourceLine[first] !== groupSourceLine[at] ||
-      groupTargetLine[first] !== groupTargetLine[at] ||
-      groupSwap[first] !== groupSwap[at] ||
-      groupHalves[first] !== groupHalves[at]
-    )
-      continue;
-    const distance = groupSource[first] - groupTarget[first] === groupSource[at] - groupTarget[at] ? SAME_DISTANCE : 0;
-    const bits = placeBits(first) === placeBits(at) ? SAME_BITS : 0;
-    const moves = wavefrontMoves[wavefront] & (distance | bits);
-    if (moves === 0) continue;
-    wavefrontMoves[wavefront] = moves;
-    return true;
+    let fits = true;
+    for (let other = 0; fits && other < at; other++)
+      fits = groupWavefront[other] !== wavefront || goTogether(other, at);
+    if (fits) return wavefront;
   }
-  return false;
+  return wavefronts;
 }
 
-/** The bits by which the place of a sector in its line changes. */
-const placeBits = (at: number): number => (groupSource[at] % SECTORS_OF_LINE) ^ (groupTarget[at] % SECTORS_OF_LINE);
+const goTogether = (one: number, other: number): boolean =>
+  groupSourceLine[one] === groupSourceLine[other] &&
+  groupTargetLine[one] === groupTargetLine[other] &&
+  groupSwap[one] === groupSwap[other] &&
+  groupHalves[one] === groupHalves[other] &&
+  groupSource[one] !== groupSource[other] &&
+  isMovedToOtherParity(one) === isMovedToOtherParity(other);
+
+/** Whether a sector goes to an odd place of its line from an even one, or the other way round. */
+const isMovedToOtherParity = (at: number): boolean => (groupSource[at] ^ groupTarget[at]) % 2 !== 0;

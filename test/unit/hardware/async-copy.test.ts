@@ -100,6 +100,12 @@ describe('asynchronous copies past L1, as an H200 counts them', () => {
       [4, 4, 16, 16],
     );
   });
+  it('cost no more where rows that begin at half a sector are swizzled', () => {
+    // hgemm_ladder.cu:104, rows of 64 bytes, 656 bytes apart: two rows of a line have one exclusive or
+    const swizzled: Element = (lane) => Math.floor(lane / 4) * 4 + ((lane % 4) ^ (Math.floor(lane / 8) % 4));
+    checkPastL1(row(4, 41), swizzled, [15, 4, 24, 16]);
+    checkPastL1((lane) => row(4, 41)(lane) + 4, swizzled, [15, 4, 24, 16]);
+  });
   it('go lane by lane where neighbours do not copy neighbours', () => {
     checkPastL1(same, (lane) => lane * 2, [32, 4, 32, 16]);
     checkPastL1((lane) => lane * 4, same, [32, 4, 32, 16]);

@@ -76,21 +76,36 @@ __global__ void k(const float* in) {
 }`);
   });
 
-  it('cp.async that is told how many bytes to read stores like others, whatever the lanes without any point to', () => {
+  it('cp.async that is told how many bytes to read is shown as a store where the assembler needs one predicate', () => {
     check(`
 // warplens: block=32 grid=1
 __global__ void k(const float4* in, int n) {
   __shared__ float4 tile[64];
   bool some = threadIdx.x < 16;
   const float4* from = some ? in + threadIdx.x * 2 : in;
-  unsigned to = __cvta_generic_to_shared(&tile[threadIdx.x]);
+  unsigned to = __cvta_generic_to_shared(&tile[threadIdx.x / 4 * 5 + threadIdx.x % 4]);
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(some ? 16 : 0));
 //^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global load 16/8 sectors 16 bytes
-  to = __cvta_generic_to_shared(&tile[threadIdx.x / 4 * 5 + threadIdx.x % 4]);
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(in), "r"(n & 16));
-//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ shared store 8/4 wavefronts
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ shared store 8/4 wavefronts
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(16));
 //^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global load 32/16 sectors 16 bytes
+}`);
+  });
+
+  it('and stores the zeros before it moves what it reads, for the copies behind the first', () => {
+    check(`
+// warplens: block=32 grid=1
+__global__ void k(const float4* in) {
+  __shared__ float4 tile[128];
+  unsigned first = __cvta_generic_to_shared(&tile[threadIdx.x]);
+  unsigned second = __cvta_generic_to_shared(&tile[64 + threadIdx.x]);
+  bool some = threadIdx.x < 16;
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(first), "l"(in + threadIdx.x * 2), "r"(some ? 16 : 0));
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ shared store 4/4 wavefronts
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(second), "l"(in + threadIdx.x * 2), "r"(some ? 16 : 0));
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ shared store 20/6 wavefronts
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(second), "l"(in + threadIdx.x), "r"(threadIdx.x < 99 ? 16 : 0));
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ shared store 4/4 wavefronts
 }`);
   });
 
