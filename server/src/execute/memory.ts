@@ -2,9 +2,9 @@
 
 import { bytesOf, type ScalarType } from '../program/program';
 import { wrapTo } from './integer32';
-import { assembled, isAssembled, takeBytes } from './reinterpret';
+import { assembled, byteTaken, isAssembled, takeBytes } from './reinterpret';
 
-/** No value starts here, or it was partly overwritten. */
+/** No value starts here, or one of halves of floating point that was partly overwritten. */
 const NOTHING = 0;
 /** A later byte of a value. */
 const REST = 255;
@@ -27,6 +27,8 @@ const tagOf: Readonly<Record<ScalarType, number>> = {
   f32: 7,
   f64: 8,
 };
+
+const BYTE = tagOf.u8;
 
 const identity = (x: number) => x;
 const reread: Partial<Record<ScalarType, (x: number) => number>> = {
@@ -247,17 +249,33 @@ export class Contents {
     return lane;
   }
 
-  /** Frees bytes for a value: what overlapped it is lost. */
+  /** Frees bytes for a value: of what overlaps it the other bytes stay. */
   private claim(slot: number, bytes: number, step: number, at: number): void {
     const { tags } = this;
     if (tags[slot] === REST) {
       let head = slot;
       for (let left = at; left > 0 && tags[head] === REST; left--) head -= step;
-      for (; head < slot; head += step) tags[head] = NOTHING;
+      this.split(head, step);
+    }
+    const end = slot + bytes * step;
+    if (tags[end] === REST) {
+      let head = end;
+      while (head > slot && tags[head] === REST) head -= step;
+      this.split(head, step);
     }
     for (let i = 1; i < bytes; i++) tags[slot + i * step] = REST;
-    const limit = tags.length;
-    for (let next = slot + bytes * step; next < limit && tags[next] === REST; next += step) tags[next] = NOTHING;
+  }
+
+  /** Makes of a value its bytes, so that some of them can be overwritten. */
+  private split(head: number, step: number): void {
+    const { tags, values } = this;
+    const tag = tags[head];
+    const value = values[head];
+    const isKnown = isAssembled(tag) && takeBytes(tag, value, 0, 0) > 0;
+    for (let at = head, k = 0; at < tags.length && (k === 0 || tags[at] === REST); at += step, k++) {
+      tags[at] = isKnown ? BYTE : tag === NOT_KNOWN ? NOT_KNOWN : NOTHING;
+      values[at] = isKnown ? byteTaken(k) : value;
+    }
   }
 }
 

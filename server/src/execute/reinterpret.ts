@@ -33,6 +33,9 @@ export function takeBytes(tag: number, value: number, skipped: number, done: num
   return size - skipped;
 }
 
+/** One of the bytes that were taken. */
+export const byteTaken = (k: number): number => into.getUint8(k);
+
 /** The value that the bytes taken make; undefined where a double does not hold it. */
 export function assembled(tag: number): number | undefined {
   switch (tag) {
