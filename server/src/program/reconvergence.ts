@@ -141,6 +141,8 @@ const isReached = ({ marks, stamp }: Reached, block: number): boolean => marks[b
  */
 function meetingPoint(region: Region, starts: readonly number[], outer: number): number {
   const { work, end } = region;
+  // nothing is left to search where all start at one block; most loops have one way out, and written out there are many of them
+  if (starts.length > 0 && starts.every((start) => start === starts[0])) return starts[0];
   if (work.left <= 0) return end;
   const { ways } = work;
   for (const start of starts) {

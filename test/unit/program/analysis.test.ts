@@ -75,6 +75,19 @@ describe('reconvergence', () => {
     check('a: b d\n b: r c\n r: s\n s: t\n t: u\n u: v\n v:\n c: d\n d:', 'a>d b>c'));
   it('break in an if of a loop', () => check('a: h\n h: b x\n b: c d\n c: x d\n d: h\n x:', 'h>b b>d c>d h|x'));
   it('continue', () => check('a: h\n h: b x\n b: c d\n c: l e\n e: d\n d: l\n l: h\n x:', 'h>b b>l c>l h|x'));
+  it('behind each of many loops that were written out, whatever a search would cost', () => {
+    const count = 400;
+    const numbers = Array.from({ length: count }, (_, k) => k + 1);
+    const { program, number } = graph(
+      [...numbers.map((k) => `h${k}x: b${k}x h${k + 1}x\n b${k}x: h${k}x`), `h${count + 1}x:`].join('\n'),
+    );
+    const flow = controlFlow(program);
+    const { loopEnd } = reconvergence(program, flow);
+    for (const loop of flow.loops) {
+      const behind = numbers.find((k) => number(`h${k}x`) === loop.header);
+      assert.equal(loopEnd[loop.index], number(`h${(behind ?? 0) + 1}x`));
+    }
+  });
   it('switch with fall-through', () => check('a: p b\n b: q c\n c: r x\n p: q\n q: x\n r: x\n x:', 'a>x b>x c>x'));
 });
 
