@@ -1,6 +1,7 @@
 /** Template argument deduction, as far as host wrappers and kernels need it. */
 import type { Expression, TemplateArgument, TypeNode } from '../parse/ast';
-import { type HostType, intType, withoutReference } from './host-type';
+import { type HostType, intType, type RecordType, withoutReference } from './host-type';
+import { layoutOf } from './layout';
 import type { HostState } from './state';
 import { type BoundArgument, number, typeOf, type Value } from './value';
 
@@ -61,7 +62,7 @@ function deduceNamed(
     if (isOpen && type.kind !== 'auto') bind(bound, part.name, { kind: 'type', type: decayed(type) });
     return;
   }
-  const actual = argumentsOf(type, part.name);
+  const actual = argumentsOf(asBase(state, type, part.name), part.name);
   for (const [index, argument] of part.templateArguments.entries()) {
     if (argument.pack) {
       const name = openArgument(argument, names);
@@ -86,6 +87,15 @@ function openArgument(argument: TemplateArgument, names: ReadonlySet<string>): s
   const name = type?.kind === 'named' && type.name.parts.length === 1 ? type.name.parts[0].name : undefined;
   return name !== undefined && names.has(name) ? name : openExpression(argument.expression, names);
 }
+
+/** What a record derives from where the pattern names that (`const Expression<E> &` given a `Sum<A, B>`), else the type itself: aliases have other names. */
+function asBase(state: HostState, type: HostType, name: string): HostType {
+  if (type.kind !== 'record' || type.name === name) return type;
+  return layoutOf(state, type).bases.flatMap((base) => baseNamed(state, base, name))[0] ?? type;
+}
+
+const baseNamed = (state: HostState, record: RecordType, name: string): RecordType[] =>
+  record.name === name ? [record] : layoutOf(state, record).bases.flatMap((base) => baseNamed(state, base, name));
 
 /** @param pattern the template's name: a constant goes by two */
 function argumentsOf(type: HostType, pattern: string): readonly BoundArgument[] {

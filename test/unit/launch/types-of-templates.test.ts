@@ -34,6 +34,17 @@ describe('templates of host code', () => {
       'k<Sweep<Table<Rows>::Ref>> <<<(1,1,1),(32,1,1),0>>>()',
       'k<Sweep<Table<Columns>::Ref>> <<<(1,1,1),(32,1,1),0>>>()',
     ));
+  it('deduce from the base that a parameter names, as expressions are handed on', () =>
+    check(
+      `template <class E> struct Expression { const E& self() const { return static_cast<const E&>(*this); } };
+       struct Leaf : Expression<Leaf> { int n; Leaf(int n) : n(n) {} int size() const { return n; } };
+       template <class Op, class A, class B> struct Both : Expression<Both<Op, A, B>> { A a; B b; Both(const A& a, const B& b) : a(a), b(b) {} int size() const { return a.size() + b.size(); } };
+       struct Add {}; template <class A, class B> Both<Add, A, B> operator+(const Expression<A>& a, const Expression<B>& b) { return {a.self(), b.self()}; }
+       template <class E> __global__ void k(); template <class E> void go(const Expression<E>& e) { k<E><<<e.self().size(), 32>>>(); }
+       int main() { go(Leaf(2) + Leaf(3)); go(Leaf(4)); }`,
+      'k<Both<Add, Leaf, Leaf>> <<<(5,1,1),(32,1,1),0>>>()',
+      'k<Leaf> <<<(4,1,1),(32,1,1),0>>>()',
+    ));
   it('deduce arguments of kernels that a using-directive of the function brings', () =>
     check(
       `namespace lib { namespace ops { template <int N, class G> __global__ void scan(G g); }
