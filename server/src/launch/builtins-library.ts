@@ -4,6 +4,8 @@ import type { BuiltinTypeName } from '../parse/ast';
 import type { Builtin } from './builtins';
 import { forgetBehind } from './call';
 import { exitFunctions } from './exits';
+import { bindArguments } from './resolve-type';
+import { unknownOf } from './unknown-of';
 import { number, typeOf, unknown, unknownFrom, type Value } from './value';
 
 /** Characters that lie in an array as a text, as far as all of them are known. */
@@ -91,6 +93,13 @@ const length: Builtin = ({ values }) => {
     : unknownFrom(values, 'text that is not known');
 };
 
+/** std::declval<T>(): asked for the types of what is made of it. */
+const neverMade: Builtin = ({ state, call: { callee }, scope }) => {
+  const written = callee.kind === 'name' ? callee.name.parts.at(-1)?.templateArguments : undefined;
+  const [given] = bindArguments(state, written ?? [], scope);
+  return given?.kind === 'type' ? unknownOf(state, given.type, 'declval', 'uninitialised') : undefined;
+};
+
 const named = (names: readonly string[], builtin: Builtin) => names.map((name): [string, Builtin] => [name, builtin]);
 
 export const libraryBuiltins: readonly (readonly [string, Builtin])[] = [
@@ -124,4 +133,5 @@ export const libraryBuiltins: readonly (readonly [string, Builtin])[] = [
   ['strlen', length],
   // `"abc"sv` is the text for all that is known of it
   ...named(['operator""sv', 'operator""s'], ({ values: [text] }) => text ?? unknown('a text')),
+  ['declval', neverMade],
 ];

@@ -45,6 +45,15 @@ describe('templates of host code', () => {
       'k<Both<Add, Leaf, Leaf>> <<<(5,1,1),(32,1,1),0>>>()',
       'k<Leaf> <<<(4,1,1),(32,1,1),0>>>()',
     ));
+  it('ask what an operator of a function object would give', () =>
+    check(
+      `#include <utility>
+       struct Square { unsigned long long operator()(int x) const { return (unsigned long long)x * x; } }; template <class T> struct Count { using value = T; };
+       template <class F, class It> struct Map { using value = decltype(std::declval<F>()(std::declval<typename It::value>())); };
+       template <class T> __global__ void k(); template <class It> void go() { k<typename It::value><<<sizeof(typename It::value), 32>>>(); }
+       int main() { go<Map<Square, Count<int>>>(); }`,
+      'k<unsigned long long> <<<(8,1,1),(32,1,1),0>>>()',
+    ));
   it('deduce arguments of kernels that a using-directive of the function brings', () =>
     check(
       `namespace lib { namespace ops { template <int N, class G> __global__ void scan(G g); }

@@ -86,6 +86,9 @@ describe('type traits', () => {
     yes('std::conjunction_v<std::true_type, std::is_void<void>>');
     yes('std::negation_v<std::false_type>');
     yes('std::is_same_v<decltype(std::declval<float>() * 2), float>');
+    const squares = 'struct Squares { __device__ unsigned long long operator()(int x) const { return x * x; } };';
+    yes('std::is_same_v<decltype(std::declval<Squares>()(std::declval<int>())), unsigned long long>', squares);
+    yes('std::is_same_v<decltype(std::declval<const Squares&>()(1)), unsigned long long>', squares);
     yes('cuda::std::is_same_v<int, int>');
     yes('std::bool_constant<4 == 4>{}');
     yes('std::integral_constant<int, 4>::value == 4');

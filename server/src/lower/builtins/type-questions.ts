@@ -1,5 +1,6 @@
 /** What compilers answer about types because the language cannot say it; `lower/library` builds the standard's traits on them. */
 import { pathToBase } from '../bases';
+import type { Context } from '../context';
 import { number } from '../expressions';
 import { recordOf } from '../records';
 import type { resolveType } from '../resolve-type';
@@ -139,12 +140,22 @@ const integerPack: BuiltinFunction = (call) => {
 const declval: BuiltinFunction = (call) => {
   const given = call.callee.templateArguments?.[0];
   const type: Type = given?.kind === 'type' ? given.type : { kind: 'unknown', reason: 'declval' };
-  const scalar = scalarOf(type.kind === 'reference' ? type.to : type);
-  const reason = 'a value that is never made';
-  return scalar && type.kind !== 'reference'
-    ? { kind: 'scalar', type: unqualified(type), register: call.ctx.builder.unknown(scalar, reason) }
-    : unknownValue(type.kind === 'reference' ? type.to : type, reason);
+  return type.kind === 'reference' && scalarOf(type.to)
+    ? unknownValue(type.to, NEVER_MADE)
+    : neverMade(call.ctx, unqualified(type.kind === 'reference' ? type.to : type));
 };
+
+const NEVER_MADE = 'a value that is never made';
+
+/** Objects in registers: their operators and methods are asked what they would give. */
+function neverMade(ctx: Context, type: Type): Value {
+  const scalar = scalarOf(type);
+  if (scalar) return { kind: 'scalar', type, register: ctx.builder.unknown(scalar, NEVER_MADE) };
+  const record = recordOf(type);
+  return record
+    ? { kind: 'aggregate', type, elements: record.fields.map((field) => neverMade(ctx, unqualified(field.type))) }
+    : unknownValue(type, NEVER_MADE);
+}
 
 export const typeQuestions: Readonly<Record<string, BuiltinFunction>> = {
   ...Object.fromEntries(Object.entries(questions).map(([name, question]) => [name, answer(question)])),
