@@ -9,9 +9,13 @@ export interface CapturedLaunch {
 
 interface Graph {
   readonly launches: CapturedLaunch[];
+  /** Addresses in what copies and fills write. */
+  readonly written: number[];
   /** It does more than launch kernels, or something else than what was captured. */
   isChanged: boolean;
 }
+
+const newGraph = (isChanged = false): Graph => ({ launches: [], written: [], isChanged });
 
 export class CapturedGraphs {
   private capturing: Graph | undefined;
@@ -20,11 +24,11 @@ export class CapturedGraphs {
 
   /**
    * @param launch does a launch that was captured
-   * @param forget nothing is known any more of the memory that kernels and copies may change
+   * @param forget nothing is known any more of the memory of the device, and of what lies at some addresses
    */
   constructor(
     private readonly launch: (captured: CapturedLaunch) => void,
-    private readonly forget: () => void,
+    private readonly forget: (addresses: readonly number[]) => void,
   ) {}
 
   /** Notes a launch; false where none is captured now, so that it is to be done at once. */
@@ -37,7 +41,7 @@ export class CapturedGraphs {
     const of = (address: number | undefined) => (address === undefined ? undefined : this.known.get(address));
     switch (step) {
       case 'begin':
-        this.capturing = { launches: [], isChanged: false };
+        this.capturing = newGraph();
         break;
       case 'end':
         if (this.capturing && graph !== undefined) this.known.set(graph, this.capturing);
@@ -46,12 +50,13 @@ export class CapturedGraphs {
       case 'memory':
         if (!this.capturing) break;
         this.capturing.isChanged = true;
+        if (graph !== undefined) this.capturing.written.push(graph);
         // it was done all the same
-        this.forget();
+        this.forget(this.capturing.written);
         break;
       case 'update': {
         const updated = of(other);
-        if (graph !== undefined) this.known.set(graph, updated ?? { launches: [], isChanged: true });
+        if (graph !== undefined) this.known.set(graph, updated ?? newGraph(true));
         break;
       }
       case 'changed': {
@@ -67,8 +72,9 @@ export class CapturedGraphs {
 
   private replay(graph: Graph | undefined): void {
     const isClear = graph !== undefined && !graph.isChanged;
-    if (!isClear) this.forget();
-    for (const launch of graph?.launches ?? []) this.launch(launch);
-    if (!isClear) this.forget();
+    const { launches, written } = graph ?? newGraph();
+    if (!isClear) this.forget(written);
+    for (const launch of launches) this.launch(launch);
+    if (!isClear) this.forget(written);
   }
 }

@@ -95,8 +95,9 @@ class HostMachine {
       const launch = this.program.launches?.[index];
       if (launch) this.launchNow(index, launch, values);
     },
-    () => {
-      for (const block of this.blocks.all) if (block.isDevice) this.blocks.forget(block);
+    (addresses) => {
+      const others = new Set(addresses.map((address) => this.blocks.blockAt(address - HOST_BASE)));
+      for (const block of this.blocks.all) if (block.isDevice || others.has(block)) this.blocks.forget(block);
     },
   );
 

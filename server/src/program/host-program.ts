@@ -39,7 +39,7 @@ export interface HostFunction {
 }
 
 /**
- * What is done with CUDA graphs, in the place of a launch: capturing begins; it ends and gives a graph; memory is copied or filled, which may be captured;
+ * What is done with CUDA graphs, in the place of a launch: capturing begins; it ends and gives a graph; memory is copied or filled at an address, which may be captured;
  * a graph is another one now, or one that is not known; a graph is launched.
  */
 export type GraphStep = 'begin' | 'end' | 'memory' | 'update' | 'changed' | 'launch';

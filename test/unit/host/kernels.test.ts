@@ -72,6 +72,10 @@ describe('kernels in the run of the host', () => {
     );
   });
 
+  it('that are captured beside a fill find nothing filled before their graph is launched', () => {
+    check(around(grow, `${captured('cudaMemsetAsync(b, 9, 256, s);')} look<<<1, 32>>>(b, out); //= a: ?`));
+  });
+
   it('that are captured with copies leave unknown what may have been copied', () => {
     check(
       around(

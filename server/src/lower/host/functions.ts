@@ -67,6 +67,7 @@ function copyBetween(call: BuiltinCall, to: Pointed | undefined, from: Pointed |
   if (!to) return;
   if (from) emitHost(call.ctx, 'copy', [to.address, from.address, bytes]);
   else emitHost(call.ctx, 'wild', [to.address]);
+  noteCaptured(call, to.address);
   to.written?.();
 }
 
@@ -109,7 +110,6 @@ const reallocate: BuiltinFunction = (call) => {
 };
 
 const copy: BuiltinFunction = (call) => {
-  noteCaptured(call);
   copyBetween(call, pointer(call, 0), pointer(call, 1), count(call, 2));
   return success(call);
 };
@@ -121,7 +121,6 @@ const copyMemory: BuiltinFunction = (call) => {
 
 /** (symbol, source, bytes, offset) */
 const copyToSymbol: BuiltinFunction = (call) => {
-  noteCaptured(call);
   copyBetween(call, shifted(call, symbol(call, 0), count(call, 3)), pointer(call, 1), count(call, 2));
   return success(call);
 };
@@ -147,7 +146,6 @@ const devicePointer: BuiltinFunction = (call) => {
 
 /** (destination, pitch, source, pitch, width, height): where both pitches are the width, one copy; else row by row is not followed. */
 const copyRows: BuiltinFunction = (call) => {
-  noteCaptured(call);
   const to = pointer(call, 0);
   const from = pointer(call, 2);
   if (to && from)
@@ -156,15 +154,16 @@ const copyRows: BuiltinFunction = (call) => {
       fn: 'copy',
       args: [to.address, from.address, count(call, 4), count(call, 5), count(call, 1), count(call, 3)],
     });
+  if (to) noteCaptured(call, to.address);
   to?.written?.();
   return success(call);
 };
 
 function fill(call: BuiltinCall): void {
-  noteCaptured(call);
   const to = pointer(call, 0);
   if (!to) return;
   emitHost(call.ctx, 'fill', [to.address, count(call, 1), count(call, 2)]);
+  noteCaptured(call, to.address);
   to.written?.();
 }
 

@@ -27,9 +27,9 @@ function step({ ctx, node }: BuiltinCall, graph: GraphStep, args: readonly Regis
 
 const isCapturing = ({ launches }: Context): boolean => launches.some(({ graph }) => graph === 'begin');
 
-/** A copy or a fill that may be captured: it is not done again where the graph is launched. */
-export function noteCaptured(call: BuiltinCall): void {
-  if (call.name.endsWith('Async') && isCapturing(call.ctx)) step(call, 'memory', []);
+/** A copy or a fill that was done, and may be captured: it is not done again where the graph is launched. @param to address of what it writes */
+export function noteCaptured(call: BuiltinCall, to: Register): void {
+  if (call.name.endsWith('Async') && isCapturing(call.ctx)) step(call, 'memory', [to]);
 }
 
 function graphOf(call: BuiltinCall, index: number): Register {
