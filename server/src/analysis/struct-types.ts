@@ -55,10 +55,14 @@ function toldByMembers(
   fields: ReadonlyMap<string, HostValue>,
   typeOf: (value: HostValue) => Type,
 ): readonly TemplateValue[] {
-  const members = (declaration.members ?? []).flatMap(asParameter).filter(({ name }) => fields.has(name ?? ''));
-  const types = members.map(({ name }) => typeOf(fields.get(name ?? '') as HostValue));
+  const known = (declaration.members ?? []).flatMap(asParameter).flatMap((member) => {
+    const value = fields.get(member.name ?? '');
+    return value ? [{ member, type: typeOf(value) }] : [];
+  });
   const { templateParameters } = declaration;
-  const own = deduceArguments(ctx, { templateParameters, parameters: members }, [], types, outer);
+  const parameters = known.map(({ member }) => member);
+  const types = known.map(({ type }) => type);
+  const own = deduceArguments(ctx, { templateParameters, parameters }, [], types, outer);
   if (declaration === template) return own;
   // those of a partial specialisation stand for parts of the arguments
   const inner = new Scope(outer, 'members');

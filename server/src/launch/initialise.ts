@@ -9,6 +9,7 @@ import { evaluate, expandPack } from './expression';
 import { bindMember, constructorsOf, type HostArgument, runConstructor } from './function-call';
 import { autoType, type HostType, type RecordType, type TupleType, withoutReference } from './host-type';
 import { bitWidthOf, layoutOf, sizeOf } from './layout';
+import { containerFrom, containerOfElements, fill, longestList } from './make-container';
 import { blank, cellAt, forget, makeBuffer, makeCell, store } from './memory';
 import { pointerTo } from './place';
 import { resolveType } from './resolve-type';
@@ -22,7 +23,6 @@ import {
   type ArrayValue,
   type Buffer,
   type Cell,
-  type ContainerValue,
   type FunctionSymbol,
   number,
   type StructValue,
@@ -389,14 +389,6 @@ function arrayOfValues(state: HostState, values: readonly Value[], element: Host
 }
 
 /** Puts values into consecutive elements. */
-function fill(state: HostState, buffer: Buffer, offset: number, values: readonly Value[], element: HostType): void {
-  const size = sizeOf(state, element) ?? 1;
-  for (const [index, value] of values.entries()) {
-    const cell = cellAt(state, buffer, offset + index * size, element);
-    cell.value = convert(state, value, element);
-  }
-}
-
 function arrayFromList(
   state: HostState,
   list: InitListExpression,
@@ -434,8 +426,6 @@ function fillFromList(
     at += size * valuesOf(state, value, scope);
   }
 }
-
-const longestList = 4096;
 
 function recordFromList(
   state: HostState,
@@ -494,10 +484,16 @@ function recordFromList(
     type.name,
     cells.flatMap(({ value }) => (value.kind === 'pointer' ? [{ value }] : [])),
   );
+  settleOthers(state, cells, filled, list.elements.length > 0);
+  return object;
+}
+
+/** Members that braces leave out are zero; of a union those beside the one that is given are not known. */
+function settleOthers(state: HostState, cells: readonly Cell[], filled: ReadonlySet<Cell>, isAnyGiven: boolean): void {
   for (const cell of cells) {
     const { value, type: field } = cell;
     // other members of a union lie over the one that is given
-    if (cell.union && list.elements.length > 0) {
+    if (cell.union && isAnyGiven) {
       state.changing.add(cell.union);
       if (!filled.has(cell)) forget(state, cell, 'another member of the union was written');
       state.changing.delete(cell.union);
@@ -506,7 +502,6 @@ function recordFromList(
     if (value.kind === 'unknown' && value.uninitialised && field) cell.value = zeroOf(state, field, cell.name ?? '');
     if (value.kind === 'array' && value.buffer.rest === 'uninitialised') value.buffer.rest = 'zero';
   }
-  return object;
 }
 
 /**
@@ -530,67 +525,3 @@ function takenWhole(
 }
 
 const madeOfLists: ReadonlySet<HostType['kind']> = new Set(['container', 'record', 'tuple', 'vector']);
-
-// ---- containers -----------------------------------------------------------------------------------------------------
-
-const sizeType: HostType = { kind: 'arithmetic', name: 'unsigned long' };
-
-function makeContainer(type: HostType & { kind: 'container' }, buffer: Buffer, size: Value): ContainerValue {
-  return { kind: 'container', type, element: type.element, buffer, size: makeCell(size, { type: sizeType }) };
-}
-
-function containerOfElements(
-  state: HostState,
-  type: HostType & { kind: 'container' },
-  values: readonly Value[],
-): Value {
-  const buffer = makeBuffer('a list', { rest: 'zero' });
-  fill(state, buffer, 0, values.slice(0, longestList), type.element);
-  return makeContainer(type, buffer, number(type.length ?? values.length, 'unsigned long'));
-}
-
-/** `vector<T>(n)`, `vector<T>(n, value)`, a copy, `unique_ptr<T>(pointer)`, `string("…")`. */
-function containerFrom(state: HostState, type: HostType & { kind: 'container' }, values: readonly Value[]): Value {
-  const [first, second] = values;
-  const value = first && decay(first);
-  if (value?.kind === 'container') {
-    const copy = convert(state, value, undefined);
-    // device_vector from host_vector: the same contents elsewhere
-    return copy.kind === 'container'
-      ? { ...copy, type, buffer: { ...copy.buffer, name: 'a copy', nameDepth: Number.POSITIVE_INFINITY } }
-      : copy;
-  }
-  if (value?.kind === 'pointer' && value.offset === 0) return makeContainer(type, value.to, unknown('a size'));
-  if (value?.kind === 'string')
-    return makeContainer(type, makeBuffer('a string'), number(value.value.length, 'unsigned long'));
-  const bytes = sizeOf(state, type.element);
-  const buffer = makeBuffer('a container', { rest: 'zero' });
-  if (value?.kind === 'number' && bytes) buffer.bytes = value.value * bytes;
-  if (second) {
-    buffer.rest = 'unknown';
-    if (value?.kind === 'number') fillContainer(state, buffer, value.value, second, type.element);
-  }
-  return makeContainer(type, buffer, value ? convert(state, value, sizeType) : number(0, 'unsigned long'));
-}
-
-function fillContainer(state: HostState, buffer: Buffer, count: number, value: Value, element: HostType): void {
-  if (count > MOST_FILLED || count * cellsIn(value) > MOST_FILLED ** 2) return;
-  fill(
-    state,
-    buffer,
-    0,
-    Array.from({ length: count }, () => value),
-    element,
-  );
-}
-
-/** Elements that a container is filled with; of containers in containers its square. */
-const MOST_FILLED = 256;
-
-/** Cells that a copy makes anew: those of elements that are containers themselves, too. */
-function cellsIn(value: Value): number {
-  if (value.kind !== 'container') return 1;
-  let sum = 0;
-  for (const cell of value.buffer.cells.values()) sum += cellsIn(cell.value);
-  return sum;
-}
