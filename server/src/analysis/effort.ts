@@ -2,7 +2,8 @@
  * How much is done for one file, so that an answer comes within two seconds whatever the file holds: the instructions that
  * are lowered and those that are executed are shared out among its kernels, a kernel's among its instances, launches and
  * samples. What one leaves over the later ones may use, and every kernel gets some. Counted in instructions and not by a
- * clock, so that equal texts give equal reports.
+ * clock, so that equal texts give equal reports; only who waits longer on a slow machine has the last kernels as an editor has them, since no answer
+ * would be worse.
  */
 import type { ExecutionBudget } from '../execute/execution';
 import { defaultBudget, type LoweringBudget } from '../lower/context';
@@ -10,8 +11,9 @@ import type { Program } from '../program/program';
 
 /** Warp instructions of a file; about a million a second are executed. */
 const FILE = 600_000;
-/** Of one kernel, all launches and samples together. */
+/** Of one kernel, all launches and samples together; for who waits longer a larger part of the file's. */
 const KERNEL = 80_000;
+const PATIENT_KERNEL = 160_000;
 /** Every run gets this much, however much was used up before. */
 const LEAST = 8_000;
 /** Runs of a kernel that get it: beyond, only what is left over. */
@@ -37,24 +39,36 @@ export class Effort {
   /** What may have been lowered when the present kernel is done. */
   private loweredByNow = LOWERED;
 
-  /** @param kernels that are to be executed @param patience times the work of an editor's answer */
+  /**
+   * @param kernels that are to be executed
+   * @param patience times the work of an editor's answer
+   * @param isLate kernels from now on have an editor's effort
+   */
   constructor(
     private kernels: number,
-    private readonly patience = 1,
+    private patience = 1,
+    private readonly isLate: () => boolean = () => false,
   ) {
     this.left = FILE * patience;
   }
 
   /** Half of what is left for the next kernel, all of it for the last. */
   kernel(launches: number): KernelEffort {
+    if (this.patience > 1 && this.isLate()) this.hurry();
     const parts = Math.max(1, Math.min(2, this.kernels));
     const share = this.left / parts;
     this.loweredBefore = this.lowered;
     this.loweredByNow = this.lowered + Math.max(LEAST_LOWERED, (LOWERED - this.lowered) / parts);
     this.kernels--;
-    const total = Math.min(KERNEL * this.patience, Math.max(share, LEAST * Math.min(SURE_RUNS, launches)));
+    const most = this.patience > 1 ? PATIENT_KERNEL * this.patience : KERNEL;
+    const total = Math.min(most, Math.max(share, LEAST * Math.min(SURE_RUNS, launches)));
     const blocks = Math.min(MOST_BLOCKS, BLOCKS * this.patience);
     return new KernelEffort(total, Math.max(PATIENT_LOOP_SHARE, LOOP_SHARE / this.patience), blocks);
+  }
+
+  private hurry(): void {
+    this.patience = 1;
+    this.left = Math.min(this.left, FILE);
   }
 
   /** What the next program may have: with large ones before it, less. */

@@ -74,6 +74,8 @@ export interface AnalysisOptions {
   readonly followData?: boolean | 'ready';
   /** Times the work that an editor may wait for; 1 when not given. */
   readonly patience?: number;
+  /** Milliseconds after which the kernels that are left have an editor's work; never when not given. */
+  readonly patienceEndsAfter?: number;
 }
 
 export interface AnalysisRequest {

@@ -117,11 +117,14 @@ export function analysisOptions(options: SharedOptions): AnalysisOptions[] {
     programArguments: options.arguments === undefined ? undefined : shellWords(options.arguments),
     device: options.device,
     patience: PATIENCE,
+    patienceEndsAfter: PATIENCE_ENDS_MS,
   }));
 }
 
 /** Nobody types while the command line works: long loops are executed further than in the editor. */
 export const PATIENCE = 64;
+/** On a machine that is slow or has much else to do kernels behind this are looked at as in the editor, or they would not be looked at at all. */
+const PATIENCE_ENDS_MS = 20_000;
 
 /** Where headers are looked for; the folder worked in is the workspace. */
 export function workspaceOf(options: SharedOptions): Workspace {

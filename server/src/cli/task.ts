@@ -6,7 +6,7 @@ import type { CompiledSources } from './compiled';
 import type { Source } from './sources';
 
 /** Milliseconds one file may take for one capability; then what there is is reported. */
-export const FILE_BUDGET_MS = 30_000;
+export const FILE_BUDGET_MS = 60_000;
 
 export interface AnalyzeSources {
   readonly sources: readonly Source[];

@@ -26,7 +26,7 @@ const MOST_THREADS = 1024;
 const CHEAP_GRID = 20_000;
 const CHEAP_PART = 10;
 /** Where numbers depend on what atomics change, all blocks are executed in order as long as they cost no more than this, or this part. */
-const IN_ORDER_GRID = 800_000;
+const IN_ORDER_GRID = 2_000_000;
 const IN_ORDER_PART = 2;
 /** Warp instructions that every block takes. */
 const LEAST_BLOCK = 8;

@@ -3,7 +3,7 @@ import type { ExecutionBudget } from './execution';
 import type { BlockClass } from './grid';
 
 /** Where blocks differ, as many of them are executed as cost no more than this, or this part of the budget. */
-const DIVERSE_GRID = 1_280_000;
+const DIVERSE_GRID = 3_000_000;
 const DIVERSE_PART = 2;
 /** By how much a block may cost more than those before it. */
 const MARGIN = 1.25;

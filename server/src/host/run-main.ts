@@ -13,10 +13,14 @@ import { type HostRun, runHost } from './run-host';
 import { type DeviceCode, KernelRuns } from './run-kernel';
 
 const LOWERING: LoweringBudget = { ...defaultBudget, instructions: 60_000, steps: 600_000, callDepth: 60 };
+/** For who waits longer: with a parser of options and a table of results main has some 60,000 (SHOC). */
+const PATIENT_LOWERING: LoweringBudget = { ...LOWERING, instructions: 120_000, steps: 1_200_000 };
 /** Instructions of the program, about a nanosecond each, times the patience. */
 const FUEL = 24_000_000;
 /** Warp instructions of the kernels that are executed between its launches, and of one launch, times the patience: 6 to 12 million take a second. */
 const KERNEL_FUEL = { total: 530_000, launch: 480_000 };
+/** The same for who waits longer: most of what is not known in large programs rests on a kernel that was not executed to its end. */
+const PATIENT_KERNEL_FUEL = { total: 1_060_000, launch: 960_000 };
 
 export interface RunOptions {
   /** Times the work of an editor's answer; 1 where it is missing. */
@@ -53,13 +57,15 @@ function runProgram(
   { patience = 1, device, properties, programArguments, cancelled }: RunOptions,
 ): HostRun | undefined {
   const context = createHostContext(tree, tokens, properties, programArguments);
-  const made = lowerHost(context, main, { ...LOWERING, cancelled });
+  const isPatient = patience > 1;
+  const made = lowerHost(context, main, { ...(isPatient ? PATIENT_LOWERING : LOWERING), cancelled });
   const lowered = made?.program;
   if (!made || !lowered?.launches || lowered.launches.length === 0) return undefined;
   // what the kernels' machine code would compute for nothing is nothing here
   const blocks = lowered.blocks.map((b) => ({ ...b, instructions: b.instructions.filter((i) => i.op !== 'work') }));
   const program = neededForLaunches(dropDeadCode(endAfterLastLaunch({ ...lowered, blocks })));
-  const fuel = { total: KERNEL_FUEL.total * patience, launch: KERNEL_FUEL.launch * patience };
+  const { total, launch } = isPatient ? PATIENT_KERNEL_FUEL : KERNEL_FUEL;
+  const fuel = { total: total * patience, launch: launch * patience };
   const kernels = device && new KernelRuns(program, made.launched, device, fuel);
   const run = runHost(program, FUEL * patience, kernels, cancelled);
   const instances = new Map<HostLaunch, KernelInstance>();

@@ -396,6 +396,10 @@ const convert: Handler = (ctx, instruction) => {
   const types = typesOf(opcode.parts);
   const to = irType(types[0]);
   const from = irType(types[1]);
+  if (types[0] === 'tf32' && from === 'f32') {
+    ctx.write(operands[0], roundedToTensor(ctx, ctx.read(operands[1], 'f32')));
+    return;
+  }
   if (types.length !== 2 || to === undefined || from === undefined || opcode.parts.includes('pack')) {
     ctx.writeUnknown(operands[0], `${opcode.text} is not computed`);
     return;
@@ -406,6 +410,16 @@ const convert: Handler = (ctx, instruction) => {
   if (opcode.parts.includes('sat')) value = clamped(ctx, value, from, to);
   ctx.write(operands[0], extended(ctx, builder.convert(from, to, value), to));
 };
+
+/** The low bits of a mantissa that tf32 does not hold: 23 of f32, 10 of tf32 (PTX ISA, "Alternate floating-point data formats"). */
+const TF32_LOST_BITS = 13;
+
+/** The bits of a float rounded to tf32: to the nearest, ties away from zero, as .rna says; .rn differs in ties alone. */
+function roundedToTensor(ctx: Context, value: Register): Register {
+  const { builder } = ctx;
+  const half = builder.binary('add', 'i32', ctx.coerce(value, 'i32'), ctx.constant('i32', 1 << (TF32_LOST_BITS - 1)));
+  return builder.binary('and', 'i32', half, ctx.constant('i32', -(1 << TF32_LOST_BITS)));
+}
 
 function clamped(ctx: Context, value: Register, from: ScalarType, to: ScalarType): Register {
   const { builder } = ctx;

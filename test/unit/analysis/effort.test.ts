@@ -37,4 +37,14 @@ describe('what a file may cost', () => {
     wasteful.charge(580_000);
     assert.ok(sparing.kernel(1).budget(true).warpInstructions > wasteful.kernel(1).budget(true).warpInstructions);
   });
+
+  it('kernels that are looked at late have an editor’s effort', () => {
+    let isLate = false;
+    const patient = new Effort(3, 64, () => isLate);
+    const early = patient.kernel(1).budget(true);
+    isLate = true;
+    const late = patient.kernel(1).budget(true);
+    assert.deepEqual(late, new Effort(2).kernel(1).budget(true));
+    assert.ok(early.warpInstructions > 50 * late.warpInstructions);
+  });
 });

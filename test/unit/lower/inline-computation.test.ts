@@ -40,4 +40,41 @@ __global__ void several(float* out) {
 }
 int main() { float* o; several<<<1, 32>>>(o); }
 `));
+
+  it('rounds to tf32, and what is rounded was loaded', () =>
+    understood(`
+__device__ unsigned rounded(float x) {
+  unsigned bits;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
+  return bits;
+}
+__global__ void halves(const float* in, float* out) {
+  out[rounded(1.00048828125f) - 0x3f800000] = in[threadIdx.x * 2];
+//                                            ^^^^^^^^^^^^^^^^^^^ global load 8/4 sectors
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store 1/1 sectors
+  float sum = 0;
+  unsigned first = rounded(in[threadIdx.x]);
+//                         ^^^^^^^^^^^^^^^ global load 4/4 sectors
+  asm volatile("mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {%0,%0,%0,%0}, {%1,%1}, {%1}, {%0,%0,%0,%0};"
+      : "+f"(sum) : "r"(first));
+  out[threadIdx.x] = sum;
+//^^^^^^^^^^^^^^^^ global store 4/4 sectors
+}
+int main() { float *a, *b; halves<<<1, 32>>>(a, b); }
+`));
+
+  it('keeps what it takes where the result is not known', () =>
+    understood(`
+__global__ void packed(const unsigned* in, const float* old, unsigned* out) {
+  unsigned sum;
+  float total = old[threadIdx.x];
+//              ^^^^^^^^^^^^^^^^ global load 4/4 sectors
+  asm("add.rn.bf16x2 %0, %1, %1;" : "=r"(sum) : "r"(in[threadIdx.x * 2]));
+//                                                  ^^^^^^^^^^^^^^^^^^^ global load 8/4 sectors
+  asm volatile("nothing.known %0, %1;" : "+f"(total) : "r"(sum));
+  out[threadIdx.x] = total;
+//^^^^^^^^^^^^^^^^ global store 4/4 sectors
+}
+int main() { unsigned* a; float* b; packed<<<1, 32>>>(a, b, a); }
+`));
 });

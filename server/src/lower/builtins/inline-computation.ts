@@ -32,6 +32,12 @@ export interface ComputedOutput {
   readonly register: Register;
 }
 
+export interface Computed {
+  readonly outputs: readonly ComputedOutput[];
+  /** Some result is not known, and does not lead to the operands that it is made from. */
+  readonly losesOperands: boolean;
+}
+
 /**
  * The outputs of a statement that only computes; undefined for any other.
  * @param given values of the operands: what is read of outputs (`+r`), then the inputs
@@ -40,7 +46,7 @@ export function computedOutputs(
   ctx: Context,
   node: AsmStatement,
   given: readonly (Value | undefined)[],
-): readonly ComputedOutput[] | undefined {
+): Computed | undefined {
   const computation = computationOf(node);
   if (!computation) return undefined;
   const { kernel, instructions, types, places } = computation;
@@ -52,7 +58,8 @@ export function computedOutputs(
     straight.current = instruction;
     handlers.get(instruction.opcode.base)?.(straight, instruction);
   }
-  return node.outputs.map((_, operand) => ({ type: types[operand], register: straight.valueOf(operand) }));
+  const outputs = node.outputs.map((_, operand) => ({ type: types[operand], register: straight.valueOf(operand) }));
+  return { outputs, losesOperands: straight.losesOperands };
 }
 
 const known = new WeakMap<AsmStatement, { readonly computation: Computation | undefined }>();
@@ -89,6 +96,7 @@ const operandName = (operand: string): string => `%operand_${operand}`;
 
 /** Without branches every register has one value at a time: none needs to be a variable. */
 class StraightContext extends PtxContext {
+  losesOperands = false;
   private readonly values = new Map<number, Register>();
 
   constructor(
@@ -120,6 +128,11 @@ class StraightContext extends PtxContext {
     return (
       this.values.get(register) ?? this.around.builder.unknown(this.types[register], 'inline assembly assigns it later')
     );
+  }
+
+  override writeUnknown(operand: Operand | undefined, reason: string): void {
+    this.losesOperands = true;
+    super.writeUnknown(operand, reason);
   }
 
   override write(operand: Operand | undefined, result: Register): void {

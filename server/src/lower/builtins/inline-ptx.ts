@@ -30,7 +30,7 @@ export function asmStatement(ctx: Context, node: AsmStatement): void {
   if (sharedOffset(ctx, node, text, inputs)) return;
   if (plainAccess(ctx, node, text, inputs) || atomicAccess(ctx, node, text, inputs)) return;
   if (computes(ctx, node, inputs)) return;
-  useValues(ctx, inputs);
+  useOperands(ctx, operandsOf(ctx, node, inputs));
   for (const output of node.outputs)
     store(
       ctx,
@@ -236,11 +236,20 @@ function operandsOf(ctx: Context, node: AsmStatement, inputs: readonly Value[]):
   return [...read, ...inputs];
 }
 
+const useOperands = (ctx: Context, given: readonly (Value | undefined)[]): void =>
+  useValues(
+    ctx,
+    given.flatMap((value) => value ?? []),
+  );
+
 /** Instructions that touch no memory: what they make of the inputs. */
 function computes(ctx: Context, node: AsmStatement, inputs: readonly Value[]): boolean {
-  const computed = computedOutputs(ctx, node, operandsOf(ctx, node, inputs));
-  computed?.forEach(({ type, register }, i) => {
+  const given = operandsOf(ctx, node, inputs);
+  const computed = computedOutputs(ctx, node, given);
+  if (!computed) return false;
+  if (computed.losesOperands) useOperands(ctx, given);
+  computed.outputs.forEach(({ type, register }, i) => {
     storeOutput(ctx, node.outputs[i], type, register);
   });
-  return computed !== undefined;
+  return true;
 }
