@@ -54,9 +54,15 @@ export function matchLaunches(
       candidates.find((k) => k.declaration.first === (launch.kernelFirst ?? launch.kernel.declaration?.first)) ??
       chooseKernel(candidates, launch);
     if (!named) continue;
-    const templateArguments = templateArgumentsOf(unit, named, launch);
-    const kernel = specialisationFor(unit, candidates, templateArguments) ?? named;
-    const instance = instanceKey(templateArguments);
+    const templateArguments = templateArgumentsOf(
+      unit,
+      isSpecialised(named) ? templateAmong(candidates) : named,
+      launch,
+    );
+    const kernel =
+      specialisationFor(unit, candidates, templateArguments) ?? generalFor(candidates, named, templateArguments);
+    // what is specialised is one function, with no arguments of its own
+    const instance = isSpecialised(kernel) ? '' : instanceKey(templateArguments);
     launches.push({
       kernel,
       templateArguments,
@@ -97,6 +103,21 @@ function chooseKernel(candidates: readonly FoundKernel[], launch: LocatedLaunch)
   );
 }
 
+/** `template <> __global__ void k<float>(…)` */
+const isSpecialised = ({ declaration }: FoundKernel): boolean => declaration.templateParameters?.length === 0;
+
+const templateAmong = (candidates: readonly FoundKernel[]): FoundKernel | undefined =>
+  candidates.find(({ declaration }) => declaration.templateParameters?.length);
+
+/** The kernel that is named, or the template where that is specialised for other arguments: the text names what is declared first. */
+function generalFor(
+  candidates: readonly FoundKernel[],
+  named: FoundKernel,
+  wanted: readonly TemplateValue[],
+): FoundKernel {
+  return isSpecialised(named) && wanted.length > 0 ? (templateAmong(candidates) ?? named) : named;
+}
+
 /** The explicit specialisation for just these arguments: `template <> __global__ void k<float>(…)`. */
 function specialisationFor(
   unit: UnitContext,
@@ -111,9 +132,15 @@ function specialisationFor(
   });
 }
 
-function templateArgumentsOf(unit: UnitContext, kernel: FoundKernel, launch: LocatedLaunch): TemplateValue[] {
-  if (!kernel.declaration.templateParameters) return [];
+/** @param kernel undefined where the template has no body here: the arguments are those that are written */
+function templateArgumentsOf(
+  unit: UnitContext,
+  kernel: FoundKernel | undefined,
+  launch: LocatedLaunch,
+): TemplateValue[] {
   const ctx = scratchOf(unit);
+  if (!kernel) return launch.templateArguments.map((a) => templateValue(ctx, unit.scope, a));
+  if (!kernel.declaration.templateParameters) return [];
   // a type that the host's text does not name (a lambda's) is deduced from the argument
   const explicit = launch.templateArguments.map((a) => {
     const value = templateValue(ctx, kernel.scope, a);

@@ -1,5 +1,11 @@
 /** Assignments and increments of host code. */
-import type { AssignExpression, CallExpression, Expression, UnaryExpression } from '../parse/ast';
+import type {
+  AssignExpression,
+  CallExpression,
+  ConditionalExpression,
+  Expression,
+  UnaryExpression,
+} from '../parse/ast';
 import { callMethod } from './call';
 import { evaluate } from './expression';
 import type { HostType } from './host-type';
@@ -69,10 +75,20 @@ function counted(state: HostState, place: Place, value: Value): Value {
 
 /** What is assigned to and not found: of two variables either may be meant. */
 function forgetTarget(state: HostState, target: Expression, scope: Scope): void {
-  if (target.kind !== 'conditional') {
-    forgetRoot(state, target, scope);
-    return;
-  }
+  if (target.kind === 'conditional') forgetSides(state, target, scope);
+  else if (!forgetChosen(state, target, scope)) forgetRoot(state, target, scope);
+}
+
+/** `(c ? a : b).name[i] = x`, `(c ? a : b).push_back(x)`: either object may have changed. False where nothing is chosen. */
+export function forgetChosen(state: HostState, target: Expression, scope: Scope): boolean {
+  let at = target;
+  while (at.kind === 'member' || at.kind === 'index') at = at.kind === 'member' ? at.object : at.base;
+  if (at.kind !== 'conditional') return false;
+  forgetSides(state, at, scope);
+  return true;
+}
+
+function forgetSides(state: HostState, target: ConditionalExpression, scope: Scope): void {
   for (const side of [target.then, target.else]) {
     const place = locate(state, side, scope);
     if (place.kind === 'cell') forget(state, place.cell, `${place.cell.name ?? 'it'} depends on a condition`);

@@ -1,6 +1,7 @@
 /** Calls in host code: who is called, with what. */
 import { anywhere } from '../parse/anywhere';
 import type { CallExpression, Expression, NameExpression, QualifiedName } from '../parse/ast';
+import { forgetChosen } from './assignment';
 import { associatedFunctions } from './associated-functions';
 import { builtinCall } from './builtins';
 import { convert } from './conversion';
@@ -136,7 +137,8 @@ function callMember(
   const name = lastName(callee.name);
   const object = locate(state, callee.object, scope);
   const value = read(object);
-  if (!readers.has(name)) changeSomewhere(state, object);
+  if (!readers.has(name) && (object.kind !== 'value' || !forgetChosen(state, callee.object, scope)))
+    changeSomewhere(state, object);
   const star = callee.arrow && value.kind === 'pointer' ? starOf(callee.object) : undefined;
   const holder = star ? dereference(state, value, star) : object;
   const target = read(holder);

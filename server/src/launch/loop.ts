@@ -4,6 +4,7 @@
  */
 import { anywhere, assignedBy } from '../parse/anywhere';
 import type { DoStatement, ForStatement, RangeForStatement, WhileStatement } from '../parse/ast';
+import { forgetChosen } from './assignment';
 import { forgetBehind } from './call';
 import { convert } from './conversion';
 import { bindNames } from './declaration';
@@ -179,6 +180,7 @@ export const runRangeLoop = (state: HostState, statement: RangeForStatement, sco
 
 function runAllElements(state: HostState, statement: RangeForStatement, scope: Scope): Completion {
   const range = evaluate(state, statement.range, scope);
+  if (statement.range.kind === 'conditional' && writesElements(statement)) forgetChosen(state, statement.range, scope);
   const elements = elementsOf(state, range);
   const hasLaunch = state.recorder?.holds(statement.first, statement.last) ?? false;
   const leave = hasLaunch ? state.recorder?.enterLoop() : undefined;

@@ -12,6 +12,7 @@ import { KnownValues } from './known-values';
 import { addressOfExpression } from './operators';
 import { peeked, reasonOf, rvalue, writeRegister } from './places';
 import { dereference } from './pointers';
+import { recordOf } from './records';
 import { arithmeticType, scalarOf, type Type, types, unqualified, withoutReference } from './types';
 import { unknownValue, type Value } from './values';
 
@@ -156,6 +157,12 @@ export function conditionalPlace(ctx: Context, node: ast.ConditionalExpression, 
   };
   const pointer = choice(ctx, node, condition, addressOf(node.then), addressOf(node.else));
   return dereference(ctx, pointer, node);
+}
+
+/** The object that a member or an element is taken of: `(isSmall ? small : large).push_back(v)` changes one of the two. */
+export function chosenObject(ctx: Context, node: ast.Expression): Value {
+  const isChoice = ctx.unit.isHost && node.kind === 'conditional' && recordOf(unevaluatedType(ctx, node.then));
+  return isChoice ? conditionalPlace(ctx, node) : expression(ctx, node);
 }
 
 /** What a call gives that may be changed is an object. */

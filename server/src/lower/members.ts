@@ -1,7 +1,7 @@
 /** `object.member` and `pointer->member`. */
 import type * as ast from '../parse/ast';
+import { chosenObject } from './conditional';
 import type { Context } from './context';
-import { expression } from './expressions';
 import { globalValue } from './globals';
 import { lookupIn } from './lookup';
 import { memberAlignment, reasonOf, referredIn, rvalue } from './places';
@@ -13,7 +13,7 @@ import { userOperator } from './user-operators';
 import { unknownValue, type Value } from './values';
 
 export function memberExpression(ctx: Context, node: ast.MemberExpression): Value {
-  let object = expression(ctx, node.object);
+  let object = chosenObject(ctx, node.object);
   if (node.arrow) object = dereference(ctx, rvalue(ctx, behindArrow(ctx, object, node), node.object), node);
   const part = node.name.parts[node.name.parts.length - 1];
   const member = memberOf(ctx, object, part.name, node);

@@ -2,6 +2,7 @@
 import type * as ast from '../parse/ast';
 import type { Alignment, Register } from '../program/program';
 import { callExpression } from './calls';
+import { chosenObject } from './conditional';
 import { type Context, demandMemory } from './context';
 import { numberOf } from './conversions';
 import { expression } from './expressions';
@@ -54,7 +55,7 @@ function memoryPlace(
 }
 
 export function indexExpression(ctx: Context, node: ast.IndexExpression): Value {
-  const base = expression(ctx, node.base);
+  const base = chosenObject(ctx, node.base);
   const index = node.indices[0];
   if (!index) return unknownValue(base.type, 'subscript without index');
   const behind = recordOf(base.type) && base.kind !== 'placePointer' ? pointerOf(ctx, base, node) : undefined;

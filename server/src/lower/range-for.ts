@@ -1,8 +1,9 @@
 /** `for (T x : range)`: the loop over indices that it means. */
 import type * as ast from '../parse/ast';
 import { callValue } from './calls';
+import { chosenObject } from './conditional';
 import { type Context, skip } from './context';
-import { expression, number } from './expressions';
+import { number } from './expressions';
 import { endProgram, freshObject } from './host/memory';
 import { forStatement } from './loops';
 import { binaryOnValues } from './operators';
@@ -27,7 +28,7 @@ interface Walk {
 
 /** Runs through arrays, braced lists, and records with begin() and end(). */
 export function rangeForStatement(ctx: Context, node: ast.RangeForStatement): void {
-  const range = rangeOf(ctx, expression(ctx, node.range), node.range);
+  const range = rangeOf(ctx, chosenObject(ctx, node.range), node.range);
   if (!range) {
     skip(ctx, node, 'range-for over something whose elements are not known');
     if (ctx.unit.isHost) endProgram(ctx, 'lost');
