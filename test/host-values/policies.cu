@@ -39,7 +39,7 @@ int main() {
   show((bytes<int, double, char>())); //= 13
   show(count(1, 2, 3, 4)); //= 64
   show(kind(1.0f) * 10 + kind('a')); //= 12
-  show(length(std::vector<int>(6)) * 10 + length(5)); //~ 59
+  show(length(std::vector<int>(6)) * 10 + length(5)); //= 59
   show(sumOf(std::make_index_sequence<5>{})); //= 30
   show(Derived().twice()); //= 42
   show(filled<std::vector>(3, 4).size()); //= 4

@@ -18,6 +18,7 @@ import { binaryArithmetic, commonType, unaryArithmetic } from './arithmetic';
 import { assign, increment } from './assignment';
 import { evaluateCall } from './call';
 import { captureNumbers } from './captures';
+import { areFulfilled, conceptHolds, standardConcept } from './constraints';
 import { convert } from './conversion';
 import { isBaseOf } from './conversion-functions';
 import { spellings } from './host-tokens';
@@ -25,7 +26,7 @@ import { autoType, type HostType, isPointerLike } from './host-type';
 import { construct, fromList, newObject } from './initialise';
 import { evaluateLaunch } from './launch-expression';
 import { alignOf, partAt, sizeOf } from './layout';
-import { lookup, lookupQualified } from './lookup';
+import { conceptNamed, lookup, lookupQualified } from './lookup';
 import { makeBuffer, makeCell } from './memory';
 import { binaryOperation } from './operator';
 import { addressOf, locate, pointerTo, read } from './place';
@@ -100,6 +101,8 @@ function evaluateKind(state: HostState, expression: Expression, scope: Scope): V
       state.leaving = 'exit';
       state.thrown++;
       return unknown('an exception');
+    case 'requires':
+      return answerValue(areFulfilled(state, [expression], scope));
     default:
       return unknown(expression.reason);
   }
@@ -121,6 +124,11 @@ function evaluateName(state: HostState, expression: NameExpression, scope: Scope
   if (local) return local.value;
   const found = lookupQualified(state, name, scope);
   const last = name.parts.at(-1);
+  if (found?.kind === 'cell' && last?.templateArguments) {
+    const concept = conceptNamed(state, name, scope);
+    const given = concept && bindArguments(state, last.templateArguments, scope);
+    if (concept && given) return answerValue(conceptHolds(state, concept, given));
+  }
   if (found?.kind === 'cell') return found.cell.value;
   if (found?.kind === 'functions') {
     const templateArguments = last?.templateArguments && bindArguments(state, last.templateArguments, scope);
@@ -137,8 +145,14 @@ function evaluateName(state: HostState, expression: NameExpression, scope: Scope
       ? found.type.value
       : unknown(`${spelledName(name)} is a type`, { type: found.type });
   }
+  const given = found ? undefined : last?.templateArguments;
+  const answer = given && standardConcept(lastName(name), bindArguments(state, given, scope));
+  if (answer !== undefined) return answerValue(answer);
   return libraryConstant(state, name, scope) ?? undeclared(state, lastName(name), spelledName(name));
 }
+
+const answerValue = (answer: boolean | undefined): Value =>
+  answer === undefined ? unknown('a constraint that cannot be decided') : number(answer ? 1 : 0, 'bool');
 
 function libraryConstant(state: HostState, name: QualifiedName, scope: Scope): Value | undefined {
   const [part, outer] = [name.parts.at(-1), name.parts.at(-2)];

@@ -1,8 +1,8 @@
 /** Inlining of host functions, methods and constructors. */
-import { anywhere } from '../parse/anywhere';
 import type { Expression, FunctionDeclaration, Parameter } from '../parse/ast';
 import { isCopyOf } from '../parse/constructors';
 import { isParameter } from '../parse/parameter-names';
+import { bestOf } from './best-overload';
 import { callUnknown, evaluateArguments } from './call';
 import { convert } from './conversion';
 import { evaluate } from './expression';
@@ -10,12 +10,11 @@ import { autoType, type HostType, type RecordType } from './host-type';
 import { construct, initialised } from './initialise';
 import { layoutOf } from './layout';
 import { blur, forget, makeCell, named, store, watch } from './memory';
-import { overloadCost } from './overload-cost';
 import { resolveType } from './resolve-type';
-import { childScope, lastName, type Scope, spelledName } from './scope';
+import { childScope, lastName, type Scope } from './scope';
 import { budgets, type Frame, type HostState, step } from './state';
 import { runFunctionBody } from './statement';
-import { bindParameters, deduceFromCall } from './template-binding';
+import { bindTemplate } from './template-binding';
 import { unknownOf } from './unknown-of';
 import { loseShared } from './unseen';
 import {
@@ -35,6 +34,8 @@ export interface HostArgument {
   /** `std::ref(x)`: who is given it may keep it and write to it at any time */
   readonly isHandedOut?: true;
 }
+
+const valuesOf = (list: readonly HostArgument[]): readonly Value[] => list.map(({ value }) => value);
 
 export interface CallOptions {
   readonly templateArguments?: readonly BoundArgument[];
@@ -87,26 +88,7 @@ function pickOverload(
   const usable = candidates.filter(
     ({ declaration }) => declaration.body && (!options.templateArguments || declaration.templateParameters),
   );
-  if (usable.length <= 1) return usable[0];
-  const values = list.map(({ value }) => value);
-  let best: FunctionSymbol | undefined;
-  let bestCost = Number.POSITIVE_INFINITY;
-  for (const symbol of usable) {
-    const cost = overloadCost(state, symbol, values);
-    // which of two templates is ruled out is not looked at
-    if (cost === bestCost && best && isRestricted(symbol.declaration) && isRestricted(best.declaration))
-      return undefined;
-    if (cost < bestCost) [best, bestCost] = [symbol, cost];
-  }
-  return best;
-}
-
-/** `enable_if_t<…>` in its result, its parameters or its template parameters. */
-function isRestricted({ result, parameters, templateParameters }: FunctionDeclaration): boolean {
-  if (!templateParameters) return false;
-  const asks = (node: object | undefined): boolean =>
-    anywhere(node, (n) => 'name' in n && typeof n.name === 'object' && spelledName(n.name).includes('enable_if'));
-  return asks(result) || parameters.some(({ type }) => asks(type)) || templateParameters.some(asks);
+  return usable.length <= 1 ? usable[0] : bestOf(state, usable, valuesOf(list), options);
 }
 
 /** Declarations inside a record are joined by their definitions outside. */
@@ -214,7 +196,7 @@ function runQuietly(
 function runCall(state: HostState, symbol: FunctionSymbol, list: readonly HostArgument[], options: CallOptions): Value {
   const { declaration } = symbol;
   const scope = childScope(symbol.scope, { self: options.self, record: symbol.scope.record });
-  bindTemplate(state, declaration, scope, list, options.templateArguments);
+  bindTemplate(state, declaration, scope, valuesOf(list), options.templateArguments);
   bindAll(state, declaration, list, scope);
   return runBody(state, declaration, scope, false);
 }
@@ -232,33 +214,6 @@ function bindAll(
     }
     bindParameter(state, parameter, list[index], scope);
   }
-}
-
-function bindTemplate(
-  state: HostState,
-  declaration: FunctionDeclaration,
-  scope: Scope,
-  list: readonly HostArgument[],
-  given: readonly BoundArgument[] | undefined,
-): void {
-  const parameters = declaration.templateParameters;
-  if (!parameters || parameters.length === 0) return;
-  const deduced = deduceFromCall(
-    state,
-    declaration,
-    list.map((argument) => argument.value),
-  );
-  // Parameters of the record around an out-of-class definition are bound already.
-  const own = parameters.filter((parameter) => !isBound(symbolScope(scope), parameter.name));
-  bindParameters(state, own, given ?? [], scope, deduced);
-}
-
-function symbolScope(scope: Scope): Scope | undefined {
-  return scope.parent?.parent?.record ? scope.parent : undefined;
-}
-
-function isBound(scope: Scope | undefined, name: string | undefined): boolean {
-  return scope !== undefined && name !== undefined && (scope.types.has(name) || scope.values.has(name));
 }
 
 function bindParameter(state: HostState, parameter: Parameter, argument: HostArgument | undefined, scope: Scope): void {
@@ -383,7 +338,7 @@ function runInitializers(
 ): void {
   const { declaration } = symbol;
   const scope = childScope(symbol.scope, { self, record: type });
-  bindTemplate(state, declaration, scope, list, undefined);
+  bindTemplate(state, declaration, scope, valuesOf(list), undefined);
   bindAll(state, declaration, list, scope);
   for (const initializer of declaration.initializers ?? []) {
     initialiseMember(state, type, self, lastName(initializer.member), initializer.arguments, scope);

@@ -104,6 +104,20 @@ function fromSymbols(state: HostState, symbols: readonly HostSymbol[], self: Cel
   }
 }
 
+/** The concept that a name means. */
+export function conceptNamed(state: HostState, name: QualifiedName, from: Scope): VariableSymbol | undefined {
+  const last = lastName(name);
+  const isConcept = (symbol: HostSymbol) => symbol.kind === 'variable' && symbol.declaration.isConcept === true;
+  const of = name.parts.length > 1 ? namespaceOf(state, { ...name, parts: name.parts.slice(0, -1) }, from) : undefined;
+  if (name.parts.length > 1 && !of) return undefined;
+  for (let scope: Scope | undefined = of ?? from; scope; scope = of ? undefined : scope.parent) {
+    const within = [scope, ...(scope.usings ?? []).flatMap((using) => namespaceOf(state, using, from) ?? [])];
+    const found = within.flatMap((each) => each.symbols?.get(last) ?? []).find(isConcept);
+    if (found?.kind === 'variable') return found;
+  }
+  return undefined;
+}
+
 /** The global, namespace-level or static member variable: evaluated at its first use. */
 function variableCell(state: HostState, symbols: readonly VariableSymbol[]): Cell {
   const defined = symbols.find((symbol) => symbol.declaration.initializer) ?? symbols[0];

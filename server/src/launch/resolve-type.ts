@@ -1,5 +1,6 @@
 /** From the syntax of a type to a host type: names looked up, templates instantiated. */
 import type { NamePart, QualifiedName, RecordDeclaration, TemplateArgument, TypeNode } from '../parse/ast';
+import { areFulfilled } from './constraints';
 import { deduceType } from './deduction';
 import { evaluate, expandKnownPack } from './expression';
 import {
@@ -175,13 +176,31 @@ function specialisedFor(
     .sort((a, b) => countParameters(a) - countParameters(b));
   for (const candidate of candidates) {
     const bound = matchSpecialisation(state, candidate, given);
-    if (bound) return instantiateRecord(state, candidate, given, bound);
+    const isMeant = bound && isAllowed(state, candidate, bound);
+    if (bound && isMeant) return instantiateRecord(state, candidate, given, bound);
+    // which it is nobody knows
+    if (bound && isMeant === undefined) return { kind: 'opaque', name: lastName(candidate.declaration.name ?? noName) };
   }
   return undefined;
 }
 
+const noName: QualifiedName = { first: 0, last: 0, global: false, parts: [{ name: '' }] };
+
+function isAllowed(
+  state: HostState,
+  { declaration: { constraints }, scope }: RecordSymbol,
+  bound: ReadonlyMap<string, BoundArgument>,
+): boolean | undefined {
+  if (!constraints) return true;
+  const inner = childScope(scope);
+  for (const [name, argument] of bound) bindOne(inner, name, argument);
+  return areFulfilled(state, constraints, inner);
+}
+
+/** Those with constraints count as more special. */
 function countParameters(record: RecordSymbol): number {
-  return record.declaration.templateParameters?.length ?? 0;
+  const { templateParameters = [], constraints } = record.declaration;
+  return templateParameters.length - (constraints ? 0.5 : 0);
 }
 
 function matchSpecialisation(

@@ -136,3 +136,27 @@ function deducePack(
     if (found.some((inner) => inner.has(each)))
       bound.set(each, { kind: 'pack', elements: found.map((inner) => inner.get(each) ?? open) });
 }
+
+/** Binds what a call gives and what follows from its arguments. */
+export function bindTemplate(
+  state: HostState,
+  declaration: Deducible,
+  scope: Scope,
+  values: readonly Value[],
+  given: readonly BoundArgument[] | undefined,
+): void {
+  const parameters = declaration.templateParameters;
+  if (!parameters || parameters.length === 0) return;
+  const deduced = deduceFromCall(state, declaration, values);
+  // Parameters of the record around an out-of-class definition are bound already.
+  const own = parameters.filter((parameter) => !isBound(symbolScope(scope), parameter.name));
+  bindParameters(state, own, given ?? [], scope, deduced);
+}
+
+function symbolScope(scope: Scope): Scope | undefined {
+  return scope.parent?.parent?.record ? scope.parent : undefined;
+}
+
+function isBound(scope: Scope | undefined, name: string | undefined): boolean {
+  return scope !== undefined && name !== undefined && (scope.types.has(name) || scope.values.has(name));
+}

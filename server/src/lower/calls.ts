@@ -2,6 +2,7 @@
 
 import type * as ast from '../parse/ast';
 import { assertion } from './assertion';
+import { associatedFunctions } from './associated-functions';
 import { callBuiltin } from './builtins/functions';
 import { takesNumbers } from './builtins/math';
 import { conditionalPlace } from './conditional';
@@ -118,8 +119,10 @@ export function callValue(ctx: Context, callee: Value, args: readonly Value[], n
     case 'lambda':
       return callLambda(ctx, callee, args, node);
     case 'builtin': {
-      const associated = callee.self ? undefined : functionsOfArguments(callee, callee.name, args);
-      return associated ? callFunctions(ctx, associated, args, node) : callBuiltin(ctx, callee, args, node);
+      const associated = callee.self ? undefined : associatedFunctions(callee.name, args);
+      return associated
+        ? callFunctions(ctx, { ...associated, kind: 'functions', type: callee.type }, args, node)
+        : callBuiltin(ctx, callee, args, node);
     }
     case 'place': {
       if (recordOf(callee.type)) return callObject(ctx, callee, args, node);
@@ -145,28 +148,6 @@ export function callValue(ctx: Context, callee: Value, args: readonly Value[], n
     default:
       return unknownCall(ctx, node, args, 'call of a value that is no function');
   }
-}
-
-/** Functions of that name that the arguments' classes name as friends, or in the namespaces of these. */
-function functionsOfArguments(
-  callee: Value,
-  name: string,
-  args: readonly Value[],
-): (Value & { kind: 'functions' }) | undefined {
-  for (const { type } of args) {
-    const plain = withoutReference(type);
-    const record = recordOf(plain.kind === 'pointer' ? plain.to : plain);
-    const own = record?.scope?.own(name);
-    const friends = own?.kind === 'functions' ? own.declarations.filter((d) => d.isFriend && d.body) : [];
-    if (own?.kind === 'functions' && friends.length > 0)
-      return { kind: 'functions', type: callee.type, declarations: friends, scope: own.scope };
-    for (let scope = record?.scope?.parent; scope; scope = scope.parent) {
-      const found = scope.recordType ? undefined : scope.own(name);
-      if (found?.kind === 'functions' && found.declarations.some((d) => d.body))
-        return { kind: 'functions', type: callee.type, declarations: found.declarations, scope: found.scope };
-    }
-  }
-  return undefined;
 }
 
 function callObject(ctx: Context, callee: Value, args: readonly Value[], node: ast.CallExpression): Value {
@@ -207,9 +188,9 @@ function callFunctions(
     }
   const chosen = chooseOverload(ctx, candidates, callee.scope, args, callee.templateArguments, callee.self);
   if (!chosen) {
-    const associated = callee.self || callee.templateArguments ? undefined : functionsOfArguments(callee, name, args);
+    const associated = callee.self || callee.templateArguments ? undefined : associatedFunctions(name, args);
     if (associated?.declarations.some((d) => !candidates.includes(d)))
-      return callFunctions(ctx, associated, args, node);
+      return callFunctions(ctx, { ...associated, kind: 'functions', type: callee.type }, args, node);
     if (candidates.every((c) => !c.body))
       return callBuiltin(
         ctx,
@@ -237,8 +218,9 @@ function callFunctions(
     const reason = `which ${name} is called is not known`;
     skip(ctx, node, reason);
     changeByCall(ctx, chosen.declaration, args, self, node);
-    return unknownValue(returnTypeOf(ctx, chosen), reason);
+    return unknownValue(chosen.isDoubtful ? { kind: 'unknown', reason } : returnTypeOf(ctx, chosen), reason);
   };
+  if (chosen.isDoubtful) return notFollowed();
   const dispatched = self && ctx.unit.isHost ? callVirtual(ctx, chosen, args, self, node, notFollowed) : undefined;
   if (dispatched) return dispatched;
   return callFunction(ctx, chosen, args, self && inPlace(ctx, self, node), node);

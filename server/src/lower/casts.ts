@@ -149,14 +149,18 @@ function partAt(ctx: Context, whole: Type, node: ast.Expression): { type: Type; 
 }
 
 /** The type of an operand that is not evaluated: what is emitted for it lands in a block that nothing reaches. */
-export function unevaluatedType(ctx: Context, node: ast.Expression): Type {
+export const unevaluatedType = (ctx: Context, node: ast.Expression): Type =>
+  unevaluated(ctx, () => expression(ctx, node).type);
+
+/** Asks something of expressions that are not evaluated. */
+export function unevaluated<T>(ctx: Context, ask: () => T): T {
   const saved = ctx.builder.currentBlock;
   const known = ctx.known.fork();
   ctx.builder.use(ctx.builder.newBlock());
   ctx.builder.enterRegion();
-  const type = expression(ctx, node).type;
+  const answer = ask();
   ctx.builder.leaveRegion();
   ctx.builder.use(saved);
   ctx.known = known;
-  return type;
+  return answer;
 }

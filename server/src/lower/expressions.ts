@@ -4,6 +4,7 @@ import type { Register } from '../program/program';
 import { callArguments, callExpression } from './calls';
 import { castExpression, sizeofExpression } from './casts';
 import { conditionalExpression } from './conditional';
+import { isFulfilled } from './constraints';
 import { construct } from './construct';
 import { type Context, demandMemory, skip, step as spend } from './context';
 import { convertValue, toPredicate } from './conversions';
@@ -104,6 +105,8 @@ function lowerExpression(ctx: Context, node: ast.Expression): Value {
     case 'new':
       if (ctx.unit.isHost) return newObject(ctx, node);
       return unknownValue({ kind: 'pointer', to: types.void }, 'memory from new');
+    case 'requires':
+      return answerValue(ctx, isFulfilled(ctx, node, ctx.scope));
     default:
       skip(ctx, node, node.reason);
       return unknownValue({ kind: 'unknown', reason: node.reason }, node.reason);
@@ -174,6 +177,12 @@ function placeGiven(ctx: Context, { placement }: ast.NewExpression): Register | 
   if (given?.kind === 'placePointer' && given.target.owner) demandMemory(ctx, given.target.owner);
   return given?.kind === 'scalar' && given.type.kind === 'pointer' ? given.register : undefined;
 }
+
+/** What is known of a constraint, as a value. */
+export const answerValue = (ctx: Context, answer: boolean | undefined): Value =>
+  answer === undefined
+    ? unknownValue(types.bool, 'a constraint that cannot be decided')
+    : number(ctx, types.bool, answer ? 1 : 0);
 
 function foldExpression(ctx: Context, node: ast.FoldExpression): Value {
   const elements = expandPack(ctx, node.pack);

@@ -10,7 +10,7 @@ import { rvalue } from './places';
 import { argumentKey } from './records';
 import { inScope, resolveType } from './resolve-type';
 import { type Entity, Scope } from './scope';
-import { mostSpecialised } from './specialisations';
+import { mostSpecialised, UNDECIDED } from './specialisations';
 import { declareSymbol } from './symbols';
 import { bindTemplateParameters } from './templates';
 import { scalarOf, sizeOf, type TemplateValue, type Type, unqualified, withoutReference } from './types';
@@ -75,8 +75,12 @@ export function variableInstance(ctx: Context, template: Global, args: readonly 
       complete,
       template.scope,
     );
-    for (const [name, value] of special?.bound ?? []) scope.define(name, { kind: 'template', value });
-    instance = { kind: 'global', declaration: special?.declaration ?? template.declaration, scope };
+    const isUndecided = special === UNDECIDED;
+    const chosen = isUndecided ? undefined : special;
+    for (const [name, value] of chosen?.bound ?? []) scope.define(name, { kind: 'template', value });
+    const { initializer, ...open } = template.declaration;
+    const declaration = isUndecided ? open : (chosen?.declaration ?? template.declaration);
+    instance = { kind: 'global', declaration, scope };
     instances.set(key, instance);
   }
   return instance;

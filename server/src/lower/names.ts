@@ -2,8 +2,9 @@
 import type * as ast from '../parse/ast';
 import { builtinVariable } from './builtins/variables';
 import { constantOf } from './constants';
+import { conceptHolds } from './constraints';
 import { type Context, LIBRARY_TOKENS } from './context';
-import { number } from './expressions';
+import { answerValue, number } from './expressions';
 import { globalValue, variableInstance } from './globals';
 import { lookupQualified } from './lookup';
 import { memberOf } from './members';
@@ -107,6 +108,10 @@ function memberOrGlobal(
 ): Value {
   const record = entity.scope.recordType;
   const s = entity.declaration.specifiers;
+  if (entity.declaration.isConcept) {
+    const args = evaluateArguments(ctx, part.templateArguments ?? [], ctx.scope);
+    return answerValue(ctx, conceptHolds(ctx, entity, args));
+  }
   if (entity.specialisations)
     return globalValue(
       ctx,

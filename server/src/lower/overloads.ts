@@ -1,7 +1,9 @@
 /** Overload resolution: which function a call means. */
 import type * as ast from '../parse/ast';
 import { takes } from '../parse/constructors';
+import { isMoreConstrained } from '../parse/subsumption';
 import { pathToBase } from './bases';
+import { areFulfilled, demandsOf, withParameters } from './constraints';
 import { type Context, LIBRARY_TOKENS } from './context';
 import { isContainer } from './host/copies';
 import { lookupQualified } from './lookup';
@@ -32,6 +34,8 @@ export interface ChosenFunction {
   /** Where the function is declared: its names are looked up from here. */
   readonly scope: Scope;
   readonly templateArguments: readonly TemplateValue[];
+  /** Another may be meant: which constraints hold is not known. */
+  readonly isDoubtful?: boolean;
 }
 
 /**
@@ -46,7 +50,8 @@ export function chooseOverload(
   explicit: readonly TemplateValue[] | undefined,
   self?: Value,
 ): ChosenFunction | undefined {
-  return bestOverload(ctx, candidates, scope, args, explicit, self)?.chosen;
+  const best = bestOverload(ctx, candidates, scope, args, explicit, self);
+  return best && { ...best.chosen, isDoubtful: best.isDoubtful };
 }
 
 /** Of two methods that differ in `const` alone the one that is as the object is: less than any conversion costs. */
@@ -67,6 +72,7 @@ export function bestOverload(
   self?: Value,
 ): Rated | undefined {
   let best: Rated | undefined;
+  const doubtful: Rated[] = [];
   for (const declaration of candidates) {
     const isAbstract = ctx.unit.isHost && declaration.specifiers.isVirtual;
     if (!(declaration.body || isAbstract) || !takes(declaration, args.length)) continue;
@@ -74,21 +80,35 @@ export function bestOverload(
     if (explicit?.length && !declaration.templateParameters && !specialised) continue;
     const fitting = rate(ctx, declaration, scope, args, explicit ?? []);
     const rated = fitting && { ...fitting, cost: fitting.cost + costOfObject(declaration, self) };
-    if (rated && (!best || rated.cost < best.cost || isMoreSpecial(ctx, rated, best))) best = rated;
+    if (rated?.isDoubtful) doubtful.push(rated);
+    else if (rated && (!best || rated.cost < best.cost || isMoreSpecial(ctx, rated, best))) best = rated;
   }
-  return best;
+  const { cost } = best ?? { cost: Number.POSITIVE_INFINITY };
+  const rivals = doubtful.filter((rated) => rated.cost <= cost);
+  if (rivals.length === 0) return best;
+  // the only one that there is must be the one
+  return { ...rivals[0], isDoubtful: rivals.length > 1 || best !== undefined };
 }
 
 export interface Rated {
   readonly chosen: ChosenFunction;
   readonly cost: number;
+  /** What its parameters stand for. */
+  readonly bound: Scope;
+  /** Whether its constraints hold is not known. */
+  readonly isDoubtful?: boolean;
 }
 
-/** Of two templates that fit equally well. */
+/** Of two that fit equally well. */
 function isMoreSpecial(ctx: Context, a: Rated, b: Rated): boolean {
   const [own, other] = [a.chosen.declaration, b.chosen.declaration];
-  if (a.cost !== b.cost || !own.templateParameters || !other.templateParameters) return false;
-  return isMoreSpecialFunction(ctx, own, other, a.chosen.scope);
+  if (a.cost !== b.cost) return false;
+  if (own.templateParameters && other.templateParameters) {
+    if (isMoreSpecialFunction(ctx, own, other, a.chosen.scope)) return true;
+    if (own.constraints && isMoreSpecialFunction(ctx, other, own, a.chosen.scope)) return false;
+  }
+  if (!own.constraints) return false;
+  return isMoreConstrained(demandsOf(ctx, own, a.bound), demandsOf(ctx, other, b.bound));
 }
 
 function rate(
@@ -128,7 +148,9 @@ function rate(
     if (step === undefined || more === undefined) return undefined;
     cost += step + more;
   }
-  return { chosen: { declaration, scope, templateArguments }, cost };
+  const isFulfilled = areFulfilled(ctx, declaration, bound);
+  if (isFulfilled === false) return undefined;
+  return { chosen: { declaration, scope, templateArguments }, cost, bound, isDoubtful: isFulfilled === undefined };
 }
 
 /**
@@ -208,9 +230,15 @@ function cannotBe(
   return (
     args.some((a) => a.kind === 'type' && isFailure(a.type)) ||
     parameters.some((p) => p.kind === 'value' && fails(p.type)) ||
-    fails(declaration.result) ||
+    (declaration.result.kind === 'decltype' ? isNoResult(ctx, declaration, bound) : fails(declaration.result)) ||
     declaration.parameters.some((p) => fails(p.type))
   );
+}
+
+/** `-> decltype(t.size())` of what has no size */
+function isNoResult(ctx: Context, { result, parameters }: ast.FunctionDeclaration, bound: Scope): boolean {
+  const inner = withParameters(ctx, parameters, bound);
+  return inner !== undefined && isFailure(resolveType(ctx, result, inner));
 }
 
 /**

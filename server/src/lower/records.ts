@@ -6,7 +6,7 @@ import { attachOutOfClass } from './out-of-class';
 import { expandTypes } from './packs';
 import { inScope, isSpecialisation, resolveType } from './resolve-type';
 import { declareAll, Scope } from './scope';
-import { mostSpecialised } from './specialisations';
+import { mostSpecialised, UNDECIDED } from './specialisations';
 import { bindTemplateParameters } from './templates';
 import {
   alignOf,
@@ -140,7 +140,9 @@ function buildRecord(
   const inner = new Scope(scope, label);
   let declaration = primary;
   if (args && primary.templateParameters) {
-    declaration = chooseSpecialisation(ctx, primary, declarations, scope, args, inner) ?? primary;
+    const special = chooseSpecialisation(ctx, primary, declarations, scope, args, inner);
+    if (special === UNDECIDED) return unknownType(`which specialisation ${label} means is not known`);
+    declaration = special ?? primary;
     if (declaration === primary) bindTemplateParameters(ctx, inner, primary.templateParameters, args);
   }
   if (!declaration.members) {
@@ -196,10 +198,10 @@ function chooseSpecialisation(
   scope: Scope,
   args: readonly TemplateValue[],
   inner: Scope,
-): RecordDeclaration | undefined {
+): RecordDeclaration | typeof UNDECIDED | undefined {
   const special = declarations.filter((d) => isSpecialisation(d) && d.members);
   const best = mostSpecialised(ctx, special, patternOf, primary.templateParameters ?? [], args, scope);
-  if (!best) return undefined;
+  if (!best || best === UNDECIDED) return best;
   for (const [name, value] of best.bound) inner.define(name, { kind: 'template', value });
   return best.declaration;
 }

@@ -35,6 +35,7 @@ import {
   vectorTypes,
   withoutReference,
 } from './types';
+import { isValid } from './validity';
 import type { Value } from './values';
 
 /** Resolves a type as seen from a scope. Never throws; what is not known is an unknown type with a reason. */
@@ -63,7 +64,7 @@ function resolveUnqualified(ctx: Context, node: TypeNode, scope: Scope): Type {
     case 'auto':
       return unknownType('auto');
     case 'decltype':
-      return inScope(ctx, scope, () => withoutReference(unevaluatedType(ctx, node.expression)));
+      return inScope(ctx, scope, () => typeOfDecltype(ctx, node.expression));
     case 'pointer':
       return { kind: 'pointer', to: resolveType(ctx, node.to, scope), isRestrict: node.restrict };
     case 'reference': {
@@ -95,6 +96,13 @@ function signature(ctx: Context, { result, parameters }: TypeNode & { kind: 'fun
   return { kind: 'function', result: resolveType(ctx, result, scope), parameters: parameters.flatMap(typesOf) };
 }
 
+/** Of what is not valid there is no type. */
+function typeOfDecltype(ctx: Context, node: Expression): Type {
+  if (node.kind !== 'name' && isValid(ctx, node) === false)
+    return { kind: 'unknown', reason: 'an expression that is not valid', isFailure: true };
+  return withoutReference(unevaluatedType(ctx, node));
+}
+
 /** Runs something with another innermost scope. */
 export function inScope<T>(ctx: Context, scope: Scope, run: () => T): T {
   const saved = ctx.scope;
@@ -120,13 +128,20 @@ function resolveName(ctx: Context, name: QualifiedName, scope: Scope): Type {
 const writtenName = (name: QualifiedName): string => name.parts.map((p) => p.name).join('::');
 
 /** Whether the record in which the name is looked for is known all through, so that there is no such member. */
-function lacksMember(ctx: Context, from: Scope, name: QualifiedName): boolean {
+export function lacksMember(ctx: Context, from: Scope, name: QualifiedName): boolean {
+  const [first, ...others] = name.parts;
+  const outer =
+    others.length === 1 && !name.scopeOf ? lookupQualified(ctx, from, { ...name, parts: [first] }) : undefined;
+  // a number or a pointer has no members
+  if (outer?.kind === 'template' && outer.value.kind === 'type' && isPlain(outer.value.type)) return true;
   const type = scopeNamed(ctx, from, name)?.recordType;
   if (type?.kind !== 'record' || !type.record.declaration?.members) return false;
   const isKnown = (a: TemplateValue): boolean =>
     a.kind !== 'unknown' && !(a.kind === 'type' && a.type.kind === 'unknown');
   return (type.record.templateArguments ?? []).every(isKnown);
 }
+
+const isPlain = ({ kind }: Type): boolean => kind === 'scalar' || kind === 'pointer' || kind === 'array';
 
 /** Whether a type names something that does not exist: no template can be meant with it. */
 export function isFailure(type: Type): boolean {
@@ -193,7 +208,11 @@ function resolveAlias(ctx: Context, entity: Entity & { kind: 'alias' }, part: Na
     const parameters = entity.declaration.templateParameters;
     if (!parameters) return plainAlias(ctx, entity);
     const scope = new NewScope(entity.scope, entity.declaration.name);
-    bindTemplateParameters(ctx, scope, parameters, evaluateArguments(ctx, part.templateArguments ?? [], from));
+    const args = evaluateArguments(ctx, part.templateArguments ?? [], from);
+    // what is made of a type that does not exist does not exist, `void_t` of it
+    const failed = args.find((a) => a.kind === 'type' && isFailure(a.type));
+    if (failed?.kind === 'type') return failed.type;
+    bindTemplateParameters(ctx, scope, parameters, args);
     return resolveType(ctx, entity.declaration.type, scope);
   } finally {
     ctx.templateDepth--;

@@ -1,6 +1,8 @@
 /** Which specialisation of a template is meant: patterns matched against arguments, and partial ordering among those that fit. */
 import type { TemplateArgument, TemplateParameter, TypeNode } from '../parse/ast';
+import { type Formula, isMoreConstrained } from '../parse/subsumption';
 import { constantOf } from './constants';
+import { areFulfilled, type Constrained, demandsOf } from './constraints';
 import type { Context } from './context';
 import { lookupQualified } from './lookup';
 import { namesIn } from './packs';
@@ -11,21 +13,35 @@ import { type Callable, type Deduction, nameOfArgument } from './templates';
 import { type RecordInfo, type TemplateValue, type Type, typeKey, types, withoutReference } from './types';
 
 /** The declaration whose pattern fits the arguments and is the most special of those that do, and what its parameters are then. */
-export function mostSpecialised<D extends { readonly templateParameters?: readonly TemplateParameter[] }>(
+/** A constraint of a specialisation of which nobody knows whether it holds. */
+export const UNDECIDED = 'undecided';
+
+type Specialisation = Constrained & { readonly templateParameters?: readonly TemplateParameter[] };
+
+export function mostSpecialised<D extends Specialisation>(
   ctx: Context,
   declarations: readonly D[],
   patternOf: (declaration: D) => readonly TemplateArgument[],
   primary: readonly TemplateParameter[],
   args: readonly TemplateValue[],
   scope: Scope,
-): { declaration: D; bound: Map<string, TemplateValue> } | undefined {
+): { declaration: D; bound: Map<string, TemplateValue> } | typeof UNDECIDED | undefined {
   let best: { declaration: D; bound: Map<string, TemplateValue>; own: Pattern } | undefined;
   const flat = args.flatMap((a) => (a.kind === 'pack' ? a.elements : [a]));
   for (const declaration of declarations) {
     const pattern = patternWithDefaults(patternOf(declaration), primary);
     const bound = matchArguments(ctx, pattern, flat, declaration.templateParameters ?? [], scope);
     if (!bound) continue;
-    const own = { pattern, parameters: declaration.templateParameters ?? [] };
+    const inner = new Scope(scope, 'specialisation');
+    for (const [name, value] of bound) inner.define(name, { kind: 'template', value });
+    const isFulfilled = areFulfilled(ctx, declaration, inner);
+    if (isFulfilled === undefined) return UNDECIDED;
+    if (!isFulfilled) continue;
+    const own = {
+      pattern,
+      parameters: declaration.templateParameters ?? [],
+      demands: declaration.constraints && demandsOf(ctx, declaration, inner),
+    };
     if (!best || isMoreSpecial(ctx, own, best.own, scope)) best = { declaration, bound, own };
   }
   return best;
@@ -34,6 +50,7 @@ export function mostSpecialised<D extends { readonly templateParameters?: readon
 interface Pattern {
   readonly pattern: readonly TemplateArgument[];
   readonly parameters: readonly TemplateParameter[];
+  readonly demands?: Formula;
 }
 
 /** Partial ordering: everything that fits `a` fits `b` too, and not the other way; where neither holds the one with fewer parameters. */
@@ -44,7 +61,8 @@ function isMoreSpecial(ctx: Context, a: Pattern, b: Pattern, scope: Scope): bool
     return matchArguments(ctx, general.pattern, args, general.parameters, scope) !== undefined;
   };
   const [below, above] = [fits(a, b), fits(b, a)];
-  return below === above ? a.parameters.length < b.parameters.length : below;
+  if (below !== above) return below;
+  return isMoreConstrained(a.demands, b.demands) || a.parameters.length < b.parameters.length;
 }
 
 /** Partial ordering of function templates, by the types of their parameters. */

@@ -1,5 +1,6 @@
 /** Operators that classes and functions of the user define. */
 import type * as ast from '../parse/ast';
+import type { FoundFunctions } from './associated-functions';
 import { pathToBase } from './bases';
 import { callExpression } from './calls';
 import type { Context } from './context';
@@ -67,6 +68,25 @@ function mayTake(ctx: Context, { declaration, scope }: ChosenFunction, record: R
   const type = withoutReference(resolveType(ctx, declaration.parameters[0].type, scope));
   const taken = recordOf(type);
   return type.kind === 'unknown' || (taken !== undefined && pathToBase(record, taken) !== undefined);
+}
+
+/** Where an operator of these operands may be defined: in the class of the first, and beside it or in sight. */
+export function operatorFunctions(
+  ctx: Context,
+  name: string,
+  operands: readonly Value[],
+): readonly (FoundFunctions & { readonly isMethod?: true })[] {
+  const record = operands.map((o) => recordOf(o.type)).find((r) => r !== undefined);
+  const own = recordOf(operands[0].type);
+  const methods = own && findMethods(own, name);
+  const isConst = withoutReference(operands[0].type).isConst;
+  // a constant object has its constant operators only
+  const usable = methods?.declarations.filter((d) => !isConst || d.isConst) ?? [];
+  const beside = record && operatorFor(ctx, name, record, operands);
+  return [
+    ...(methods?.owner.scope ? [{ declarations: usable, scope: methods.owner.scope, isMethod: true as const }] : []),
+    ...(beside ? [{ declarations: beside.declarations, scope: beside.scope }] : []),
+  ];
 }
 
 type Candidate = Entity & { kind: 'functions' };

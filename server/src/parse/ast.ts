@@ -43,7 +43,8 @@ export type TypeNode =
   /** Arithmetic and void types, spelled canonically: 'int', 'unsigned char', 'long long', 'double', 'bool', 'void', 'signed char', 'char', 'wchar_t', 'char16_t', 'auto', … */
   | (TypeBase & { readonly kind: 'builtin'; readonly name: BuiltinTypeName })
   | (TypeBase & { readonly kind: 'named'; readonly name: QualifiedName })
-  | (TypeBase & { readonly kind: 'auto' }) // also decltype(auto)
+  /** also decltype(auto); `Concept auto` */
+  | (TypeBase & { readonly kind: 'auto'; readonly concept?: QualifiedName })
   | (TypeBase & { readonly kind: 'decltype'; readonly expression: Expression })
   | (TypeBase & { readonly kind: 'pointer'; readonly to: TypeNode; readonly restrict: boolean })
   | (TypeBase & { readonly kind: 'reference'; readonly to: TypeNode; readonly rvalue: boolean })
@@ -110,6 +111,7 @@ export type Expression =
   | PackExpansionExpression
   | ThrowExpression
   | BlockExpression
+  | RequiresExpression
   | UnknownExpression;
 
 export interface IntegerLiteral extends Node {
@@ -242,6 +244,19 @@ export interface ThrowExpression extends Node {
 export interface BlockExpression extends Node {
   readonly kind: 'block';
   readonly body: CompoundStatement;
+}
+/** `requires (parameters) { … }`: whether all that it asks for is valid. */
+export interface RequiresExpression extends Node {
+  readonly kind: 'requires';
+  readonly parameters: readonly Parameter[];
+  readonly requirements: readonly Requirement[];
+}
+/** One of: an expression that is valid, and what its type fulfils; a type that exists; a condition that holds. */
+export interface Requirement extends Node {
+  readonly expression?: Expression;
+  readonly result?: QualifiedName;
+  readonly type?: TypeNode;
+  readonly condition?: Expression;
 }
 export interface UnknownExpression extends Node {
   readonly kind: 'unknown';
@@ -452,6 +467,8 @@ export interface FunctionDeclaration extends Node {
   readonly specifiers: Specifiers;
   /** Outermost first: an out-of-class member template has two lists. [] for `template <>`. undefined: no template. */
   readonly templateParameters?: readonly TemplateParameter[];
+  /** What must hold so that it can be meant, in the order in which it is written. */
+  readonly constraints?: readonly Expression[];
   readonly result: TypeNode;
   readonly parameters: readonly Parameter[];
   readonly isVariadic: boolean;
@@ -485,6 +502,8 @@ export interface VariableDeclaration extends Node {
   readonly type: TypeNode;
   readonly specifiers: Specifiers;
   readonly templateParameters?: readonly TemplateParameter[];
+  readonly constraints?: readonly Expression[];
+  readonly isConcept?: true;
   /** of a specialisation of a variable template */
   readonly templateArguments?: readonly TemplateArgument[];
   readonly initializer?: VariableInitializer;
@@ -507,6 +526,7 @@ export interface RecordDeclaration extends Node {
   typedefName?: string;
   readonly specifiers: Specifiers;
   readonly templateParameters?: readonly TemplateParameter[];
+  readonly constraints?: readonly Expression[];
   /** Largest alignment of a member by `#pragma pack`. */
   readonly packing?: number;
   readonly bases: readonly { readonly type: TypeNode; readonly isVirtual: boolean }[];

@@ -236,7 +236,7 @@ function declareType(
   if (type?.kind === 'enum') into.push({ ...type.enumeration, first, last: p.last });
   else if (type?.kind === 'record') {
     const record: RecordDeclaration = { ...type.record, specifiers: set.value, first, last: p.last };
-    into.push(head ? { ...record, templateParameters: head.parameters } : record);
+    into.push(head ? { ...record, templateParameters: head.parameters, constraints: head.constraints } : record);
   }
 }
 

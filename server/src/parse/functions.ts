@@ -1,5 +1,6 @@
 /** Functions: what follows their parameters, bodies included. */
 import type { Declaration, Expression, FunctionDeclaration, QualifiedName, TypeNode } from './ast';
+import { parseRequiresClause, spelledOut } from './constraints';
 import type { Declarator } from './declarators';
 import { nameOfToken } from './failures';
 import { parseCallArguments, parseInitList } from './initializers';
@@ -14,7 +15,6 @@ import { mergeSpecifiers } from './specifier-merge';
 import { parseSpecifier, type SpecifierSet } from './specifiers';
 import { parseCompound } from './statements';
 import type { DeclarationPlace, TemplateHead } from './template-head';
-import { skipRequiresClause } from './templates';
 import { parseTypeId, recordScopeName } from './types';
 import { Word } from './words';
 
@@ -47,15 +47,16 @@ export function parseFunction(p: Parser, place: DeclarationPlace, into: Declarat
   declareFunction(p, head, name);
   const outer = p.scope;
   p.scope = functionScope(p, name);
-  const parameters = declarator.parameters ?? [];
+  const { parameters, invented, constraints: ofAutos } = spelledOut(declarator.parameters ?? []);
   declareParameters(p, parameters);
-  const result = parseTrailer(p, head) ?? resultType(head);
+  const constraints = [...(head.head?.constraints ?? []), ...ofAutos];
+  const result = parseTrailer(p, head, constraints) ?? resultType(head);
   const declaration: MutableFunction = {
     kind: 'function',
     name,
     nameToken: declarator.nameToken,
     specifiers: mergeSpecifiers(head.set, declarator),
-    templateParameters: head.head?.parameters,
+    templateParameters: invented.length > 0 ? [...(head.head?.parameters ?? []), ...invented] : head.head?.parameters,
     result,
     parameters,
     isVariadic: declarator.isVariadic,
@@ -66,6 +67,7 @@ export function parseFunction(p: Parser, place: DeclarationPlace, into: Declarat
     first,
     last: p.last,
   };
+  if (constraints.length > 0) declaration.constraints = constraints;
   if (head.set.isFriend) declaration.isFriend = true;
   parseDefinition(p, place, declaration, head);
   p.scope = outer;
@@ -122,13 +124,13 @@ function functionScope(p: Parser, name: QualifiedName): Scope {
 }
 
 /** Qualifiers, attributes, trailing result. */
-function parseTrailer(p: Parser, head: FunctionHead): TypeNode | undefined {
+function parseTrailer(p: Parser, head: FunctionHead, constraints: Expression[]): TypeNode | undefined {
   let result: TypeNode | undefined;
   for (;;) {
     if (p.at('->')) {
       p.next();
       result = parseTypeId(p);
-    } else if (p.at('requires')) skipRequiresClause(p);
+    } else if (p.at('requires')) constraints.push(parseRequiresClause(p));
     else if (p.at('const') || p.at('volatile') || p.at('&') || p.at('&&')) p.next();
     else if (p.at('noexcept') || p.at('throw')) {
       p.next();

@@ -1,5 +1,6 @@
 /** Lambdas, with CUDA's specifiers. */
 import type { CompoundStatement, Expression, LambdaExpression, TemplateParameter, TypeNode } from './ast';
+import { parseRequiresClause } from './constraints';
 import { unknownExpression } from './failures';
 import { parseInitializerClause } from './initializers';
 import { Name, Scope } from './names';
@@ -7,7 +8,7 @@ import { declareParameters, parseParameters } from './parameters';
 import type { Parser } from './parser';
 import { parseSpecifier, SpecifierSet } from './specifiers';
 import { parseCompound } from './statements';
-import { parseTemplateParameters, skipRequiresClause } from './templates';
+import { parseTemplateParameters } from './templates';
 import { parseTypeId } from './types';
 import { Word } from './words';
 
@@ -27,8 +28,8 @@ function parseLambdaRest(p: Parser, first: number): Expression {
   const { defaultCapture, captures } = parseCaptures(p);
   let templateParameters: TemplateParameter[] | undefined;
   if (p.at('<')) {
-    templateParameters = parseTemplateParameters(p);
-    if (p.at('requires')) skipRequiresClause(p);
+    templateParameters = parseTemplateParameters(p).parameters;
+    if (p.at('requires')) parseRequiresClause(p);
   }
   const set = new SpecifierSet();
   skipSpecifiers(p, set);
@@ -37,7 +38,7 @@ function parseLambdaRest(p: Parser, first: number): Expression {
   skipSpecifiers(p, set);
   let result: TypeNode | undefined;
   if (p.eat('->')) result = parseTypeId(p);
-  if (p.at('requires')) skipRequiresClause(p);
+  if (p.at('requires')) parseRequiresClause(p);
   // a macro of an unread header: `[=] LAMBDA_ATTRIBUTE { … }`
   while (p.atName) p.next();
   if (!p.at('{')) return unknownExpression(p, first, "the lambda's body is missing");

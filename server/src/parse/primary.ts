@@ -1,6 +1,7 @@
 /** Operands: literals, names, parentheses, casts by keyword, lambdas. */
 import { TokenKind } from '../preprocess/token';
 import type { CastExpression, Expression, QualifiedName, StringLiteral, TypeNode } from './ast';
+import { parseRequiresExpression } from './constraints';
 import { parseExpression, parseUnary } from './expressions';
 import { nameOfToken, unknownExpression } from './failures';
 import { parseCallArguments, parseInitList } from './initializers';
@@ -215,7 +216,7 @@ function parseKeyword(p: Parser): Expression {
     case 'typename':
       return parseTypenameCall(p);
     case 'requires':
-      return parseRequires(p);
+      return parseRequiresExpression(p);
     case '__extension__':
       p.next();
       return parseUnary(p);
@@ -268,14 +269,4 @@ function castTo(p: Parser, type: TypeNode, first: number): Expression {
   // decltype(x)::value
   if (type.kind === 'named' && type.name.scopeOf) return { kind: 'name', name: type.name, first, last: p.last };
   return unknownExpression(p, first, `a type stands here instead of an expression, before ${nameOfToken(p)}`);
-}
-
-/** A requires-expression is stepped over: constraints choose overloads, which is not modelled. */
-function parseRequires(p: Parser): Expression {
-  const first = p.pos;
-  p.next();
-  if (p.at('(')) p.skipGroup();
-  if (p.at('{')) p.skipGroup();
-  const last = p.last;
-  return { kind: 'unknown', reason: 'constraints are not followed', first, last };
 }

@@ -323,6 +323,9 @@ export function scanTypeSpecifier(p: Parser, index: number): ScannedType {
     }
     const name = scanName(p, i, 'type');
     if (name.end < 0) return noType;
+    // `Concept auto`
+    if (!(name.end & 3) && p.textAt(indexOf(name.end)) === 'auto')
+      return { end: name.end + 4, sure: true, bareName: false };
     if (!sure && (name.bits & (Name.type | Name.value)) === Name.value) return noType;
     if (!sure && name.bits & Name.namespace && name.plain) return noType;
     bare = !sure && name.bits === 0;

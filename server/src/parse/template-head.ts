@@ -1,4 +1,4 @@
-import type { TemplateParameter } from './ast';
+import type { Expression, TemplateParameter } from './ast';
 
 /** Where declarations stand. */
 export type DeclarationPlace = 'namespace' | 'record' | 'block';
@@ -8,5 +8,7 @@ export class TemplateHead {
   constructor(
     readonly first: number,
     readonly parameters: readonly TemplateParameter[],
+    /** undefined: none */
+    readonly constraints?: readonly Expression[],
   ) {}
 }

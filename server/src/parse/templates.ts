@@ -1,7 +1,14 @@
-/** Template headers, explicit instantiations and constraints. */
+/** Template headers and explicit instantiations. */
 
 import { startsDeclarationAlways, startsDefinition } from './anchors';
-import type { Declaration, TemplateArgument, TemplateParameter } from './ast';
+import type { Declaration, Expression, TemplateArgument, TemplateParameter } from './ast';
+import {
+  atConstrainedParameter,
+  constraintOnParameter,
+  parseConcept,
+  parseConceptName,
+  parseRequiresClause,
+} from './constraints';
 import { parseDeclaration, unknownDeclaration } from './declarations';
 import { parseDeclarator } from './declarators';
 import { parseAssignment } from './expressions';
@@ -9,10 +16,9 @@ import { nameOfToken } from './failures';
 import { Name, Scope } from './names';
 import type { Parser } from './parser';
 import { skipDeclaration } from './recovery';
-import { closesAngles, scanName, textAt } from './scan';
+import { closesAngles } from './scan';
 import { type DeclarationPlace, TemplateHead } from './template-head';
 import { parseSpecifiers, parseTypeId } from './types';
-import { Word } from './words';
 
 /** A declaration that begins with `template`. */
 export function parseTemplate(p: Parser, place: DeclarationPlace, into: Declaration[], outer?: TemplateHead): void {
@@ -44,11 +50,12 @@ function parseTemplateRest(
   }
   const scope = p.scope;
   p.scope = new Scope(scope, 'template');
-  const parameters = parseTemplateParameters(p);
-  while (p.at('requires')) skipRequiresClause(p);
-  const head = new TemplateHead(first, [...(outer?.parameters ?? []), ...parameters]);
+  const { parameters, constraints } = parseTemplateParameters(p);
+  while (p.at('requires')) constraints.push(parseRequiresClause(p));
+  const all = [...(outer?.constraints ?? []), ...constraints];
+  const head = new TemplateHead(first, [...(outer?.parameters ?? []), ...parameters], all.length > 0 ? all : undefined);
   if (p.at('template')) parseTemplate(p, place, into, head);
-  else if (p.at('concept')) parseConcept(p, into, first);
+  else if (p.at('concept')) declareConcept(p, into, head);
   else parseDeclaration(p, place, into, head);
   p.scope = scope;
 }
@@ -91,9 +98,16 @@ function unclosedHeaderEnd(p: Parser): number {
   return i;
 }
 
+export interface TemplateParameterList {
+  readonly parameters: TemplateParameter[];
+  /** What concepts in front of them say. */
+  readonly constraints: Expression[];
+}
+
 /** `<typename T, int N = 4, template <class> class C, typename... Ts>`; declares the names in the current scope. */
-export function parseTemplateParameters(p: Parser): TemplateParameter[] {
-  const list: TemplateParameter[] = [];
+export function parseTemplateParameters(p: Parser): TemplateParameterList {
+  const parameters: TemplateParameter[] = [];
+  const constraints: Expression[] = [];
   const outer = p.inAngles;
   p.inAngles = true;
   p.next();
@@ -103,24 +117,25 @@ export function parseTemplateParameters(p: Parser): TemplateParameter[] {
   }
   while (!p.atEnd && !closesAngles(p.tok)) {
     const before = p.pos;
-    list.push(parseTemplateParameter(p));
+    parameters.push(parseTemplateParameter(p, constraints));
     if (p.pos === before || !p.eat(',')) break;
   }
   p.leaveLevel();
   p.inAngles = outer;
   if (closesAngles(p.tok)) p.splitToken(1);
   else p.report(p.pos, p.pos, `the template parameters are not closed before ${nameOfToken(p)}`);
-  return list;
+  return { parameters, constraints };
 }
 
-function parseTemplateParameter(p: Parser): TemplateParameter {
+function parseTemplateParameter(p: Parser, constraints: Expression[]): TemplateParameter {
   if (p.at('template')) return parseTemplateTemplateParameter(p);
   if (isTypeParameter(p)) return parseTypeParameter(p);
   const first = p.pos;
-  if (isConstrained(p)) {
-    // `Concept T`, `Concept<int> auto N`
-    p.jump(scanName(p, p.pos, 'type').end >> 2);
-    return finishTypeParameter(p, first);
+  if (atConstrainedParameter(p)) {
+    const concept = parseConceptName(p);
+    const parameter = finishTypeParameter(p, first);
+    if (parameter.name) constraints.push(constraintOnParameter(parameter.name, parameter.pack, concept));
+    return parameter;
   }
   const { type } = parseSpecifiers(p, 'parameter');
   if (!type) {
@@ -168,13 +183,6 @@ function finishTypeParameter(p: Parser, first: number): TemplateParameter {
   return { kind: 'type', name, pack, default: fallback, first, last: p.last };
 }
 
-function isConstrained(p: Parser): boolean {
-  if (!p.atName && !p.at('::')) return false;
-  const name = scanName(p, p.pos, 'type');
-  if (name.end < 0 || name.end & 3) return false;
-  return (name.bits & Name.concept) !== 0 && (p.isName(name.end >> 2) || textAt(p, name.end) === '...');
-}
-
 function parseTemplateTemplateParameter(p: Parser): TemplateParameter {
   const first = p.pos;
   const scope = p.scope;
@@ -198,36 +206,15 @@ function parseTemplateTemplateParameter(p: Parser): TemplateParameter {
   return { kind: 'template', name, pack, default: fallback, first, last: p.last };
 }
 
-function parseConcept(p: Parser, into: Declaration[], first: number): void {
-  p.next();
-  if (p.atName) p.scope.parent?.declare(p.tok, Name.concept | Name.template | Name.value);
+function declareConcept(p: Parser, into: Declaration[], head: TemplateHead): void {
+  const concept = parseConcept(p, head);
   while (!p.atEnd && !p.at(';')) {
     if (p.at('(') || p.at('{') || p.at('[')) p.skipGroup();
     else p.next();
   }
   p.eat(';');
-  into.push({ kind: 'unknownDeclaration', reason: 'concepts are not followed', first, last: p.last });
-}
-
-/** Steps over `requires A<T> && (B || C)`: constraints only choose between overloads. */
-export function skipRequiresClause(p: Parser): void {
-  p.next();
-  for (;;) {
-    while (p.at('!') || p.at('not')) p.next();
-    if (p.at('(')) p.skipGroup();
-    else if (p.at('requires')) {
-      p.next();
-      if (p.at('(')) p.skipGroup();
-      if (p.at('{')) p.skipGroup();
-    } else if (p.atName || p.at('::')) {
-      const { end } = scanName(p, p.pos, 'type');
-      if (end < 0) return;
-      p.jump(end >> 2);
-      if (end & 3) p.splitToken(end & 3);
-      if (p.at('(')) p.skipGroup();
-    } else if (p.word & Word.keyword && (p.at('true') || p.at('false'))) p.next();
-    else return;
-    if (!p.at('&&') && !p.at('||')) return;
-    p.next();
-  }
+  const { first } = head;
+  into.push(
+    concept ?? { kind: 'unknownDeclaration', reason: 'a concept that was not understood', first, last: p.last },
+  );
 }

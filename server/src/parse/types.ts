@@ -58,6 +58,10 @@ function parseSpecifierSequence(p: Parser, place: SpecifierPlace, set: Specifier
     } else if (!hasType(draft) && word & Word.recordKey) {
       startType(p, draft);
       draft.type = p.at('enum') ? parseEnum(p, set) : parseRecord(p, set);
+    } else if (p.at('auto') && draft.type?.kind === 'named' && !draft.words) {
+      // `Concept auto x`
+      draft.type = { ...draft.type, kind: 'auto', concept: draft.type.name, last: p.pos };
+      p.next();
     } else if (hasType(draft)) {
       if (!atMacroBeforeDeclarator(p, place)) break;
       skipMacro(p);

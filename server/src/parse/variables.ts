@@ -56,6 +56,7 @@ function parseVariable(
     type: functionTypeOf(p, declarator),
     specifiers: mergeSpecifiers(head.set, declarator),
     templateParameters,
+    constraints: head.head?.constraints,
     templateArguments: qualified ? undefined : declarator.name?.parts[0].templateArguments,
     initializer,
     bitWidth,

@@ -186,7 +186,18 @@ describe('templates', () => {
     );
   });
 
-  it('steps over constraints', () => {
+  it('reads concepts as templates of truths, constrained autos as parameters', () => {
+    check(
+      'template <class T> concept C = requires(T t) { t.f(); typename T::u; };',
+      '(var constexpr <typename T> C const bool = (requires 2))',
+    );
+    check(
+      'int f(std::integral auto x, auto&& y);',
+      '(fn <typename auto#0, typename auto#1> f (x: auto#0, y: &&auto#1) int)',
+    );
+  });
+
+  it('reads constraints', () => {
     check('template <typename T> requires A<T> && (B<T> || C) void g(T);', '(fn <typename T> g (T) void)');
     check('template <typename T> void g(T) requires (sizeof(T) == 4);', '(fn <typename T> g (T) void)');
   });

@@ -126,6 +126,8 @@ export function expressionText(e: Expression): string {
       return `{${list(e.elements, (x) => (x.designator ? `.${x.designator}=` : '') + expressionText(x.value))}}`;
     case 'lambda':
       return lambdaText(e);
+    case 'requires':
+      return `(requires ${e.requirements.length})`;
     case 'new':
       return `(${words('new', typeText(e.type), list(e.arguments, expressionText))})`;
     case 'fold':

@@ -148,7 +148,7 @@ const declval: BuiltinFunction = (call) => {
 const NEVER_MADE = 'a value that is never made';
 
 /** Objects in registers: their operators and methods are asked what they would give. */
-function neverMade(ctx: Context, type: Type): Value {
+export function neverMade(ctx: Context, type: Type): Value {
   const scalar = scalarOf(type);
   if (scalar) return { kind: 'scalar', type, register: ctx.builder.unknown(scalar, NEVER_MADE) };
   const record = recordOf(type);

@@ -16,6 +16,7 @@ import { bitBuiltins } from './bit-builtins';
 import { bytes } from './bytes';
 import { collectives } from './collectives';
 import { complex } from './complex';
+import { conceptNames, concepts } from './concepts';
 import { cub } from './cub';
 import { cuda } from './cuda';
 import { device } from './device';
@@ -67,6 +68,7 @@ const parts: readonly Part[] = [
       .replaceAll(indexAlgorithms, iteratorAlgorithms),
     wanted: /^(?:std|thrust)$/,
   },
+  { text: concepts, wanted: conceptNames },
   { text: random, wanted: /^(?:curand|skipahead)/ },
   { text: complex, wanted: /^(?:make_)?(?:cu(?:Float|Double)?Complex|cuC|cufft)/ },
   { text: cub, wanted: /^cub$/ },
