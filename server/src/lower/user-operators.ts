@@ -110,7 +110,11 @@ function operatorFor(
   record: RecordInfo,
   operands: readonly Value[],
 ): Candidate | undefined {
-  const found = new Set([lookupName(ctx, ctx.scope, name), besideRecord(ctx, name, record, operands.length)]);
+  const beside = operands.map((o) => recordOf(o.type)).filter((r) => r !== undefined);
+  const found = new Set([
+    lookupName(ctx, ctx.scope, name),
+    ...[record, ...beside].map((each) => besideRecord(ctx, name, each, operands.length)),
+  ]);
   const candidates = [...found].flatMap((entity) => (takesOperands(entity, operands.length) ? [entity] : []));
   if (candidates.length < 2) return candidates[0];
   const rated = candidates.flatMap((candidate) => {

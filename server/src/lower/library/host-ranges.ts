@@ -46,6 +46,7 @@ template <class R, class V, class P> auto count(R&& r, const V& x, P p) { return
 template <class R, class V, class F, class P> auto lower_bound(R&& r, const V& x, F f, P p) { return std::lower_bound(r.begin(), r.end(), x, [&](const auto& a, const V& y) { return f(p(a), y); }); }
 template <class R, class V, class F, class P> auto upper_bound(R&& r, const V& x, F f, P p) { return std::upper_bound(r.begin(), r.end(), x, [&](const V& y, const auto& a) { return f(y, p(a)); }); }
 template <class R, class O, class F, class P> auto transform(R&& r, O to, F f, P p) { return std::transform(r.begin(), r.end(), to, [&](const auto& a) { return f(p(a)); }); }
+template <class R> ptrdiff_t distance(R&& r) { ptrdiff_t n = 0; auto last = r.end(); for (auto at = r.begin(); at != last; ++at) ++n; return n; }
 template <class R, class O> auto copy(R&& r, O to) { return std::copy(r.begin(), r.end(), to); }
 template <class R, class O, class F> auto copy_if(R&& r, O to, F&& f) { return std::copy_if(r.begin(), r.end(), to, f); }
 template <class R, class O, class F> auto transform(R&& r, O to, F&& f) { return std::transform(r.begin(), r.end(), to, f); }
@@ -57,16 +58,19 @@ template <class T> struct __counter {
   T at_;
   T operator*() const { return at_; }
   __counter<T>& operator++() { at_ = at_ + 1; return *this; }
+  __counter<T>& operator--() { at_ = at_ - 1; return *this; }
 };
 template <class T> bool operator!=(const __counter<T>& a, const __counter<T>& b) { return a.at_ != b.at_; }
 template <class T> bool operator==(const __counter<T>& a, const __counter<T>& b) { return a.at_ == b.at_; }
 template <class T> struct __numbers {
+  static constexpr bool __is_view = true;
   T first_, last_;
   __counter<T> begin() const { return __counter<T>{first_}; }
   __counter<T> end() const { return __counter<T>{last_}; }
   size_t size() const { return last_ - first_; }
 };
 template <class T, class U> __numbers<U> iota(T a, U b) { return __numbers<U>{U(a), b}; }
+template <class T> __numbers<T> iota(T a) { return __numbers<T>{a, numeric_limits<T>::max()}; }
 }
 namespace ranges { namespace views { using namespace std::views; } }
 `;

@@ -38,6 +38,7 @@ import { numerics, wantedNumerics } from './host-numerics';
 import { orderings } from './host-orderings';
 import { hostStreams } from './host-streams';
 import { valarrays } from './host-valarray';
+import { rangeViews } from './host-views';
 import { integerIntrinsics } from './integer-intrinsics';
 import { matrices } from './matrices';
 import { pitched } from './pitched';
@@ -132,6 +133,7 @@ const laterParts: readonly Part[] = [
   { text: numerics, wanted: oneOf(wantedNumerics) },
   { text: chrono, wanted: oneOf('chrono chrono_literals ratio') },
   { text: characters, wanted: oneOf('from_chars to_chars') },
+  { text: rangeViews, wanted: oneOf('views') },
 ];
 
 const scopes = new Map<string, Scope>();
