@@ -10,6 +10,7 @@ import { callMethod } from './call';
 import { evaluate } from './expression';
 import type { HostType } from './host-type';
 import { fromList, initialised } from './initialise';
+import { keepsReferences, loseReferred } from './kept-references';
 import { forget, smudge, store } from './memory';
 import { combine, movePointer } from './operator';
 import { locate, type Place, read } from './place';
@@ -26,6 +27,7 @@ export function assign(state: HostState, expression: AssignExpression, scope: Sc
   if (early && state.leaving) return early;
   const place = locate(state, expression.left, scope);
   const type = place.kind === 'cell' ? place.cell.type : undefined;
+  if (keepsReferences(type)) loseReferred(state, [right], scope);
   const object = place.kind === 'cell' && place.cell.value.kind === 'struct' ? place.cell : undefined;
   if (object && type?.kind === 'record' && early && early.kind !== 'struct' && early.kind !== 'unknown')
     return assignOther(state, object, type, early, expression);
@@ -107,9 +109,10 @@ function forgetRoot(state: HostState, target: Expression, scope: Scope): void {
   if (target.kind === 'call') forgetArguments(state, target, scope);
 }
 
-/** What a function gives to be assigned to may be a part of what it is given: `std::tie(a, b) = f()`, `std::get<0>(t) = x`, `row(m, 3)[i] = x`. */
+/** What a function gives to be assigned to may be a part of what it is given: `std::tie(a, b) = f()`, `std::get<0>(std::tie(a, b)) = x`, `row(m, 3)[i] = x`. */
 function forgetArguments(state: HostState, call: CallExpression, scope: Scope): void {
   for (const argument of call.arguments) {
+    if (argument.kind === 'call') forgetArguments(state, argument, scope);
     if (argument.kind !== 'name' && argument.kind !== 'member' && argument.kind !== 'index') continue;
     const place = locate(state, argument, scope);
     if (place.kind === 'somewhere') smudge(state, place.buffer);

@@ -1,13 +1,16 @@
 /** Calls in host code: who is called, with what. */
 import { anywhere } from '../parse/anywhere';
-import type { CallExpression, Expression, NameExpression, QualifiedName } from '../parse/ast';
+import type { CallExpression, Expression, MemberExpression, NameExpression, QualifiedName } from '../parse/ast';
 import { forgetChosen } from './assignment';
 import { associatedFunctions } from './associated-functions';
 import { builtinCall } from './builtins';
 import { convert } from './conversion';
 import { evaluate, expandPack } from './expression';
 import { callFunctions, type HostArgument } from './function-call';
+import { classSeen, isVirtual } from './hidden-members';
+import type { RecordType } from './host-type';
 import { construct } from './initialise';
+import { loseReferred } from './kept-references';
 import { callLambda } from './lambda-call';
 import { type Found, lookup, lookupQualified, memberOf, undeclaredType } from './lookup';
 import { changeAny, forget, makeCell, smudge, standFor, store } from './memory';
@@ -25,6 +28,7 @@ import { type Cell, type FunctionValue, number, type StructValue, unknown, unkno
 export function evaluateCall(state: HostState, call: CallExpression, scope: Scope): Value {
   const moved = forwarded(call);
   if (moved) {
+    if (isRef(call)) loseReferred(state, [moved], scope);
     const { value } = evaluateArgument(state, moved, scope);
     const copy = convert(state, value, undefined);
     emptyMoved(state, [call], scope);
@@ -78,7 +82,8 @@ function callNamed(state: HostState, call: CallExpression, callee: NameExpressio
     if (builtin) return builtin;
     const given = templateArguments && bindArguments(state, templateArguments, scope);
     const list = evaluateArguments(state, call.arguments, scope);
-    return callFunctions(state, found.overloads, list, call, { templateArguments: given, self: found.self });
+    const overloads = name.parts.length === 1 ? dispatched(state, found, lastName(name)) : found.overloads;
+    return callFunctions(state, overloads, list, call, { templateArguments: given, self: found.self });
   }
   if (found?.kind === 'cell') return callValue(state, found.cell.value, call, scope, found.cell);
   if (found?.kind === 'type') return construct(state, found.type, call.arguments, scope, 'call');
@@ -93,6 +98,14 @@ function callNamed(state: HostState, call: CallExpression, callee: NameExpressio
     (templateArguments && standardType(lastName(name), bindArguments(state, templateArguments, scope)));
   if (type) return construct(state, type, call.arguments, scope, 'call');
   return callUnknown(state, evaluateArguments(state, call.arguments, scope), call, spelledName(name));
+}
+
+/** In a method of a base a virtual method is the object's own. */
+function dispatched(state: HostState, { overloads, self }: Found & { kind: 'functions' }, name: string) {
+  const type = self?.value.kind === 'struct' ? self.value.type : undefined;
+  if (type?.kind !== 'record' || overloads[0].scope.record === type || !isVirtual(state, type, name)) return overloads;
+  const own = memberOf(state, type, name, self);
+  return own?.kind === 'functions' ? own.overloads : overloads;
 }
 
 /** Is there a function of this name that only the classes of the arguments may bring? */
@@ -165,6 +178,8 @@ function callMember(
     const list = evaluateArguments(state, call.arguments, scope);
     return callLambda(state, target, list, given && bindArguments(state, given, scope));
   }
+  const seen = target.kind === 'struct' ? classSeen(state, callee, target, value, scope) : undefined;
+  if (seen && target.kind === 'struct') return callAs(state, seen, target, holder, call, callee, scope);
   // the object is not evaluated once more: `line.add(a).add(b)`
   const isCalled = target.kind === 'struct' && anywhere(callee.object, ({ kind }) => kind === 'call');
   const once = isCalled ? methodOf(state, target, name, holder) : undefined;
@@ -174,6 +189,28 @@ function callMember(
     return callValue(state, bound, call, scope);
   }
   return callValue(state, method, call, scope);
+}
+
+/** A method of an object that is seen as one of its bases; where nobody knows as which, it may have changed in any way. */
+function callAs(
+  state: HostState,
+  seen: RecordType | 'open',
+  object: StructValue,
+  holder: Place,
+  call: CallExpression,
+  callee: MemberExpression,
+  scope: Scope,
+): Value {
+  const name = lastName(callee.name);
+  const self = holder.kind === 'cell' ? holder.cell : makeCell(object, { type: object.type });
+  const found = seen === 'open' ? undefined : memberOf(state, seen, name, self);
+  if (found?.kind === 'functions')
+    return callValue(state, { kind: 'function', name, overloads: found.overloads, self }, call, scope);
+  const reason = `which ${name} is meant is not known`;
+  const list = evaluateArguments(state, call.arguments, scope);
+  forget(state, self, reason);
+  callUnknown(state, list, call, name);
+  return unknown(reason);
 }
 
 /** A method or a member that is called, of an object that was evaluated. */

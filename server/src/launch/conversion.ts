@@ -1,8 +1,8 @@
 /** Conversions to a declared type: what an initialisation, an assignment, a cast or an argument does to a value. */
 import { convertNumber } from './arithmetic';
 import { convertedByClass, slicedTo } from './conversion-functions';
-import { dim3Type, type HostType, isPointerLike, vectorFields } from './host-type';
-import { copyValue } from './memory';
+import { dim3Type, type HostType, isPointerLike, isView, vectorFields } from './host-type';
+import { copyValue, makeCell } from './memory';
 import type { HostState } from './state';
 import { asTyped, type Cell, number, type StructValue, unknown, unknownFrom, type Value } from './value';
 
@@ -31,14 +31,34 @@ export function convert(state: HostState, value: Value, type: HostType | undefin
       return toVector(value, type);
     case 'auto':
       return value.kind === 'array' ? decay(value) : copyValue(value);
-    case 'array':
     case 'container':
+      return (isView(type) && viewOf(value, type)) || convertWhole(value, type);
+    case 'array':
     case 'tuple':
-      return value.kind === 'unknown' ? asTyped(value, type) : copyValue(value);
+      return convertWhole(value, type);
     default:
+      if (isView(type)) return viewOf(value, type) ?? copyValue(value);
       return value.kind === 'unknown' && value.type === undefined ? asTyped(value, type) : copyValue(value);
   }
 }
+
+const convertWhole = (value: Value, type: HostType): Value =>
+  value.kind === 'unknown' ? asTyped(value, type) : copyValue(value);
+
+/** A view of a container or an array, in whose memory it writes and reads. */
+export function viewOf(value: Value, type: HostType): Value | undefined {
+  if (value.kind === 'array' && type.kind === 'container' && value.offset === 0) {
+    const { buffer, element, length } = value;
+    const size = length === undefined ? unknown('a size') : number(length, 'unsigned long');
+    return { kind: 'container', type, element, buffer, size: makeCell(size, { type: sizeType }) };
+  }
+  if (value.kind !== 'container') return undefined;
+  const { element, buffer, size } = value;
+  const own: HostType = type.kind === 'container' ? type : { kind: 'container', name: 'string_view', element };
+  return { kind: 'container', type: own, element, buffer, size: makeCell(size.value, { type: sizeType }) };
+}
+
+const sizeType: HostType = { kind: 'arithmetic', name: 'unsigned long' };
 
 const asTypedIfOpen = (value: Value, type: HostType): Value =>
   value.kind === 'unknown' ? asTyped(value, type) : value;

@@ -303,12 +303,26 @@ export function frameResult(state: HostState, frame: Frame): Value {
 
 // ---- constructors ---------------------------------------------------------------------------------------------------
 
-/** Constructors with a body, inside the record or outside. */
+/** Constructors with a body, inside the record or outside, and those that it has from its bases. */
 export function constructorsOf(state: HostState, type: RecordType): FunctionSymbol[] {
   const own = type.scope.symbols?.get(type.name) ?? [];
   const symbols = own.filter((symbol) => symbol.kind === 'function');
-  if (symbols.length === 0) return [];
-  return withDefinitions(state, symbols).filter((symbol) => symbol.declaration.body);
+  const defined = symbols.length > 0 ? withDefinitions(state, symbols) : [];
+  return [...defined.filter((symbol) => symbol.declaration.body), ...inheritedConstructors(state, type)];
+}
+
+/** `using Base::Base;`; by another name than its own (`using T::T;`) it is the only base. */
+function inheritedConstructors(state: HostState, type: RecordType): FunctionSymbol[] {
+  return (type.declaration.members ?? []).flatMap((member) => {
+    if (member.kind !== 'using' || member.isDirective || member.name.parts.length < 2) return [];
+    const [outer, last] = member.name.parts.slice(-2);
+    if (outer.name !== last.name) return [];
+    const { bases } = layoutOf(state, type);
+    const named = bases.filter((base) => base.name === last.name);
+    return (named.length > 0 || bases.length > 1 ? named : bases).flatMap((base) =>
+      constructorsOf(state, base).filter(({ declaration }) => !isCopyOf(base.name, declaration)),
+    );
+  });
 }
 
 /** Runs the constructor that fits on a fresh object. */

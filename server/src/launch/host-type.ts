@@ -172,6 +172,10 @@ export function wellKnownType(name: string): HostType | undefined {
   return Object.hasOwn(opaqueSizes, name) ? { kind: 'opaque', name, bytes: opaqueSizes[name] } : undefined;
 }
 
+/** Elements of another's memory: copies of it lead to the same. */
+export const isView = (type: HostType): boolean =>
+  (type.kind === 'container' || type.kind === 'opaque') && /(?:^|::)(?:span|(?:basic_)?string_view)$/.test(type.name);
+
 /** Spelling of a type, the same for equal types; for messages and comparison. */
 export function typeName(type: HostType | undefined): string {
   if (!type) return '?';

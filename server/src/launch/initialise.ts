@@ -1,5 +1,5 @@
 /** Initialisation of host objects: declarations, constructors, braces. */
-import type { Expression, InitListExpression, VariableDeclaration } from '../parse/ast';
+import type { Expression, InitListExpression, VariableDeclaration, VariableInitializer } from '../parse/ast';
 import { isCopyOf, takes } from '../parse/constructors';
 import { emptyMoved, evaluateArguments } from './call';
 import { deduceClass, isOpenClass } from './class-deduction';
@@ -8,6 +8,7 @@ import { withBraces, withElementBraces } from './elided-braces';
 import { evaluate, expandPack } from './expression';
 import { bindMember, constructorsOf, type HostArgument, runConstructor } from './function-call';
 import { autoType, type HostType, type RecordType, type TupleType, withoutReference } from './host-type';
+import { keepsReferences, loseReferred as loseKept } from './kept-references';
 import { bitWidthOf, layoutOf, sizeOf } from './layout';
 import { containerFrom, containerOfElements, fill, longestList } from './make-container';
 import { blank, cellAt, forget, makeBuffer, makeCell, store } from './memory';
@@ -63,15 +64,30 @@ function fromInitializer(
 ): Value | undefined {
   const initializer = declaration.initializer;
   if (!initializer) return undefined;
+  if (keepsReferences(type)) loseKept(state, given(initializer), scope);
   if (initializer.form === 'call')
     return construct(state, type, initializer.arguments, scope, 'call', declaration.name);
   if (initializer.form === 'braces') return fromList(state, initializer.list, type, scope, declaration.name);
   if (initializer.value.kind === 'initList') return fromList(state, initializer.value, type, scope, declaration.name);
-  const value = evaluate(state, initializer.value, scope);
+  // what a constructor takes by reference is the object itself
+  const [{ value, ...argument }] =
+    type.kind === 'record' && isPlace(initializer.value)
+      ? evaluateArguments(state, [initializer.value], scope)
+      : [{ value: evaluate(state, initializer.value, scope) }];
+  if (type.kind === 'record' && 'cell' in argument && value.kind !== 'struct' && value.kind !== 'unknown')
+    return constructRecord(state, type, [{ value, ...argument }]);
   if (type.kind === 'container' && value.kind !== 'container') return containerFrom(state, type, [value]);
   const isWritable = declaration.type.kind === 'array' && !declaration.type.of.isConst;
   if (type.kind === 'array' && value.kind === 'string' && isWritable) return charactersOf(state, type, value.value);
   return initialised(state, value, type);
+}
+
+const isPlace = ({ kind }: Expression): boolean => kind === 'name' || kind === 'member' || kind === 'index';
+
+/** What a variable is made of. */
+function given(initializer: VariableInitializer): readonly Expression[] {
+  if (initializer.form === 'call') return initializer.arguments;
+  return [initializer.form === 'braces' ? initializer.list : initializer.value];
 }
 
 /** `char name[16] = "text"`: characters that may be written one by one, zeros behind them. */
@@ -269,7 +285,10 @@ export function defaultRecord(state: HostState, type: RecordType, name: string):
     const initial = field.initializer?.initializer
       ? initialValue(state, field.initializer, childScope(field.scope, { self }), 'uninitialised').value
       : withoutInitializer(state, field.type, full, 'uninitialised', field.scope);
-    fields.set(field.name, makeCell(initial, { type: field.type, name: full, bits: bitWidthOf(state, field) }));
+    const cell = makeCell(initial, { type: field.type, name: full, bits: bitWidthOf(state, field) });
+    // which of a class's and its base's is meant is not followed
+    if (fields.has(field.name)) lose(state, cell, `there are several members ${field.name}`);
+    fields.set(field.name, cell);
   }
   state.depth--;
   linkUnions(type, fields);

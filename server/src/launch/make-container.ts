@@ -1,6 +1,6 @@
 /** Containers of host code, as their initialisers make them. */
-import { convert, decay } from './conversion';
-import type { HostType } from './host-type';
+import { convert, decay, viewOf } from './conversion';
+import { type HostType, isView } from './host-type';
 import { sizeOf } from './layout';
 import { cellAt, makeBuffer, makeCell } from './memory';
 import type { HostState } from './state';
@@ -47,6 +47,8 @@ export function containerFrom(
   values: readonly Value[],
 ): Value {
   const [first, second] = values;
+  const view = first && values.length === 1 && isView(type) ? viewOf(first, type) : undefined;
+  if (view) return view;
   const value = first && decay(first);
   if (value?.kind === 'container') {
     const copy = convert(state, value, undefined);

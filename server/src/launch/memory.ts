@@ -1,7 +1,7 @@
 /** Cells and buffers of the host interpreter: reading, writing, undoing, forgetting. */
 import { arithmeticTypes, convertNumber } from './arithmetic';
 import { convert } from './conversion';
-import type { HostType } from './host-type';
+import { type HostType, isView } from './host-type';
 import { sizeOf } from './layout';
 import type { HostState } from './state';
 import { linkUnions } from './unions';
@@ -242,7 +242,8 @@ export function copyValue(value: Value): Value {
     case 'container':
       return {
         ...value,
-        buffer: copyBuffer(value.buffer),
+        // a view leads to what it was made of
+        buffer: isView(value.type) ? value.buffer : copyBuffer(value.buffer),
         size: makeCell(value.size.value, { type: value.size.type }),
       };
     default:

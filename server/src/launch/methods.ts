@@ -4,6 +4,7 @@ import { evaluateArguments, forgetBehind } from './call';
 import { convert } from './conversion';
 import type { HostType } from './host-type';
 import { construct } from './initialise';
+import { keepsReferences, loseReferred } from './kept-references';
 import { sizeOf } from './layout';
 import { cellAt, forget, makeBuffer, smudge, store } from './memory';
 import { combine } from './operator';
@@ -95,6 +96,7 @@ export function callContainerMethod(
   call: CallExpression,
   scope: Scope,
 ): Value {
+  if (keepsReferences(self.type)) loseReferred(state, call.arguments, scope);
   const method = methods.get(name);
   if (method) return method(state, self, argumentsOf(state, self, name, call, scope));
   for (const { value, cell } of evaluateArguments(state, call.arguments, scope)) {

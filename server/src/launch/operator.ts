@@ -133,7 +133,9 @@ function pointerPair(state: HostState, operator: string, a: PointerValue, b: Poi
       : unknown('a pointer difference', { type: { kind: 'arithmetic', name: 'long' } });
   }
   if (known) return onNumbers(operator, number(a.offset, 'long'), number(b.offset, 'long'));
-  if (isOne && a.to !== b.to && (operator === '==' || operator === '!='))
+  // what an object that is not known gives may lie anywhere
+  const isOpen = [...state.outside.values()].some((buffer) => buffer === a.to || buffer === b.to);
+  if (isOne && !isOpen && a.to !== b.to && (operator === '==' || operator === '!='))
     return number(operator === '!=' ? 1 : 0, 'bool');
   return unknown('a comparison of pointers', { type: boolType });
 }

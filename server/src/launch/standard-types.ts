@@ -15,7 +15,6 @@ const transparent = [
   'add_const_t',
   'remove_const_t',
   'type_identity_t',
-  'reference_wrapper',
 ];
 
 const charType: HostType = { kind: 'arithmetic', name: 'char' };

@@ -1,10 +1,12 @@
 /** std::pair and std::tuple as objects: an element is a field, `first` and `second`, or named by its number. */
-import type { CallExpression } from '../parse/ast';
+import type { CallExpression, Expression } from '../parse/ast';
 import type { Builtin } from './builtins';
 import { convert } from './conversion';
 import { autoType, type HostType, type TupleType, typeName } from './host-type';
 import { makeCell } from './memory';
 import { bindArguments } from './resolve-type';
+import { lastName } from './scope';
+import { lose } from './unseen';
 import { type Cell, typeOf, unknown, type Value } from './value';
 
 const partsOfPair = ['first', 'second'];
@@ -22,14 +24,24 @@ export function tupleOf(type: TupleType, make: (element: HostType, part: string,
 /** std::make_pair(…), std::make_tuple(…) */
 const makes =
   (name: TupleType['name']): Builtin =>
-  ({ state, values }) => {
+  ({ state, values, list, call }) => {
     if (name === 'pair' && values.length !== 2) return undefined;
-    const given = values.map((value) => convert(state, value, autoType));
+    // an element that is a reference may be written through, and tells what is written to the variable
+    for (const { cell, isHandedOut } of list) if (cell && isHandedOut) lose(state, cell, 'a tuple refers to it');
+    const given = values.map((value, i) =>
+      refers(call.arguments[i])
+        ? unknown('a reference in a tuple', { type: typeOf(value) })
+        : convert(state, value, autoType),
+    );
     const elements = given.map(
       (value): HostType => typeOf(value) ?? (value.kind === 'function' ? functionType : autoType),
     );
     return tupleOf({ kind: 'tuple', name, elements }, (_element, _part, index) => given[index]);
   };
+
+/** `std::ref(x)` */
+const refers = (node: Expression | undefined): boolean =>
+  node?.kind === 'call' && node.callee.kind === 'name' && /^c?ref$/.test(lastName(node.callee.name));
 
 const functionType: HostType = { kind: 'pointer', to: { kind: 'function' } };
 

@@ -1,8 +1,8 @@
 /** The part of an object that is one of its base classes. */
 import { memberAlignment } from './places';
 import { recordOf } from './records';
-import type { Field, RecordInfo } from './types';
-import type { Value } from './values';
+import type { Field, RecordInfo, Type } from './types';
+import type { Storage, Value } from './values';
 
 const MAX_DEPTH = 64;
 
@@ -18,6 +18,19 @@ export function pathToBase(record: RecordInfo, base: RecordInfo, depth = 0): rea
   return undefined;
 }
 
+/** Where a base lies in an object of a class, in bytes; undefined when it is no base. */
+export function offsetOfBase(record: RecordInfo, base: RecordInfo): number | undefined {
+  return pathToBase(record, base)?.reduce((sum, { offset }) => sum + offset, 0);
+}
+
+/** What is added to an address that is taken as one of another class: of an object's base, or of the object that a base is a part of. */
+export function betweenClasses(from: RecordInfo | undefined, to: RecordInfo | undefined): number {
+  if (!from || !to || from === to) return 0;
+  const below = offsetOfBase(from, to);
+  if (below !== undefined) return below;
+  return -(offsetOfBase(to, from) ?? 0);
+}
+
 /** The base's part of a value or place; undefined when it has no such base. */
 export function baseOf(value: Value, base: RecordInfo): Value | undefined {
   const record = recordOf(value.type);
@@ -26,6 +39,19 @@ export function baseOf(value: Value, base: RecordInfo): Value | undefined {
   let part: Value | undefined = value;
   for (const field of path) part = part && subobject(part, field);
   return part;
+}
+
+/** What the parts of objects in registers are parts of. */
+const wholes = new WeakMap<Storage, Value & { kind: 'place' }>();
+
+/** The object of a class in registers that a base is a part of. */
+export function wholeOf(part: Value, record: RecordInfo): Value | undefined {
+  let whole: Value | undefined = part;
+  for (let depth = 0; whole?.kind === 'place' && depth < MAX_DEPTH; depth++) {
+    if (recordOf(whole.type) === record) return whole;
+    whole = whole.place.kind === 'storage' ? wholes.get(whole.place.storage) : undefined;
+  }
+  return undefined;
 }
 
 /** The part of an object that a field is. */
@@ -43,5 +69,12 @@ export function subobject(object: Value, field: Field): Value | undefined {
     return { kind: 'place', type, place: at, handed };
   }
   const storage = place.storage.kind === 'aggregate' ? place.storage.elements[index] : undefined;
+  if (storage) wholes.set(storage, object);
   return storage && { kind: 'place', type, place: { kind: 'storage', storage }, handed };
+}
+
+/** A reference to a base is to that part of an object. */
+export function asDeclared(to: Type, value: Value): Value {
+  const record = recordOf(to);
+  return (record && value.kind === 'place' && baseOf(value, record)) || value;
 }

@@ -1,18 +1,18 @@
 /** Casts, sizeof and alignof. */
 import type * as ast from '../parse/ast';
-import { baseOf, pathToBase } from './bases';
+import { baseOf, betweenClasses, offsetOfBase, pathToBase, wholeOf } from './bases';
 import { callArguments, listElements } from './calls';
 import { choice } from './conditional';
 import { construct, initialiseFromList } from './construct';
 import type { Context } from './context';
-import { convertValue } from './conversions';
+import { convertValue, shiftedPointer } from './conversions';
 import { expression, number } from './expressions';
 import { objectAs } from './host/virtual-calls';
 import { rvalue } from './places';
 import { dereference } from './pointers';
 import { findField, recordOf } from './records';
 import { resolveType } from './resolve-type';
-import { alignOf, type RecordInfo, sizeOf, type Type, typeKey, types, withoutReference } from './types';
+import { alignOf, sizeOf, type Type, typeKey, types, withoutReference } from './types';
 import { type RegisterTarget, unknownValue, type Value } from './values';
 import { viewOf } from './views';
 
@@ -56,29 +56,25 @@ function castDynamic(ctx: Context, pointer: Value, type: Type, node: ast.Node): 
   const none: Value = { kind: 'scalar', type, register: builder.constant('i64', 0) };
   const asked = (): Value => {
     const object = dereference(ctx, pointer, node);
-    const ways = objectAs(ctx, object, from, node).filter(({ self }) => pathOf(self, to));
-    const holds = ways.map(({ condition }) => condition);
-    if (holds.length === 0) return none;
-    const isSo = holds.reduce((a, b) => builder.binary('or', 'pred', a, b));
-    return {
-      kind: 'scalar',
-      type,
-      register: builder.select('i64', isSo, pointer.register, builder.constant('i64', 0)),
-    };
+    const found = objectAs(ctx, object, from, node).reduce(
+      (otherwise, { condition, record }) => {
+        const [own, wanted] = [offsetOfBase(record, from), offsetOfBase(record, to)];
+        if (own === undefined || wanted === undefined) return otherwise;
+        const part = builder.binary('add', 'i64', pointer.register, builder.constant('i64', wanted - own));
+        return builder.select('i64', condition, part, otherwise);
+      },
+      builder.constant('i64', 0),
+    );
+    return { kind: 'scalar', type, register: found };
   };
   return choice(ctx, node, isThere, asked, () => none);
-}
-
-/** The way from an object's class to a base that begins where it does. */
-function pathOf({ type }: Value, base: RecordInfo): boolean {
-  const record = recordOf(type);
-  return (record && pathToBase(record, base))?.every(({ offset }) => offset === 0) ?? false;
 }
 
 /** Restrict and const of a parameter survive a cast to a vector type: the compiler looks at the pointer's origin. */
 function castPointer(ctx: Context, value: Value & { kind: 'scalar' }, type: Type & { kind: 'pointer' }): Value {
   const from = value.type.kind === 'pointer' ? value.type : undefined;
-  const register = ctx.builder.convert(ctx.builder.typeOf(value.register), 'i64', value.register);
+  const plain = ctx.builder.convert(ctx.builder.typeOf(value.register), 'i64', value.register);
+  const register = shiftedPointer(ctx, plain, from?.to, type.to);
   if (from && typeKey(from.to) !== typeKey(type.to)) ctx.builder.reinterpreted.add(register);
   const isRestrict = type.isRestrict || Boolean(from?.isRestrict && from.to.isConst && type.to.isConst);
   return { kind: 'scalar', type: { ...type, isRestrict }, register };
@@ -89,7 +85,12 @@ function castReference(ctx: Context, value: Value, to: Type): Value {
   const base = record && baseOf(value, record);
   if (base) return base;
   if (value.kind !== 'place') return value;
-  if (value.place.kind === 'memory') return { ...value, type: to };
+  if (value.place.kind === 'memory') {
+    const offset = value.place.offset + betweenClasses(recordOf(value.type), record);
+    return { ...value, type: to, place: { ...value.place, offset } };
+  }
+  const whole = record && wholeOf(value, record);
+  if (whole) return whole;
   const { storage: own } = value.place;
   // an element reaches on into those behind it
   const target: RegisterTarget = ctx.arrayOf.get(own) ?? {

@@ -2,6 +2,7 @@
 import type { Expression, FunctionDeclaration, InitListExpression, Node, QualifiedName } from '../parse/ast';
 import { isCopyOf, takes, takesList } from '../parse/constructors';
 import { NOT_INITIALISED } from '../program/program';
+import { baseOf } from './bases';
 import { callArguments, callFunction, listElements } from './calls';
 import { unevaluatedType } from './casts';
 import { deduceClass } from './class-arguments';
@@ -10,8 +11,9 @@ import { convertValue } from './conversions';
 import { expression } from './expressions';
 import { containerFromList } from './host/copies';
 import { changeByCall, freshObject } from './host/memory';
-import { withClass } from './host/virtual-calls';
-import { chooseOverload } from './overloads';
+import { markClass, withClass } from './host/virtual-calls';
+import { inheritedConstructor, inheritsConstructors } from './inherited-constructors';
+import { type ChosenFunction, chooseOverload } from './overloads';
 import { forEachElement } from './packs';
 import { assign, bindInMemory, countParts, readStorage, rvalue, writeStorage } from './places';
 import { findField, recordOf } from './records';
@@ -64,7 +66,7 @@ function constructRecord(
     return unknownValue(type, reason);
   }
   // a class with constructors is no aggregate: what none that we know makes is not its arguments in their order
-  if (ctx.unit.isHost && args.length > 1 && constructorsOf(record).length > 0) {
+  if (ctx.unit.isHost && args.length > 1 && hasConstructors(record)) {
     for (const arg of args) rvalue(ctx, arg, node);
     return unknownValue(type, `no constructor of ${record.name} fits`);
   }
@@ -94,6 +96,10 @@ function constructRecord(
 const constructorsOf = ({ declaration, methods }: RecordInfo): readonly FunctionDeclaration[] =>
   methods.get(declaration?.name?.parts.at(-1)?.name ?? '')?.filter((m) => m.body) ?? [];
 
+/** Such a class is no aggregate. */
+const hasConstructors = (record: RecordInfo): boolean =>
+  constructorsOf(record).length > 0 || inheritsConstructors(record);
+
 /** A constructor that is only declared and takes so many arguments: its class takes no values for its fields. */
 function declaredConstructor({ declaration, methods }: RecordInfo, count: number): FunctionDeclaration | undefined {
   const name = declaration?.name?.parts.at(-1)?.name ?? '';
@@ -109,10 +115,9 @@ function callConstructor(
   uninitialised: boolean,
 ): Value | undefined {
   const { record } = type;
-  const constructors = constructorsOf(record);
-  if (constructors.length === 0 || !record.scope) return undefined;
-  const chosen = chooseOverload(ctx, constructors, record.scope, args, undefined);
-  if (!chosen) return undefined;
+  const maker = constructorFor(ctx, record, args);
+  if (!maker) return undefined;
+  const { chosen } = maker;
   // what is called of the object while it is made may need its address, a method that calls itself say
   const owner = ctx.unit.isHost ? { key: `${node.first}:${node.last}:${record.name}`, name: record.name } : undefined;
   const isAddressed = owner !== undefined && ctx.inMemory.has(owner.key);
@@ -124,8 +129,34 @@ function callConstructor(
   }
   const storage = allocateStorage(ctx, type, record.name, owner);
   writeStorage(ctx, storage, defaultMembers(ctx, type, node, uninitialised), node);
-  callFunction(ctx, chosen, args, { kind: 'place', type, place: { kind: 'storage', storage } }, node);
+  runConstructor(ctx, maker, args, { kind: 'place', type, place: { kind: 'storage', storage } }, node);
   return readStorage(ctx, storage);
+}
+
+interface Constructor {
+  readonly chosen: ChosenFunction;
+  /** The part of the object that it makes, of a class whose constructors are inherited. */
+  readonly base?: RecordInfo;
+}
+
+/** A constructor of the class, else one that it has from a base. */
+function constructorFor(ctx: Context, record: RecordInfo, args: readonly Value[]): Constructor | undefined {
+  const own = constructorsOf(record);
+  const chosen = own.length > 0 && record.scope ? chooseOverload(ctx, own, record.scope, args, undefined) : undefined;
+  return chosen ? { chosen } : args.length > 0 ? inheritedConstructor(ctx, record, args) : undefined;
+}
+
+function runConstructor(
+  ctx: Context,
+  { chosen, base }: Constructor,
+  args: readonly Value[],
+  object: Value,
+  node: Node,
+): void {
+  const self = base ? baseOf(object, base) : object;
+  if (!self) return;
+  callFunction(ctx, chosen, args, self, node);
+  if (base) markClass(ctx, object, node);
 }
 
 /**
@@ -164,7 +195,9 @@ export function constructCopy(ctx: Context, type: Type, from: Value, node: Node)
 export function isMadeOf(ctx: Context, record: RecordInfo, argument: Value): boolean {
   const name = record.declaration?.name?.parts.at(-1)?.name ?? '';
   const constructors = constructorsOf(record).filter((m) => !isCopyOf(name, m));
-  if (constructors.length === 0 || !record.scope || recordOf(argument.type)?.name === record.name) return false;
+  if (recordOf(argument.type)?.name === record.name) return false;
+  if (inheritedConstructor(ctx, record, [argument])) return true;
+  if (constructors.length === 0 || !record.scope) return false;
   return chooseOverload(ctx, constructors, record.scope, [argument], undefined) !== undefined;
 }
 
@@ -181,10 +214,10 @@ export function constructInPlace(
   if (plain.kind !== 'record' || !plain.record.scope) return false;
   const isCopy = args.length === 1 && recordOf(args[0].type) === plain.record;
   if (isCopy && !hasOwnCopy) return false;
-  const chosen = chooseOverload(ctx, constructorsOf(plain.record), plain.record.scope, args, undefined);
-  if (!chosen) return false;
+  const maker = constructorFor(ctx, plain.record, args);
+  if (!maker) return false;
   initialiseFields(ctx, place, plain.record, node);
-  callFunction(ctx, chosen, args, { kind: 'place', type: plain, place }, node);
+  runConstructor(ctx, maker, args, { kind: 'place', type: plain, place }, node);
   return true;
 }
 
@@ -362,8 +395,7 @@ const isPart = (ctx: Context, { value, known }: ListItem): boolean =>
   scalarOf(withoutReference(known?.type ?? unevaluatedType(ctx, value))) !== undefined;
 
 /** Made of its members in their order: no constructor takes them. */
-const isAggregate = (record: RecordInfo): boolean =>
-  constructorsOf(record).length === 0 && record.declaration !== undefined;
+const isAggregate = (record: RecordInfo): boolean => !hasConstructors(record) && record.declaration !== undefined;
 
 /** Elements of an initialiser list that are still to be used. */
 interface ListCursor {
@@ -396,7 +428,7 @@ function recordFromList(ctx: Context, type: Type & { kind: 'record' }, list: Ini
   const { record } = type;
   const container = ctx.unit.isHost ? containerFromList(ctx, type, list) : undefined;
   if (container) return container;
-  if (constructorsOf(record).length > 0) {
+  if (hasConstructors(record)) {
     if (ctx.unit.isHost && list.elements.length > 0 && constructorsOf(record).some(takesList))
       return construct(ctx, type, callArguments(ctx, [list]), list, false);
     const values = list.elements.map((e) => e.value);

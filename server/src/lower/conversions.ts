@@ -1,7 +1,7 @@
 /** Implicit and explicit conversions of values. */
 import type { FunctionDeclaration, Node } from '../parse/ast';
 import type { Register, ScalarType } from '../program/program';
-import { baseOf } from './bases';
+import { baseOf, betweenClasses } from './bases';
 import { callFunction } from './calls';
 import { convertByConstructor } from './construct';
 import type { Context } from './context';
@@ -18,6 +18,16 @@ export function convertRegister(ctx: Context, register: Register, from: ScalarTy
   return ctx.builder.convert(from, to, register);
 }
 
+/** A pointer to an object as one to its base, or the other way; null stays null. */
+export function shiftedPointer(ctx: Context, pointer: Register, from: Type | undefined, to: Type): Register {
+  const offset = from ? betweenClasses(recordOf(from), recordOf(to)) : 0;
+  if (offset === 0) return pointer;
+  const { builder } = ctx;
+  const isNull = builder.compare('eq', 'i64', pointer, builder.constant('i64', 0));
+  const shifted = builder.binary('add', 'i64', pointer, builder.constant('i64', offset));
+  return builder.select('i64', isNull, pointer, shifted);
+}
+
 /** Converts an rvalue to a type, as an assignment or a cast would. */
 export function convertValue(ctx: Context, value: Value, to: Type, node: Node): Value {
   const target = unqualified(withoutReference(to));
@@ -25,7 +35,10 @@ export function convertValue(ctx: Context, value: Value, to: Type, node: Node): 
   const scalar = scalarOf(target);
   if (value.kind === 'scalar' && scalar) {
     const from = ctx.builder.typeOf(value.register);
-    return { kind: 'scalar', type: target, register: convertRegister(ctx, value.register, from, scalar) };
+    const register = convertRegister(ctx, value.register, from, scalar);
+    const isPointer = target.kind === 'pointer' && value.type.kind === 'pointer';
+    const shifted = isPointer ? shiftedPointer(ctx, register, value.type.to, target.to) : register;
+    return { kind: 'scalar', type: target, register: shifted };
   }
   if (value.kind === 'placePointer' && target.kind === 'pointer') return retypePlacePointer(value, target);
   if (value.kind === 'aggregate' && scalar)
@@ -93,6 +106,22 @@ function convertByOperator(
   }
   const result = callFunction(ctx, { declaration: best.declaration, scope, templateArguments: [] }, [], value, node);
   return best.isSame ? rvalue(ctx, result, node) : convertValue(ctx, rvalue(ctx, result, node), target, node);
+}
+
+/** What an object converts to where a reference is bound to it: `operator T&()`. */
+export function convertToReference(ctx: Context, value: Value, to: Type, node: Node): Value | undefined {
+  const record = ctx.unit.isHost ? recordOf(value.type) : undefined;
+  if (!record?.scope || recordOf(to) === record) return undefined;
+  const { scope } = record;
+  for (const [name, declarations] of record.methods) {
+    if (!/^operator [\w(:]/.test(name)) continue;
+    for (const declaration of declarations) {
+      const result = declaration.body ? resolveType(ctx, declaration.result, scope) : undefined;
+      if (result?.kind === 'reference' && typeKey(unqualified(result.to)) === typeKey(unqualified(to)))
+        return callFunction(ctx, { declaration, scope, templateArguments: [] }, [], value, node);
+    }
+  }
+  return undefined;
 }
 
 /** `int*` as `const int*` or `void*`. */

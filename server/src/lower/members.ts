@@ -1,13 +1,15 @@
 /** `object.member` and `pointer->member`. */
 import type * as ast from '../parse/ast';
+import { asDeclared, baseOf } from './bases';
 import { chosenObject } from './conditional';
 import type { Context } from './context';
 import { globalValue } from './globals';
-import { lookupIn } from './lookup';
+import { lookupIn, scopeNamed } from './lookup';
 import { memberAlignment, reasonOf, referredIn, rvalue } from './places';
 import { dereference } from './pointers';
 import { findField, findMethods, recordOf } from './records';
 import { evaluateArguments } from './resolve-type';
+import type { Scope } from './scope';
 import { type Field, type Type, withoutReference } from './types';
 import { userOperator } from './user-operators';
 import { unknownValue, type Value } from './values';
@@ -15,6 +17,7 @@ import { unknownValue, type Value } from './values';
 export function memberExpression(ctx: Context, node: ast.MemberExpression): Value {
   let object = chosenObject(ctx, node.object);
   if (node.arrow) object = dereference(ctx, rvalue(ctx, behindArrow(ctx, object, node), node.object), node);
+  object = asNamed(ctx, object, node);
   const part = node.name.parts[node.name.parts.length - 1];
   const member = memberOf(ctx, object, part.name, node);
   if (member) return member;
@@ -36,6 +39,21 @@ export function memberExpression(ctx: Context, node: ast.MemberExpression): Valu
   const self = object.type.kind === 'lambda' ? rvalue(ctx, object, node.object) : object;
   if (self.kind === 'lambda' && part.name === 'operator()') return { ...self, templateArguments };
   return { kind: 'builtin', type: { kind: 'function' }, name: part.name, templateArguments, self: object };
+}
+
+/** `object.Base::member`, and in a method of a base `this->member`: the object is looked at as that class. */
+function asNamed(ctx: Context, object: Value, node: ast.MemberExpression): Value {
+  const type = node.name.parts.length > 1 ? scopeNamed(ctx, ctx.scope, node.name)?.recordType : methodClass(ctx, node);
+  const record = type && recordOf(type);
+  return (record && baseOf(object, record)) || object;
+}
+
+/** The class whose method says `this`. */
+function methodClass(ctx: Context, { object }: ast.MemberExpression): Type | undefined {
+  if (object.kind !== 'this') return undefined;
+  let scope: Scope | undefined = ctx.scope;
+  while (scope && !scope.recordType) scope = scope.parent;
+  return scope?.recordType;
 }
 
 const MOST_ARROWS = 8;
@@ -98,7 +116,8 @@ function step(ctx: Context, value: Value, field: Field, node: ast.Node): Value {
     if (place.storage.kind === 'aggregate' && place.storage.elements[index]) {
       const element = place.storage.elements[index];
       // a member that is a reference stands for what it was bound to
-      if (field.type.kind === 'reference' && element.kind === 'fixed') return element.cell.value;
+      if (field.type.kind === 'reference' && element.kind === 'fixed')
+        return asDeclared(field.type.to, element.cell.value);
       return { kind: 'place', type, place: { kind: 'storage', storage: place.storage.elements[index] }, handed };
     }
     return unknownValue(type, `member ${field.name} of a value that could not be followed`);

@@ -184,9 +184,11 @@ function assignTo(ctx: Context, node: ast.AssignExpression, first: Value | undef
 }
 
 /** What is assigned is evaluated before what it is assigned to: `known[n] = f(n - 1)`. */
-function rightOf(ctx: Context, { right }: ast.AssignExpression): Value | undefined {
+function rightOf(ctx: Context, { left, right }: ast.AssignExpression): Value | undefined {
   if (right.kind === 'initList') return undefined;
   const value = expression(ctx, right);
+  // what a constructor takes by reference is the object itself
+  if (left.kind === 'name' && right.kind === 'name' && recordOf(expression(ctx, left).type)) return value;
   return scalarOf(withoutReference(value.type)) ? rvalue(ctx, value, right) : value;
 }
 

@@ -67,6 +67,10 @@ export function valueAs(ctx: Context, value: Value, type: Type, node: Node): Val
   }
   const list = ctx.unit.isHost && value.kind === 'aggregate' && type.kind === 'record' ? value.list : undefined;
   if (list) return inScope(ctx, list.scope, () => initialiseFromList(ctx, type, list.node));
+  // what a constructor takes by reference is the object itself
+  const isPlain = ctx.unit.isHost && value.kind === 'place' && !own && type.kind === 'record';
+  const wrapped = isPlain ? convertByConstructor(ctx, value, type, node) : undefined;
+  if (wrapped) return wrapped;
   const isNumber = own !== undefined && scalarOf(type) !== undefined;
   return convertValue(ctx, isNumber ? peeked(ctx, value, node) : rvalue(ctx, value, node), type, node);
 }

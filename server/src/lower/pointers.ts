@@ -1,6 +1,7 @@
 /** Dereference, subscripts and arrays, in memory and in registers. */
 import type * as ast from '../parse/ast';
 import type { Alignment, Register } from '../program/program';
+import { baseOf } from './bases';
 import { callExpression } from './calls';
 import { chosenObject } from './conditional';
 import { type Context, demandMemory } from './context';
@@ -254,6 +255,8 @@ function scaledIndex(ctx: Context, index: Value, element: Type, base: Register):
   return ctx.builder.binary('mul', 'i64', wide, ctx.builder.constant('i64', size));
 }
 
+const placeIn = (storage: Storage, type: Type): Value => ({ kind: 'place', type, place: { kind: 'storage', storage } });
+
 /** What a pointer into registers points to, seen as its (possibly cast) type. */
 function dereferenceRegisters(ctx: Context, pointer: Value & { kind: 'placePointer' }, offset: number): Value {
   const { target } = pointer;
@@ -266,6 +269,10 @@ function dereferenceRegisters(ctx: Context, pointer: Value & { kind: 'placePoint
     if (target.elements.length > 1) ctx.arrayOf.set(element, { ...target, index: target.index + offset });
     return { kind: 'place', type: to, place: { kind: 'storage', storage: element } };
   }
+  const [part, base] = [target.elements[target.index + offset], recordOf(to)];
+  const object = part && target.elementType.kind === 'record' ? placeIn(part, target.elementType) : undefined;
+  const ofBase = object && base && baseOf(object, base);
+  if (ofBase) return ofBase;
   const storage = viewOf(ctx, target, to, offset);
   // memory knows byte by byte what has been written
   const isPart = storage?.kind === 'view' && !storage.isWhole;

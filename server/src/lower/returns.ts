@@ -2,6 +2,7 @@
 
 import { anywhere } from '../parse/anywhere';
 import type * as ast from '../parse/ast';
+import { asDeclared } from './bases';
 import { initialiseFromList } from './construct';
 import { type Context, demandMemory, type Frame } from './context';
 import { convertValue } from './conversions';
@@ -66,7 +67,7 @@ function localOf(ctx: Context, node: ast.Expression | undefined): Value | undefi
 
 function returnedValue(ctx: Context, node: ast.ReturnStatement, of: ast.Expression): Value {
   const { result } = ctx.frame;
-  if (result.kind === 'reference') return referredTo(ctx, result, of);
+  if (result.kind === 'reference') return asDeclared(result.to, referredTo(ctx, result, of));
   const raw =
     of.kind === 'initList' && result.kind === 'record' ? initialiseFromList(ctx, result, of) : expression(ctx, of);
   const value = moved(ctx, raw, of);

@@ -6,6 +6,7 @@ import type {
   FunctionDeclaration,
   QualifiedName,
   RecordDeclaration,
+  UsingDeclaration,
   VariableDeclaration,
 } from '../parse/ast';
 import type { TemplateValue, Type } from './types';
@@ -113,7 +114,11 @@ function declare(scope: Scope, declaration: Declaration): void {
       scope.usingNames = [...scope.usingNames, declaration.name];
       if (!declaration.isDirective) {
         const last = declaration.name.parts[declaration.name.parts.length - 1];
-        if ((declaration.name.parts.length > 1 || declaration.name.global) && !scope.own(last.name)) {
+        if (
+          (declaration.name.parts.length > 1 || declaration.name.global) &&
+          !scope.own(last.name) &&
+          !inherits(declaration)
+        ) {
           scope.usingDeclarations ??= new Map();
           scope.usingDeclarations.set(last.name, declaration.name);
         }
@@ -123,6 +128,9 @@ function declare(scope: Scope, declaration: Declaration): void {
       break;
   }
 }
+
+/** `using Base::Base;` brings constructors, which have no name (`inherited-constructors.ts`). */
+const inherits = ({ name: { parts } }: UsingDeclaration): boolean => parts.at(-1)?.name === parts.at(-2)?.name;
 
 function declareFunction(scope: Scope, declaration: FunctionDeclaration): void {
   const parts = declaration.name.parts;

@@ -1,12 +1,12 @@
 /** Declarations of variables inside functions, and objects in memory. */
 import type { Expression, Node, Parameter, Specifiers, VariableDeclaration, VariableInitializer } from '../parse/ast';
-import { baseOf } from './bases';
+import { asDeclared, baseOf } from './bases';
 import { declareBindings } from './bindings';
 import { callArguments, listElements } from './calls';
 import { conditionalPlace } from './conditional';
 import { construct, constructInPlace, initialiseFields, initialiseFromList, isMadeOf, lengthOfList } from './construct';
 import { type Context, demandMemory, placeOf, skip } from './context';
-import { convertValue } from './conversions';
+import { convertToReference, convertValue } from './conversions';
 import { expression } from './expressions';
 import { copyOfLambda } from './host/closures';
 import { isContainer, ownsMemory } from './host/copies';
@@ -200,7 +200,9 @@ function defineReference(
 ): void {
   const value = init ? referredTo(ctx, type, init) : unknownValue(type.to, `reference ${name} is not bound`);
   // the type that the reference declares counts: `float4& v = reinterpret_cast<float4&>(…)` was cast already
-  ctx.scope.define(name, { kind: 'value', value: boundTo(ctx, type, value, init ?? { first: 0, last: 0 }, noteLocal) });
+  const node = init ?? { first: 0, last: 0 };
+  const referred = convertToReference(ctx, value, type.to, node) ?? asDeclared(type.to, value);
+  ctx.scope.define(name, { kind: 'value', value: boundTo(ctx, type, referred, node, noteLocal) });
 }
 
 /** In kernels a constant reference may as well refer to a copy, which is what the compiler makes of a choice. */
@@ -460,7 +462,7 @@ function nameOf({ first, last, nameToken }: Node & { readonly nameToken?: number
 /** What a constructor makes of an argument that is no object, for a reference to one. */
 function madeFor(ctx: Context, type: Type, argument: Value, node: Node): Value | undefined {
   if (argument.type.kind === 'unknown' && argument.kind !== 'aggregate') return undefined;
-  const made = ofList(ctx, type, argument) ?? convertValue(ctx, rvalue(ctx, argument, node), type, node);
+  const made = ofList(ctx, type, argument) ?? valueAs(ctx, argument, type, node);
   if (made.kind === 'place') return made;
   return made.kind === 'aggregate' ? materialise(ctx, made, node) : undefined;
 }
@@ -480,7 +482,7 @@ export function referredBy(ctx: Context, type: Type & { kind: 'reference' }, arg
   const isOther = !own || (ctx.unit.isHost && !base && isMadeOf(ctx, record, argument));
   const converted = record && isOther ? madeFor(ctx, type.to, argument, node) : undefined;
   const array = type.to.kind === 'array' ? ofList(ctx, type.to, argument) : undefined;
-  const given = array ?? converted ?? base ?? argument;
+  const given = array ?? converted ?? base ?? convertToReference(ctx, argument, type.to, node) ?? argument;
   // every index may be asked for
   return given.kind === 'aggregate' && ctx.unit.isHost && holdsArray(given.type)
     ? materialise(ctx, given, node)

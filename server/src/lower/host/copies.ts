@@ -5,9 +5,8 @@ import { subobject } from '../bases';
 import { callFunction } from '../calls';
 import { construct, constructCopy, initialiseFromList } from '../construct';
 import type { Context } from '../context';
-import { convertValue } from '../conversions';
 import { expression, number } from '../expressions';
-import { assign, peeked, readStorage, rvalue, writeStorage } from '../places';
+import { assign, peeked, readStorage, rvalue, valueAs, writeStorage } from '../places';
 import { findMethods, recordOf } from '../records';
 import { inScope, resolveType } from '../resolve-type';
 import { type RecordInfo, sizeOf, type Type, types, unqualified, withoutReference } from '../types';
@@ -132,7 +131,7 @@ export function containerFromList(
     const value =
       node.kind === 'initList'
         ? initialiseFromList(ctx, element, node)
-        : convertValue(ctx, rvalue(ctx, expression(ctx, node), node), element, node);
+        : valueAs(ctx, expression(ctx, node), element, node);
     assign(ctx, { kind: 'memory', address: register, offset: i * size, node: list }, element, value, node);
   });
   return made;

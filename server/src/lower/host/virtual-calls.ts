@@ -4,14 +4,14 @@
  */
 import type * as ast from '../../parse/ast';
 import type { Register } from '../../program/program';
-import { pathToBase, subobject } from '../bases';
+import { offsetOfBase, subobject } from '../bases';
 import { callFunction } from '../calls';
 import { choice } from '../conditional';
 import type { Context } from '../context';
 import { type ChosenFunction, chooseOverload } from '../overloads';
 import { assign, rvalue } from '../places';
 import { CLASS_FIELD, findField, findMethods, recordOf } from '../records';
-import { type RecordInfo, types } from '../types';
+import { type Field, type RecordInfo, types } from '../types';
 import type { Value } from '../values';
 
 /** Classes that objects were made of, by the records of a lowering. */
@@ -24,25 +24,33 @@ export function classesMade(ctx: Context): ReadonlyMap<RecordInfo, number> {
   return numbers;
 }
 
+/** What an object is where it is of a class. */
+export interface ObjectOfClass {
+  readonly condition: Register;
+  readonly record: RecordInfo;
+  readonly self: Value;
+}
+
 /** An object as one of each class that it may be of, the most special first where they were made so. */
-export function objectAs(
-  ctx: Context,
-  object: Value,
-  base: RecordInfo,
-  node: ast.Node,
-): { readonly condition: Register; readonly self: Value }[] {
+export function objectAs(ctx: Context, object: Value, base: RecordInfo, node: ast.Node): readonly ObjectOfClass[] {
   const part = classIn(object);
   const told = part && rvalue(ctx, part, node);
   if (told?.kind !== 'scalar') return [];
   const { builder } = ctx;
-  return [...classesMade(ctx)].flatMap(([record, number]) => {
-    const path = pathToBase(record, base);
-    const isSeen = object.kind === 'place' && (object.place.kind === 'memory' || record === base);
-    if (!path || !isSeen || path.some(({ offset }) => offset !== 0)) return [];
+  return [...classesMade(ctx)].flatMap(([record, number]): ObjectOfClass[] => {
+    const self = record === base ? object : around(object, record, base);
+    if (!self) return [];
     const condition = builder.compare('eq', 'u64', told.register, builder.constant('u64', number));
-    const type = { kind: 'record', record, isConst: object.type.isConst } as const;
-    return [{ condition, self: record === base ? object : { ...object, type } }];
+    return [{ condition, record, self }];
   });
+}
+
+/** The object of a class in memory that a base is a part of. */
+function around(part: Value, record: RecordInfo, base: RecordInfo): Value | undefined {
+  const offset = offsetOfBase(record, base);
+  if (offset === undefined || part.kind !== 'place' || part.place.kind !== 'memory') return undefined;
+  const type = { kind: 'record', record, isConst: part.type.isConst } as const;
+  return { ...part, type, place: { ...part.place, offset: part.place.offset - offset } };
 }
 
 function numberOf(ctx: Context, record: RecordInfo): number {
@@ -62,22 +70,41 @@ function classIn(object: Value): Value | undefined {
   return part;
 }
 
+/** Where its number stands in an object: in each base that has one of its own. */
+function classPaths(record: RecordInfo, depth = 0): readonly (readonly Field[])[] {
+  const own = record.fields.filter((field) => field.name === CLASS_FIELD).map((field) => [field]);
+  if (depth > MOST_DEPTH) return own;
+  const inherited = record.fields.flatMap((field) =>
+    field.isBase && field.type.kind === 'record'
+      ? classPaths(field.type.record, depth + 1).map((path) => [field, ...path])
+      : [],
+  );
+  return [...own, ...inherited];
+}
+
 /** From here on the object is of the class that its type says. */
 export function markClass(ctx: Context, object: Value, node: ast.Node): void {
-  const part = ctx.unit.isHost ? classIn(object) : undefined;
-  const record = recordOf(object.type);
-  if (part?.kind !== 'place' || !record) return;
-  const register = ctx.builder.constant('u64', numberOf(ctx, record));
-  assign(ctx, part.place, types.ulong, { kind: 'scalar', type: types.ulong, register }, node);
+  const record = ctx.unit.isHost ? recordOf(object.type) : undefined;
+  if (!record) return;
+  for (const path of classPaths(record)) {
+    let part: Value | undefined = object;
+    for (const field of path) part = part && subobject(part, field);
+    if (part?.kind !== 'place') continue;
+    const register = ctx.builder.constant('u64', numberOf(ctx, record));
+    assign(ctx, part.place, types.ulong, { kind: 'scalar', type: types.ulong, register }, node);
+  }
 }
 
 /** The value as one of the class that its type says. */
 export function withClass(ctx: Context, value: Value): Value {
   const record = value.kind === 'aggregate' && ctx.unit.isHost ? recordOf(value.type) : undefined;
-  const path = record && findField(record, CLASS_FIELD)?.path;
-  if (!path) return value;
-  const register = ctx.builder.constant('u64', numberOf(ctx, record));
+  if (!record) return value;
+  return classPaths(record).reduce((object, path) => withClassAt(ctx, object, path, record), value);
+}
+
+function withClassAt(ctx: Context, value: Value, path: readonly Field[], record: RecordInfo): Value {
   const replaced = (part: Value, depth: number): Value => {
+    const register = ctx.builder.constant('u64', numberOf(ctx, record));
     if (depth === path.length) return { kind: 'scalar', type: types.ulong, register };
     const at = recordOf(part.type)?.fields.indexOf(path[depth]) ?? -1;
     if (part.kind !== 'aggregate') return part;
@@ -106,17 +133,13 @@ interface Replacement {
 /** What the classes call that are made objects of and derived from the object's. */
 function replacements(ctx: Context, name: string, args: readonly Value[], self: Value): Replacement[] {
   const base = recordOf(self.type);
-  if (!base || self.kind !== 'place' || self.place.kind !== 'memory') return [];
+  if (!base) return [];
   return [...(made.get(ctx.records) ?? [])].flatMap(([record, number]): Replacement[] => {
-    const path = pathToBase(record, base);
-    // pointers to a base are those to the object: only of first bases that is so
-    if (!path || path.some(({ offset }) => offset !== 0)) return [];
-    const methods = findMethods(record, name);
+    const whole = around(self, record, base);
+    const methods = whole && findMethods(record, name);
     const scope = methods?.owner.scope;
     const chosen = scope && chooseOverload(ctx, methods.declarations, scope, args, undefined);
-    if (!chosen?.declaration.body) return [];
-    const type = { kind: 'record', record, isConst: self.type.isConst } as const;
-    return [{ number, function: chosen, self: { ...self, type } }];
+    return whole && chosen?.declaration.body ? [{ number, function: chosen, self: whole }] : [];
   });
 }
 
@@ -134,7 +157,7 @@ export function callVirtual(
 ): Value | undefined {
   const name = chosen.declaration.name.parts.at(-1)?.name ?? '';
   const { callee } = node;
-  const isNamed = callee.kind === 'name' && callee.name.parts.length > 1;
+  const isNamed = (callee.kind === 'name' || callee.kind === 'member') && callee.name.parts.length > 1;
   const record = recordOf(self.type);
   if (isNamed || !record || !isVirtual(record, name)) return undefined;
   const ways = replacements(ctx, name, args, self);

@@ -43,5 +43,11 @@ template <class T> struct reference_wrapper {
   operator T&() const { return *held_; }
 };
 template <class T> reference_wrapper<T> ref(T& x) { return reference_wrapper<T>(x); }
-template <class T> const T& cref(const T& x) { return x; }
+template <class T> reference_wrapper<const T> cref(const T& x) { return reference_wrapper<const T>(x); }
+`;
+
+/** In namespace __warplens_std: what is made of a reference_wrapper in a pair or a tuple. */
+export const unwrapping = `
+template <class T> struct __unwrapped<std::reference_wrapper<T>> { using type = T&; };
+template <class T> T& __unwrap(std::reference_wrapper<T>& x) { return x.get(); }
 `;

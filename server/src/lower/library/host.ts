@@ -3,7 +3,7 @@ import { hostAlgorithms } from './host-algorithms';
 import { appending } from './host-appending';
 import { hostBytes } from './host-bytes';
 import { hostClocks } from './host-clocks';
-import { hostConcurrency } from './host-concurrency';
+import { hostConcurrency, unwrapping } from './host-concurrency';
 import { hostContainers } from './host-containers';
 import { allocationFunctions } from './host-deleters';
 import { hostExceptions } from './host-exceptions';
@@ -44,6 +44,9 @@ ${hostConcurrency}
 ${hostSequences}
 ${hostLists}
 ${hostRanges}
+}
+namespace __warplens_std {
+${unwrapping}
 }
 ${hostQsort}
 ${textSuffixes}

@@ -48,7 +48,11 @@ template <class A, class B> struct pair {
   B second;
 };
 template <class A, class B> pair<A, B> __guide_pair(A, B);
-template <class A, class B> constexpr pair<A, B> make_pair(A a, B b) { return pair<A, B>{a, b}; }
+template <class T> struct __unwrapped { using type = T; };
+template <class T> constexpr T& __unwrap(T& x) { return x; }
+template <class A, class B> constexpr pair<typename __unwrapped<A>::type, typename __unwrapped<B>::type> make_pair(A a, B b) {
+  return pair<typename __unwrapped<A>::type, typename __unwrapped<B>::type>{__unwrap(a), __unwrap(b)};
+}
 template <class A, class B> constexpr bool operator==(const pair<A, B>& a, const pair<A, B>& b) { return a.first == b.first && a.second == b.second; }
 template <class A, class B> constexpr bool operator!=(const pair<A, B>& a, const pair<A, B>& b) { return !(a == b); }
 template <class A, class B> constexpr bool operator<(const pair<A, B>& a, const pair<A, B>& b) {
@@ -126,7 +130,7 @@ template <class... A, class... B> constexpr bool operator==(const tuple<A...>& a
 template <class... A, class... B> constexpr bool operator!=(const tuple<A...>& a, const tuple<B...>& b) { return !__equal<0>(a, b); }
 template <class... A, class... B> constexpr bool operator<(const tuple<A...>& a, const tuple<B...>& b) { return __before<0>(a, b); }
 template <class... A, class... B> constexpr bool operator>(const tuple<A...>& a, const tuple<B...>& b) { return __before<0>(b, a); }
-template <class... T> constexpr tuple<T...> make_tuple(T... x) { return tuple<T...>(x...); }
+template <class... T> constexpr tuple<typename __unwrapped<T>::type...> make_tuple(T... x) { return tuple<typename __unwrapped<T>::type...>(__unwrap(x)...); }
 template <class... T> constexpr tuple<T&...> tie(T&... x) { return tuple<T&...>(x...); }
 template <class... T> constexpr tuple<T&...> forward_as_tuple(T&&... x) { return tuple<T&...>(x...); }
 template <size_t... I, size_t... J, class A, class B> constexpr auto __joined(A& a, B& b, index_sequence<I...>, index_sequence<J...>) { return make_tuple(get<I>(a)..., get<J>(b)...); }
