@@ -3,11 +3,21 @@ import { anywhere } from '../parse/anywhere';
 import type { Expression, FunctionDeclaration } from '../parse/ast';
 import { isMoreConstrained } from '../parse/subsumption';
 import { type Answer, areFulfilled, demandsOf } from './constraints';
+import { spellings } from './host-tokens';
 import { overloadCost } from './overload-cost';
 import { childScope, type Scope } from './scope';
 import type { HostState } from './state';
 import { bindTemplate } from './template-binding';
 import type { BoundArgument, FunctionSymbol, Value } from './value';
+
+/** Whether two bodies are written alike. */
+function doAlike({ tokens }: HostState, a: FunctionSymbol, b: FunctionSymbol): boolean {
+  const [one, other] = [a.declaration.body, b.declaration.body];
+  if (!tokens || !one || !other) return false;
+  return (
+    [...spellings(tokens, one.first, one.last)].join(' ') === [...spellings(tokens, other.first, other.last)].join(' ')
+  );
+}
 
 interface Rated {
   readonly symbol: FunctionSymbol;
@@ -34,7 +44,15 @@ export function bestOf(
   if (allowed.length <= 1) return allowed[0]?.symbol;
   const sure = allowed.filter(({ isDoubtful }) => !isDoubtful);
   const best = sure.reduce<Rated | undefined>((a, b) => (a && !isBetter(state, b, a) ? a : b), undefined);
-  return best && allowed.some(({ isDoubtful, cost }) => isDoubtful && cost <= best.cost) ? undefined : best?.symbol;
+  if (!best || allowed.some(({ isDoubtful, cost }) => isDoubtful && cost <= best.cost)) return undefined;
+  const twin = sure.find((each) => each.cost === best.cost && differInConst(each, best));
+  return twin && !doAlike(state, twin.symbol, best.symbol) ? undefined : best.symbol;
+}
+
+/** `f()` and `f() const` of one class: what an object is constant for is not followed here. */
+function differInConst({ symbol: { declaration: a, scope } }: Rated, { symbol: b }: Rated): boolean {
+  const isPair = scope === b.scope && a.isConst !== b.declaration.isConst;
+  return isPair && a.parameters.length === b.declaration.parameters.length;
 }
 
 function isBetter(state: HostState, a: Rated, b: Rated): boolean {

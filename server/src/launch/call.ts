@@ -178,7 +178,8 @@ function callMember(
     const list = evaluateArguments(state, call.arguments, scope);
     return callLambda(state, target, list, given && bindArguments(state, given, scope));
   }
-  const seen = target.kind === 'struct' ? classSeen(state, callee, target, value, scope) : undefined;
+  const seen =
+    target.kind === 'struct' ? classSeen(state, callee, target, value, call.arguments.length, scope) : undefined;
   if (seen && target.kind === 'struct') return callAs(state, seen, target, holder, call, callee, scope);
   // the object is not evaluated once more: `line.add(a).add(b)`
   const isCalled = target.kind === 'struct' && anywhere(callee.object, ({ kind }) => kind === 'call');

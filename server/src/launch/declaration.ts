@@ -68,7 +68,12 @@ export function declareLocal(state: HostState, declaration: VariableDeclaration,
 /** One of a template is another in every instance: of a function template's instances nobody knows which it is. */
 function staticCell(state: HostState, declaration: VariableDeclaration, name: string, scope: Scope): Cell {
   const instance = state.frame.isInstance ? instanceOf(scope) : undefined;
-  if (state.frame.isInstance && !instance) return initialised(state, declaration, name, scope);
+  if (state.frame.isInstance && !instance) {
+    const own = initialised(state, declaration, name, scope);
+    if (!declaration.type.isConst && !declaration.specifiers.isConstexpr)
+      lose(state, own, 'one of several instances has it');
+    return own;
+  }
   let cells = state.statics.get(declaration);
   if (!cells) state.statics.set(declaration, (cells = new Map()));
   const cell = cells.get(instance) ?? initialised(state, declaration, name, scope);

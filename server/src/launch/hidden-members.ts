@@ -31,12 +31,17 @@ export function classSeen(
   { object, arrow, name }: MemberExpression,
   target: StructValue,
   pointer: Value,
+  given: number,
   scope: Scope,
 ): RecordType | 'open' | undefined {
   const method = lastName(name);
   const { type } = target;
-  if (type.kind !== 'record' || declaring(state, type, method).length < 2 || isVirtual(state, type, method))
-    return undefined;
+  if (type.kind !== 'record') return undefined;
+  const classes = declaring(state, type, method);
+  if (classes.length < 2) return undefined;
+  // default arguments are those of the class that is written
+  if (isVirtual(state, type, method))
+    return classes.some((each) => hasDefault(each, method, given)) ? 'open' : undefined;
   if (object.kind === 'this') return methodClass(scope) ?? 'open';
   if (arrow) return ofElement(pointer.kind === 'pointer' ? pointer.element : undefined);
   const cell = object.kind === 'name' ? localVariable(scope, lastName(object.name)) : undefined;
@@ -44,6 +49,13 @@ export function classSeen(
   const isItself = cell && object.kind === 'name' && cell.name === lastName(object.name) && cell.depth === state.depth;
   return isItself && cell.type === type ? undefined : 'open';
 }
+
+const hasDefault = ({ scope }: RecordType, name: string, given: number): boolean =>
+  scope.symbols
+    ?.get(name)
+    ?.some(
+      (symbol) => symbol.kind === 'function' && symbol.declaration.parameters.slice(given).some((p) => p.default),
+    ) === true;
 
 const ofElement = (type: HostType | undefined): RecordType | 'open' => (type?.kind === 'record' ? type : 'open');
 

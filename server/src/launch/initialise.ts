@@ -496,7 +496,7 @@ function recordFromList(
     }
     const value =
       inner.kind === 'initList' ? fromList(state, inner, cell.type ?? autoType, scope) : evaluate(state, inner, scope);
-    cell.value = convert(state, value, cell.type);
+    store(state, cell, value);
   }
   loseGiven(
     state,

@@ -195,12 +195,30 @@ function enumScope(state: HostState, symbol: EnumSymbol): Scope {
 export function memberOf(state: HostState, record: RecordType, name: string, self?: Cell): Found | undefined {
   const own = record.scope.symbols?.get(name) ?? [];
   const usable = own.filter((symbol) => symbol.kind !== 'variable' || isStaticMember(symbol));
+  if (usable.some(({ kind }) => kind === 'function') && usable.some(({ kind }) => kind === 'using'))
+    return withBrought(state, record, usable, name, self);
   if (usable.length > 0) return fromSymbols(state, usable, self);
   for (const base of layoutOf(state, record).bases) {
     const found = memberOf(state, base, name, self);
     if (found) return found;
   }
   return undefined;
+}
+
+/** `using Base::name;` brings what the class's own methods of the name would hide. */
+function withBrought(
+  state: HostState,
+  record: RecordType,
+  own: readonly HostSymbol[],
+  name: string,
+  self: Cell | undefined,
+): Found {
+  const brought = layoutOf(state, record).bases.map((base) => memberOf(state, base, name, self));
+  const overloads = [
+    ...own.filter((symbol) => symbol.kind === 'function'),
+    ...brought.flatMap((found) => (found?.kind === 'functions' ? found.overloads : [])),
+  ];
+  return { kind: 'functions', overloads, self };
 }
 
 function isStaticMember(symbol: VariableSymbol): boolean {

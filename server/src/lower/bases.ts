@@ -76,5 +76,8 @@ export function subobject(object: Value, field: Field): Value | undefined {
 /** A reference to a base is to that part of an object. */
 export function asDeclared(to: Type, value: Value): Value {
   const record = recordOf(to);
-  return (record && value.kind === 'place' && baseOf(value, record)) || value;
+  if (!record || value.kind !== 'place') return value;
+  const part = baseOf(value, record) ?? value;
+  // through a reference to const it has its constant methods
+  return to.isConst && !part.type.isConst ? { ...part, type: { ...part.type, isConst: true } } : part;
 }

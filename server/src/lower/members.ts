@@ -92,7 +92,9 @@ export function memberOf(ctx: Context, object: Value, name: string, node: ast.No
 /** A member of what is constant is constant; a reference is what it refers to. */
 function typeOfMember({ type }: Field, isConst: boolean | undefined): Type {
   if (type.kind === 'reference') return type.to;
-  return isConst && !type.isConst ? { ...type, isConst } : type;
+  if (!isConst || type.isConst) return type;
+  // elements of a constant array are constant
+  return type.kind === 'array' ? { ...type, isConst, of: { ...type.of, isConst } } : { ...type, isConst };
 }
 
 function step(ctx: Context, value: Value, field: Field, node: ast.Node): Value {

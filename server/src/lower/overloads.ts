@@ -305,8 +305,7 @@ export function conversionCost(from: Type, to: Type): number | undefined {
   const a = unqualified(withoutReference(from));
   const b = unqualified(withoutReference(to));
   if (a.kind === 'unknown' || b.kind === 'unknown' || b.kind === 'callable') return 30;
-  const constPenalty =
-    to.kind === 'reference' && Boolean(to.to.isConst) !== Boolean(withoutReference(from).isConst) ? 0.5 : 0;
+  const constPenalty = to.kind === 'reference' && isConstant(to.to) !== isConstant(withoutReference(from)) ? 0.5 : 0;
   if (typeKey(a) === typeKey(b)) return constPenalty;
   const sa = scalarOf(a);
   const sb = scalarOf(b);
@@ -335,6 +334,9 @@ export function conversionCost(from: Type, to: Type): number | undefined {
   if (a.kind === 'record' && sb) return mayConvert(a) ? 25 : undefined;
   return a.kind === b.kind ? 10 : undefined;
 }
+
+/** A constant array has constant elements. */
+const isConstant = (type: Type): boolean => type.isConst === true || (type.kind === 'array' && isConstant(type.of));
 
 /** Whether a class, or a base of it, converts to something (a buffer to the pointer that it owns), as far as its text could be read. */
 function mayConvert(type: Type, depth = 0): boolean {

@@ -145,6 +145,7 @@ function buildRecord(
     declaration = special ?? primary;
     if (declaration === primary) bindTemplateParameters(ctx, inner, primary.templateParameters, args);
   }
+  if (declaration.bases.some(({ isVirtual }) => isVirtual)) return unknownType(`${label} has a virtual base`);
   if (!declaration.members) {
     const vector = vectorTypes.get(label);
     return vector ?? unknownType(`${label} is declared but not defined in the files that could be read`);
@@ -375,7 +376,17 @@ export function findMethods(
   depth = 0,
 ): { declarations: readonly FunctionDeclaration[]; owner: RecordInfo } | undefined {
   const own = record.methods.get(name);
-  if (own) return { declarations: own, owner: record };
+  const brought = own && usesOf(record, name) ? inBases(record, name, depth) : undefined;
+  if (own) return { declarations: brought ? [...own, ...brought.declarations] : own, owner: record };
+  return inBases(record, name, depth);
+}
+
+/** `using Base::name;` brings what the class's own methods of the name would hide. */
+const usesOf = ({ declaration }: RecordInfo, name: string): boolean =>
+  declaration?.members?.some((m) => m.kind === 'using' && !m.isDirective && m.name.parts.at(-1)?.name === name) ??
+  false;
+
+function inBases(record: RecordInfo, name: string, depth: number): ReturnType<typeof findMethods> {
   if (depth > 16) return undefined;
   for (const field of record.fields) {
     if (!field.isBase || field.type.kind !== 'record') continue;

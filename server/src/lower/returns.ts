@@ -10,6 +10,7 @@ import { expression } from './expressions';
 import { destroySince, endTemporaries } from './host/destructors';
 import { addressOf, readStorage, rvalue, writeStorage } from './places';
 import { dereference } from './pointers';
+import { recordOf } from './records';
 import type { Scope } from './scope';
 import { scalarOf, types, unqualified } from './types';
 import { type LocalDeclaration, type Place, unknownValue, type Value } from './values';
@@ -94,6 +95,8 @@ function moved(ctx: Context, value: Value, node: ast.Expression): Value {
 function isOwnParameter(ctx: Context, scope: Scope | undefined, name: string): boolean {
   const entity = scope?.own(name);
   if (!scope || entity?.kind !== 'value' || entity.value.kind !== 'place') return false;
+  const declared = ctx.frame.declaration?.parameters.find((parameter) => parameter.name === name);
+  if (declared && scope.parent && declared.type.kind === 'named' && recordOf(entity.value.type)) return true;
   const { place } = entity.value;
   return ctx.locals.slice(ctx.frame.locals).some(({ value }) => value.kind === 'place' && value.place === place);
 }

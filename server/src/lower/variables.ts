@@ -482,7 +482,11 @@ export function referredBy(ctx: Context, type: Type & { kind: 'reference' }, arg
   const isOther = !own || (ctx.unit.isHost && !base && isMadeOf(ctx, record, argument));
   const converted = record && isOther ? madeFor(ctx, type.to, argument, node) : undefined;
   const array = type.to.kind === 'array' ? ofList(ctx, type.to, argument) : undefined;
-  const given = array ?? converted ?? base ?? convertToReference(ctx, argument, type.to, node) ?? argument;
+  const given =
+    array ??
+    converted ??
+    (base ? undefined : convertToReference(ctx, argument, type.to, node)) ??
+    asDeclared(type.to, argument);
   // every index may be asked for
   return given.kind === 'aggregate' && ctx.unit.isHost && holdsArray(given.type)
     ? materialise(ctx, given, node)

@@ -8,9 +8,11 @@ import { offsetOfBase, subobject } from '../bases';
 import { callFunction } from '../calls';
 import { choice } from '../conditional';
 import type { Context } from '../context';
+import { expression } from '../expressions';
 import { type ChosenFunction, chooseOverload } from '../overloads';
 import { assign, rvalue } from '../places';
 import { CLASS_FIELD, findField, findMethods, recordOf } from '../records';
+import { inScope } from '../resolve-type';
 import { type Field, type RecordInfo, types } from '../types';
 import type { Value } from '../values';
 
@@ -160,14 +162,21 @@ export function callVirtual(
   const isNamed = (callee.kind === 'name' || callee.kind === 'member') && callee.name.parts.length > 1;
   const record = recordOf(self.type);
   if (isNamed || !record || !isVirtual(record, name)) return undefined;
-  const ways = replacements(ctx, name, args, self);
+  const given = withDefaults(ctx, chosen, args);
+  const ways = replacements(ctx, name, given, self);
   const isObject = callee.kind === 'member' && !callee.arrow;
   if (isObject && chosen.declaration.body) {
     // the object itself or a reference to one
     if (ways.every((way) => way.function.declaration === chosen.declaration)) return undefined;
-    return choose(ctx, ways, args, self, node, () => callFunction(ctx, chosen, args, self, node));
+    return choose(ctx, ways, given, self, node, () => callFunction(ctx, chosen, given, self, node));
   }
-  return choose(ctx, ways, args, self, node, otherwise);
+  return choose(ctx, ways, given, self, node, otherwise);
+}
+
+/** Default arguments are those of the class that is written. */
+function withDefaults(ctx: Context, { declaration, scope }: ChosenFunction, args: readonly Value[]): readonly Value[] {
+  const missing = declaration.parameters.slice(args.length).flatMap((p) => (p.default ? [p.default] : []));
+  return [...args, ...missing.map((node) => inScope(ctx, scope, () => expression(ctx, node)))];
 }
 
 function choose(
