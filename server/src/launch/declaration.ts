@@ -2,7 +2,7 @@
 import type { ConditionalExpression, Declaration, EnumDeclaration, VariableDeclaration } from '../parse/ast';
 import { convert } from './conversion';
 import { evaluate } from './expression';
-import { autoType } from './host-type';
+import { autoType, type RecordType, typeName } from './host-type';
 import { initialValue } from './initialise';
 import { sizeOf } from './layout';
 import { cellAt, makeCell, named, standFor } from './memory';
@@ -65,9 +65,9 @@ export function declareLocal(state: HostState, declaration: VariableDeclaration,
   else scope.values.set(name, initialised(state, declaration, name, scope));
 }
 
-/** One of a template is another in every instance: of a function template's instances nobody knows which it is. */
+/** One of a template is another in every instance. */
 function staticCell(state: HostState, declaration: VariableDeclaration, name: string, scope: Scope): Cell {
-  const instance = state.frame.isInstance ? instanceOf(scope) : undefined;
+  const instance = state.frame.isInstance ? instanceKey(state.frame.instance, instanceOf(scope)) : undefined;
   if (state.frame.isInstance && !instance) {
     const own = initialised(state, declaration, name, scope);
     if (!declaration.type.isConst && !declaration.specifiers.isConstexpr)
@@ -81,8 +81,12 @@ function staticCell(state: HostState, declaration: VariableDeclaration, name: st
   return cell;
 }
 
+/** Of a method that is a template itself both count. */
+const instanceKey = (own: string | undefined, record: RecordType | undefined): object | string | undefined =>
+  own !== undefined && record ? `${typeName(record)}: ${own}` : (own ?? record);
+
 /** The instance of a class template whose method a scope is in. */
-function instanceOf(scope: Scope): object | undefined {
+function instanceOf(scope: Scope): RecordType | undefined {
   for (let at: Scope | undefined = scope; at; at = at.parent) if (at.record?.arguments) return at.record;
   return undefined;
 }

@@ -6,7 +6,7 @@ import { bestOf } from './best-overload';
 import { callUnknown, evaluateArguments } from './call';
 import { convert } from './conversion';
 import { evaluate } from './expression';
-import { autoType, type HostType, type RecordType } from './host-type';
+import { autoType, type HostType, type RecordType, typeName } from './host-type';
 import { construct, initialised } from './initialise';
 import { layoutOf } from './layout';
 import { blur, forget, makeCell, named, store, watch } from './memory';
@@ -268,6 +268,17 @@ function bindPack(state: HostState, parameter: Parameter, rest: readonly HostArg
   scope.values.set(parameter.name, makeCell({ kind: 'pack', elements }));
 }
 
+/** Equal for calls of one instance of a function template. */
+function instanceKey({ templateParameters }: FunctionDeclaration, scope: Scope): string | undefined {
+  const parts = (templateParameters ?? []).map(({ name, pack }) => {
+    const type = name && !pack ? scope.types.get(name) : undefined;
+    if (type) return type.kind === 'opaque' || type.kind === 'auto' ? undefined : typeName(type);
+    const value = name && !pack ? scope.values.get(name)?.value : undefined;
+    return value?.kind === 'number' ? String(value.value) : undefined;
+  });
+  return parts.length > 0 && parts.every((part) => part !== undefined) ? parts.join(', ') : undefined;
+}
+
 /** Runs a body in a scope that holds the parameters; gives what it returns. */
 export function runBody(state: HostState, declaration: FunctionDeclaration, scope: Scope, isEntry: boolean): Value {
   const resultType = resolveType(state, declaration.result, scope);
@@ -277,6 +288,7 @@ export function runBody(state: HostState, declaration: FunctionDeclaration, scop
     resultType,
     isEntry,
     isInstance: declaration.templateParameters !== undefined || scope.record?.arguments !== undefined,
+    instance: instanceKey(declaration, scope),
     left: [],
     escaped: [],
     mayReturn: false,

@@ -19,6 +19,8 @@ export interface Frame {
   readonly isEntry: boolean;
   /** Of a template, or a method of one. */
   readonly isInstance?: boolean;
+  /** Of a function template: what its parameters stand for, where all of them are known. */
+  readonly instance?: string;
   /** What ways wrote that returned while another way went on. */
   readonly left: Outcome[];
   /** What ways wrote that left a round of a loop, or a switch, while another way went on. */
@@ -87,7 +89,7 @@ export interface HostState {
   readonly records: Map<object, Map<string, { readonly from: Scope; readonly type: RecordType }>>;
   readonly enums: Map<object, HostType>;
   /** Static variables of functions, which are initialised once in each instance of the class around them. */
-  readonly statics: Map<VariableDeclaration, Map<object | undefined, Cell>>;
+  readonly statics: Map<VariableDeclaration, Map<object | string | undefined, Cell>>;
   /** Lambdas that were made and refer to variables, each as it was last. */
   readonly lambdas: Map<LambdaExpression, LambdaValue>;
   /** Buffers behind objects of which only the name is known: `tensor.data_ptr()`. */
