@@ -3,6 +3,7 @@ import type { Expression, InitListExpression, VariableDeclaration, VariableIniti
 import { isCopyOf, takes } from '../parse/constructors';
 import { emptyMoved, evaluateArguments } from './call';
 import { deduceClass, isOpenClass } from './class-deduction';
+import { containerFromList } from './container-list';
 import { convert, decay, makeVector } from './conversion';
 import { withBraces, withElementBraces } from './elided-braces';
 import { evaluate, expandPack } from './expression';
@@ -307,11 +308,7 @@ export function fromList(state: HostState, list: InitListExpression, type: HostT
     case 'record':
       return recordFromList(state, list, type, scope, name);
     case 'container':
-      return containerOfElements(
-        state,
-        type,
-        elementValues(state, bracedFor(state, list, type, scope), type.element, scope),
-      );
+      return containerFromList(state, list, type, scope);
     case 'auto':
       return untypedList(state, list, scope);
     case 'opaque':
@@ -321,16 +318,6 @@ export function fromList(state: HostState, list: InitListExpression, type: HostT
       return first ? convert(state, evaluate(state, first.value, scope), type) : zeroOf(state, type, '');
     }
   }
-}
-
-/** The elements of a container; of `std::array` inner braces, and those of the array in it, may be left out. */
-function bracedFor(
-  state: HostState,
-  list: InitListExpression,
-  type: HostType & { kind: 'container' },
-  scope: Scope,
-): InitListExpression {
-  return type.length === undefined ? list : withElementBraces(state, list, type.element, scope);
 }
 
 function tupleFromList(state: HostState, list: InitListExpression, type: TupleType, scope: Scope): Value {
@@ -362,7 +349,7 @@ function tupleFrom(state: HostState, type: TupleType, values: readonly Value[]):
   );
 }
 
-function evaluateAll(state: HostState, list: InitListExpression, scope: Scope): Value[] {
+export function evaluateAll(state: HostState, list: InitListExpression, scope: Scope): Value[] {
   return evaluateArguments(
     state,
     list.elements.map((element) => element.value),
@@ -370,7 +357,7 @@ function evaluateAll(state: HostState, list: InitListExpression, scope: Scope): 
   ).map((argument) => argument.value);
 }
 
-function elementValues(state: HostState, list: InitListExpression, type: HostType, scope: Scope): Value[] {
+export function elementValues(state: HostState, list: InitListExpression, type: HostType, scope: Scope): Value[] {
   return list.elements.flatMap((element) =>
     element.value.kind === 'initList'
       ? [fromList(state, element.value, type, scope)]

@@ -4,7 +4,7 @@ import { type HostType, isView } from './host-type';
 import { sizeOf } from './layout';
 import { cellAt, makeBuffer, makeCell } from './memory';
 import type { HostState } from './state';
-import { type Buffer, type ContainerValue, number, unknown, type Value } from './value';
+import { type Buffer, type ContainerValue, number, typeOf, unknown, type Value } from './value';
 
 /** Elements of a list that are looked at. */
 export const longestList = 4096;
@@ -40,6 +40,28 @@ export function containerOfElements(
   return makeContainer(type, buffer, number(type.length ?? values.length, 'unsigned long'));
 }
 
+/** Elements between two pointers: copies of them, as far as it is known where the pointers lie. */
+export function containerOfRange(
+  state: HostState,
+  type: HostType & { kind: 'container' },
+  first: Value,
+  last: Value,
+): Value {
+  const [from, to] = [decay(first), decay(last)];
+  const isPair = from.kind === 'pointer' && to.kind === 'pointer' && !from.oneOf && !to.oneOf && from.to === to.to;
+  const bytes = isPair ? sizeOf(state, from.element) : undefined;
+  const length = isPair && bytes ? (to.offset - from.offset) / bytes : Number.NaN;
+  if (from.kind === 'pointer' && bytes && length >= 0 && length <= longestList) {
+    const elements = Array.from(
+      { length },
+      (_, i) => cellAt(state, from.to, from.offset + i * bytes, from.element).value,
+    );
+    return containerOfElements(state, type, elements);
+  }
+  const buffer = makeBuffer('elements of a range', { rest: 'unknown' });
+  return makeContainer(type, buffer, unknown('a size'));
+}
+
 /** `vector<T>(n)`, `vector<T>(n, value)`, a copy, `unique_ptr<T>(pointer)`, `string("…")`. */
 export function containerFrom(
   state: HostState,
@@ -57,6 +79,8 @@ export function containerFrom(
       ? { ...copy, type, buffer: { ...copy.buffer, name: 'a copy', nameDepth: Number.POSITIVE_INFINITY } }
       : copy;
   }
+  if (value?.kind === 'pointer' && second && typeOf(decay(second))?.kind === 'pointer')
+    return containerOfRange(state, type, value, second);
   if (value?.kind === 'pointer' && value.offset === 0) return makeContainer(type, value.to, unknown('a size'));
   if (value?.kind === 'string')
     return makeContainer(type, makeBuffer('a string'), number(value.value.length, 'unsigned long'));

@@ -3,13 +3,14 @@ import type { FunctionDeclaration, InitListExpression, Node } from '../../parse/
 import { isCopyOf } from '../../parse/constructors';
 import { subobject } from '../bases';
 import { callFunction } from '../calls';
+import { unevaluatedType } from '../casts';
 import { construct, constructCopy, initialiseFromList } from '../construct';
 import type { Context } from '../context';
 import { expression, number } from '../expressions';
 import { assign, peeked, readStorage, rvalue, valueAs, writeStorage } from '../places';
 import { findMethods, recordOf } from '../records';
 import { inScope, resolveType } from '../resolve-type';
-import { type RecordInfo, sizeOf, type Type, types, unqualified, withoutReference } from '../types';
+import { type RecordInfo, sizeOf, type Type, typeKey, types, unqualified, withoutReference } from '../types';
 import type { Value } from '../values';
 import { allocateStorage, materialise } from '../variables';
 import { isDestroyed } from './destructors';
@@ -120,6 +121,10 @@ export function containerFromList(
     return orderedFromList(ctx, type, list, 'push_back');
   if (!isContainer(type) || record.templateArguments?.[0]?.kind !== 'type') return undefined;
   const element = record.templateArguments[0].type;
+  if (areEnds(ctx, list, element)) {
+    const ends = list.elements.map(({ value }) => rvalue(ctx, expression(ctx, value), value));
+    return construct(ctx, type, ends, list, false);
+  }
   const size = sizeOf(element);
   if (size === undefined) return undefined;
   const made = construct(ctx, type, [number(ctx, types.ulong, list.elements.length)], list, false);
@@ -135,6 +140,20 @@ export function containerFromList(
     assign(ctx, { kind: 'memory', address: register, offset: i * size, node: list }, element, value, node);
   });
   return made;
+}
+
+/** `std::vector<std::string> words{argv, argv + argc}`: two pointers that make no elements are the ends of a range. */
+const areEnds = (ctx: Context, { elements }: InitListExpression, element: Type): boolean =>
+  elements.length === 2 &&
+  elements.every(({ value }) => value.kind !== 'initList' && leadsTo(unevaluatedType(ctx, value), element));
+
+function leadsTo(from: Type, element: Type): boolean {
+  const plain = unqualified(withoutReference(from));
+  const to = plain.kind === 'pointer' ? plain.to : plain.kind === 'array' ? plain.of : undefined;
+  if (!to) return false;
+  if (element.kind !== 'record') return to.kind === element.kind;
+  // texts and their like are made of one pointer, and of no pointer to pointers
+  return to.kind === 'pointer' || typeKey(unqualified(to)) === typeKey(unqualified(element));
 }
 
 /** `std::set<T> s{a, b}`, `std::map<K, V> m{{a, x}, {b, y}}`, lists: each is inserted in its turn. */
