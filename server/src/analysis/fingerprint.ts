@@ -116,7 +116,9 @@ export class Fingerprints {
       }
     }
     const order = [...reached].sort((a, b) => a - b);
-    return { key: order.map((i) => this.hashOf(i)).join('|'), pieces: order.map((i) => this.pieces[i]) };
+    // specialisations and overloads reach one another: which of them it is of
+    const key = `${order.map((i) => this.hashOf(i)).join('|')}@${order.indexOf(start)}`;
+    return { key, pieces: order.map((i) => this.pieces[i]) };
   }
 
   /** Fingerprint of everything that launches are evaluated from: all but the bodies of device functions. */

@@ -35,4 +35,16 @@ int main() {
 }`);
     assert.deepEqual(of, ['fill 2: 6x1x1', 'fill 3: 5x1x1']);
   });
+
+  it('have figures of their own, though each is among what the other can reach', () => {
+    check(`template <class T> __global__ void fill(T* p);
+template <> __global__ void fill<float>(float* p) { p[threadIdx.x * 2] = 1; }
+//                                                  ^^^^^^^^^^^^^^^^^^ global store 8/4 sectors
+template <> __global__ void fill<int>(int* p) { p[threadIdx.x] = 1; }
+//                                              ^^^^^^^^^^^^^^ global store 4/4 sectors
+int main() {
+  fill<float><<<1, 32>>>(nullptr);
+  fill<int><<<1, 32>>>(nullptr);
+}`);
+  });
 });
