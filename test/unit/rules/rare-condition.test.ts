@@ -189,3 +189,28 @@ describe('a loop that lanes leave by their own data', () => {
     assert.ok(!severities('if (in[i] == 0 && (pos == 0 || in[i - 1] != 0))').includes('warning'));
   });
 });
+
+describe('figures in the order of the blocks', () => {
+  /** Of the requests that find their place in a list taken, which are another few in another order of blocks. */
+  const severityOf = (condition: string): string | undefined =>
+    analyse(
+      `#include <vector>
+      __global__ void take(int* next, const int* wish, float* out) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        int at = atomicAdd(&next[wish[i]], 1);
+        if (${condition}) out[i * 8 % 4096] = 1;
+      }
+      int main() {
+        std::vector<int> wish(4096);
+        for (int i = 0; i < 4096; i++) wish[i] = i % 8;
+        int *w, *n; float* o;
+        cudaMalloc(&w, 4096 * 4); cudaMalloc(&n, 8 * 4); cudaMalloc(&o, 4096 * 4);
+        cudaMemset(n, 0, 8 * 4);
+        cudaMemcpy(w, wish.data(), 4096 * 4, cudaMemcpyHostToDevice);
+        take<<<16, 256>>>(n, w, o);
+      }`,
+    ).diagnostics.find((d) => d.rule === 'uncoalesced-global-access')?.severity;
+
+  it('are no warning where they are of a request alone', () => assert.equal(severityOf('at == 300'), 'information'));
+  it('are one where many requests come there', () => assert.equal(severityOf('at >= 100'), 'warning'));
+});
