@@ -1,4 +1,5 @@
 /** What a program with a `main` calls and no unit of it so far defines: asked for in other files of the workspace. */
+import { anywhere } from '../parse/anywhere';
 import type { FunctionDeclaration, RecordDeclaration } from '../parse/ast';
 import { type HostIndex, type IndexedFunction, lastName } from './scope';
 import { isMain, namespaceSymbols, ownerOf, type WantedFunction, want } from './wanted-functions';
@@ -36,24 +37,44 @@ function addMethods(
   }
 }
 
-function mentionedFrom(roots: readonly IndexedFunction[], { functions }: HostIndex): ReadonlySet<string> {
-  const byName = new Map<string, FunctionDeclaration[]>();
-  for (const { declaration } of functions) {
-    const name = lastName(declaration.name).replace(/^~/, '');
-    const list = byName.get(name);
-    if (list) list.push(declaration);
-    else byName.set(name, [declaration]);
-  }
+function mentionedFrom(roots: readonly IndexedFunction[], index: HostIndex): ReadonlySet<string> {
+  const byName = mentionsByName(index);
   const mentioned = new Set<string>();
-  const open = roots.map(({ declaration }) => declaration);
+  const open: Iterable<string>[] = roots.map(({ declaration }) => declaration.mentions);
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    for (const word of next.mentions) {
+    for (const word of next) {
       if (mentioned.has(word)) continue;
       mentioned.add(word);
       open.push(...(byName.get(word) ?? []));
     }
   }
   return mentioned;
+}
+
+/** What functions mention, and what variables are made of: a table of functions leads to each of them. */
+function mentionsByName(index: HostIndex): Map<string, Iterable<string>[]> {
+  const byName = new Map<string, Iterable<string>[]>();
+  const add = (name: string, mentions: Iterable<string>) => {
+    const list = byName.get(name);
+    if (list) list.push(mentions);
+    else byName.set(name, [mentions]);
+  };
+  for (const { declaration } of index.functions)
+    add(lastName(declaration.name).replace(/^~/, ''), declaration.mentions);
+  for (const [name, symbols] of namespaceSymbols(index))
+    for (const symbol of symbols)
+      if (symbol.kind === 'variable' && symbol.declaration.initializer)
+        add(name, namesIn(symbol.declaration.initializer));
+  return byName;
+}
+
+function namesIn(initializer: object): Set<string> {
+  const names = new Set<string>();
+  anywhere(initializer, (node) => {
+    if (node.kind === 'name') names.add(lastName(node.name));
+    return false;
+  });
+  return names;
 }
 
 /** The missing functions that a unit defines for others. */

@@ -72,6 +72,17 @@ describe('programs of several files', () => {
     };
     check(files, 'scatter.cu', strided);
   });
+  it('are run where a table in main leads to what the files define', () => {
+    const files = {
+      'scatter.h': declarations,
+      'scatter.cu': kernel,
+      'places.cpp': 'int near(int i) { return i; }\nint far(int i) { return i * 8; }',
+      'main.cpp': main(
+        'int near(int i);\nint far(int i);\nint (*const places[])(int) = {near, far};\n#define place places[1]',
+      ),
+    };
+    check(files, 'scatter.cu', strided);
+  });
   it('are run where only a header of main calls what leads to the launch', () => {
     const files = {
       'scatter.h': declarations,

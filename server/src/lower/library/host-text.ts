@@ -51,6 +51,26 @@ char* strtok(char* s, const char* by) {
   __token_at = p;
   return word;
 }
+size_t strspn(const char* s, const char* of) { size_t n = 0; while (__is_among(s[n], of)) ++n; return n; }
+size_t strcspn(const char* s, const char* by) { size_t n = 0; while (s[n] != 0 && !__is_among(s[n], by)) ++n; return n; }
+char* strpbrk(const char* s, const char* by) { s += strcspn(s, by); return *s != 0 ? (char*)s : (char*)0; }
+char* strtok_r(char* s, const char* by, char** at) {
+  if (s) *at = s;
+  *at += strspn(*at, by);
+  if (**at == 0) return 0;
+  char* word = *at;
+  *at += strcspn(*at, by);
+  if (**at != 0) { **at = 0; *at += 1; }
+  return word;
+}
+char* strsep(char** at, const char* by) {
+  char* word = *at;
+  if (!word) return 0;
+  char* end = word + strcspn(word, by);
+  if (*end != 0) { *end = 0; *at = end + 1; }
+  else *at = 0;
+  return word;
+}
 int __digit_of(char c, int base) {
   int d = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'z' ? c - 'a' + 10 : c >= 'A' && c <= 'Z' ? c - 'A' + 10 : 99;
   return d < base ? d : -1;
@@ -111,7 +131,7 @@ double strtod(const char* s, char** end) {
 float strtof(const char* s, char** end) { return (float)strtod(s, end); }
 double atof(const char* s) { return strtod(s, 0); }
 namespace std {
-using ::strlen; using ::strtok; using ::strcmp; using ::strncmp; using ::strtol; using ::strtoll; using ::strtoul; using ::strtoull;
+using ::strlen; using ::strtok; using ::strspn; using ::strcspn; using ::strpbrk; using ::strcmp; using ::strncmp; using ::strtol; using ::strtoll; using ::strtoul; using ::strtoull;
 using ::atoi; using ::atol; using ::atoll; using ::strtod; using ::strtof; using ::atof;
 ${numbers.map(ofText).join('')}}
 `;
