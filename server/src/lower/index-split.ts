@@ -8,12 +8,14 @@
  *   and no barrier in it; sine, cosine and tangent have loops in them;
  * - it begins at 0, counts up by one, and ends with `<` at a bound that is no constant;
  * - the question comes first, behind arithmetic at most, and asks for the variable itself beside something that does not change;
- * - that has an upper bound where the loop stands, by a condition around it or a return before it: `i + 1` is then no overflow.
+ * - that has an upper bound where the loop stands, by a condition around it or a return before it: `i + 1` is then no overflow;
+ * - no branch meets the loop's beginning or its end (branches-beside.ts).
  */
 import { anywhere } from '../parse/anywhere';
 import type * as ast from '../parse/ast';
 import { dominatorsOf, reachableWithout, reversePostOrder } from '../program/control-flow';
 import type { Instruction, Register } from '../program/program';
+import { hasBranchBeside } from './branches-beside';
 import { isSimple } from './conditional';
 import { constantOf } from './constants';
 import type { Context } from './context';
@@ -51,6 +53,7 @@ export function indexSplit(ctx: Context, node: ast.ForStatement): Split | undefi
   const split = splitOf(node);
   // each instance of a template, each call of a function has its own constants
   if (!split || constantOf(ctx, split.start) !== 0 || constantOf(ctx, split.bound) !== undefined) return undefined;
+  if (hasBranchBeside(ctx.frame.declaration?.body, node)) return undefined;
   return isBounded(ctx, split.other) ? split : undefined;
 }
 

@@ -106,6 +106,17 @@ describe('a loop over all but one', () => {
     );
   });
 
+  it('stays one where a branch meets its beginning or its end', () => {
+    const one = guarded('for (int j = 0; j < n; j++)', 'if (j == i) continue;\n    s += 1.0f / p[j].x;');
+    loop(`${one}  if (s > 2) out[i + 64] = s;\n`, stays);
+    loop(`${one}  if (s > 2) s = s / m;\n`, stays);
+    loop(`${one}  if (s > 2) return;\n`, stays);
+    loop(one.replace('float s = 0;', 'float s = 0;\n  if (m > 2) out[i + 64] = 1;'), stays);
+    const split = 'x94 4.9787/2.4681 sectors';
+    loop(`${one}  if (s > 2) s = s * m;\n`, split);
+    loop(one.replace('float s = 0;', 'float s = 0;\n  if (m > 200) return;'), split);
+  });
+
   it('stays one that begins elsewhere, has a known length, leaves before its end or asks late', () => {
     loop(guarded('for (int j = 0; j < 64; j++)', 'if (j == i) continue;\n    s += 1.0f / p[j].x;'), stays);
     loop(guarded('for (int j = 0; j <= n - 1; j++)', 'if (j == i) continue;\n    s += 1.0f / p[j].x;'), stays);
