@@ -24,6 +24,12 @@ export function calledFunction(ctx: Context, call: ast.CallExpression, owner?: R
   return pointee && methodOf(recordOf(pointee), callee.name.parts.at(-1)?.name ?? '');
 }
 
+/** The body of a lambda that is called by the name of the variable that holds it. */
+export function calledLambda(ctx: Context, { callee }: ast.CallExpression): ast.Statement | undefined {
+  const type = callee.kind === 'name' ? typeOfVariable(ctx, nameOf(callee), undefined) : undefined;
+  return type?.kind === 'lambda' ? type.lambda.body : undefined;
+}
+
 function functionNamed(
   ctx: Context,
   name: ast.QualifiedName,

@@ -4,13 +4,13 @@
  * mathematical library, which are many instructions each.
  */
 import type * as ast from '../parse/ast';
-import { calledFunction } from './called-functions';
+import { type CalledFunction, calledFunction, calledLambda } from './called-functions';
 import { constantOf } from './constants';
 import type { Context } from './context';
 import type { RecordInfo } from './types';
 
 export interface Size {
-  /** With the functions of the user that it calls, and inner loops of known length written out. */
+  /** With the functions and lambdas of the user that it calls, and inner loops of known length written out. */
   readonly tokens: number;
   /** Instructions of the mathematical library. */
   readonly library: number;
@@ -66,8 +66,7 @@ function sizeOfNode(ctx: Context, node: ast.Statement, owner: RecordInfo | undef
     const known = call.callee.kind === 'name' ? (LIBRARY[call.callee.name.parts.at(-1)?.name ?? ''] ?? 0) : 0;
     library += known;
     // what the table tells is the whole function, though some are written in the library's own words (`sincospif`)
-    const called =
-      known === 0 && depth < DEEPEST_CALL && !isOfClass(call) ? calledFunction(ctx, call, owner) : undefined;
+    const called = known === 0 && depth < DEEPEST_CALL && !isOfClass(call) ? calledBody(ctx, call, owner) : undefined;
     if (!called) continue;
     const inside = sizeOfNode(ctx, called.body, called.owner, depth + 1);
     tokens += inside.tokens;
@@ -81,6 +80,16 @@ function sizeOfNode(ctx: Context, node: ast.Statement, owner: RecordInfo | undef
     library += inside.library * more;
   }
   return { tokens, library };
+}
+
+/** Lambdas are inlined before loops are looked at, as functions are; their names are those of the function that they stand in. */
+function calledBody(
+  ctx: Context,
+  call: ast.CallExpression,
+  owner: RecordInfo | undefined,
+): Pick<CalledFunction, 'body' | 'owner'> | undefined {
+  const lambda = calledLambda(ctx, call);
+  return lambda ? { body: lambda, owner: undefined } : calledFunction(ctx, call, owner);
 }
 
 /**

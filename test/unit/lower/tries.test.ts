@@ -91,4 +91,18 @@ describe('a kernel that is lowered again', () => {
     assert.deepEqual(program.skipped, []);
     assert.ok(size < 1000);
   });
+
+  it('is none because of a loop that calls a large lambda: that one is not written out (machine code: 16 loads for 62 passes)', () => {
+    const { size, tries } = lowered(`
+      float sum[2][2] = {};
+      auto pass = [&](int at) {
+        for (int i = 0; i < 8; i++)
+          for (int m = 0; m < 2; m++)
+            for (int c = 0; c < 2; c++) sum[m][c] += in[at * 512 + i * 64 + m * 32 + threadIdx.x * 2] * n / (c + 3);
+      };
+      for (int s = 0; s < 62; s++) pass(s);
+      for (int m = 0; m < 4; m++) out[m * 64 + threadIdx.x] = sum[m / 2][m % 2];`);
+    assert.equal(tries, 1);
+    assert.ok(size < 400, `${size} instructions`);
+  });
 });
