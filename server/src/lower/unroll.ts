@@ -5,6 +5,7 @@ import { constantOf } from './constants';
 import type { Context } from './context';
 import { lookupName } from './lookup';
 import { INSTRUCTION_TOKENS, innerLoopsOf, plainTokens, type Size, sizeOf } from './loop-size';
+import { type NestCost, nestCost } from './nest-cost';
 import { firstPassCost } from './pass-cost';
 import { isTooCostly } from './plain-cost';
 import { isWrittenInFours, namesIn } from './runtime-unroll';
@@ -27,7 +28,8 @@ const KEPT_LOOP_TOKENS = 200;
  * What is too large for that is written out in part, eight, four or two times, as far as its passes can be divided and it stays below 200 instructions
  * (PTX of 1,700 loops, nvcc 13.0; a sincospif in eight passes: two times, H200: fft_fourstep.cu:61).
  */
-const PARTIAL_UNROLL_TOKENS = 200 * INSTRUCTION_TOKENS;
+const MOST_IN_PART = 200;
+const PARTIAL_UNROLL_TOKENS = MOST_IN_PART * INSTRUCTION_TOKENS;
 const PARTIAL_FACTORS = [8, 4, 2];
 /**
  * ptxas goes on to four where the body is one block (H200: attention.cu:83, sgemm_ladder.cu:58); functions of the library have branches. It does up to some
@@ -35,6 +37,8 @@ const PARTIAL_FACTORS = [8, 4, 2];
  */
 const ASSEMBLER_FACTOR = 4;
 const MOST_FOR_ASSEMBLER = 140 * INSTRUCTION_TOKENS;
+/** The same where inner loops are written out, in instructions: 53 are, 56 are not. */
+const MOST_OF_NEST_FOR_ASSEMBLER = 54;
 const MOST_FOR_ALL = 190 * INSTRUCTION_TOKENS;
 /**
  * Tokens of the unrolled body where a loop in it stays a loop: NVVM's limit is 400 instructions, of which one is some four tokens. Evidence (nvcc 13.0, PTX of
@@ -68,6 +72,8 @@ export function unrollDecision(ctx: Context, node: ast.ForStatement, trips: numb
   if (trips <= ctx.budget.unrolledIterations && (forced || (factor === undefined && fitsOut(ctx, node, trips, size))))
     return { kind: 'full', trips };
   if (factor === undefined && stayingLoopsOf(ctx, node).length > 0) return { kind: 'none' };
+  const nest = factor === undefined ? nestCost(ctx, node.body) : undefined;
+  if (nest) return nestDecision(trips, nest);
   const byFrontEnd = factor ?? partialFactor(trips, size);
   const most = trips / byFrontEnd === ASSEMBLER_FACTOR ? MOST_FOR_ALL : MOST_FOR_ASSEMBLER;
   const goesOn = size.library === 0 && plainTokens(size) * byFrontEnd <= most;
@@ -75,6 +81,16 @@ export function unrollDecision(ctx: Context, node: ast.ForStatement, trips: numb
   return copies > 1 && copies <= 64 && trips % copies === 0
     ? { kind: 'partial', factor: copies, byFrontEnd }
     : { kind: 'none' };
+}
+
+/** Of a tile in registers (nest-cost.ts). */
+function nestDecision(trips: number, { front, assembled }: NestCost): UnrollDecision {
+  const fits = (each: number) => trips % each === 0 && front * each <= MOST_IN_PART;
+  const byFrontEnd = PARTIAL_FACTORS.find(fits) ?? 1;
+  const goesOn = assembled * byFrontEnd <= MOST_OF_NEST_FOR_ASSEMBLER;
+  const further = goesOn && trips % (byFrontEnd * ASSEMBLER_FACTOR) === 0 ? ASSEMBLER_FACTOR : 1;
+  const factor = byFrontEnd * further;
+  return factor > 1 ? { kind: 'partial', factor, byFrontEnd } : { kind: 'none' };
 }
 
 const partialFactor = (trips: number, size: Size): number =>

@@ -18,12 +18,43 @@ function copies(trips: number, sums: number): number {
     }
     o[threadIdx.x] = s0 + s1 + s2 + s3;
   }`;
+  return loadsIn(text) / 4;
+}
+
+/** Loads of a kernel. */
+function loadsIn(text: string): number {
   const source = preprocess({ path: 'k.cu', text, defines: predefinedMacros('9.0'), include: () => undefined });
   const tree = parse(source.tokens, source.pragmas);
   const unit = createUnitContext(tree, source.tokens);
   const [{ declaration, scope }] = findKernels(tree, unit.scope);
   const { blocks } = lowerKernel(unit, { declaration, scope, templateArguments: [] });
-  return blocks.flatMap(({ instructions }) => instructions.filter((i) => i.op === 'load')).length / 4;
+  return blocks.flatMap(({ instructions }) => instructions.filter((i) => i.op === 'load')).length;
+}
+
+/** Copies of a pass that multiplies a column with a row of shared memory, both kept in registers, of 64 passes. */
+function tileCopies(rows: number, columns: number): number {
+  const text = `__global__ void k(const float* a, const float* b, float* o, int n) {
+    __shared__ float left[64 * 64], right[64 * 64];
+    float sum[${rows}][${columns}] = {};
+    const float *p = left + threadIdx.x / 8 * ${rows * 64}, *q = right + threadIdx.x % 8 * ${columns};
+    for (int s = 0; s < n; s += 64) {
+      left[threadIdx.x] = a[s];
+      right[threadIdx.x] = b[s];
+      __syncthreads();
+      for (int k = 0; k < 64; k++) {
+        float x[${rows}], y[${columns}];
+        for (int i = 0; i < ${rows}; i++) x[i] = p[i * 64 + k];
+        for (int j = 0; j < ${columns}; j++) y[j] = q[k * 64 + j];
+        for (int i = 0; i < ${rows}; i++)
+          for (int j = 0; j < ${columns}; j++) sum[i][j] += x[i] * y[j];
+      }
+      __syncthreads();
+    }
+    for (int i = 0; i < ${rows}; i++)
+      for (int j = 0; j < ${columns}; j++) o[(threadIdx.x * ${rows} + i) * ${columns} + j] = sum[i][j];
+  }`;
+  const filled = 2;
+  return (loadsIn(text) - filled) / (rows + columns);
 }
 
 const table: readonly (readonly [trips: number, sums: number, copies: number])[] = [
@@ -45,4 +76,19 @@ const table: readonly (readonly [trips: number, sums: number, copies: number])[]
 describe('ptxas writes out', () => {
   for (const [trips, sums, expected] of table)
     it(`${expected} of ${trips} passes of ${sums} sums`, () => assert.equal(copies(trips, sums), expected));
+
+  it('counts what is left of a tile in registers, whose indices are no instructions', () => {
+    const told = [
+      [4, 2, 4],
+      [4, 4, 8],
+      [6, 4, 2],
+      [8, 4, 4],
+      [8, 5, 4],
+      [8, 6, 1],
+      [8, 7, 1],
+      [8, 8, 1],
+    ];
+    for (const [rows, columns, expected] of told)
+      assert.equal(tileCopies(rows, columns), expected, `${rows} × ${columns}`);
+  });
 });
