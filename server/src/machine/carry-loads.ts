@@ -45,6 +45,10 @@ interface Written {
 }
 
 export function carryLoads(program: Program): Program {
+  return carryInLoops(program, carryIn);
+}
+
+export function carryInLoops(program: Program, carryIn: (work: Work, loop: Loop) => void): Program {
   const flow = controlFlow(program);
   if (flow.loops.length === 0) return program;
   const { registers, blocks } = program;
@@ -54,21 +58,31 @@ export function carryLoads(program: Program): Program {
   return { ...program, registers: work.registers, blocks: work.blocks };
 }
 
-function carryIn(work: Work, loop: Loop): void {
-  const { flow, blocks } = work;
+/** A loop that is entered and repeated by one jump each, with the blocks that every pass runs through outside of inner loops; undefined for others. */
+export function plainLoop(
+  { flow, blocks }: Work,
+  loop: Loop,
+): { readonly around: Around; readonly own: readonly number[] } | undefined {
   const [before, ...others] = flow.predecessors[loop.header].filter((p) => !loop.contains[p]);
   const [latch, ...latches] = flow.predecessors[loop.header].filter((p) => loop.contains[p]);
-  if (before === undefined || latch === undefined || others.length + latches.length > 0) return;
-  if (blocks[before].terminator.kind !== 'jump' || blocks[latch].terminator.kind !== 'jump') return;
+  if (before === undefined || latch === undefined || others.length + latches.length > 0) return undefined;
+  if (blocks[before].terminator.kind !== 'jump' || blocks[latch].terminator.kind !== 'jump') return undefined;
   const inside = loop.blocks;
   const own = inside.filter((b) => flow.loopOf[b] === loop.index && dominates(flow.dominator, b, latch));
+  return { around: { loop, before, latch, inside, definitions: definitionsIn(blocks, inside) }, own };
+}
+
+function carryIn(work: Work, loop: Loop): void {
+  const { blocks } = work;
+  const plain = plainLoop(work, loop);
+  if (!plain) return;
+  const { around, own } = plain;
   const loads = own.flatMap((block) =>
     blocks[block].instructions.flatMap((i) =>
       i.op === 'load' && isPlain(work.program, i) ? [{ block, load: i }] : [],
     ),
   );
   if (loads.length === 0) return;
-  const around: Around = { loop, before, latch, inside, definitions: definitionsIn(blocks, inside) };
   carryStored(work, around, loads, own);
   if (loads.length < 2) return;
   const reads = loads.flatMap(({ block, load }): Read[] => {
@@ -153,7 +167,7 @@ function isLeftAlone(
 
 const isBeside = (a: Form, b: Form): boolean => keyOf('i8', 1, { ...a, at: 0 }) === keyOf('i8', 1, { ...b, at: 0 });
 
-function isPlain({ accesses }: Program, i: LoadInstruction | StoreInstruction): boolean {
+export function isPlain({ accesses }: Program, i: LoadInstruction | StoreInstruction): boolean {
   const { space, isVolatile, isAssembly, atomic } = accesses[i.access];
   const isOfAny = i.op === 'store' || i.dst.length > 0;
   return (space === 'global' || space === 'shared') && !isVolatile && !isAssembly && !atomic && isOfAny;
@@ -220,7 +234,7 @@ function isKept({ program, blocks }: Work, { inside }: Around, { access }: LoadI
   return !inside.some((block) => blocks[block].instructions.some((i) => mayChange(program, site, i)));
 }
 
-function mayChange(program: Program, site: AccessSite, i: Instruction): boolean {
+export function mayChange(program: Program, site: AccessSite, i: Instruction): boolean {
   if (isFence(i) && changesAtFence(program, site)) return true;
   if (i.op === 'store' || i.op === 'atomic') return mayTouch(program, site, program.accesses[i.access]);
   if (i.op === 'asyncCopy') return mayTouch(program, site, program.accesses[i.storeAccess]);
@@ -228,7 +242,7 @@ function mayChange(program: Program, site: AccessSite, i: Instruction): boolean 
 }
 
 /** No branch stands before it but the question whether there is a pass. */
-function isAtHead({ flow, blocks }: Work, { loop }: Around, block: number): boolean {
+export function isAtHead({ flow, blocks }: Work, { loop }: Around, block: number): boolean {
   for (let at = block; at !== loop.header; ) {
     const [from, ...others] = flow.predecessors[at];
     if (others.length > 0 || (from !== loop.header && blocks[from].terminator.kind !== 'jump')) return false;
@@ -240,7 +254,12 @@ function isAtHead({ flow, blocks }: Work, { loop }: Around, block: number): bool
 // ---- the change ----
 
 /** @param values what this pass hands to the next */
-function carry(work: Work, around: Around, read: Read, values: readonly Register[]): void {
+export function carry(
+  work: Work,
+  around: Around,
+  read: Pick<Read, 'block' | 'load'>,
+  values: readonly Register[],
+): void {
   const { registers, blocks } = work;
   const { before, latch } = around;
   const { type, dst } = read.load;

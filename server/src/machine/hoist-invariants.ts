@@ -7,7 +7,8 @@
  * constants or since the outer one begins alike and asks for the same: those without a pass must not read it (PTX of 5 kernels; H200: aobench).
  * Where a loop may have no pass its loads are marked as those of the lanes that have one (guard-preheaders.ts).
  * What half and bfloat16 are computed with is inline assembly, behind which NVVM is not sure that anything else of the pass is executed: loads that
- * may fail stay behind it (PTX and machine code of 8 kernels; H200: adam_moe.cu:113).
+ * may fail stay behind it (PTX and machine code of 8 kernels; H200: adam_moe.cu:113). Those that cannot, at fixed places of declared arrays (`s[3]`, a member of a shared
+ * record), leave the loop from behind conditions and inner loops too (machine code of 7 kernels, dynamic arrays and open indices stay; H200: parquet_page_decode.cu:54).
  */
 import { type ControlFlow, controlFlow, dominates, type Loop } from '../program/control-flow';
 import { readsInto, writesInto } from '../program/operands';
@@ -101,7 +102,7 @@ function hoistFrom(program: Work, flow: ControlFlow, loop: Loop, only: Set<numbe
     let isBehind = behindAssembly?.has(index) === true;
     for (const i of instructions) {
       isBehind ||= behindAssembly !== undefined && isInlineAssembly(i);
-      const isSure = always && !program.guarded.has(i) && !(isBehind && mayFail(program, i));
+      const isSure = !mayFail(program, i) || (always && !program.guarded.has(i) && !isBehind);
       const isOptimised = mayLeave(program, i, facts, isSure);
       const isAssembled = !isOptimised && i.op === 'load' && !program.guarded.has(i) && isHoistedAsAssembled(i, index);
       if (!(isOptimised || isAssembled) || !isFixed(program, i, facts)) {
@@ -171,7 +172,7 @@ const isHalf = (type: ScalarType): boolean => type === 'f16' || type === 'bf16';
 
 /** Not of a declared array at a fixed place. */
 const mayFail = (program: Program, i: Instruction): boolean =>
-  i.op === 'load' && !program.objects.some((o) => o.register === i.address && o.bytes !== undefined);
+  i.op === 'load' && !program.objects.some((o) => o.register === i.address && o.bytes !== undefined && !o.isDynamic);
 
 /** Members of one record that is copied: they stand where a single load would (H200: gwas_bed2bit.cu:108). */
 function areMembers(program: Program, loads: readonly LoadInstruction[]): boolean {

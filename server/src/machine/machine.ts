@@ -6,6 +6,7 @@ import { keepFlow } from '../program/control-flow';
 import type { Program } from '../program/program';
 import { aggregateAtomics } from './aggregate-atomics';
 import { carryLoads } from './carry-loads';
+import { carryUnmovedLoads } from './carry-unmoved-loads';
 import { chargeCalls } from './charge-calls';
 import { shareExpressions } from './common-expressions';
 import { forwardInBlocks } from './copies-in-blocks';
@@ -73,6 +74,7 @@ const passes: readonly Pass[] = [
   reuseLoads,
   shareExpressions,
   carryLoads,
+  carryUnmovedLoads,
   reuseLoads,
   reuseAsAssembled,
   dropDeadStores,

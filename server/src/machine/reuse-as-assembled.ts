@@ -6,7 +6,8 @@
  * - `x = a[i]; y = __shfl_xor_sync(…); z = a[i]` loads once, in shared memory too, and so do `__ldg(p) + __ldg(p)`;
  * - behind a barrier, `__threadfence()` and a call (`printf`) nothing is known but what is read through `__restrict__` and `const` (loads from global memory
  *   are where the kernel has no shared memory, which is not modelled: no kernel has barriers without);
- * - a store that may go there ends it, one to another shared array or to other bytes behind the same register does not.
+ * - a store that may go there ends it, one to another shared array or to other bytes behind the same register does not;
+ * - what is read in front of a loop stands behind the question whether there is a pass, in a block of its own (guard-preheaders.ts; H200: treeshap_paths.cu:88).
  */
 import type { Instruction, LoadInstruction, Program, Register, StoreInstruction } from '../program/program';
 import { AvailableLoads, rangeOf } from './available-loads';
@@ -29,10 +30,15 @@ function hasTwo(instructions: readonly Instruction[]): boolean {
 }
 
 function reuseIn(program: Program, instructions: readonly Instruction[]): readonly Instruction[] {
-  const table = new AvailableLoads(program);
+  let table = new AvailableLoads(program);
   let out: Instruction[] | undefined;
+  let isInFrontOfLoop = false;
   for (let at = 0; at < instructions.length; at++) {
     const i = instructions[at];
+    if (i.op === 'load' && i.isOfLoop && !isInFrontOfLoop) {
+      isInFrontOfLoop = true;
+      table = new AvailableLoads(program);
+    }
     const isOpen = i.op === 'load' && !program.accesses[i.access].isVolatile;
     const known = isOpen ? table.find(i.address, i.offset, i.type, i.dst.length) : undefined;
     if (isOpen && known) {
