@@ -5,8 +5,8 @@
  *
  * - Loads: three of the four words of an aligned 16 bytes are enough (s[1], s[2], s[3] → LDS.128, the fourth is read too);
  *   of two words both are needed, and they must be the first or the second half (s[1], s[2] → two loads).
- * - Stores: only exact 16 or 8 bytes.
- * - Elements of one or two bytes in shared memory are merged only where the array is declared with an alignment of 4 or more,
+ * - Stores: only exact 16 or 8 bytes; of elements of two bytes in shared memory 8 or 4 (30 kernels: `short`, halves, members; never bytes, nor loads; H200: hevc_intra_satd_sao.cu:69).
+ * - Else elements of one or two bytes in shared memory are merged only where the array is declared with an alignment of 4 or more,
  *   or is dynamic (`__shared__ unsigned char s[1024]`: byte loads; with __align__(4): LDS.64), and not across inline assembly, as __ldg is
  *   (39 kernels: `__ldg(p + s[k])` byte by byte, `p[s[k]]` LDS.128; floats in both).
  * - Outside of shared memory: vector-windows.ts. Half-precision elements are merged only where their record is copied: read one
@@ -181,8 +181,8 @@ function promisedBase(proven: Base, group: readonly Candidate[]): Base {
 
 /** What follows from the values an address is made of; in a loop what ptxas sees of it, or NVVM by the declaration of the array. */
 function provenBase(work: MergeWork, block: number, { address, access }: Access): Base {
-  const { program, known, pivotOf, stepOf } = work;
-  const base = { modulus: known.modulus[address], remainder: known.remainder[address] };
+  const { program, pivotOf, stepOf } = work;
+  const base = baseOf(work, address, access);
   const { space, object } = program.accesses[access];
   const step = space === 'shared' ? stepOf?.(block, address) : undefined;
   if (step !== undefined && step < base.modulus) return { modulus: step, remainder: modulo(base.remainder, step) };
@@ -195,6 +195,21 @@ function provenBase(work: MergeWork, block: number, { address, access }: Access)
   return divisor > modulus
     ? { modulus: divisor, remainder: modulo(-pivot, divisor) }
     : { modulus, remainder: modulo(base.remainder, modulus) };
+}
+
+/**
+ * Of an address that varies ptxas knows a power of two that divides it, no remainder: behind `char p[33]` elements `res[4 * t]`, `res[4 * t + 1]` … lie at 36 and on,
+ * and are read one by one, behind `int p[2]` eight bytes at a time; at indices that are constant it knows the very place (machine code of 80 kernels, nvcc 13.0; H200: hevc_intra_satd_sao.cu:114).
+ */
+function baseOf({ program, known }: MergeWork, address: Register, access: number): Base {
+  const [modulus, remainder] = [known.modulus[address], known.remainder[address]];
+  const { object } = program.accesses[access];
+  const array = object === undefined ? undefined : program.objects[object];
+  if (array?.space !== 'shared' || array.isDynamic || array.register === undefined) return { modulus, remainder };
+  const place = known.remainder[array.register];
+  if (place % WIDEST === 0 || modulus >= known.modulus[array.register] || remainder === 0)
+    return { modulus, remainder };
+  return { modulus: remainder & -remainder, remainder: 0 };
 }
 
 const modulo = (a: number, n: number): number => ((a % n) + n) % n;
@@ -220,7 +235,8 @@ function mergeGroup(
     const starts = new Set([...byOffset.keys()].map((offset) => offset - modulo(offset + base.remainder, width)));
     for (const start of [...starts].sort((a, b) => a - b)) {
       const run = within(byOffset, start, width).filter((c) => !replaced.has(c.index));
-      if (!isMergeable(run, width, small) || !mayMove(work, instructions, run, width)) continue;
+      const isSmall = small || (width <= 8 && run.every(isHalfWordStore));
+      if (!isMergeable(run, width, isSmall) || !mayMove(work, instructions, run, width)) continue;
       replaceByOne(work.registers, run, start, width, replaced, bearerOf(work, instructions, run, width));
     }
   }
@@ -278,6 +294,8 @@ function windowsOf(set: readonly Candidate[], size: number, base: Base, isCopy: 
   if (isCopy && pieces > size) return copyWindows(offsets, pieces, base);
   return set[0].instruction.op === 'load' ? loadWindows(offsets, size, base) : storeWindows(offsets, size, base);
 }
+
+const isHalfWordStore = ({ instruction: { op, type } }: Candidate): boolean => op === 'store' && bytesOf[type] === 2;
 
 /** Whether elements of one or two bytes of shared memory are merged too. */
 function mergesSmall(program: Program, group: readonly Candidate[]): boolean {
