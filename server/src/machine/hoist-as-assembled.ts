@@ -5,10 +5,11 @@
  * Evidence: machine code of 24 small kernels (nvcc 13.0, sm_90): with shuffles, stores to shared memory, inner loops and branches behind them loads
  * left the loop; behind a break or a branch, and with a barrier, an atomic or a store where the data may be written, they stayed. H100:
  * window_attention.cu:76 reads the 64 halves of a row once. They keep their line. Shared memory is read in front of loops that have shuffles or votes, store nothing to shared
- * memory and have no loop inside (machine code of 12 kernels: also with stores and atomics to global memory and before a break; not with `__syncwarp()` or an atomic on shared memory).
+ * memory and have no loop inside (machine code of 12 kernels: also with stores and atomics to global memory and before a break; not with `__syncwarp()` or an atomic on shared memory,
+ * nor with halves that are converted: H200, lora_sgmv.cu:138).
  */
 import type { ControlFlow, Loop } from '../program/control-flow';
-import type { AccessSite, Instruction, LoadInstruction, Program } from '../program/program';
+import type { AccessSite, Instruction, LoadInstruction, Program, ScalarType } from '../program/program';
 import { isFenceToAssembler, isReadOnly } from './memory-overlap';
 
 /** Whether ptxas takes a load in a block of the loop out of it, if its address is fixed. */
@@ -18,12 +19,12 @@ export function hoistedAsAssembled(
   loop: Loop,
 ): (load: LoadInstruction, block: number) => boolean {
   let writes = false;
-  let writesShared = false;
+  let keepsShared = false;
   let calls = false;
   for (const block of loop.blocks)
     for (const i of program.blocks[block].instructions) {
       writes ||= isFenceToAssembler(i) || writesGlobal(program, i);
-      writesShared ||= isFenceToAssembler(i) || mayWriteShared(program, i);
+      keepsShared ||= isFenceToAssembler(i) || isInlineAssembly(i) || mayWriteShared(program, i);
       calls ||= i.op === 'work' && i.fence === 'call';
     }
   const first = firstBlocks(program, flow, loop);
@@ -36,7 +37,7 @@ export function hoistedAsAssembled(
       case 'global':
         return isReadOnly(site, program) || !writes;
       case 'shared':
-        return isInnermost && !writesShared;
+        return isInnermost && !keepsShared;
       default:
         return false;
     }
@@ -79,3 +80,18 @@ function mayWriteShared(program: Program, i: Instruction): boolean {
   const space = spaceOf(program, program.accesses[i.access]);
   return space !== 'global' && space !== 'local';
 }
+
+export function isInlineAssembly(i: Instruction): boolean {
+  switch (i.op) {
+    case 'convert':
+      return isHalf(i.from) || isHalf(i.type);
+    case 'binary':
+    case 'fma':
+    case 'compare':
+      return isHalf(i.type);
+    default:
+      return false;
+  }
+}
+
+const isHalf = (type: ScalarType): boolean => type === 'f16' || type === 'bf16';

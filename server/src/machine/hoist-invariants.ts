@@ -18,11 +18,10 @@ import type {
   LoadInstruction,
   Program,
   Register,
-  ScalarType,
   SourcePlace,
   Terminator,
 } from '../program/program';
-import { hoistedAsAssembled } from './hoist-as-assembled';
+import { hoistedAsAssembled, isInlineAssembly } from './hoist-as-assembled';
 import { lineInFront, onlyAccesses, surelyHasPass } from './invariant-lines';
 import { changesAtFence, isFence, isReadOnly, mayTouch } from './memory-overlap';
 
@@ -154,21 +153,6 @@ function blocksBehindAssembly({ blocks }: Program, { successors }: ControlFlow, 
     }
   return behind;
 }
-
-function isInlineAssembly(i: Instruction): boolean {
-  switch (i.op) {
-    case 'convert':
-      return isHalf(i.from) || isHalf(i.type);
-    case 'binary':
-    case 'fma':
-    case 'compare':
-      return isHalf(i.type);
-    default:
-      return false;
-  }
-}
-
-const isHalf = (type: ScalarType): boolean => type === 'f16' || type === 'bf16';
 
 /** Not of a declared array at a fixed place. */
 const mayFail = (program: Program, i: Instruction): boolean =>
