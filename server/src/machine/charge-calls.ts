@@ -31,10 +31,6 @@
  * - a copy of a record is one where the pointer was one to something else (`*reinterpret_cast<V *>(p) = *this` of a `float *`), loads too;
  *   where the pointer is one to the record its members are added to it in the function (63 of 69 kernels with seven records).
  *
- * - `add(a[i], b[i])` with `x += y` of a reference is shown at the call with its load, the first instruction of the call, and so is the store where nothing is left to
- *   be done while the load is waited for: the block is the last, and the statement is one (72 kernels of nine functions; behind an address to compute, a condition, in loops
- *   and before other work the store stays; H200: sf_pack_coo_assembly.cu:67). What is loaded for an argument is the caller's.
- *
  * Other stores wait for values, atomics stand in headers of CUDA's: they stay where they are. So do loads in the passes that are left of a loop,
  * whose addresses are computed anew.
  */
@@ -71,8 +67,6 @@ interface Issued {
   /** Made by a function of a header, which has lines of its own. */
   readonly isOfHeader?: boolean;
   readonly isStore?: boolean;
-  /** A store that is shown at a call only where its statement has loaded there before. */
-  readonly isUpdate?: boolean;
   /** Of a store: what its address or its value is computed by comes right in front of it. */
   readonly isBehindOther?: boolean;
 }
@@ -103,6 +97,8 @@ interface Work {
   /** By frame and statement: its instructions so far. */
   readonly counts: Map<number, number>;
   readonly begun: Set<string>;
+  /** By what they are given by value: their stores are still the first that is theirs. */
+  readonly begunByArguments: Set<string>;
   /** By call: what was last made for it, as long as its statement has had no further instruction. */
   readonly stretches: Map<SourcePlace, LastStretches>;
   readonly sums: Sums;
@@ -127,6 +123,7 @@ export function chargeCalls(program: Program): Program {
     frames,
     counts: new Map(),
     begun: new Set(),
+    begunByArguments: new Set(),
     stretches: new Map(),
     sums: new Sums(program, frames, movingRegisters(program, flow), movingIn(program, flow.loops)),
     addressed: new Set(),
@@ -153,24 +150,16 @@ function chargedIn(work: Work, block: number): readonly Instruction[] {
   let out: Instruction[] | undefined;
   let before: Issued | undefined;
   let isInTurn = false;
-  const isLast = endsWith(work, block);
-  /** What follows is computed of what the same statement has loaded, and nothing is left that could be done meanwhile. */
-  let isBehindLoad = false;
   const isAlone = isArm(work, block) && instructions.filter(({ op }) => op === 'load').length === 1;
   for (const issued of issuedIn(work, block)) {
     isInTurn &&= before !== undefined && isOfOneStatement(before, issued) && !before.isOfHeader;
-    const isNext: boolean | undefined =
-      before &&
-      (isInTurn ||
-        isTogether(instructions, before, issued) ||
-        (isAlone && isOfOneCall(before, issued)) ||
-        (isBehindLoad && issued.phase !== Phase.load && isOfOneStatement(before, issued)));
+    const isNext =
+      before && (isInTurn || isTogether(instructions, before, issued) || (isAlone && isOfOneCall(before, issued)));
     isInTurn ||= issued.isVolatile === true;
-    isBehindLoad = isLast && (isLoad(issued) || (isBehindLoad && isNext === true));
     if (!isNext) work.statement = -1;
     before = issued;
     const charged = chargedBy(work, issued);
-    if (!charged || issued.at === undefined || (issued.isUpdate && !isBehindLoad)) continue;
+    if (!charged || issued.at === undefined) continue;
     const shown = shownAt(work, instructions[issued.at], charged);
     if (!shown) continue;
     out ??= [...instructions];
@@ -204,16 +193,6 @@ function loadAt(instructions: readonly Instruction[], { at }: Issued): LoadInstr
   const i = at === undefined ? undefined : instructions[at];
   return i?.op === 'load' ? i : undefined;
 }
-
-/** Nothing comes behind the block. */
-function endsWith({ program: { blocks } }: Work, block: number): boolean {
-  const { terminator } = blocks[block];
-  if (terminator.kind !== 'jump') return terminator.kind === 'exit';
-  return blocks[terminator.target].instructions.length === 0 && blocks[terminator.target].terminator.kind === 'exit';
-}
-
-const isLoad = ({ phase, at, isStore, isUpdate }: Issued): boolean =>
-  phase === Phase.load && at !== undefined && !isStore && !isUpdate;
 
 /** Nothing is issued between them. */
 function isTogether(instructions: readonly Instruction[], before: Issued, issued: Issued): boolean {
@@ -251,8 +230,9 @@ function chargedBy(work: Work, issued: Issued): SourcePlace | undefined {
   let first: SourcePlace | undefined;
   for (const { key, call } of issued.stretches) {
     if (work.begun.has(key)) break;
-    // what it is given by value is loaded for the caller's statement: what is behind that is still the first of the call
-    if (call.statement !== statement) work.begun.add(key);
+    const isBegunByArgument = work.begunByArguments.has(key);
+    (call.statement === statement ? work.begunByArguments : work.begun).add(key);
+    if (isBegunByArgument && !issued.isStore) break;
     first = call;
   }
   if (first || statement !== work.statement) work.charged = first;
@@ -354,7 +334,7 @@ function storeOf(
   issued: Issued,
   computed: ReadonlySet<Register>,
 ): Issued[] {
-  if (!isStoreOfValue(work, store, block)) return [{ ...issued, isUpdate: true }];
+  if (!isStoreOfValue(work, store, block)) return [{ ...issued, at: undefined }];
   const { statement, stretches, level, phase } = issued;
   const around = stretches.slice(store.callsThrough);
   const sum: Issued[] = around.length > 0 ? [{ statement, stretches: around, level, phase }] : [];

@@ -242,32 +242,3 @@ __device__ float apart(const Point &a, const Point &b) {
 }`,
     ));
 });
-
-describe('stores of what a function has loaded from the same place are shown', () => {
-  const kernel = (rest: string, found: string) => `k(float *a, const float *b, float *o) {
-  int i = threadIdx.x;
-  add(a[i], b[i]); //= ${found}
-  ${rest}
-}`;
-  const add = (inside: string) => `__device__ void add(float &x, float y) {
-  x += y; //= ${inside}
-}`;
-
-  it('at the call where nothing is left to be done meanwhile', () => {
-    checkLines(kernel('', 'global load 2 x 4 bytes, global store 1 x 4 bytes'), add('none'));
-  });
-
-  it('in the function where something is', () => {
-    checkLines(kernel('o[i] = 3;', 'global load 2 x 4 bytes'), add('global store 1 x 4 bytes'));
-  });
-
-  it('in the function where another statement stores', () => {
-    checkLines(
-      kernel('', 'global load 2 x 4 bytes'),
-      `__device__ void add(float &x, float y) {
-  float v = x * 3; //= none
-  x = v + y; //= global store 1 x 4 bytes
-}`,
-    );
-  });
-});
