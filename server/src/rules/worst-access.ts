@@ -90,21 +90,10 @@ const ORDER_ERROR = 0.25;
 const isOfSomeOrder = ({ reason }: AccessReport): boolean =>
   reason?.split('; ').some((part) => part.startsWith(BLOCK_BY_BLOCK)) === true;
 
-/**
- * Lanes that data lead apart meet by chance, at other places in machine code: where few come together the figure is how many do (a loop whose lanes have passes
- * of their own: 1.77 lanes a request, 1.46 on an H200, rna_nussinov_batch.cu:161).
- */
-const MEETING_ERROR = 0.25;
-const FEW_LANES = 4;
-
-const isOfLanesApart = ({ reason, requests, activeLanes }: AccessReport): boolean =>
-  activeLanes < FEW_LANES * requests && reason?.split('; ').some((part) => part.startsWith(WITH_DATA)) === true;
-
 /** How much less than what was found it may be. */
 function errorOf(access: AccessReport): number {
   // in another order one request or two are others: of a few that is all of them (two of four lanes told, 1.17 measured of many)
   if (isOfSomeOrder(access)) return Math.max(ORDER_ERROR, Math.min(1, 2 / Math.max(1, access.requests)));
-  if (isOfLanesApart(access)) return MEETING_ERROR;
   return isSampleOfData(access) ? SAMPLING_ERROR : 0;
 }
 

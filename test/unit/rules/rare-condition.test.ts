@@ -214,25 +214,3 @@ describe('figures in the order of the blocks', () => {
   it('are no warning where they are of a request alone', () => assert.equal(severityOf('at == 300'), 'information'));
   it('are one where many requests come there', () => assert.equal(severityOf('at >= 100'), 'warning'));
 });
-
-describe('lanes that data lead apart', () => {
-  /** Each warp has so many lanes that write, far from one another: what the requests of all warps move is as many times the least. */
-  const severityOf = (lanes: string): string | undefined =>
-    analyse(`#include <vector>
-      __global__ void mark(const int* chosen, float* out) {
-        int i = blockIdx.x * blockDim.x + threadIdx.x;
-        if (chosen[i]) out[i * 8] = 1;
-      }
-      int main() {
-        std::vector<int> chosen(1024);
-        for (int i = 0; i < 1024; i++) chosen[i] = i % 32 < ${lanes};
-        int* c; float* o;
-        cudaMalloc(&c, 4096); cudaMalloc(&o, 32768);
-        cudaMemcpy(c, chosen.data(), 4096, cudaMemcpyHostToDevice);
-        mark<<<4, 256>>>(c, o);
-      }`).diagnostics.find((d) => d.rule === 'uncoalesced-global-access')?.severity;
-
-  it('may meet less often: 1.75 a request is no warning', () =>
-    assert.equal(severityOf('(i / 32 % 4 ? 2 : 1)'), 'information'));
-  it('three together are one', () => assert.equal(severityOf('3'), 'warning'));
-});
