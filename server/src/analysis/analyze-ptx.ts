@@ -15,7 +15,7 @@ import { accessReports, branchReports } from '../report/assemble';
 import { occupancyReport } from '../report/occupancy';
 import type { FileReport, Finding, KernelReport, LaunchReport, Location } from '../report/report';
 import { findingsOf } from '../rules/findings';
-import { Effort } from './effort';
+import { effortOf } from './effort';
 import { type PlannedLaunch, planLaunches, type Triple } from './launch-plan';
 import type { AnalysisRequest } from './request';
 import { type Simulation, simulateLaunch } from './simulate';
@@ -37,7 +37,7 @@ export function analyzePtx(request: AnalysisRequest): FileReport {
   const module = placedInText(parsePtx(text), text, path);
   const entries = entriesOf(module).filter((entry) => isWanted(entry, options.kernel));
   request.onParsed?.();
-  const effort = new Effort(entries.length, request.options.patience);
+  const effort = effortOf(entries.length, request.options);
   const model = memoryModel(row);
   const kernels: KernelReport[] = [];
   const findings: Finding[] = [];

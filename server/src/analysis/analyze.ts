@@ -16,7 +16,7 @@ import { suppressed } from '../rules/suppression';
 import { analyzePtx } from './analyze-ptx';
 import { PreparedCompilation } from './compilation';
 import { completedLaunches } from './completed-launches';
-import { Effort } from './effort';
+import { effortOf } from './effort';
 import { HostDataCache } from './host-data';
 import type { KernelResult } from './kernel-result';
 import type { FoundKernel } from './kernels';
@@ -131,7 +131,7 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
     annotations,
     fingerprints,
     data,
-    effort: new Effort(wanted.length, request.options.patience, lateness(request.options)),
+    effort: effortOf(wanted.length, request.options),
     compiled: preparedCompilation(request, memory),
     notes: [],
     isTrial: !withFindings,
@@ -190,13 +190,6 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
     notes: own,
     dataPending,
   };
-}
-
-/** Whether the patience has ended, from now on. */
-function lateness({ patienceEndsAfter }: AnalysisRequest['options']): (() => boolean) | undefined {
-  if (patienceEndsAfter === undefined) return undefined;
-  const end = performance.now() + patienceEndsAfter;
-  return () => performance.now() > end;
 }
 
 /** Work that the first kernel to ask for it does for all of the file. */

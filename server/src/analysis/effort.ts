@@ -8,6 +8,7 @@
 import type { ExecutionBudget } from '../execute/execution';
 import { defaultBudget, type LoweringBudget } from '../lower/context';
 import type { Program } from '../program/program';
+import type { AnalysisOptions } from './request';
 
 /** Warp instructions of a file; about a million a second are executed. */
 const FILE = 600_000;
@@ -31,6 +32,16 @@ const LOWERED = 100_000;
 const LEAST_LOWERED = 8_000;
 /** Of one kernel: an instance is made as long as those before it stay below. The command line has no such limit. */
 const INSTANCES = 12_000;
+
+/** For the kernels of a file, whose patience ends so many milliseconds from now. */
+export function effortOf(
+  kernels: number,
+  { patience, patienceEndsAfter }: Pick<AnalysisOptions, 'patience' | 'patienceEndsAfter'>,
+): Effort {
+  if (patienceEndsAfter === undefined) return new Effort(kernels, patience);
+  const end = performance.now() + patienceEndsAfter;
+  return new Effort(kernels, patience, () => performance.now() > end);
+}
 
 export class Effort {
   private left: number;

@@ -1,8 +1,9 @@
 /** Which of several functions a call means: what fits best among those that are not ruled out. */
+import type { Answer } from '../parse/answer';
 import { anywhere } from '../parse/anywhere';
 import type { Expression, FunctionDeclaration } from '../parse/ast';
 import { isMoreConstrained } from '../parse/subsumption';
-import { type Answer, areFulfilled, demandsOf } from './constraints';
+import { areFulfilled, demandsOf } from './constraints';
 import { spellings } from './host-tokens';
 import { overloadCost } from './overload-cost';
 import { childScope, type Scope } from './scope';

@@ -1,4 +1,5 @@
 /** Whether constraints hold for host types; what cannot be decided is undefined. */
+import { type Answer, combined, every } from '../parse/answer';
 import type { Expression, NameExpression, Requirement, TypeNode } from '../parse/ast';
 import { allOf, type Formula } from '../parse/subsumption';
 import { evaluate } from './expression';
@@ -12,9 +13,6 @@ import { bindParameters } from './template-binding';
 import { traitAnswer } from './type-traits';
 import { type BoundArgument, truth } from './value';
 
-/** undefined: nobody knows */
-export type Answer = boolean | undefined;
-
 /** Concepts that lead to one another are followed as deep as this. */
 const MOST_CONCEPTS = 16;
 
@@ -22,25 +20,12 @@ export function areFulfilled(state: HostState, constraints: readonly Expression[
   return every(constraints, (constraint) => holds(state, constraint, scope, 0));
 }
 
-function every<T>(parts: readonly T[], test: (part: T) => Answer): Answer {
-  let all: Answer = true;
-  for (const part of parts) {
-    const answer = test(part);
-    if (answer === false) return false;
-    all &&= answer;
-  }
-  return all;
-}
-
 function holds(state: HostState, node: Expression, scope: Scope, depth: number): Answer {
   switch (node.kind) {
     case 'binary': {
       if (node.operator !== '&&' && node.operator !== '||') return atomHolds(state, node, scope);
-      const decides = node.operator === '||';
-      const left = holds(state, node.left, scope, depth);
-      if (left === decides) return left;
-      const right = holds(state, node.right, scope, depth);
-      return right === decides || left !== undefined ? right : undefined;
+      const { operator, left, right } = node;
+      return combined(operator, holds(state, left, scope, depth), () => holds(state, right, scope, depth));
     }
     case 'requires':
       return every(node.requirements, (requirement) => hasRequired(state, node.parameters, requirement, scope, depth));

@@ -1,4 +1,5 @@
 /** Whether constraints hold for types, and which of two demands more. What cannot be decided is undefined. */
+import { type Answer, combined, every } from '../parse/answer';
 import type { Expression, NameExpression, Parameter, Requirement, RequiresExpression } from '../parse/ast';
 import { allOf, type Formula } from '../parse/subsumption';
 import { neverMade } from './builtins/type-questions';
@@ -12,7 +13,7 @@ import { evaluateArguments, inScope, isFailure, resolveType } from './resolve-ty
 import { type Entity, Scope } from './scope';
 import { bindTemplateParameters } from './templates';
 import { parameterType, type TemplateValue, type Type, types, withoutReference } from './types';
-import { type Answer, isValid, typeOfExpression } from './validity';
+import { isValid, typeOfExpression } from './validity';
 import type { Value } from './values';
 
 export interface Constrained {
@@ -31,26 +32,11 @@ export function areFulfilled(ctx: Context, { constraints }: Constrained, scope: 
   }
 }
 
-/** The first that does not hold ends the question. */
-function every<T>(parts: readonly T[], test: (part: T) => Answer): Answer {
-  let all: Answer = true;
-  for (const part of parts) {
-    const answer = test(part);
-    if (answer === false) return false;
-    all &&= answer;
-  }
-  return all;
-}
-
 function holds(ctx: Context, node: Expression, scope: Scope): Answer {
   switch (node.kind) {
     case 'binary': {
       if (node.operator !== '&&' && node.operator !== '||') return atomHolds(ctx, node, scope);
-      const decides = node.operator === '||';
-      const left = holds(ctx, node.left, scope);
-      if (left === decides) return left;
-      const right = holds(ctx, node.right, scope);
-      return right === decides || left !== undefined ? right : undefined;
+      return combined(node.operator, holds(ctx, node.left, scope), () => holds(ctx, node.right, scope));
     }
     case 'fold': {
       if (node.operator !== '&&' && node.operator !== '||') return atomHolds(ctx, node, scope);

@@ -1,4 +1,5 @@
 /** Whether an expression is valid for the types in it: what requires-expressions and `decltype` in templates ask. */
+import { type Answer, every } from '../parse/answer';
 import type * as ast from '../parse/ast';
 import { associatedFunctions } from './associated-functions';
 import { listElements } from './calls';
@@ -14,9 +15,6 @@ import { bindTemplateParameters } from './templates';
 import { isFloat, type RecordInfo, scalarOf, type Type, unqualified, withoutReference } from './types';
 import { operatorFunctions } from './user-operators';
 import type { Value } from './values';
-
-/** undefined: nobody knows */
-export type Answer = boolean | undefined;
 
 /** What is emitted for the question lands where nothing reaches it. */
 export const isValid = (ctx: Context, node: ast.Expression): Answer => unevaluated(ctx, () => valid(ctx, node));
@@ -61,15 +59,7 @@ function returnsReference(ctx: Context, node: ast.Expression): boolean | undefin
   return resolveType(ctx, declaration.result, inner).kind === 'reference';
 }
 
-const all = (parts: readonly (() => Answer)[]): Answer => {
-  let answer: Answer = true;
-  for (const part of parts) {
-    const own = part();
-    if (own === false) return false;
-    answer &&= own;
-  }
-  return answer;
-};
+const all = (parts: readonly (() => Answer)[]): Answer => every(parts, (part) => part());
 
 function valid(ctx: Context, node: ast.Expression): Answer {
   const inside = (...nodes: readonly ast.Expression[]) => nodes.map((each) => () => valid(ctx, each));
