@@ -334,12 +334,30 @@ function storeOf(
   issued: Issued,
   computed: ReadonlySet<Register>,
 ): Issued[] {
-  if (!isStoreOfValue(work, store, block)) return [{ ...issued, at: undefined }];
+  const calls = store.callsThrough || callsThrough(work, store, block);
+  if (calls === 0 || !isStoreOfValue(work, store, block)) return [{ ...issued, at: undefined }];
   const { statement, stretches, level, phase } = issued;
-  const around = stretches.slice(store.callsThrough);
+  const around = stretches.slice(calls);
   const sum: Issued[] = around.length > 0 ? [{ statement, stretches: around, level, phase }] : [];
   const isBehindOther = !work.addressed.has(store.address) || store.values.some((r) => computed.has(r));
   return [...sum, { ...issued, isStore: true, isBehindOther }];
+}
+
+/**
+ * Through how many calls an address has come that the function would have computed, had not the caller computed the same before: of `if (a[i] > a[p]) swap(a, i, p)`
+ * both. 0 where the function has branched since.
+ */
+function callsThrough({ program, flow }: Work, { address, offset, access }: StoreInstruction, block: number): number {
+  const inner = program.accesses[access].place.call;
+  const [before, ...others] = flow.predecessors[block];
+  if (!inner || offset !== 0 || others.length > 0) return 0;
+  const end = before === undefined ? undefined : program.blocks[before].terminator;
+  if (end?.kind === 'branch')
+    for (let at = program.branches[end.branch].place.call; at; at = at.call) if (at === inner) return 0;
+  const outer = program.registers[address].call;
+  for (let at: SourcePlace | undefined = inner, calls = 1; at; at = at.call, calls++)
+    if (at.call === outer) return calls;
+  return 0;
 }
 
 /**
@@ -348,7 +366,7 @@ function storeOf(
  */
 function isStoreOfValue(work: Work, i: StoreInstruction, block: number): boolean {
   const { isMember, copiedBytes } = work.program.accesses[i.access];
-  if (!i.callsThrough || isMember || (copiedBytes !== undefined && !i.isReinterpreted)) return false;
+  if (isMember || (copiedBytes !== undefined && !i.isReinterpreted)) return false;
   return !work.sums.isMoving(i.address) || isOneOfCopies(work, i, block);
 }
 

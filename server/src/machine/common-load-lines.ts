@@ -8,7 +8,7 @@
  * memory it is the first thing after a barrier or a branch, and has no line of its own: a profiler shows it at the line of what stands before (six
  * small kernels; H200: scan_blocks.cu:20, stencil_halo_heat.cu:76), unless a load from global memory stands between.
  */
-import type { ControlFlow } from '../program/control-flow';
+import type { ControlFlow, Loop } from '../program/control-flow';
 import { readsOf, writesOf } from '../program/operands';
 import type {
   AccessSite,
@@ -29,6 +29,18 @@ import { isPure } from './pure';
 export interface Rest {
   readonly first: readonly LoadInstruction[];
   readonly second: readonly LoadInstruction[];
+}
+
+/** Where loads from shared memory are shown: at what computes their index in the block, behind its last barrier, else at what stands before them. */
+export function placeOfShared(
+  program: Program,
+  flow: ControlFlow,
+  block: number,
+  arm: number,
+  rest: Rest,
+): SourcePlace | undefined {
+  const barrier = program.blocks[block].instructions.findLastIndex((i) => i.op === 'barrier');
+  return indexBefore(program, block, arm, rest.first, barrier + 1) ?? placeBefore(program, flow, block);
 }
 
 /** What the machine code has before the loads that come to the end of a block, if these are the first in it: a barrier, or the branch to the block. */
@@ -62,10 +74,10 @@ export function placeOfGlobal(common: Common, ofFirst: AccessSite, ofSecond: Acc
   const { terminator } = program.blocks[block];
   if (terminator.kind !== 'branch' || program.branches[terminator.branch].kind !== 'if') return undefined;
   const loop = flow.loops[flow.loopOf[block]];
-  if (loop) return placeInPass(program, block, arms, rest) ?? headOf(program, loop);
+  const index = indexBefore(program, block, arms[0], rest.first);
+  if (loop) return placeInPass(program, block, arms, rest) ?? placeInside(common, loop, index) ?? headOf(program, loop);
   const [first, second] = arms;
   const condition = program.branches[terminator.branch].place;
-  const index = indexBefore(program, block, first);
   const isFirstBlock = flow.predecessors[block].length === 0;
   const value = [common.given.givenIn(first, second), common.given.givenIn(second, first)];
   if (value.includes('constant')) {
@@ -143,21 +155,44 @@ function threadBefore({ blocks, registers, inputs }: Program, block: number): So
   return read?.op === 'convert' ? statementOf(registers[read.dst]) : undefined;
 }
 
-/** The statement in a block that computes what the first load of an arm has its address from. */
-function indexBefore({ blocks, registers }: Program, block: number, arm: number): SourcePlace | undefined {
+/** Behind another branch of the same pass: what computes an index there, else that branch. */
+function placeInside({ program, flow, block }: Common, loop: Loop, index: SourcePlace | undefined) {
+  const [before, ...others] = flow.predecessors[block];
+  if (before === undefined || others.length > 0 || loop.contains[before] === 0) return undefined;
+  const { terminator } = program.blocks[before];
+  if (terminator.kind !== 'branch' || program.branches[terminator.branch].kind === 'loop') return undefined;
+  return index ?? program.branches[terminator.branch].place;
+}
+
+/** The last statement in a block, from an instruction on, that computes what a load of an arm has its address from; loads that are left in the arm do not count. */
+function indexBefore(
+  { blocks, registers }: Program,
+  block: number,
+  arm: number,
+  rest: readonly LoadInstruction[],
+  from = 0,
+): SourcePlace | undefined {
   const made = new Map<Register, Instruction>();
   for (const i of [...blocks[block].instructions, ...blocks[arm].instructions])
     if (isPure(i)) for (const r of writesOf(i)) made.set(r, i);
-  const load = blocks[arm].instructions.find((i) => i.op === 'load');
-  const open = load ? [...readsOf(load)] : [];
-  const inBlock = new Set(blocks[block].instructions);
-  for (let r = open.pop(), steps = 0; r !== undefined && steps < 32; r = open.pop(), steps++) {
-    const by = made.get(r);
-    const place = by && inBlock.has(by) && by.op === 'binary' ? statementOf(registers[r]) : undefined;
-    if (place) return place;
-    if (by) open.push(...readsOf(by));
+  const order = new Map(blocks[block].instructions.map((i, at) => [i, at]));
+  const left = new Set<Instruction>(rest);
+  let last: { readonly at: number; readonly place: SourcePlace } | undefined;
+  for (const load of blocks[arm].instructions) {
+    if (load.op !== 'load' || left.has(load)) continue;
+    const open = [...readsOf(load)];
+    for (let r = open.pop(), steps = 0; r !== undefined && steps < 32; r = open.pop(), steps++) {
+      const by = made.get(r);
+      const at = by?.op === 'binary' ? order.get(by) : undefined;
+      const place = at === undefined || at < from ? undefined : statementOf(registers[r]);
+      if (at !== undefined && place) {
+        if (!last || at > last.at) last = { at, place };
+        break;
+      }
+      if (by) open.push(...readsOf(by));
+    }
   }
-  return undefined;
+  return last?.place;
 }
 
 /** Whether an arm computes an address by more than sums and widening before it loads. */

@@ -18,7 +18,7 @@ import type {
   SourcePlace,
 } from '../program/program';
 import { isForAllLanes } from './assembled-arms';
-import { placeBefore, placeOfGlobal, type Rest } from './common-load-lines';
+import { placeOfGlobal, placeOfShared, type Rest } from './common-load-lines';
 import { FixedVariables } from './fixed-variables';
 import { isPure } from './pure';
 
@@ -62,7 +62,7 @@ export function hoistLoads(program: Program, accessOfBoth?: AccessOfBoth, withCa
     const isScheduled = isCase || accessOfBoth !== undefined;
     const line = (first: number, second: number, rest: Rest) =>
       accesses[second].space === 'shared'
-        ? placeBefore(program, flow, index)
+        ? placeOfShared(program, flow, index, arms[0], rest)
         : placeOfGlobal({ program, flow, given, block: index, arms, rest }, accesses[first], accesses[second]);
     const chosen =
       accessOfBoth ??

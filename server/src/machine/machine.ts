@@ -5,6 +5,7 @@
 import { keepFlow } from '../program/control-flow';
 import type { Program } from '../program/program';
 import { aggregateAtomics } from './aggregate-atomics';
+import { joinQuestions } from './arms-that-ask';
 import { carryLoads } from './carry-loads';
 import { carryUnmovedLoads } from './carry-unmoved-loads';
 import { chargeCalls } from './charge-calls';
@@ -12,6 +13,7 @@ import { shareExpressions } from './common-expressions';
 import { forwardInBlocks } from './copies-in-blocks';
 import { dropDeadCode } from './dead-code';
 import { dropDeadStores } from './dead-stores';
+import { passDecided } from './decided-branches';
 import { fetchAhead } from './fetch-ahead';
 import { forwardCopies } from './forward-copies';
 import { guardPreheaders } from './guard-preheaders';
@@ -57,12 +59,14 @@ const passes: readonly Pass[] = [
   convertCheapBranches,
   reuseLoads,
   dropDeadCode,
+  passDecided,
   placeLoadsAtHeads,
   hoistCommonLoads,
   sinkIntoArms,
   sinkCommon,
   storeOnce,
   loadOnce,
+  joinQuestions,
   convertBranches,
   forwardInBlocks,
   threadJumps,
@@ -97,8 +101,10 @@ const passes: readonly Pass[] = [
 /** Passes after which blocks lead to other blocks than before. */
 const changesFlow: ReadonlySet<Pass> = new Set([
   convertCheapBranches,
+  passDecided,
   convertBranches,
   threadJumps,
+  joinQuestions,
   loadForAlternatives,
   guardPreheaders,
   unrollFurther,

@@ -16,6 +16,8 @@ import { readsInto, writesOf } from '../program/operands';
 import type { Instruction, Program, Register, ScalarType, Terminator } from '../program/program';
 import { reconvergence } from '../program/reconvergence';
 
+/** Tests that go: a kernel that is written out has one a copy and more. */
+const MOST_ROUNDS = 1000;
 /** Blocks that are looked at for what a variable holds. */
 const MOST_BLOCKS_BACK = 64;
 
@@ -63,7 +65,7 @@ export function threadJumps(program: Program): Program {
   };
   for (let block = 0; block < blocks.length; block++) enter(graph, block);
   let isOther = false;
-  for (let changed = true, rounds = 0; changed && rounds < 50; rounds++) {
+  for (let changed = true, rounds = 0; changed && rounds < MOST_ROUNDS; rounds++) {
     changed = false;
     markReached(graph);
     for (let block = blocks.length - 1; block > 0; block--) {
