@@ -5,6 +5,7 @@ import { type FloatType, isFloatType, roundings } from './floating';
 import { narrowedLoop, roundedLoop } from './floating-loops';
 import { isNarrow, wrapTo } from './integer32';
 import { TOO_LARGE } from './integer64';
+import type { LaneCodeName } from './lane-code';
 import { type Unary, unary } from './operation';
 import { isFloat, type Lanes32, type Lanes64 } from './value';
 
@@ -31,11 +32,11 @@ function copyLoop64(d: Lanes64, x: Lanes64, lo: number, hi: number): number {
   return 0;
 }
 
-const copy32 = unary((x) => x, copyLoop32);
-const copy64 = unary((x) => x, copyLoop64);
-const widen = unary((x) => x, widenLoop);
-const widenUnsigned = unary((x) => x >>> 0, widenUnsignedLoop);
-const truncate = unary((x) => x | 0, truncateLoop);
+const copy32 = unary((x) => x, copyLoop32, undefined, 'copy32');
+const copy64 = unary((x) => x, copyLoop64, undefined, 'copy64');
+const widen = unary((x) => x, widenLoop, undefined, 'widen');
+const widenUnsigned = unary((x) => x >>> 0, widenUnsignedLoop, undefined, 'widenUnsigned');
+const truncate = unary((x) => x | 0, truncateLoop, undefined, 'lowWord');
 
 /** The same value in the same type. */
 export function copyOf(type: ScalarType): Unary {
@@ -53,6 +54,14 @@ const ranges: Partial<Record<ScalarType, readonly [number, number]>> = {
   u64: [0, Number.MAX_SAFE_INTEGER],
 };
 
+/** What wraps words to a type. */
+const wraps: Partial<Record<ScalarType, LaneCodeName>> = {
+  i8: 'lowByteSigned',
+  u8: 'lowByte',
+  i16: 'lowHalfSigned',
+  u16: 'lowHalf',
+};
+
 /** The number that the held form of an integer stands for; rounded where a u64 is beyond 2^53. */
 export function numberOf(type: ScalarType): (x: number) => number {
   if (type === 'u32') return (x) => x >>> 0;
@@ -68,13 +77,14 @@ export function heldForm(type: ScalarType, value: number): number {
 }
 
 export function conversion(from: ScalarType, to: ScalarType): Unary {
-  if (to === 'pred') return unary((x) => (x !== 0 ? 1 : 0));
+  if (to === 'pred')
+    return unary((x) => (x !== 0 ? 1 : 0), undefined, undefined, isNarrow(from) ? 'isSet32' : undefined);
   if (isFloatType(to)) return toFloat(from, to);
   if (isFloat(from)) return floatToInteger(to);
   if (isNarrow(to)) {
     const wrap = wrapTo(to);
     if (bytesOf[to] === 4) return isNarrow(from) ? copy32 : truncate;
-    return unary((x) => wrap(x | 0));
+    return unary((x) => wrap(x | 0), undefined, undefined, isNarrow(from) ? wraps[to] : undefined);
   }
   if (from === 'u32') return widenUnsigned;
   return isNarrow(from) ? widen : copy64;
@@ -86,13 +96,21 @@ function toFloat(from: ScalarType, to: FloatType): Unary {
   if (isFloat(from)) {
     // f64 holds every number of the others, f32 those of 16 bits
     if (to === 'f64' || from === to || (to === 'f32' && from !== 'f64')) return copy64;
-    return to === 'f32' ? unary(round, narrowedLoop) : unary(round);
+    return to === 'f32' ? unary(round, narrowedLoop, undefined, 'narrow') : unary(round);
   }
   const number = numberOf(from);
   const scalar = (x: number) => round(number(x));
   if (!isWide || !isNarrow(from)) return unary(scalar);
-  if (to === 'f64') return unary(scalar, from === 'u32' ? widenUnsignedLoop : widenLoop);
-  return from === 'u32' ? unary(scalar) : unary(scalar, roundedLoop);
+  if (to === 'f64')
+    return unary(
+      scalar,
+      from === 'u32' ? widenUnsignedLoop : widenLoop,
+      undefined,
+      from === 'u32' ? 'widenUnsigned' : 'widen',
+    );
+  return from === 'u32'
+    ? unary(scalar, undefined, undefined, 'wordToFloatUnsigned')
+    : unary(scalar, roundedLoop, undefined, 'wordToFloat');
 }
 
 function floatToInteger(to: ScalarType): Unary {
@@ -104,6 +122,7 @@ function floatToInteger(to: ScalarType): Unary {
     },
     undefined,
     OUT_OF_RANGE,
+    to === 'i32' ? 'floatToWord' : to === 'u32' ? 'floatToWordUnsigned' : undefined,
   );
 }
 
@@ -195,5 +214,7 @@ export function bitcast(from: ScalarType, to: ScalarType): Unary {
     writers[from](x);
     return readBits(to);
   };
-  return unary(scalar, undefined, isFloat(to) ? undefined : TOO_LARGE);
+  const isOfWords = bytesOf[from] === 4 && bytesOf[to] === 4;
+  const code = !isOfWords ? undefined : from === 'f32' ? 'bitsOfFloat' : to === 'f32' ? 'floatOfBits' : undefined;
+  return unary(scalar, undefined, isFloat(to) ? undefined : TOO_LARGE, code);
 }

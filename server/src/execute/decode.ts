@@ -411,6 +411,7 @@ function fitting(operation: Unary, fn: string, out: LaneValue, type: ScalarType)
   return {
     scalar,
     fails,
+    code: undefined,
     loop: (d, x, lo, hi) => {
       for (let i = lo; i < hi; i++) d[i] = scalar(x[i]);
       return 0;

@@ -12,6 +12,7 @@ import type { AccessCounts, Execution, ExecutionBudget, LaunchShape } from './ex
 import { allBlocks, type BlockClass, type BlockIndex, blockClasses, PERIOD, SMALL_GRID } from './grid';
 import { GridBudget } from './grid-budget';
 import { withoutIdleAxes } from './idle-axes';
+import { LaneMemory } from './lane-memory';
 import { LaunchedBlocks } from './launched-blocks';
 import type { Machine } from './machine';
 import { areEqual, sumOfRuns } from './piecewise';
@@ -50,7 +51,11 @@ export function execute(
   const refusal = refuse(launch);
   const run = new GridRun(program, launch, model, budget, counted);
   if (refusal !== undefined) return run.result(refusal);
-  run.executeGrid();
+  try {
+    run.executeGrid();
+  } finally {
+    run.release();
+  }
   return run.result(run.incomplete);
 }
 
@@ -68,6 +73,7 @@ class GridRun {
   private readonly analysis: Analysis;
   private readonly layout: CounterLayout;
   private readonly reasons = new Reasons();
+  private readonly lanes = LaneMemory.open();
   private readonly totals: Float64Array;
   private readonly notes: (AccessNotes | undefined)[] = [];
   private readonly contention = new AtomicContention();
@@ -102,6 +108,11 @@ class GridRun {
     this.differs = new Uint8Array(this.layout.size);
   }
 
+  /** No block is executed any more. */
+  release(): void {
+    this.lanes?.release();
+  }
+
   executeGrid(): void {
     const { grid } = this.launch;
     const size = grid[0] * grid[1] * grid[2];
@@ -126,7 +137,18 @@ class GridRun {
 
   private launchedBlocks(isShared: boolean): LaunchedBlocks {
     const { program, launch, model, analysis, layout, reasons, notes, contention } = this;
-    const launched = new LaunchedBlocks(program, launch, model, analysis, layout, reasons, notes, contention, isShared);
+    const launched = new LaunchedBlocks(
+      program,
+      launch,
+      model,
+      analysis,
+      layout,
+      reasons,
+      notes,
+      contention,
+      isShared,
+      this.lanes,
+    );
     this.givenLoads = launched.givenLoads;
     this.resultLoads = launched.resultLoads;
     this.orderedLoads = launched.orderedLoads;

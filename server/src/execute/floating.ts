@@ -2,6 +2,7 @@
 
 import type { BinaryOp, ScalarType, UnaryOp } from '../program/program';
 import { floatLoops } from './floating-loops';
+import type { LaneCodeName } from './lane-code';
 import { type Binary, binary, type Ternary, ternary, type Unary, unary } from './operation';
 
 export type FloatType = 'f16' | 'bf16' | 'f32' | 'f64';
@@ -151,7 +152,8 @@ export function unaryFloat(fn: UnaryOp, type: FloatType): Unary {
   const round = roundings[type];
   if (!exact) return unary(() => Number.NaN, undefined, NOT_DEFINED);
   const loop = loopsOf(type)?.unary[fn];
-  return type === 'f64' ? unary(exact, loop) : unary((x) => round(exact(x)), loop);
+  const code = laneCode[type]?.unary[fn];
+  return type === 'f64' ? unary(exact, loop, undefined, code) : unary((x) => round(exact(x)), loop, undefined, code);
 }
 
 export function binaryFloat(fn: BinaryOp, type: FloatType): Binary {
@@ -159,13 +161,38 @@ export function binaryFloat(fn: BinaryOp, type: FloatType): Binary {
   const round = roundings[type];
   if (!exact) return binary(() => Number.NaN, undefined, { fails: NOT_DEFINED });
   const loop = loopsOf(type)?.binary[fn];
-  return type === 'f64' ? binary(exact, loop) : binary((x, y) => round(exact(x, y)), loop);
+  const code = laneCode[type]?.binary[fn];
+  return type === 'f64' ? binary(exact, loop, { code }) : binary((x, y) => round(exact(x, y)), loop, { code });
 }
 
 /** The product is exact for types up to f32; for f64 it is rounded once more than the hardware does. */
 export function fmaFloat(type: FloatType): Ternary {
   const round = roundings[type];
-  return ternary((x, y, z) => round(x * y + z), loopsOf(type)?.fma);
+  return ternary((x, y, z) => round(x * y + z), loopsOf(type)?.fma, undefined, laneCode[type]?.fma);
 }
+
+interface Codes {
+  readonly unary: Partial<Record<UnaryOp, LaneCodeName>>;
+  readonly binary: Partial<Record<BinaryOp, LaneCodeName>>;
+  readonly fma: LaneCodeName;
+}
+
+const exactCode = {
+  unary: { neg: 'negDouble', abs: 'absDouble', floor: 'floorDouble', ceil: 'ceilDouble', trunc: 'truncDouble' },
+  binary: { min: 'minDouble', max: 'maxDouble' },
+} as const;
+
+const laneCode: Partial<Record<FloatType, Codes>> = {
+  f32: {
+    unary: { ...exactCode.unary, sqrt: 'sqrtFloat', rcp: 'rcpFloat', rsqrt: 'rsqrtFloat' },
+    binary: { ...exactCode.binary, add: 'addFloat', sub: 'subFloat', mul: 'mulFloat', div: 'divFloat' },
+    fma: 'fmaFloat',
+  },
+  f64: {
+    unary: { ...exactCode.unary, sqrt: 'sqrtDouble' },
+    binary: { ...exactCode.binary, add: 'addDouble', sub: 'subDouble', mul: 'mulDouble', div: 'divDouble' },
+    fma: 'fmaDouble',
+  },
+};
 
 const loopsOf = (type: FloatType) => (type === 'f32' || type === 'f64' ? floatLoops[type] : undefined);

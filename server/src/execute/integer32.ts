@@ -139,19 +139,19 @@ const byZero = { fails: DIVISION_BY_ZERO };
 const undefinedHere = binary(() => Number.NaN, undefined, { fails: NOT_DEFINED });
 
 const common: Readonly<Record<BinaryOp, Binary>> = {
-  add: binary((x, y) => (x + y) | 0, addLoop),
-  sub: binary((x, y) => (x - y) | 0, subLoop),
-  mul: binary(Math.imul, mulLoop, { absorbs: 0 }),
-  mulhi: binary(multiplyHigh),
-  div: binary((x, y) => (y === 0 ? Number.NaN : (x / y) | 0), divLoop, byZero),
-  rem: binary((x, y) => (y === 0 ? Number.NaN : (x % y) | 0), remLoop, byZero),
-  and: binary((x, y) => x & y, andLoop, { absorbs: 0 }),
-  or: binary((x, y) => x | y, orLoop, { absorbs: -1 }),
-  xor: binary((x, y) => x ^ y, xorLoop),
-  shl: binary((x, y) => (y >>> 0 < 32 ? x << y : 0), shlLoop),
-  shr: binary((x, y) => x >> (y >>> 0 < 32 ? y : 31), shrLoop),
-  min: binary(Math.min, minLoop),
-  max: binary(Math.max, maxLoop),
+  add: binary((x, y) => (x + y) | 0, addLoop, { code: 'add32' }),
+  sub: binary((x, y) => (x - y) | 0, subLoop, { code: 'sub32' }),
+  mul: binary(Math.imul, mulLoop, { absorbs: 0, code: 'mul32' }),
+  mulhi: binary(multiplyHigh, undefined, { code: 'high32' }),
+  div: binary((x, y) => (y === 0 ? Number.NaN : (x / y) | 0), divLoop, { ...byZero, code: 'div32' }),
+  rem: binary((x, y) => (y === 0 ? Number.NaN : (x % y) | 0), remLoop, { ...byZero, code: 'rem32' }),
+  and: binary((x, y) => x & y, andLoop, { absorbs: 0, code: 'and32' }),
+  or: binary((x, y) => x | y, orLoop, { absorbs: -1, code: 'or32' }),
+  xor: binary((x, y) => x ^ y, xorLoop, { code: 'xor32' }),
+  shl: binary((x, y) => (y >>> 0 < 32 ? x << y : 0), shlLoop, { code: 'shl32' }),
+  shr: binary((x, y) => x >> (y >>> 0 < 32 ? y : 31), shrLoop, { code: 'shr32' }),
+  min: binary(Math.min, minLoop, { code: 'min32' }),
+  max: binary(Math.max, maxLoop, { code: 'max32' }),
   pow: undefinedHere,
   fmod: undefinedHere,
   atan2: undefinedHere,
@@ -162,17 +162,23 @@ const common: Readonly<Record<BinaryOp, Binary>> = {
 
 const unsigned32: Readonly<Record<BinaryOp, Binary>> = {
   ...common,
-  mulhi: binary(multiplyHighUnsigned),
-  div: binary((x, y) => (y === 0 ? Number.NaN : ((x >>> 0) / (y >>> 0)) | 0), divUnsignedLoop, byZero),
-  rem: binary((x, y) => (y === 0 ? Number.NaN : ((x >>> 0) % (y >>> 0)) | 0), remUnsignedLoop, byZero),
-  shr: binary((x, y) => (y >>> 0 < 32 ? (x >>> y) | 0 : 0), shrUnsignedLoop),
-  min: binary((x, y) => (x >>> 0 < y >>> 0 ? x : y)),
-  max: binary((x, y) => (x >>> 0 > y >>> 0 ? x : y)),
+  mulhi: binary(multiplyHighUnsigned, undefined, { code: 'highUnsigned32' }),
+  div: binary((x, y) => (y === 0 ? Number.NaN : ((x >>> 0) / (y >>> 0)) | 0), divUnsignedLoop, {
+    ...byZero,
+    code: 'divUnsigned32',
+  }),
+  rem: binary((x, y) => (y === 0 ? Number.NaN : ((x >>> 0) % (y >>> 0)) | 0), remUnsignedLoop, {
+    ...byZero,
+    code: 'remUnsigned32',
+  }),
+  shr: binary((x, y) => (y >>> 0 < 32 ? (x >>> y) | 0 : 0), shrUnsignedLoop, { code: 'shrUnsigned32' }),
+  min: binary((x, y) => (x >>> 0 < y >>> 0 ? x : y), undefined, { code: 'minUnsigned32' }),
+  max: binary((x, y) => (x >>> 0 > y >>> 0 ? x : y), undefined, { code: 'maxUnsigned32' }),
 };
 
 const predicate: Readonly<Record<BinaryOp, Binary>> = {
   ...common,
-  or: binary((x, y) => x | y, orLoop, { absorbs: 1 }),
+  or: binary((x, y) => x | y, orLoop, { absorbs: 1, code: 'or32' }),
 };
 
 /** Wraps the result of an operation to a type narrower than 32 bits. */
@@ -181,6 +187,7 @@ function narrowed(operation: Binary, bits: number, isSigned: boolean): Binary {
   const wrap = wrapper(bits, isSigned);
   return {
     ...operation,
+    code: undefined,
     // NaN (failed) must stay NaN.
     scalar: (x, y) => {
       const r = operation.scalar(x, y);
@@ -237,12 +244,12 @@ export function binary32(fn: BinaryOp, type: NarrowType): Binary {
   return binaryTables[type][fn];
 }
 
-const isEqual = binary((x, y) => (x === y ? 1 : 0), eqLoop);
-const isDifferent = binary((x, y) => (x !== y ? 1 : 0), neLoop);
-const signedLess = binary((x, y) => (x < y ? 1 : 0), ltLoop);
-const signedLessEqual = binary((x, y) => (x <= y ? 1 : 0), leLoop);
-const unsignedLess = binary((x, y) => (x >>> 0 < y >>> 0 ? 1 : 0), ltUnsignedLoop);
-const unsignedLessEqual = binary((x, y) => (x >>> 0 <= y >>> 0 ? 1 : 0), leUnsignedLoop);
+const isEqual = binary((x, y) => (x === y ? 1 : 0), eqLoop, { code: 'eq32' });
+const isDifferent = binary((x, y) => (x !== y ? 1 : 0), neLoop, { code: 'ne32' });
+const signedLess = binary((x, y) => (x < y ? 1 : 0), ltLoop, { code: 'lt32' });
+const signedLessEqual = binary((x, y) => (x <= y ? 1 : 0), leLoop, { code: 'le32' });
+const unsignedLess = binary((x, y) => (x >>> 0 < y >>> 0 ? 1 : 0), ltUnsignedLoop, { code: 'ltUnsigned32' });
+const unsignedLessEqual = binary((x, y) => (x >>> 0 <= y >>> 0 ? 1 : 0), leUnsignedLoop, { code: 'leUnsigned32' });
 
 /** Comparisons as functions of (a, b); 'gt' and 'ge' are 'lt' and 'le' with the operands exchanged. */
 export function compare32(fn: Exclude<CompareOp, 'gt' | 'ge'>, type: NarrowType): Binary {
@@ -258,7 +265,7 @@ export function compare32(fn: Exclude<CompareOp, 'gt' | 'ge'>, type: NarrowType)
   }
 }
 
-const fma = ternary((x, y, z) => (Math.imul(x, y) + z) | 0, fmaLoop);
+const fma = ternary((x, y, z) => (Math.imul(x, y) + z) | 0, fmaLoop, undefined, 'fma32');
 
 export function fma32(type: NarrowType): Ternary {
   if (bitsOf[type] === 32) return fma;
@@ -291,17 +298,21 @@ export function unary32(fn: UnaryOp, type: NarrowType): Unary {
   const clear = bits === 32 ? -1 : (1 << bits) - 1;
   switch (fn) {
     case 'neg':
-      return unary((x) => wrap(-x));
+      return unary((x) => wrap(-x), undefined, undefined, bits === 32 ? 'neg32' : undefined);
     case 'bitnot':
-      return type === 'pred' ? unary((x) => x ^ 1) : unary((x) => wrap(~x));
+      return type === 'pred'
+        ? unary((x) => x ^ 1, undefined, undefined, 'flip')
+        : unary((x) => wrap(~x), undefined, undefined, bits === 32 ? 'not32' : undefined);
     case 'lognot':
-      return unary((x) => (x === 0 ? 1 : 0));
+      return unary((x) => (x === 0 ? 1 : 0), undefined, undefined, 'isZero32');
     case 'abs':
-      return type === 'u32' ? unary((x) => x) : unary((x) => wrap(Math.abs(x)));
+      return type === 'u32'
+        ? unary((x) => x, undefined, undefined, 'copy32')
+        : unary((x) => wrap(Math.abs(x)), undefined, undefined, bits === 32 ? 'abs32' : undefined);
     case 'popc':
-      return unary((x) => bitCount(x & clear));
+      return unary((x) => bitCount(x & clear), undefined, undefined, bits === 32 ? 'popc32' : undefined);
     case 'clz':
-      return unary((x) => Math.clz32(x & clear) - (32 - bits));
+      return unary((x) => Math.clz32(x & clear) - (32 - bits), undefined, undefined, bits === 32 ? 'clz32' : undefined);
     case 'ffs':
       return unary((x) => findFirstSet(x & clear));
     case 'brev':

@@ -175,17 +175,17 @@ const divided = { fails: BY_ZERO_OR_TOO_LARGE };
 const undefinedHere = binary(() => Number.NaN, undefined, { fails: 'operation not defined for integers' });
 
 const signedTable: Readonly<Record<BinaryOp, Binary>> = {
-  add: binary(add, addLoop, large),
-  sub: binary(sub, subLoop, large),
-  mul: binary(mul, mulLoop, { fails: TOO_LARGE, absorbs: 0 }),
+  add: binary(add, addLoop, { ...large, code: 'add64' }),
+  sub: binary(sub, subLoop, { ...large, code: 'sub64' }),
+  mul: binary(mul, mulLoop, { fails: TOO_LARGE, absorbs: 0, code: 'mul64' }),
   mulhi: binary((x, y) => exactly(x, y, (a, b) => (a * b) >> 64n), undefined, large),
   div: binary(div, undefined, divided),
   rem: binary(rem, undefined, divided),
-  and: binary(and, undefined, { fails: TOO_LARGE, absorbs: 0 }),
-  or: binary(or, undefined, { fails: TOO_LARGE, absorbs: -1 }),
-  xor: binary(xor, undefined, large),
-  shl: binary(shl, shlLoop, large),
-  shr: binary(shr),
+  and: binary(and, undefined, { fails: TOO_LARGE, absorbs: 0, code: 'and64' }),
+  or: binary(or, undefined, { fails: TOO_LARGE, absorbs: -1, code: 'or64' }),
+  xor: binary(xor, undefined, { ...large, code: 'xor64' }),
+  shl: binary(shl, shlLoop, { ...large, code: 'shl64' }),
+  shr: binary(shr, undefined, { code: 'shr64' }),
   min: binary(Math.min),
   max: binary(Math.max),
   pow: undefinedHere,
@@ -201,7 +201,7 @@ const unsignedTable: Readonly<Record<BinaryOp, Binary>> = {
   mulhi: binary((x, y) => exactly(x, y, (a, b) => (unsignedBig(a) * unsignedBig(b)) >> 64n), undefined, large),
   div: binary(divUnsigned, undefined, divided),
   rem: binary(remUnsigned, undefined, divided),
-  shr: binary(shrUnsigned, undefined, large),
+  shr: binary(shrUnsigned, undefined, { ...large, code: 'shrUnsigned64' }),
   min: binary((x, y) => (isBelowUnsigned(x, y) ? x : y)),
   max: binary((x, y) => (isBelowUnsigned(x, y) ? y : x)),
 };
@@ -212,13 +212,13 @@ export function binary64(fn: BinaryOp, type: 'i64' | 'u64'): Binary {
 
 /** Comparisons of doubles: floats (false with NaN, but for 'ne') and signed 64-bit integers. */
 const comparisons: Readonly<Record<Exclude<CompareOp, 'gt' | 'ge'>, Binary>> = {
-  eq: binary((x, y) => (x === y ? 1 : 0), eqLoop),
-  ne: binary((x, y) => (x !== y ? 1 : 0), neLoop),
-  lt: binary((x, y) => (x < y ? 1 : 0), ltLoop),
-  le: binary((x, y) => (x <= y ? 1 : 0), leLoop),
+  eq: binary((x, y) => (x === y ? 1 : 0), eqLoop, { code: 'eqDouble' }),
+  ne: binary((x, y) => (x !== y ? 1 : 0), neLoop, { code: 'neDouble' }),
+  lt: binary((x, y) => (x < y ? 1 : 0), ltLoop, { code: 'ltDouble' }),
+  le: binary((x, y) => (x <= y ? 1 : 0), leLoop, { code: 'leDouble' }),
 };
 
-const lessUnsigned = binary((x, y) => (isBelowUnsigned(x, y) ? 1 : 0), ltUnsignedLoop);
+const lessUnsigned = binary((x, y) => (isBelowUnsigned(x, y) ? 1 : 0), ltUnsignedLoop, { code: 'ltUnsigned64' });
 const lessEqualUnsigned = binary((x, y) => (isBelowUnsigned(y, x) ? 0 : 1));
 
 export function compareWide(fn: Exclude<CompareOp, 'gt' | 'ge'>, isUnsigned: boolean): Binary {
@@ -227,7 +227,7 @@ export function compareWide(fn: Exclude<CompareOp, 'gt' | 'ge'>, isUnsigned: boo
   return comparisons[fn];
 }
 
-const fusedMultiplyAdd = ternary(fma, fmaLoop, TOO_LARGE);
+const fusedMultiplyAdd = ternary(fma, fmaLoop, TOO_LARGE, 'fma64');
 
 export function fma64(): Ternary {
   return fusedMultiplyAdd;

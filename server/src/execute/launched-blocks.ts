@@ -10,6 +10,7 @@ import type { ExecutionBudget, LaunchShape } from './execution';
 import { globalContents } from './global-data';
 import { PERIOD } from './grid';
 import { TOO_LARGE } from './integer64';
+import type { LaneMemory } from './lane-memory';
 import { fullMask, type Layout, layoutOf, setBlockInputs, setLaunchInputs } from './layout';
 import { Machine } from './machine';
 import { Mask, WARP } from './mask';
@@ -51,11 +52,12 @@ export class LaunchedBlocks {
     private readonly reasons: Reasons,
     notes: (AccessNotes | undefined)[],
     contention: AtomicContention,
-    isShared = false,
+    isShared: boolean,
+    lanesMemory: LaneMemory | undefined,
   ) {
     const threads = launch.block[0] * launch.block[1] * launch.block[2];
     const warps = Math.ceil(threads / WARP);
-    const geometry = geometryOf(launch.block, WARP);
+    const geometry = geometryOf(launch.block, WARP, lanesMemory);
     const { lanes } = geometry;
     this.values = newValues(analysis, geometry, reasons);
     this.variables = this.values.filter((_, register) => analysis.live.bitOf[register] >= 0);
@@ -80,7 +82,7 @@ export class LaunchedBlocks {
     const decoder = { analysis, values: this.values, reasons, counter, memory: this.memory, geometry };
     this.machine = new Machine(decoder, layout, this.tally, warps);
     this.firstStarts = new Int32Array(starts.length);
-    this.threads = new Mask(warps);
+    this.threads = new Mask(warps, lanesMemory);
     fullMask(this.threads, threads);
   }
 

@@ -79,7 +79,7 @@ export class Machine {
     warps: number,
   ) {
     const { analysis } = decoder;
-    this.stack = new Stack(warps, analysis.live);
+    this.stack = new Stack(warps, analysis.live, decoder.geometry.memory);
     this.loops = analysis.flow.loops.map(() => ({ arrivals: 0, hasKnownExit: false }));
     this.plans = analysis.program.blocks.map((_, index) => ({
       steps: undefined,
@@ -236,7 +236,7 @@ export class Machine {
     const { masks } = this.stack;
     const ifTrue = masks.take();
     const ifFalse = masks.take();
-    const divergent = partition(top.mask, vectorOf(condition), ifTrue, ifFalse);
+    const divergent = this.partition(top.mask, condition, ifTrue, ifFalse);
     if (ifFalse.count === 0) this.goAll(top, block, plan.branch, true, terminator);
     else if (ifTrue.count === 0) this.goAll(top, block, plan.branch, false, terminator);
     else {
@@ -245,6 +245,21 @@ export class Machine {
     }
     masks.give(ifTrue);
     masks.give(ifFalse);
+  }
+
+  private partition(mask: Mask, condition: LaneValue<Lanes32>, ifTrue: Mask, ifFalse: Mask): number {
+    const predicate = vectorOf(condition);
+    const code = this.decoder.geometry.memory?.code;
+    if (!code || condition.at === 0 || mask.at === 0 || ifTrue.at === 0 || ifFalse.at === 0)
+      return partition(mask, predicate, ifTrue, ifFalse);
+    const { perWarp, lanes } = mask;
+    ifTrue.count = code.part(ifTrue.at, mask.at, condition.at, ifFalse.at, perWarp.length, lanes.length);
+    ifFalse.count = mask.count - ifTrue.count;
+    // all that anybody looks at where the lanes stay together
+    if (ifTrue.count === 0 || ifFalse.count === 0) return 0;
+    ifTrue.recountWarps();
+    ifFalse.recountWarps();
+    return bothSided(ifTrue, ifFalse);
   }
 
   /** Nothing is known of the contents of memory any more. */
@@ -342,7 +357,7 @@ export interface Targets {
 
 /** Splits a mask by a predicate; gives the number of warps with lanes on both sides. */
 export function partition(mask: Mask, predicate: Int32Array, ifTrue: Mask, ifFalse: Mask): number {
-  const { lanes, perWarp } = mask;
+  const { lanes } = mask;
   const t = ifTrue.lanes;
   const f = ifFalse.lanes;
   for (let lane = 0; lane < lanes.length; lane++) {
@@ -352,9 +367,12 @@ export function partition(mask: Mask, predicate: Int32Array, ifTrue: Mask, ifFal
   }
   ifTrue.recount();
   ifFalse.recount();
-  let divergent = 0;
-  for (let warp = 0; warp < perWarp.length; warp++) {
-    if (ifTrue.perWarp[warp] > 0 && ifFalse.perWarp[warp] > 0) divergent++;
-  }
-  return divergent;
+  return bothSided(ifTrue, ifFalse);
+}
+
+/** Warps that have lanes in both masks. */
+function bothSided(a: Mask, b: Mask): number {
+  let count = 0;
+  for (let warp = 0; warp < a.perWarp.length; warp++) if (a.perWarp[warp] > 0 && b.perWarp[warp] > 0) count++;
+  return count;
 }

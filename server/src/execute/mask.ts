@@ -1,3 +1,5 @@
+import type { LaneMemory } from './lane-memory';
+
 export const WARP = 32;
 
 /** Lanes in a word of a mask, and words of a warp. */
@@ -7,6 +9,8 @@ const WORDS = WARP / LANES;
 /** Active lanes of a block. Lanes are linear thread numbers, padded to whole warps. */
 export class Mask {
   readonly lanes: Uint8Array;
+  /** Where the lanes lie in the lanes' memory, and what each warp has behind them; 0: somewhere else. */
+  readonly at: number;
   /** The same four at a time. */
   private readonly words: Uint32Array;
   /** Active lanes of each warp. */
@@ -19,10 +23,13 @@ export class Mask {
   lo = 0;
   hi = 0;
 
-  constructor(warps: number) {
-    this.lanes = new Uint8Array(warps * WARP);
-    this.words = new Uint32Array(this.lanes.buffer);
-    this.perWarp = new Uint8Array(warps);
+  constructor(warps: number, memory?: LaneMemory) {
+    const bytes = warps * WARP;
+    this.at = memory?.take(bytes + warps) ?? 0;
+    const buffer = memory && this.at !== 0 ? memory.buffer : new ArrayBuffer(bytes + warps);
+    this.lanes = new Uint8Array(buffer, this.at, bytes);
+    this.words = new Uint32Array(buffer, this.at, bytes / LANES);
+    this.perWarp = new Uint8Array(buffer, this.at + bytes, warps);
   }
 
   /** Brings the counts in line with the lanes after these were changed. */
@@ -44,6 +51,24 @@ export class Mask {
       if (first < 0) first = warp;
       last = warp + 1;
     }
+    this.lo = first < 0 ? 0 : first * WARP;
+    this.hi = last * WARP;
+  }
+
+  /** Brings the other counts in line with those of the warps. */
+  recountWarps(): void {
+    const { perWarp } = this;
+    let [count, warps, first, last] = [0, 0, -1, 0];
+    for (let warp = 0; warp < perWarp.length; warp++) {
+      const active = perWarp[warp];
+      if (active === 0) continue;
+      count += active;
+      warps++;
+      if (first < 0) first = warp;
+      last = warp + 1;
+    }
+    this.count = count;
+    this.warps = warps;
     this.lo = first < 0 ? 0 : first * WARP;
     this.hi = last * WARP;
   }
@@ -106,11 +131,14 @@ export class Mask {
 export class MaskPool {
   private readonly free: Mask[] = [];
 
-  constructor(private readonly warps: number) {}
+  constructor(
+    private readonly warps: number,
+    private readonly memory?: LaneMemory,
+  ) {}
 
   /** A mask with undefined content. */
   take(): Mask {
-    return this.free.pop() ?? new Mask(this.warps);
+    return this.free.pop() ?? new Mask(this.warps, this.memory);
   }
 
   copyOf(mask: Mask): Mask {

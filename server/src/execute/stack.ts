@@ -2,6 +2,7 @@
 
 import { EXIT } from '../program/control-flow';
 import type { Liveness } from '../program/liveness';
+import type { LaneMemory } from './lane-memory';
 import { type Mask, MaskPool } from './mask';
 
 /** Lanes that wait at (or, on top of the stack, execute) a block. */
@@ -36,8 +37,9 @@ export class Stack {
   constructor(
     warps: number,
     private readonly live: Liveness,
+    memory?: LaneMemory,
   ) {
-    this.masks = new MaskPool(warps);
+    this.masks = new MaskPool(warps, memory);
   }
 
   start(mask: Mask): void {

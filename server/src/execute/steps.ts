@@ -1,5 +1,6 @@
 /** Decoded arithmetic: each instruction becomes a closure that calls the shared loop of its operation. */
 
+import type { LaneCode, LaneCodeName } from './lane-code';
 import type { LinearBinary, LinearTernary, LinearUnary } from './linear-values';
 import type { Frame } from './mask';
 import type { Binary, Ternary, Unary } from './operation';
@@ -15,6 +16,7 @@ import {
   MIXED,
   markLanes,
   overwrite,
+  placeOf,
   setUniform,
   setUnknown,
   swapValues,
@@ -23,6 +25,11 @@ import {
 } from './value';
 
 export type Step = (frame: Frame) => void;
+
+/** The code that does an operation where its values lie in the lanes' memory. */
+function codeOf(out: LaneValue, name: LaneCodeName | undefined): LaneCode[LaneCodeName] | undefined {
+  return name && out.geometry.memory?.code[name];
+}
 
 /** Calls it known when no active lane is unknown, unknown when all are. */
 export function settle(value: LaneValue, frame: Frame): void {
@@ -68,6 +75,7 @@ function assignScalar(out: LaneValue, result: number, failure: number): void {
 
 /** @param failure number of the reason for NaN, 0 when the operation cannot fail */
 export function unaryStep(out: LaneValue, a: LaneValue, operation: Unary, failure: number, linear?: LinearUnary): Step {
+  const code = codeOf(out, operation.code);
   return (frame) => {
     if (a.unknown === UNKNOWN) {
       setUnknown(out, a.reason);
@@ -77,7 +85,12 @@ export function unaryStep(out: LaneValue, a: LaneValue, operation: Unary, failur
       assignScalar(out, operation.scalar(a.scalar), failure);
     } else if (!(linear !== undefined && a.linear && linear(out, a))) {
       const x = vectorOf(a);
-      const failed = operation.loop(overwrite(out), x, frame.lo, frame.hi);
+      const d = overwrite(out);
+      const { lo, hi } = frame;
+      const failed =
+        code !== undefined && out.at !== 0 && a.at !== 0
+          ? code(placeOf(out, lo), placeOf(a, lo), hi - lo)
+          : operation.loop(d, x, lo, hi);
       if (failed !== 0 && failure !== 0) repair(out, frame, failure, (lane) => operation.scalar(x[lane]));
     }
     if (a.unknown === MIXED) inheritUnknown(out, a, frame);
@@ -92,6 +105,7 @@ export function binaryStep(
   failure: number,
   linear?: LinearBinary,
 ): Step {
+  const code = codeOf(out, operation.code);
   const compute = (frame: Frame) => {
     if (a.uniform && b.uniform) {
       assignScalar(out, operation.scalar(a.scalar, b.scalar), failure);
@@ -100,7 +114,12 @@ export function binaryStep(
     if (linear !== undefined && (a.linear || a.uniform) && (b.linear || b.uniform) && linear(out, a, b)) return;
     const x = vectorOf(a);
     const y = vectorOf(b);
-    const failed = operation.loop(overwrite(out), x, y, frame.lo, frame.hi);
+    const d = overwrite(out);
+    const { lo, hi } = frame;
+    const failed =
+      code !== undefined && out.at !== 0 && a.at !== 0 && b.at !== 0
+        ? code(placeOf(out, lo), placeOf(a, lo), placeOf(b, lo), hi - lo)
+        : operation.loop(d, x, y, lo, hi);
     if (failed !== 0 && failure !== 0) repair(out, frame, failure, (lane) => operation.scalar(x[lane], y[lane]));
   };
   return (frame) => {
@@ -152,6 +171,7 @@ export function ternaryStep(
   failure: number,
   linear?: LinearTernary,
 ): Step {
+  const code = codeOf(out, operation.code);
   return (frame) => {
     const unknown = a.unknown | b.unknown | c.unknown;
     if (a.unknown === UNKNOWN || b.unknown === UNKNOWN || c.unknown === UNKNOWN) {
@@ -164,7 +184,12 @@ export function ternaryStep(
       const x = vectorOf(a);
       const y = vectorOf(b);
       const z = vectorOf(c);
-      const failed = operation.loop(overwrite(out), x, y, z, frame.lo, frame.hi);
+      const d = overwrite(out);
+      const { lo, hi } = frame;
+      const failed =
+        code !== undefined && out.at !== 0 && a.at !== 0 && b.at !== 0 && c.at !== 0
+          ? code(placeOf(out, lo), placeOf(a, lo), placeOf(b, lo), placeOf(c, lo), hi - lo)
+          : operation.loop(d, x, y, z, lo, hi);
       if (failed !== 0 && failure !== 0) {
         repair(out, frame, failure, (lane) => operation.scalar(x[lane], y[lane], z[lane]));
       }
@@ -195,6 +220,13 @@ export function selectStep(out: LaneValue, p: LaneValue<Lanes32>, a: LaneValue, 
     lo: number,
     hi: number,
   ) => void;
+  const code = codeOf(out, out.wide ? 'select64' : 'select32');
+  const choose = ({ lo, hi }: Frame): void => {
+    const [marks, x, y, d] = [vectorOf(p), vectorOf(a), vectorOf(b), overwrite(out)];
+    if (code !== undefined && out.at !== 0 && p.at !== 0 && a.at !== 0 && b.at !== 0)
+      code(placeOf(out, lo), placeOf(p, lo), placeOf(a, lo), placeOf(b, lo), hi - lo);
+    else loop(d, marks, x, y, lo, hi);
+  };
   const take = (taken: LaneValue, frame: Frame): void => {
     copyLanes(out, taken);
     inheritUnknown(out, taken, frame);
@@ -213,7 +245,7 @@ export function selectStep(out: LaneValue, p: LaneValue<Lanes32>, a: LaneValue, 
       return;
     }
     if (areAlike(a, b)) copyLanes(out, a);
-    else loop(overwrite(out), vectorOf(p), vectorOf(a), vectorOf(b), frame.lo, frame.hi);
+    else choose(frame);
     if ((p.unknown | a.unknown | b.unknown) === KNOWN) return;
     const source = [p, a, b].find((operand) => operand.unknown !== KNOWN) ?? p;
     const marks = markLanes(out, source.reason);
@@ -227,5 +259,5 @@ export function selectStep(out: LaneValue, p: LaneValue<Lanes32>, a: LaneValue, 
 /** Assigns a freshly computed value to a variable: in active lanes only, unless nobody looks at the others. */
 export function commit(variable: LaneValue, computed: LaneValue, bit: number, frame: Frame): void {
   if (frame.full || (frame.kept[bit >> 5] & (1 << (bit & 31))) === 0) swapValues(variable, computed);
-  else assignLanes(variable, computed, frame.mask.lanes, frame.lo, frame.hi);
+  else assignLanes(variable, computed, frame.mask.lanes, frame.lo, frame.hi, frame.mask.at);
 }

@@ -1,4 +1,5 @@
 import type { ScalarType } from '../program/program';
+import type { LaneMemory } from './lane-memory';
 
 export type Lanes32 = Int32Array;
 export type Lanes64 = Float64Array;
@@ -18,14 +19,16 @@ export interface Geometry {
   readonly depth: number;
   /** Every warp covers the same x, y and z relative to its first lane. */
   readonly warpsAlike: boolean;
+  /** Where vectors are to lie, for as long as there is room. */
+  readonly memory?: LaneMemory;
 }
 
-export function geometryOf(block: readonly [number, number, number], warp: number): Geometry {
+export function geometryOf(block: readonly [number, number, number], warp: number, memory?: LaneMemory): Geometry {
   const [width, height, depth] = block;
   const plane = width * height;
   const warpsAlike =
     width % warp === 0 || (warp % width === 0 && plane % warp === 0) || (warp % width === 0 && warp % plane === 0);
-  return { lanes: Math.ceil((plane * depth) / warp) * warp, width, height, depth, warpsAlike };
+  return { lanes: Math.ceil((plane * depth) / warp) * warp, width, height, depth, warpsAlike, memory };
 }
 
 /**
@@ -45,6 +48,8 @@ export class LaneValue<V extends Lanes32 | Lanes64 = Lanes32 | Lanes64> {
   /** The vector holds the value of every lane. */
   filled = false;
   vector: V;
+  /** Where the vector lies in the lanes' memory; 0: somewhere else. */
+  at = 0;
   unknown = UNKNOWN;
   unknownLanes: Uint8Array = noLanes;
   /** Snapshots hold the vector as well, or the marks: they are exchanged for others before they are written. */
@@ -83,16 +88,36 @@ export function newValue(type: ScalarType, geometry: Geometry): LaneValue {
 export function vectorOf<V extends Lanes32 | Lanes64>(value: LaneValue<V>): V {
   if (!value.filled) {
     if (value.vector.length === 0 || value.isVectorShared) allocate(value);
-    if (value.uniform) value.vector.fill(value.scalar);
+    if (value.uniform) fillUniform(value);
     else fillLinear(value);
     value.filled = true;
   }
   return value.vector;
 }
 
+function fillUniform(value: LaneValue): void {
+  const code = value.at === 0 ? undefined : value.geometry.memory?.code;
+  if (!code) value.vector.fill(value.scalar);
+  else if (value.wide) code.fill64(value.at, value.geometry.lanes, value.scalar);
+  else code.fill32(value.at, value.geometry.lanes, value.scalar);
+}
+
+/** Lanes that the code for rows does at a time, and those of a row for which a call is worth it. */
+const AT_ONCE = 4;
+const LONG = 16;
+
 function fillLinear(value: LaneValue): void {
   const { vector, kx, ky, kz } = value;
-  const { width, height, depth } = value.geometry;
+  const { width, height, depth, memory } = value.geometry;
+  if (memory && value.at !== 0 && width >= LONG && width % AT_ONCE === 0) {
+    const fill = value.wide ? memory.code.row64 : memory.code.row32;
+    let at = value.at;
+    for (let z = 0; z < depth; z++) {
+      for (let y = 0; y < height; y++, at += width * (value.wide ? 8 : 4))
+        fill(at, width, value.scalar + ky * y + kz * z, kx);
+    }
+    return;
+  }
   let lane = 0;
   for (let z = 0; z < depth; z++) {
     for (let y = 0; y < height; y++) {
@@ -119,14 +144,21 @@ export function changeSome<V extends Lanes32 | Lanes64>(value: LaneValue<V>): V 
   value.linear = false;
   if (value.isVectorShared) {
     value.vector = value.vector.slice() as V;
+    value.at = 0;
     value.isVectorShared = false;
   }
   return value.vector;
 }
 
 function allocate(value: LaneValue): void {
-  const { lanes } = value.geometry;
-  value.vector = value.wide ? new Float64Array(lanes) : new Int32Array(lanes);
+  const { lanes, memory } = value.geometry;
+  // what is shared for a while would use up the memory
+  value.at = memory && value.vector.length === 0 ? memory.take(lanes * (value.wide ? 8 : 4)) : 0;
+  if (memory && value.at !== 0)
+    value.vector = value.wide
+      ? new Float64Array(memory.buffer, value.at, lanes)
+      : new Int32Array(memory.buffer, value.at, lanes);
+  else value.vector = value.wide ? new Float64Array(lanes) : new Int32Array(lanes);
   value.isVectorShared = false;
 }
 
@@ -193,7 +225,7 @@ export function laneOf(value: LaneValue, lane: number): number {
 /** Exchanges contents: the cheap way to assign a freshly computed vector. */
 export function swapValues(a: LaneValue, b: LaneValue): void {
   const { uniform, linear, scalar, kx, ky, kz, filled, vector, unknown, unknownLanes, reason } = a;
-  const { isVectorShared, areMarksShared } = a;
+  const { isVectorShared, areMarksShared, at } = a;
   a.uniform = b.uniform;
   a.linear = b.linear;
   a.scalar = b.scalar;
@@ -202,6 +234,7 @@ export function swapValues(a: LaneValue, b: LaneValue): void {
   a.kz = b.kz;
   a.filled = b.filled;
   a.vector = b.vector;
+  a.at = b.at;
   a.unknown = b.unknown;
   a.unknownLanes = b.unknownLanes;
   a.reason = b.reason;
@@ -215,6 +248,7 @@ export function swapValues(a: LaneValue, b: LaneValue): void {
   b.kz = kz;
   b.filled = filled;
   b.vector = vector;
+  b.at = at;
   b.unknown = unknown;
   b.unknownLanes = unknownLanes;
   b.reason = reason;
@@ -234,6 +268,11 @@ export function copyLanes(target: LaneValue, source: LaneValue): void {
   if (source.uniform) setUniform(target, source.scalar);
   else if (source.linear) setLinear(target, source.scalar, source.kx, source.ky, source.kz);
   else overwrite(target).set(source.vector);
+}
+
+/** Where a lane lies in the lanes' memory, of a vector that lies there. */
+export function placeOf(value: LaneValue, lane: number): number {
+  return value.at + (value.wide ? 8 : 4) * lane;
 }
 
 /** Makes `target` equal to `source` in all lanes. */
@@ -260,6 +299,7 @@ export function shareValue(target: LaneValue, source: LaneValue): void {
     target.linear = false;
     target.filled = true;
     target.vector = source.vector;
+    target.at = source.at;
     target.isVectorShared = true;
     source.isVectorShared = true;
   }
@@ -281,13 +321,30 @@ export function isAsTaken(value: LaneValue, snapshot: LaneValue): boolean {
   return isVector ? value.vector === snapshot.vector : areAlike(value, snapshot);
 }
 
-/** Assigns `source` to `target` in the lanes of the mask between lo and hi only. */
-export function assignLanes(target: LaneValue, source: LaneValue, mask: Uint8Array, lo: number, hi: number): void {
+/**
+ * Assigns `source` to `target` in the lanes of the mask between lo and hi only.
+ * @param maskAt where the mask lies in the lanes' memory; 0: somewhere else
+ */
+export function assignLanes(
+  target: LaneValue,
+  source: LaneValue,
+  mask: Uint8Array,
+  lo: number,
+  hi: number,
+  maskAt = 0,
+): void {
   const bothKnown = source.unknown === KNOWN && target.unknown === KNOWN;
   if (bothKnown && areAlike(source, target)) return;
   if (source.unknown !== UNKNOWN) {
     const to = changeSome(target);
-    if (source.uniform) {
+    const code = maskAt === 0 || target.at === 0 ? undefined : target.geometry.memory?.code;
+    if (code && source.uniform) {
+      const assign = target.wide ? code.assignSame64 : code.assignSame32;
+      assign(placeOf(target, lo), maskAt + lo, hi - lo, source.scalar);
+    } else if (code && vectorOf(source).length > 0 && source.at !== 0) {
+      const assign = target.wide ? code.assign64 : code.assign32;
+      assign(placeOf(target, lo), maskAt + lo, placeOf(source, lo), hi - lo);
+    } else if (source.uniform) {
       const scalar = source.scalar;
       for (let lane = lo; lane < hi; lane++) if (mask[lane] !== 0) to[lane] = scalar;
     } else {

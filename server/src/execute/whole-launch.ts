@@ -13,6 +13,7 @@ import { counterLayout, spaces } from './counters';
 import { type Analysis, type Decoder, newValues } from './decode';
 import type { LaunchShape } from './execution';
 import { DIVISION_BY_ZERO } from './integer32';
+import { LaneMemory } from './lane-memory';
 import { fullMask, type Layout, layoutOf, setBlockInputs, setLaunchInputs } from './layout';
 import { Machine } from './machine';
 import { Mask, WARP } from './mask';
@@ -86,6 +87,7 @@ export class WholeLaunches {
   ): WholeResult {
     const known = this.kept.get(program);
     const run = known?.fits(shape, memory) ? known : new WholeRun(asWordPairs(program), shape, memory, symbols);
+    if (run !== known) known?.release();
     this.kept.set(program, run);
     try {
       run.begin(shape);
@@ -93,11 +95,18 @@ export class WholeLaunches {
     } catch (error) {
       // it ends in the middle of a block
       this.kept.delete(program);
+      run.release();
       if (!(error instanceof NotFollowed)) throw error;
       const contradiction = error instanceof Contradiction ? error.message : undefined;
       return { executed: run.executed, failure: error.message, contradiction };
     }
     return { executed: run.executed };
+  }
+
+  /** Nothing is executed any more. */
+  release(): void {
+    for (const run of this.kept.values()) run.release();
+    this.kept.clear();
   }
 }
 
@@ -113,6 +122,7 @@ class WholeRun {
   private readonly threads: Mask;
   private readonly layout: Layout;
   private readonly launch: WholeLaunch;
+  private readonly lanes = LaneMemory.open();
   private readonly unassigned = this.reasons.number('variable used before anything is assigned to it');
 
   constructor(
@@ -124,7 +134,7 @@ class WholeRun {
     const { block } = shape;
     const threads = block[0] * block[1] * block[2];
     const warps = Math.ceil(threads / WARP);
-    const geometry = geometryOf(block, WARP);
+    const geometry = geometryOf(block, WARP, this.lanes);
     const analysis = analyseWhole(program);
     this.layout = withSymbols(program, layoutOf(program, shape.dynamicSharedBytes), symbols);
     this.memory = new ByteMemory(device);
@@ -171,7 +181,7 @@ class WholeRun {
       wholeStep: (instruction) => wholeStep(decoder, this.launch, instruction),
     };
     this.machine = new Machine(decoder, counters, tally, warps);
-    this.threads = new Mask(warps);
+    this.threads = new Mask(warps, this.lanes);
     fullMask(this.threads, threads);
   }
 
@@ -183,6 +193,11 @@ class WholeRun {
       dynamicSharedBytes === shape.dynamicSharedBytes &&
       block.every((size, axis) => size === shape.block[axis])
     );
+  }
+
+  /** It is not used any more. */
+  release(): void {
+    this.lanes?.release();
   }
 
   /** To be called before a launch is executed. */

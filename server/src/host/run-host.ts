@@ -73,6 +73,8 @@ export function runHost(
     if (!(error instanceof Stop) && !(error instanceof WebAssembly.RuntimeError) && !(error instanceof RangeError))
       throw error;
     stopped = error.message;
+  } finally {
+    kernels?.release();
   }
   const result = machine.finish();
   const { consulted = new Set<FunctionDeclaration>(), log: executed = [] } = kernels ?? {};

@@ -90,6 +90,11 @@ export class KernelRuns {
     this.left = fuel.total;
   }
 
+  /** Nothing is launched any more. */
+  release(): void {
+    this.launches.release();
+  }
+
   /** Whether some launch that may come after this one rests on what memory holds, and something on what this one writes. */
   isWorth(index: number): boolean {
     this.worth[index] ??= this.hasDataAfter(index) && this.isWanted(index);
