@@ -10,6 +10,8 @@ import { bitcast } from './conversion';
 import type { GlobalData, MemoryBlock } from './execution';
 import type { Layout } from './layout';
 import type { Cell } from './memory';
+import { type BoundLoop, PAGE, PAGES, segmentLoop } from './segment-loads';
+import type { Lanes32, Lanes64 } from './value';
 
 /** Bytes at an address of the execution. */
 interface Segment {
@@ -19,6 +21,8 @@ interface Segment {
   readonly shadows: Uint8Array | undefined;
   readonly isResult: boolean;
   readonly isZero: boolean;
+  /** By the tag of a cell: what loads them for many lanes; null where nothing does. */
+  readonly loops: (BoundLoop | null | undefined)[];
 }
 
 const halfOf = bitcast('u16', 'f16').scalar;
@@ -48,9 +52,6 @@ interface Stored {
   readonly reason: number;
 }
 
-/** Bytes that are told apart when asking whether anything was stored near an address, and marks for that. */
-const PAGE = 4096;
-const PAGES = 4096;
 const pageOf = (address: number): number => (address / PAGE) & (PAGES - 1);
 /** Bytes of the widest cell. */
 const WIDEST = 8;
@@ -150,6 +151,36 @@ export class GlobalContents {
     this.given.add(access);
     if (segment.isResult) this.results.add(access);
     return cell.read(value);
+  }
+
+  /**
+   * Reads lane after lane at addresses of a vector, from the segment that was read last.
+   * @returns the first lane that has to be read by itself; else `hi`
+   */
+  readLanes(
+    d: Lanes32 | Lanes64,
+    addresses: Lanes64,
+    offset: number,
+    cell: Cell,
+    access: number,
+    lanes: Uint8Array,
+    lo: number,
+    hi: number,
+  ): number {
+    const { last: segment } = this;
+    if (!segment || segment.isZero || this.poisoned !== 0 || this.contested[access] === 1) return lo;
+    let loop = segment.loops[cell.tag];
+    if (loop === undefined) segment.loops[cell.tag] = loop = segmentLoop(segment.view, cell.tag) ?? null;
+    if (!loop) return lo;
+    const { first, end, shadows } = segment;
+    const stored = this.stored.size > 0 ? this.pages : undefined;
+    const next = loop(d, { addresses, offset, lanes, hi, last: end - cell.bytes, first, shadows, stored }, lo);
+    const active = next > lo ? lanes.indexOf(1, lo) : -1;
+    if (active >= 0 && active < next) {
+      this.given.add(access);
+      if (segment.isResult) this.results.add(access);
+    }
+    return next;
   }
 
   /** Stores a value, or undefined for one that is not known for `reason`. */
@@ -273,5 +304,6 @@ function segment(first: number, { size, bytes = new Uint8Array(0), shadows, isRe
     shadows,
     isResult: isResult === true,
     isZero: isZero === true,
+    loops: [],
   };
 }

@@ -141,7 +141,16 @@ function loadElement(
   const vector = overwrite(out);
   const isMixed = address.unknown === MIXED;
   const addresses = address.uniform ? undefined : vectorOf(address);
+  // tables of the source come first, and what is kept of the block's own memory lies at other addresses than the segments
+  let global = isMixed || memory.tables.length > 0 ? undefined : memory.global;
   for (let lane = frame.lo; lane < frame.hi; lane++) {
+    if (global && addresses) {
+      const next = global.readLanes(vector, addresses, offset, cell, site.access, lanes, lane, frame.hi);
+      // lanes that read one segment after the other go by themselves
+      if (next === lane && lane > frame.lo) global = undefined;
+      lane = next;
+    }
+    if (lane >= frame.hi) break;
     if (lanes[lane] === 0) continue;
     if (isMixed && address.unknownLanes[lane] !== 0) {
       markLanes(out, address.reason)[lane] = 1;
@@ -149,8 +158,13 @@ function loadElement(
     }
     const at = (addresses === undefined ? address.scalar : addresses[lane]) + offset;
     const value = readLane(memory, at, lane, cell, site);
-    if (value === undefined) markLanes(out, lastReason)[lane] = 1;
-    else vector[lane] = value;
+    if (value !== undefined) {
+      vector[lane] = value;
+      continue;
+    }
+    markLanes(out, lastReason)[lane] = 1;
+    // where one is not known the next ones mostly are not either
+    global = undefined;
   }
   settle(out, frame);
 }

@@ -36,6 +36,7 @@ function hostData(): GlobalContents {
     shadows: undefined,
     isResult: false,
     isZero: false,
+    loops: [],
   };
   return new GlobalContents({ accesses: [] } as unknown as Program, [segment], false);
 }
@@ -66,6 +67,26 @@ describe('contents of global memory', () => {
       );
     });
   }
+
+  it('are the same for many lanes at a time', () => {
+    const types = ['i32', 'f32', 'f64'] as const;
+    const places = fc.array(fc.integer({ min: -8, max: BYTES + 8 }), { minLength: 8, maxLength: 8 });
+    fc.assert(
+      fc.property(fc.array(store(true), { maxLength: 2 }), places, fc.constantFrom(...types), (stores, at, type) => {
+        const contents = hostData();
+        for (const { at, type, value } of stores) contents.write(FIRST + at, cellOf(type), value, 0);
+        const cell = cellOf(type);
+        contents.read(FIRST, cell, 0);
+        const addresses = Float64Array.from(at, (place) => FIRST + place);
+        const found = new Float64Array(at.length);
+        const lanes = new Uint8Array(at.length).fill(1);
+        for (let lane = 0; lane < at.length; lane++) {
+          const next = contents.readLanes(found, addresses, 0, cell, 0, lanes, lane, at.length);
+          for (; lane < next; lane++) assert.equal(found[lane], hostData().read(addresses[lane], cell, 0));
+        }
+      }),
+    );
+  });
 
   it('are what the host has put there again when another block begins', () => {
     const contents = hostData();
