@@ -121,7 +121,7 @@ function completed(launch: Launch, round: HostRound, isOfMany: boolean): Launch 
     if (known) added.push(`${part}=${JSON.stringify([...numbers].filter(([name]) => isWithin(name, part)))}`);
     return known ?? value;
   });
-  return { ...whole, key: `${launch.key};${added.join(',')}` };
+  return { ...whole, ...(added.length > 0 && { seed: round.seed }), key: `${launch.key};${added.join(',')}` };
 }
 
 const isWithin = (name: string, part: string): boolean => name === part || name.startsWith(`${part}.`);

@@ -220,7 +220,7 @@ export class HostData {
         : rounds[plan.round];
     const run = this.entry?.run;
     if (!round || !run) return undefined;
-    return { blocks: round.contents, pointers: pointersOf(round, program), symbols: run.symbols };
+    return { blocks: round.contents, pointers: pointersOf(round, program), symbols: run.symbols, seed: round.seed };
   }
 }
 

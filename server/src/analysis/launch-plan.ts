@@ -102,6 +102,7 @@ export function withoutZeros(launch: Launch): Launch {
 function fromLaunchSite(launch: Launch, inputs: PlanInputs): PlannedLaunch {
   const { annotation, options } = inputs;
   const assumptions = [...launch.asked].map(([name, value]): Assumption => ({ name, value, origin: 'device' }));
+  if (launch.seed !== undefined) assumptions.push({ name: RANDOM_SEED, value: launch.seed, origin: 'assumed' });
   const found = tripleOf(launch.block);
   const first = inputs.sampled?.of(launch, 0);
   const open = found ? undefined : blockWithoutSite(inputs);
@@ -138,6 +139,8 @@ function shapeOf(launch: Launch | undefined): Triple | undefined {
 
 /** Threads of a block at most (CUDA C++ Programming Guide, "Compute Capabilities"). */
 const MOST_THREADS = 1024;
+/** Name of the assumption that a launch rests on where random numbers may have led to what it is given. */
+export const RANDOM_SEED = 'random seed';
 
 const bytesOf = (launch: Launch | undefined): number | undefined =>
   launch?.dynamicSharedBytes.kind === 'number' ? launch.dynamicSharedBytes.value : undefined;

@@ -8,7 +8,7 @@ import type { AccessReport, LaunchReport } from '../report/report';
 import { launchBoundsOf, maxRegistersOf } from './bounds';
 import type { KernelResult } from './kernel-result';
 import type { FoundKernel } from './kernels';
-import type { PlannedLaunch } from './launch-plan';
+import { type PlannedLaunch, RANDOM_SEED } from './launch-plan';
 import type { CompiledKernel } from './request';
 import { instanceArguments, type Unit } from './unit';
 
@@ -67,12 +67,16 @@ export function launchReport(
   };
 }
 
-/** What the device was asked that the launch rests on: `multiProcessorCount = 132, as of an H100 SXM`. */
+/** What the device was asked that the launch rests on, `multiProcessorCount = 132, as of an H100 SXM`, and the seed of random numbers. */
 function answersOf(plan: PlannedLaunch, unit: Unit): string[] {
   const answers = plan.assumptions.filter(({ origin }) => origin === 'device');
+  const seeds = plan.assumptions.filter(({ name }) => name === RANDOM_SEED);
   const { computeCapability, device } = unit.request.options;
   const { device: of } = deviceProperties(computeCapability, device) ?? {};
-  return answers.map(({ name, value }) => `${name} = ${value}${of ? `, as of ${of.name}` : ''}`);
+  return [
+    ...answers.map(({ name, value }) => `${name} = ${value}${of ? `, as of ${of.name}` : ''}`),
+    ...seeds.map(({ name, value }) => `${name} = ${value}`),
+  ];
 }
 
 /** Figures of an instance whose types were assumed are no surer than that. */

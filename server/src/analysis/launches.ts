@@ -29,6 +29,8 @@ export interface Launch {
   readonly reached: boolean;
   /** Answers of the device that it rests on, by name. */
   readonly asked: ReadonlyMap<string, number>;
+  /** The seed that was assumed for random numbers which may have led to what it is given; undefined where the program gives one. */
+  readonly seed?: number;
   /** Equal for launches of the same instance of a template. */
   readonly instance: string;
   /** Equal for launches that do the same: arguments by value. */

@@ -24,6 +24,8 @@ export interface GlobalData {
   readonly pointers: ReadonlyMap<number, number>;
   /** Objects of the device, by name. */
   readonly symbols: ReadonlyMap<string, number | undefined>;
+  /** The seed that was assumed for random numbers among it; undefined where the program gives one. */
+  readonly seed?: number;
 }
 
 export interface MemoryBlock {

@@ -241,7 +241,8 @@ class Doubts {
   }
 }
 
-const isSettling = (i: Instruction): boolean => i.op === 'host' && (i.fn === 'certain' || i.fn.startsWith('allocate'));
+const isSettling = (i: Instruction): boolean =>
+  i.op === 'host' && (i.fn === 'certain' || i.fn === 'seed' || i.fn.startsWith('allocate'));
 
 /** Instructions that may give something unknown though all that they read is known. */
 function isSource(instruction: Instruction): boolean {

@@ -11,6 +11,7 @@ const hostImports: readonly Import[] = [
   { name: 'copy', parameters: [...numbers(6, i64), i32, i32, i32], results: [i64] },
   { name: 'fill', parameters: [i64, i64, i64, i32, i32, i32], results: [i64] },
   { name: 'wild', parameters: [i64, i32, i32, i32], results: [i64] },
+  { name: 'seed', parameters: [i64, i32], results: [i64] },
   { name: 'launch', parameters: [i32], results: [] },
   { name: 'stop', parameters: [], results: [] },
 ];

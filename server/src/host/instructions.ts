@@ -325,6 +325,13 @@ export class InstructionEmitter {
         code.op(op.i32Eqz, op.i32And);
         if (dst !== undefined) this.values.set(dst);
         break;
+      case 'seed':
+        argument(0);
+        this.values.shadow(args[0]);
+        this.call('seed');
+        if (dst === undefined) code.op(0x1a);
+        else this.values.set(dst);
+        break;
       case 'release':
         argument(0);
         this.values.shadow(args[0]);

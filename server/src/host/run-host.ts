@@ -22,6 +22,8 @@ export interface HostRound {
   readonly contents: readonly Contents[];
   /** Kernels that were executed before, or tried to be. */
   readonly after: ReadonlySet<FunctionDeclaration>;
+  /** The seed that random numbers drawn before were given, where the program takes one that differs from run to run. */
+  readonly seed?: number;
 }
 
 export interface HostRun {
@@ -39,6 +41,8 @@ export interface HostRun {
   readonly stopped?: string;
 }
 
+/** What a seed is that the program has from the clock or the machine: any other would do as well. */
+const ASSUMED_SEED = 20261;
 /** Rounds that are kept of one launch. */
 const MOST_ROUNDS = 32;
 
@@ -92,6 +96,7 @@ class HostMachine {
   /** Why nothing of the run is to be believed. */
   private contradiction: string | undefined;
   private tried: ReadonlySet<FunctionDeclaration> = new Set();
+  private seed: number | undefined;
   private readonly graphs = new CapturedGraphs(
     ({ index, values }) => {
       const launch = this.program.launches?.[index];
@@ -193,6 +198,11 @@ class HostMachine {
         else blocks.wild(address, depth);
         return blocks.spent();
       },
+      seed: (given: bigint, isUnknown: number) => {
+        if (!isUnknown) return given;
+        this.seed = ASSUMED_SEED;
+        return BigInt(ASSUMED_SEED);
+      },
       launch: (index: number) => this.launch(index),
       stop: () => {
         throw new Stop('the program ends, or takes too long');
@@ -216,7 +226,7 @@ class HostMachine {
     if (count < MOST_ROUNDS) {
       this.roundsOf.set(launch, count + 1);
       const contents = this.blocks.snapshots(this.reachedBy(launch, values));
-      this.rounds.push({ launch, values, contents, after: this.tried });
+      this.rounds.push({ launch, values, contents, after: this.tried, seed: this.seed });
     }
     const written = this.writtenBy(index, launch, values);
     if (!this.execute(index, launch, values, written)) for (const block of written) this.blocks.forget(block);

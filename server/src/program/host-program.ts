@@ -12,6 +12,7 @@ export interface HostInstruction {
     | 'allocateDevice' // the same, where only copies and kernels write
     | 'allocateZero' // the same, all zero
     | 'certain' // dst = the truth value `a`, false where it is not known
+    | 'seed' // dst = `a`, a number of ours where it is not known
     | 'release' // the block at `a`
     | 'copy' // to `a` from `b`, `c` bytes (a row), and of more rows: `d` of them, `e` and `f` bytes apart
     | 'fill' // from `a` on with the byte `b`, `c` bytes

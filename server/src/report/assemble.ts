@@ -142,6 +142,9 @@ const FOLLOWED = {
   blocks: `${BLOCK_BY_BLOCK} when they run one after the other, which may be another order than the hardware’s`,
 } as const;
 
+/** Behind it, where the program seeds its random numbers with the time or the like. */
+const SEEDED = ' (random numbers drawn with an assumed seed: the program takes another in each run)';
+
 const excessOf = (w: Witness): number =>
   Math.max(w.wavefronts / Math.max(1, w.idealWavefronts), w.sectors / Math.max(1, w.idealSectors));
 
@@ -159,7 +162,7 @@ function certaintyOf(
   if (counts.speculative) reasons.push(counts.speculative);
   const origins = m.sites.map((site) => simulation.followed?.[site]);
   const origin = (['blocks', 'kernels', 'zeros', 'host'] as const).find((o) => origins.includes(o));
-  if (origin) reasons.push(FOLLOWED[origin]);
+  if (origin) reasons.push(`${FOLLOWED[origin]}${simulation.reported.shape.data?.seed === undefined ? '' : SEEDED}`);
   if (assumed.length > 0) reasons.push(`rests on assumed ${list(assumed, simulation)}`);
   const { incomplete, sampledLoops, simulatedBlocks } = simulation.reported.execution;
   if (incomplete) reasons.push(incomplete);

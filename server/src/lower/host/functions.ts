@@ -257,6 +257,18 @@ const functions: ReadonlyMap<string, BuiltinFunction> = new Map<string, BuiltinF
       return { kind: 'scalar', type: types.bool, register };
     },
   ],
+  [
+    '__warplens_seed',
+    (call) => {
+      const seed = call.value(0);
+      const wide =
+        seed.kind === 'scalar'
+          ? call.ctx.builder.convert(scalarOf(seed.type) ?? 'i64', 'i64', seed.register)
+          : undefined;
+      const given = wide ?? call.ctx.builder.unknown('i64', 'the seed');
+      return { kind: 'scalar', type: types.long, register: emitHost(call.ctx, 'seed', [given]) };
+    },
+  ],
   ['__warplens_place', placeObject],
   ['__warplens_end', endPlace],
   ['__warplens_ends', (call) => number(call.ctx, types.bool, isDestroyed(call.ctx, call.args[0].type) ? 1 : 0)],

@@ -12,8 +12,8 @@ import { inFrame } from './recursion';
 
 /** Emits an instruction of the host; gives its result, where it has one. */
 export function emitHost(ctx: Context, fn: HostInstruction['fn'], args: readonly Register[]): Register {
-  const isAllocation = fn.startsWith('allocate');
-  const dst = isAllocation ? ctx.builder.register('i64', 'temporary') : undefined;
+  const gives = fn === 'seed' || fn.startsWith('allocate');
+  const dst = gives ? ctx.builder.register('i64', 'temporary') : undefined;
   ctx.builder.emit({ op: 'host', fn, dst, args });
   return dst ?? ctx.builder.constant('i64', 0);
 }

@@ -7,7 +7,7 @@ struct seed_seq {
   seed_seq() {}
   template <class... A> seed_seq(unsigned a, A... more) { unsigned all[] = {a, (unsigned)more...}; given_.assign(all, all + 1 + sizeof...(A)); }
   seed_seq(const vector<unsigned>& list) : given_(list) {}
-  template <class I> seed_seq(I* a, I* b) { for (; a != b; ++a) given_.push_back((unsigned)*a); }
+  template <class I> seed_seq(I* a, I* b) { for (; a != b; ++a) given_.push_back((unsigned)__warplens_seed(*a)); }
   size_t size() const { return given_.size(); }
   static unsigned __mixed(unsigned x) { return x ^ (x >> 27); }
   template <class T> void generate(T* a, T* b) const {
@@ -48,7 +48,7 @@ struct mt19937 {
     at_ = 624;
   }
   void seed(unsigned s) {
-    x_[0] = s;
+    x_[0] = (unsigned)__warplens_seed(s);
     for (int i = 1; i < 624; ++i) x_[i] = 1812433253u * (x_[i - 1] ^ (x_[i - 1] >> 30)) + i;
     at_ = 624;
   }
@@ -91,7 +91,7 @@ struct mt19937_64 {
     at_ = 312;
   }
   void seed(unsigned long s) {
-    x_[0] = s;
+    x_[0] = (unsigned long)__warplens_seed((long)s);
     for (int i = 1; i < 312; ++i) x_[i] = 6364136223846793005ul * (x_[i - 1] ^ (x_[i - 1] >> 62)) + i;
     at_ = 312;
   }
@@ -121,14 +121,17 @@ template <unsigned long A> struct __minstd {
   using result_type = unsigned long;
   unsigned long x_;
   __minstd() : x_(1) {}
-  explicit __minstd(unsigned long s) : x_(s % 2147483647ul == 0 ? 1 : s % 2147483647ul) {}
+  explicit __minstd(unsigned long s) { seed(s); }
   explicit __minstd(seed_seq& q) {
     unsigned words[4];
     q.generate(words, words + 4);
     seed(words[3]);
   }
   void discard(unsigned long n) { for (unsigned long i = 0; i < n; ++i) (*this)(); }
-  void seed(unsigned long s) { x_ = s % 2147483647ul == 0 ? 1 : s % 2147483647ul; }
+  void seed(unsigned long given) {
+    unsigned long s = (unsigned long)__warplens_seed((long)given);
+    x_ = s % 2147483647ul == 0 ? 1 : s % 2147483647ul;
+  }
   static constexpr unsigned long min() { return 1; }
   static constexpr unsigned long max() { return 2147483646ul; }
   unsigned long operator()() { x_ = x_ * A % 2147483647ul; return x_; }
@@ -140,7 +143,12 @@ using minstd_rand = __minstd<48271ul>;
 using default_random_engine = minstd_rand0;
 struct random_device {
   using result_type = unsigned;
-  unsigned operator()() { return __warplens_unknown<unsigned>(0); }
+  static unsigned& __drawn() {
+    static unsigned drawn = 0;
+    return drawn;
+  }
+  // each program has its own numbers: ours are as good, and what rests on them says so
+  unsigned operator()() { return (unsigned)__warplens_seed(__warplens_unknown<long>(0)) + 2654435761u * __drawn()++; }
   static constexpr unsigned min() { return 0; }
   static constexpr unsigned max() { return 0xffffffffu; }
 };

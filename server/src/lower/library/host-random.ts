@@ -225,7 +225,8 @@ int __rand_next() {
   __rand_at = __rand_at == 30 ? 0 : __rand_at + 1;
   return (int)(x >> 1);
 }
-void srand(unsigned seed) {
+void srand(unsigned given) {
+  unsigned seed = (unsigned)__warplens_seed(given);
   int x = seed == 0 ? 1 : (int)seed;
   __rand_state[0] = x;
   for (int i = 1; i < 31; ++i) {
@@ -244,7 +245,7 @@ int rand() {
 void srandom(unsigned seed) { srand(seed); }
 long random() { return rand(); }
 int rand_r(unsigned* seed) {
-  unsigned next = *seed;
+  unsigned next = (unsigned)__warplens_seed(*seed);
   next = next * 1103515245u + 12345u;
   unsigned result = (next / 65536u) % 2048u;
   next = next * 1103515245u + 12345u;
@@ -255,7 +256,7 @@ int rand_r(unsigned* seed) {
   return (int)result;
 }
 unsigned long __drand_state;
-void srand48(long seed) { __drand_state = (((unsigned long)seed & 0xfffffffful) << 16) + 0x330eul; }
+void srand48(long seed) { __drand_state = (((unsigned long)__warplens_seed(seed) & 0xfffffffful) << 16) + 0x330eul; }
 unsigned long __drand_next() { __drand_state = (__drand_state * 0x5deece66dul + 11ul) & 0xfffffffffffful; return __drand_state; }
 double drand48() { return (double)__drand_next() / 281474976710656.0; }
 long lrand48() { return (long)(__drand_next() >> 17); }
