@@ -19,9 +19,11 @@ export function joinsOf(program: Program, flow: ControlFlow): Map<number, readon
     const { terminator } = blocks[flow.dominator[block]];
     const kind = terminator.kind === 'branch' ? branches[terminator.branch].kind : undefined;
     if (kind !== 'if' && kind !== 'conditional') continue;
-    const arms = flow.predecessors[block].flatMap((arm) =>
-      isEmpty(arm) && flow.loopAtHeader[arm] < 0 && flow.predecessors[arm].length > 1 ? flow.predecessors[arm] : [arm],
-    );
+    const armsOf = (at: number): readonly number[] =>
+      flow.predecessors[at].flatMap((arm) =>
+        isEmpty(arm) && flow.loopAtHeader[arm] < 0 && flow.predecessors[arm].length > 1 ? armsOf(arm) : [arm],
+      );
+    const arms = armsOf(block);
     if (arms.every((arm) => blocks[arm].terminator.kind === 'jump')) joins.set(block, arms);
   }
   return joins;

@@ -4,7 +4,9 @@
  * kernels, nvcc 13.0, sm_90:
  *
  * - `if (c) y[i] = x[i] + 1; else y[i] = x[i + 1] + 3;` is one load and one store, and so are `v = c ? x[i] : y[i]` and three arms of
- *   `else if`. Each operation may need one selected operand: not `y[i] = 1` and `z[i + 1] = 2`, whose address and value differ;
+ *   `else if`, of more arms as well. Each operation may need one selected operand: not `y[i] = 1` and `z[i + 1] = 2`, whose address and value differ;
+ * - of more than two arms all stores stay apart where the last two store different things that are known in front of them (`else if (c) y[i] = -1; else y[i] = 1;`),
+ *   and where each arm widens the index for itself and reads another element with it (arms-apart.ts);
  * - stores through different pointers stay apart (`y[i] = x[i]` and `z[i] = x[i]`), loads do not;
  * - it goes up to the first difference: of `x[i] + 1` and `x[i + 1] * 3` the loads stay apart and the stores become one. In the block that a kernel begins with,
  *   where the index is not widened before, the stores stay apart as well, but where nothing else in the arms is computed of their index (`y[j]` beside `x[i]`, not
@@ -40,6 +42,7 @@ import type {
 import { divergentRegisters } from '../program/uniformity';
 import { lineArm, takenArm } from './arm-lines';
 import { type Arm, addressPlan, isFixedElement, type Plan, planOf, type Work } from './arm-plans';
+import { endsAlike, endsInPair, isMadeOf, partsOfSum, readWithParts } from './arms-apart';
 import { withOperands } from './common-expressions';
 import { FixedVariables } from './fixed-variables';
 import { isLatch, isTakenByAll, joinsOf, loopEnds } from './joins';
@@ -148,12 +151,15 @@ function sinkStore(work: Work, join: number): boolean {
   if (arms.some(({ block }, k) => isOfLoop(work, block, stores[k]))) return false;
   if (!isSame) return false;
   const ends = arms.map((arm, k) => arm.position.get(stores[k]) ?? 0);
-  const isPlain = arms.every((arm, k) => isPlainStore(work, arm, stores[k]));
+  const plain = arms.map((arm, k) => isPlainStore(work, arm, stores[k]));
+  const isPlain = plain.every(Boolean);
   // made one before anybody asks what the condition says
   const asking = isPlain ? arms.map((arm) => ({ ...arm, fixed: NOTHING })) : arms;
   const address = addressPlan(work, asking, stores, ends);
   const stored = stores.map((s) => s.values[0]);
   const value = planOf(work, arms, stored, ends);
+  if (address?.kind !== 'selected' && value?.kind === 'selected' && endsInPair(work, arms, plain, value.registers))
+    return false;
   if (!address || !value || Number(address.kind === 'selected') + Number(value.kind === 'selected') > 1) return false;
   const targets = stores.map((store) => store.address);
   const loop = address.kind === 'selected' ? undefined : work.addresses.loopKeeping(join, targets);
@@ -220,11 +226,20 @@ function isWorthIt(
   const isMixed = constants.includes(true) && constants.includes(false);
   const isZero = value.kind === 'selected' && work.registers[value.registers[chosen]].value === 0;
   if (isMixed && constants[chosen] && isZero) return false;
-  if (value.kind === 'sunk' || isAtHand(arms, address)) return true;
+  if (value.kind === 'sunk') return true;
+  const isApart = arms.length > 2 || work.flow.dominator[join] === 0;
+  const parts =
+    arms.length > 2 &&
+    !endsAlike(work, arms, stores) &&
+    arms.some(({ definedBy }) => definedBy.has(stores[chosen].address))
+      ? partsOfSum(work, join, arms)
+      : NOTHING;
+  if (isMadeOf(arms[chosen], stores[chosen].address, parts) && readWithParts(work, arms, parts)) return false;
+  if (isAtHand(arms, address)) return true;
   const left = arms.map((arm, k) => work.blocks[arm.block].instructions.filter((i) => i !== stores[k] && !isPure(i)));
   if (left.every((rest) => rest.length === 0)) return true;
-  // NVVM has moved what the arms have in common in front of them by then, but in the block that a kernel begins with
-  const isFirst = work.flow.dominator[join] === 0 && isWidened(work, arms[chosen], stores[chosen].address);
+  // NVVM has moved what two arms have in common in front of them by then, but in the block that a kernel begins with
+  const isFirst = isApart && isWidened(work, arms[chosen], stores[chosen].address);
   return !isFirst || stores.every((store, arm) => isOwn(work, arm, address, store.address));
 }
 

@@ -21,6 +21,53 @@ describe('arms of a branch that end alike', () => {
     else
         out[i] = in[i + 2] * 7; //= none
 }`));
+  it('three stay apart where the last two store what is known before', () =>
+    checkLines(`k(const float *in, const int *other, int *out, int n)
+{
+    int i = threadIdx.x;
+    float x = in[i];
+    if (x < 1e-5f)
+        out[i] = other[i]; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+    else if (x < 3)
+        out[i] = -1; //= global store 1 x 4 bytes
+    else
+        out[i] = 1; //= global store 1 x 4 bytes
+}`));
+  it('and where each widens the index for itself and reads with it', () => {
+    const kernel = (
+      at: string,
+      first: string,
+      second: string,
+      third: string,
+    ) => `k(const float *in, const int *other, int *out)
+{
+    int i = threadIdx.x + blockIdx.x * blockDim.x;
+    float x = in[${at}];
+    if (x < 1e-5f)
+        out[i] = other[i]; //= ${first}
+    else if (x < 3)
+        out[i] = -1; //= ${second}
+    else
+        out[i] = other[i]; //= ${third}
+}`;
+    const [load, store] = ['global load 1 x 4 bytes', 'global store 1 x 4 bytes'];
+    checkLines(kernel('i + 5', `${load}, ${store}`, store, `${load}, ${store}`));
+    checkLines(kernel('i', load, store, load));
+  });
+  it('four of them are one as well', () =>
+    checkLines(`k(const float *in, const int *other, int *out, int n)
+{
+    int i = threadIdx.x;
+    float x = in[i];
+    if (x < 1e-5f)
+        out[i] = other[i]; //= global load 1 x 4 bytes
+    else if (x < 3)
+        out[i] = -1; //= global store 1 x 4 bytes
+    else if (x < 7)
+        out[i] = 1; //= none
+    else
+        out[i] = other[i + 7]; //= global load 1 x 4 bytes
+}`));
   it('at the last where what is greater than a constant comes first', () =>
     checkLines(`k(const float *in, float *out, int n)
 {
