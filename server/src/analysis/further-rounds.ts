@@ -33,13 +33,25 @@ export interface FurtherRounds {
   /** By index of the launches that are simulated already: the times that they may stand for, by their numbers. */
   readonly own: readonly (readonly number[])[];
   /** Times to be executed as well, in the order of the program. */
-  readonly others: readonly { readonly of: number; readonly change: RoundChange; readonly ordinal: number }[];
+  readonly others: readonly FurtherRound[];
+  /** By index: times with data of their own that are not executed. */
+  readonly left: readonly (readonly number[])[];
+}
+
+export interface FurtherRound {
+  /** Index of the launch that is simulated. */
+  readonly of: number;
+  readonly change: RoundChange;
+  readonly ordinal: number;
+  /** Times that find the same in memory. */
+  readonly alike: readonly number[];
 }
 
 /** @param most launches of a kernel that are reported */
 export function furtherRounds(launches: readonly Simulated[], data: HostData, most: number): FurtherRounds {
   const own: number[][] = launches.map(() => []);
-  const others: { of: number; change: RoundChange; ordinal: number }[] = [];
+  const left: number[][] = launches.map(() => []);
+  const others: FurtherRound[] = [];
   const sites = new Map<string, number[]>();
   launches.forEach(({ plan }, index) => {
     if (plan.place && plan.launch) push(sites, `${plan.place.first}#${plan.launch.instance}`, index);
@@ -67,21 +79,25 @@ export function furtherRounds(launches: readonly Simulated[], data: HostData, mo
       for (const { round } of elsewhere) own[index].push(data.ordinalOf(round));
       const times = (again.get(index) ?? []).map((nth): Time => ({ nth, round: rounds[nth] }));
       if (isOfData(launches[index])) times.push(...elsewhere);
-      const distinct = times.filter(
-        ({ round }, i) => i === 0 || !times.slice(0, i).some((other) => isSame(other.round, round)),
-      );
-      for (const at of reportedRounds(distinct.length, most, () => '').slice(1)) {
-        const { nth, site, round } = distinct[at];
-        others.push({ of: index, change: { round: nth, site }, ordinal: data.ordinalOf(round) });
+      const groups = groupsOf(times);
+      const picked = new Set(reportedRounds(groups.length, most, () => ''));
+      for (const [at, group] of groups.entries()) {
+        if (at === 0) continue;
+        const [ordinal, ...alike] = group.map(({ round }) => data.ordinalOf(round));
+        const [{ nth, site }] = group;
+        if (picked.has(at)) others.push({ of: index, change: { round: nth, site }, ordinal, alike });
+        else left[index].push(ordinal, ...alike);
       }
     }
     const found = [...unforeseen.values()];
     for (const at of reportedRounds(found.length, most, (i) => shapeOf(rounds[found[i]]))) {
       const change = changeOf(launches[members[0]].plan, rounds[found[at]], found[at]);
-      if (change) others.push({ of: members[0], change, ordinal: data.ordinalOf(rounds[found[at]]) });
+      if (change) others.push({ of: members[0], change, ordinal: data.ordinalOf(rounds[found[at]]), alike: [] });
     }
   }
-  return { own, others: others.slice(0, Math.max(0, most - launches.length)) };
+  const room = Math.max(0, most - launches.length);
+  for (const { of, ordinal, alike } of others.slice(room)) left[of].push(ordinal, ...alike);
+  return { own, others: others.slice(0, room), left };
 }
 
 /** One of the times that the run comes to a launch. */
@@ -89,6 +105,17 @@ interface Time {
   readonly nth: number;
   readonly site?: number;
   readonly round: HostRound;
+}
+
+/** Times that find the same in memory, one group after the other as they first come. */
+function groupsOf(times: readonly Time[]): Time[][] {
+  const groups: Time[][] = [];
+  for (const time of times) {
+    const group = groups.find(([first]) => isSame(first.round, time.round));
+    if (group) group.push(time);
+    else groups.push([time]);
+  }
+  return groups;
 }
 
 /** The times that the run comes to the same launch at other places. */

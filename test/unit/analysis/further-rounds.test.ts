@@ -86,9 +86,29 @@ int main() {
       2,
       'scatter<float> launched here with grid 1, block 32, time 4',
     ]);
-    assert.deepEqual(warnings('pass == 0 ? 1 : 4'), [2, 'scatter<float> launched here with grid 1, block 32, time 2']);
+    assert.deepEqual(warnings('pass == 0 ? 1 : 4'), [
+      2,
+      'scatter<float> launched here with grid 1, block 32, times 2, 3, 4, 5 and 6',
+    ]);
     // one time in six is twice as bad
     assert.deepEqual(warnings('pass == 3 ? 2 : 1'), []);
+  });
+
+  it('that are too many are told with the nearest that was executed', () => {
+    const many = passes.replace('pass < 6', 'pass < 30').replace('pass < 4 ? 1 << pass : 1', '1 + pass % 27');
+    const [{ launches }] = reportOf(many, PATIENCE).kernels;
+    const rounds = launches.map(({ rounds: times = [] }) => times);
+    assert.deepEqual(
+      rounds.flat().sort((a, b) => a - b),
+      Array.from({ length: 30 }, (_, i) => i),
+    );
+    // the same data as the first, second and third time
+    for (const again of [27, 28, 29])
+      assert.ok(rounds.some((times) => times.includes(again - 27) && times.includes(again)));
+    for (const times of rounds) {
+      const own = times.filter((time) => time < 27);
+      assert.ok(own[own.length - 1] - own[0] < 8, times.join(' '));
+    }
   });
 
   it('are named', () => {
