@@ -105,10 +105,8 @@ int main() {
     // the same data as the first, second and third time
     for (const again of [27, 28, 29])
       assert.ok(rounds.some((times) => times.includes(again - 27) && times.includes(again)));
-    for (const times of rounds) {
-      const own = times.filter((time) => time < 27);
-      assert.ok(own[own.length - 1] - own[0] < 8, times.join(' '));
-    }
+    // of the others none that is far away
+    assert.ok(rounds[0].every((time) => time < 2 || time >= 27));
   });
 
   it('are named', () => {
