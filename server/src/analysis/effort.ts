@@ -14,7 +14,7 @@ import type { AnalysisOptions } from './request';
 const FILE = 600_000;
 /** Of one kernel, all launches and samples together; for who waits longer a larger part of the file's. */
 const KERNEL = 80_000;
-const PATIENT_KERNEL = 160_000;
+const PATIENT_KERNEL = 320_000;
 /** Every run gets this much, however much was used up before. */
 const LEAST = 8_000;
 /** Runs of a kernel that get it: beyond, only what is left over. */
