@@ -164,18 +164,25 @@ function forget(ctx: Context, node: object, scope: Scope, visited: Set<object>):
   }
   for (const [name, isBehind] of names) {
     const entity = lookupName(ctx, scope, name);
-    if (entity?.kind === 'value' && !(isBehind && isPointer(entity.value))) forgetValue(ctx, entity.value, visited);
+    if (entity?.kind === 'value' && isBehind) forgetBehind(ctx, entity.value, visited);
+    else if (entity?.kind === 'value') forgetValue(ctx, entity.value, visited);
     if (entity?.kind === 'global' && entity.scope.recordType) forgetThis(ctx, visited);
   }
   if (calls) forgetThis(ctx, visited);
 }
 
-/** Of a pointer in a register, which stays what it is when something is stored behind it. */
-const isPointer = (value: Value): boolean =>
-  value.kind === 'place' &&
-  value.type.kind === 'pointer' &&
-  value.place.kind === 'storage' &&
-  value.place.storage.kind === 'scalar';
+/** Of what is stored behind a name, `p[i]` or `f.p[i]`: a pointer stays what it is, and so do pointers that are members of a record. */
+function forgetBehind(ctx: Context, value: Value, visited: Set<object>): void {
+  if (value.kind !== 'place' || value.place.kind !== 'storage') forgetValue(ctx, value, visited);
+  else forgetElements(ctx, value.place.storage, visited);
+}
+
+function forgetElements(ctx: Context, storage: Storage, visited: Set<object>): void {
+  if (storage.kind === 'scalar' && storage.type.kind === 'pointer') return;
+  if (storage.kind === 'aggregate' && storage.type.kind === 'record' && !storage.type.record.isUnion)
+    for (const member of storage.elements) forgetElements(ctx, member, visited);
+  else forgetStorage(ctx, storage, visited);
+}
 
 function forgetThis(ctx: Context, visited: Set<object>): void {
   for (let s: Scope | undefined = ctx.scope; s; s = s.parent) {

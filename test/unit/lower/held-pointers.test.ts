@@ -40,4 +40,25 @@ __global__ void k(const int *c, float *o, int a, int b) {
 }
 int main() { int *c; float *o; k<<<1, 32>>>(c, o, 2, 3); }`);
   });
+
+  it('stay what they are where a loop stores behind them', () => {
+    check(`
+struct Leg { int day; float amount; };
+struct Flows { Leg *legs; float nominal; };
+__device__ float total(Flows f, int n) {
+  float sum = 0;
+  for (int i = 0; i < n; i++) sum += f.legs[i].amount;
+  //                                 ^^^^^^^^^^^^^^^^ local load
+  return sum;
+}
+__global__ void k(float *o, int n) {
+  Leg all[9];
+  Flows f;
+  f.legs = all;
+  for (int i = 0; i < n; i++) f.legs[i].amount = i;
+  //                          ^^^^^^^^^^^^^^^^ local store
+  o[threadIdx.x] = total(f, n);
+}
+int main() { float *o; k<<<1, 32>>>(o, 7); }`);
+  });
 });
