@@ -173,8 +173,11 @@ function forget(ctx: Context, node: object, scope: Scope, visited: Set<object>):
 
 /** Of what is stored behind a name, `p[i]` or `f.p[i]`: a pointer stays what it is, and so do pointers that are members of a record. */
 function forgetBehind(ctx: Context, value: Value, visited: Set<object>): void {
-  if (value.kind !== 'place' || value.place.kind !== 'storage') forgetValue(ctx, value, visited);
-  else forgetElements(ctx, value.place.storage, visited);
+  if (value.kind !== 'place' || value.place.kind !== 'storage') return forgetValue(ctx, value, visited);
+  const { storage } = value.place;
+  // objects of the host's library change their members in ways that only their methods show
+  if (ctx.unit.isHost && storage.kind !== 'scalar') forgetStorage(ctx, storage, visited);
+  else forgetElements(ctx, storage, visited);
 }
 
 function forgetElements(ctx: Context, storage: Storage, visited: Set<object>): void {
