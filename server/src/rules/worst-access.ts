@@ -70,6 +70,9 @@ const isPartlyFollowed = ({ reason }: AccessReport): boolean => {
   return parts.some((part) => part.startsWith(WITH_DATA)) && parts.some(isOpen);
 };
 
+/** An excess of all lanes that leaves something to be said where a few of them come, as much as where nothing is known of the data. */
+const BAD_FOR_FEW = 4;
+
 /**
  * Where loaded data lead blocks to different places, those that were executed may be worse than the others by about as much (1.51 from 26 of 313
  * blocks, 1.47 on an H200: a search among neighbours in cells).
@@ -248,9 +251,10 @@ function checked(
   const [largeExcess] = tried('large', sizes.some(isSmallName));
   return {
     ...found,
-    certainExcess: isPartlyFollowed(access)
-      ? Number.NaN
-      : Math.min(...excesses, ...shapeExcesses, largeExcess ?? excesses[0]) * (1 - errorOf(access)),
+    certainExcess:
+      isPartlyFollowed(access) && measure(access) < BAD_FOR_FEW
+        ? Number.NaN
+        : Math.min(...excesses, ...shapeExcesses, largeExcess ?? excesses[0]) * (1 - errorOf(access)),
     excesses,
     shapeExcesses,
     largeExcess,
