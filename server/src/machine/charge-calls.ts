@@ -31,6 +31,8 @@
  * - a copy of a record is one where the pointer was one to something else (`*reinterpret_cast<V *>(p) = *this` of a `float *`), loads too;
  *   where the pointer is one to the record its members are added to it in the function (63 of 69 kernels with seven records).
  *
+ * - loads behind a mask are one block with what stands around them (masked-loads.ts).
+ *
  * Other stores wait for values, atomics stand in headers of CUDA's: they stay where they are. So do loads in the passes that are left of a loop,
  * whose addresses are computed anew.
  */
@@ -48,7 +50,10 @@ import type {
   StoreInstruction,
 } from '../program/program';
 import { Frames, STATEMENTS, Sums } from './address-sums';
+import { type Code, straightCode } from './masked-loads';
 import { movingIn, movingRegisters } from './moving-registers';
+import { countReads } from './read-counts';
+import { withoutDescriptors } from './without-descriptors';
 
 /** A machine instruction, by what decides its row in the line table. */
 interface Issued {
@@ -92,6 +97,7 @@ interface LastStretches {
 interface Work {
   readonly program: Program;
   readonly flow: ControlFlow;
+  readonly readCounts: readonly number[];
   readonly accesses: AccessSite[];
   readonly frames: Frames;
   /** By frame and statement: its instructions so far. */
@@ -119,6 +125,7 @@ export function chargeCalls(program: Program): Program {
   const work: Work = {
     program,
     flow,
+    readCounts: countReads(program),
     accesses: [...program.accesses],
     frames,
     counts: new Map(),
@@ -135,37 +142,43 @@ export function chargeCalls(program: Program): Program {
   const blocks: Block[] = [...program.blocks];
   let changes = false;
   // as the blocks stand in the text
+  const done = new Set<number>();
   for (const index of [...flow.order].sort((a, b) => a - b)) {
-    const instructions = chargedIn(work, index);
-    if (instructions === blocks[index].instructions) continue;
-    blocks[index] = { ...blocks[index], instructions };
-    changes = true;
+    if (done.has(index)) continue;
+    const code = straightCode(work, index);
+    for (const block of code.blocks) done.add(block);
+    for (const [{ block, at }, shown] of chargedIn(work, code)) {
+      const instructions = [...blocks[block].instructions];
+      instructions[at] = shown;
+      blocks[block] = { ...blocks[block], instructions };
+      changes = true;
+    }
   }
   return changes ? { ...program, blocks, accesses: work.accesses } : program;
 }
 
-/** The instructions of a block, its loads with the lines that they are shown at. */
-function chargedIn(work: Work, block: number): readonly Instruction[] {
-  const { instructions } = work.program.blocks[block];
-  let out: Instruction[] | undefined;
+/** Loads and stores that are shown at other lines, with these. */
+function chargedIn(work: Work, code: Code): [Code['places'][number], Instruction][] {
+  const { instructions, blocks, places } = code;
+  const out: [Code['places'][number], Instruction][] = [];
   let before: Issued | undefined;
   let isInTurn = false;
-  const isAlone = isArm(work, block) && instructions.filter(({ op }) => op === 'load').length === 1;
-  for (const issued of issuedIn(work, block)) {
+  const isAlone =
+    blocks.length === 1 && isArm(work, blocks[0]) && instructions.filter(({ op }) => op === 'load').length === 1;
+  for (const issued of issuedIn(work, code)) {
     isInTurn &&= before !== undefined && isOfOneStatement(before, issued) && !before.isOfHeader;
-    const isNext =
-      before && (isInTurn || isTogether(instructions, before, issued) || (isAlone && isOfOneCall(before, issued)));
+    const isNext = before && (isInTurn || isTogether(code, before, issued) || (isAlone && isOfOneCall(before, issued)));
     isInTurn ||= issued.isVolatile === true;
     if (!isNext) work.statement = -1;
     before = issued;
-    const charged = chargedBy(work, issued);
+    let charged = chargedBy(work, issued);
+    if (issued.at !== undefined && code.masked.get(instructions[issued.at])?.isAtCall)
+      charged ??= issued.stretches[0]?.call;
     if (!charged || issued.at === undefined) continue;
     const shown = shownAt(work, instructions[issued.at], charged);
-    if (!shown) continue;
-    out ??= [...instructions];
-    out[issued.at] = shown;
+    if (shown) out.push([places[issued.at], shown]);
   }
-  return out ?? instructions;
+  return out;
 }
 
 /** The same access at the line of a call; undefined where its line is settled, or it has none of its own. */
@@ -195,10 +208,11 @@ function loadAt(instructions: readonly Instruction[], { at }: Issued): LoadInstr
 }
 
 /** Nothing is issued between them. */
-function isTogether(instructions: readonly Instruction[], before: Issued, issued: Issued): boolean {
+function isTogether({ instructions, masked }: Code, before: Issued, issued: Issued): boolean {
   if (before.phase !== issued.phase || before.level !== issued.level || issued.isBehindOther) return false;
   if (issued.at !== undefined && isInOrder(instructions[issued.at])) return false;
-  return loadAt(instructions, before)?.address === loadAt(instructions, issued)?.address;
+  const [first, second] = [loadAt(instructions, before), loadAt(instructions, issued)];
+  return first?.address === second?.address || (second !== undefined && masked.get(second)?.isBehindLast === true);
 }
 
 /** A load behind what its address is computed of in the same call. */
@@ -240,8 +254,8 @@ function chargedBy(work: Work, issued: Issued): SourcePlace | undefined {
   return work.charged;
 }
 
-/** What a block becomes, in the order in which it is issued as far as that is known. */
-function issuedIn(work: Work, block: number): Issued[] {
+/** What straight code becomes, in the order in which it is issued as far as that is known. */
+function issuedIn(work: Work, code: Code): Issued[] {
   const all: Issued[] = [];
   let piece: Issued[] = [];
   const levels = new Map<Register, number>();
@@ -255,14 +269,19 @@ function issuedIn(work: Work, block: number): Issued[] {
     levels.clear();
     loaded.clear();
   };
-  work.program.blocks[block].instructions.forEach((i, at) => {
+  code.instructions.forEach((i, at) => {
+    const { block } = code.places[at];
     let level = 0;
     const count = readsInto(i, reads);
     for (let k = 0; k < count; k++) level = Math.max(level, levels.get(reads[k]) ?? 0);
     const written = writesOf(i);
     const behind = i.op === 'load' ? level + 1 : level;
     if (behind > 0) for (const r of written) levels.set(r, behind);
-    const place = placeOf(work, i);
+    const isMoved = code.values.get(i);
+    const place = isMoved === undefined ? placeOf(work, i) : isMoved ? madeAt(work.program, i) : undefined;
+    const guarded = i === code.guarded?.load ? code.guarded : undefined;
+    if (place?.call && guarded?.isHanded)
+      countStatement(work.counts, work.frames.of(place.call.call), place.call.statement ?? 0);
     const isVolatile = isVolatileShared(work, i);
     if (place && (isInOrder(i) || isVolatile)) {
       close();
@@ -283,7 +302,9 @@ function issuedIn(work: Work, block: number): Issued[] {
       const { statement = 0, call } = place;
       const stretches = stretchesOf(work, call);
       if (i.op === 'load') {
-        if (work.sums.hasOwn(i, block)) piece.push({ statement, stretches, level, phase: Phase.before });
+        const isHanded = guarded?.isHanded || (code.masked.has(i) && !work.sums.isMoving(i.address));
+        if ((work.sums.hasOwn(i, block) && !isHanded) || guarded?.isHanded === false)
+          piece.push({ statement, stretches, level, phase: Phase.before });
         piece.push({
           statement,
           stretches,
@@ -294,7 +315,7 @@ function issuedIn(work: Work, block: number): Issued[] {
         });
         loaded.add(level);
       } else {
-        const isBefore = !loaded.has(level) || written.some((r) => work.feedsAddress[r] === 1);
+        const isBefore = !loaded.has(level) || isMoved || written.some((r) => work.feedsAddress[r] === 1);
         const isOfHeader = i.op === 'binary' && /^f/.test(i.type) && (i.fn === 'min' || i.fn === 'max');
         const phase = isBefore ? Phase.before : Phase.behind;
         if (i.op === 'store')
@@ -308,7 +329,7 @@ function issuedIn(work: Work, block: number): Issued[] {
     if (i.op === 'barrier' || i.op === 'atomic') close();
   });
   close();
-  const branch = branchOf(work, block);
+  const branch = branchOf(work, code.blocks[code.blocks.length - 1]);
   if (branch) all.push(branch);
   return all;
 }
@@ -384,8 +405,6 @@ const isVolatileShared = ({ program }: Work, i: Instruction): boolean => {
   return isVolatile === true && space === 'shared' && !atomic;
 };
 
-const isCall = (i: Instruction): boolean => i.op === 'work' && i.fence === 'call';
-
 function isGlobal({ program }: Work, { access }: LoadInstruction): boolean {
   const { space } = program.accesses[access];
   return space === 'global' || space === 'generic';
@@ -397,31 +416,6 @@ function descriptorsOf(piece: readonly Issued[]): Issued[] {
   return loads
     .filter(({ level }) => loads.filter((other) => other.level === level).length > 1)
     .map(({ statement, stretches, level }) => ({ statement, stretches, level, phase: Phase.before }));
-}
-
-/** By block: 1 where descriptors are not in uniform registers: in loops behind a call that stays one, and behind these. */
-function withoutDescriptors({ blocks }: Program, { successors, loopOf, loops }: ControlFlow): Uint8Array {
-  const calling = blocks.flatMap(({ instructions }, block) => (instructions.some(isCall) ? [block] : []));
-  const behind = reachableFrom(calling, successors);
-  const inLoops = blocks.flatMap((_, block) => {
-    const loop = loops[loopOf[block]];
-    return behind[block] === 1 && loop && !calling.some((call) => loop.contains[call] === 1) ? [block] : [];
-  });
-  const found = reachableFrom(inLoops, successors);
-  for (const block of inLoops) found[block] = 1;
-  return found;
-}
-
-function reachableFrom(starts: readonly number[], successors: ControlFlow['successors']): Uint8Array {
-  const found = new Uint8Array(successors.length);
-  const open = [...starts];
-  for (let block = open.pop(); block !== undefined; block = open.pop())
-    for (const next of successors[block]) {
-      if (found[next] === 1) continue;
-      found[next] = 1;
-      open.push(next);
-    }
-  return found;
 }
 
 type Place = Pick<SourcePlace, 'statement' | 'call'>;
@@ -450,9 +444,12 @@ function placeOf({ program, sums }: Work, i: Instruction): Place | undefined {
       if (isOfWindow(program, i.b)) return undefined;
   }
   const [dst] = writesOf(i);
-  if (dst === undefined || sums.isMoving(dst)) return undefined;
-  const made = program.registers[dst];
-  return made.statement === undefined ? undefined : made;
+  return dst === undefined || sums.isMoving(dst) ? undefined : madeAt(program, i);
+}
+
+function madeAt({ registers }: Program, i: Instruction): Place | undefined {
+  const [dst] = writesOf(i);
+  return dst === undefined || registers[dst].statement === undefined ? undefined : registers[dst];
 }
 
 /** Where shared memory begins among generic addresses is no matter to instructions of shared memory. */
