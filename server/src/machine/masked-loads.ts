@@ -12,8 +12,9 @@
  *   that, at the call. So it is where an arm has a record to load (the prologue of an Inductor's dump) or computes with what it has loaded, not with vectors, whose members
  *   are added to the address.
  *
- * Evidence (nvcc 13.0, sm_90): 307 kernels of 17 helpers and 100 places of the call, of which the lines of 229 are all right, 49 without these rules; H100: triton_inductor_dump.cu:30, 31, 54, 76, 77, 155, 177. The order in which loads with long indices are
- * issued is not known, nor that of moves in loops that stay loops.
+ * Evidence (nvcc 13.0, sm_90): the lines of 229 of 307 kernels of eleven helpers are all right, of 49 without these rules; H100:
+ * triton_inductor_dump.cu:30, 31, 54, 76, 77, 136, 155, 177. The order in which loads with long indices are issued is not known, nor that of moves in
+ * loops that stay loops.
  */
 import type { ControlFlow } from '../program/control-flow';
 import { readsOf, writesOf } from '../program/operands';
