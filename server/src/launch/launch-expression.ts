@@ -2,7 +2,7 @@
 import type { Expression, FunctionDeclaration, LaunchExpression } from '../parse/ast';
 import { syntaxKey } from '../parse/syntax-key';
 import { evaluateArguments } from './call';
-import { conversionCost, convert, decay } from './conversion';
+import { convert, decay } from './conversion';
 import { createExporter, exportTriple, launchKey, withParameterName } from './export';
 import { evaluate } from './expression';
 import type { LaunchedKernel } from './found-launch';
@@ -11,6 +11,7 @@ import type { HostTemplateArgument } from './host-value';
 import { fromList, initialised } from './initialise';
 import { forgetWritten } from './kernel-effects';
 import { lookupQualified } from './lookup';
+import { overloadCost } from './overload-cost';
 import { bindArguments, resolveType } from './resolve-type';
 import { childScope, namespacePath, type Scope, spelledName } from './scope';
 import { type HostState, sourceText } from './state';
@@ -141,7 +142,7 @@ function templateKey(list: readonly HostTemplateArgument[]): string {
     .join(',');
 }
 
-/** Among overloads the one whose parameters fit. */
+/** Among overloads the one whose parameters fit; of a template and its specialisations the template, as overloads are chosen first. */
 function pickKernel(state: HostState, kernel: FunctionValue, list: readonly Passed[]): FunctionSymbol | undefined {
   const fitting = kernel.overloads.filter(({ declaration }) => {
     const required = declaration.parameters.filter((parameter) => !parameter.default && !parameter.pack).length;
@@ -152,16 +153,12 @@ function pickKernel(state: HostState, kernel: FunctionValue, list: readonly Pass
   });
   const pool = fitting.length > 0 ? fitting : kernel.overloads;
   const withBody = pool.filter(({ declaration }) => declaration.body);
-  const candidates = withBody.length > 0 ? withBody : pool;
+  const defined = withBody.length > 0 ? withBody : pool;
+  const general = defined.filter(({ declaration }) => declaration.templateParameters?.length !== 0);
+  const candidates = general.length > 0 ? general : defined;
   if (candidates.length <= 1) return candidates[0];
-  const cost = ({ declaration, scope }: FunctionSymbol) =>
-    (declaration.templateParameters ? 0.5 : 0) +
-    list.reduce((sum, { value }, index) => {
-      const type = declaration.parameters[index]?.type;
-      return type && !declaration.templateParameters
-        ? sum + conversionCost(value, resolveType(state, type, scope))
-        : sum;
-    }, 0);
+  const values = list.map(({ value }) => value);
+  const cost = (symbol: FunctionSymbol) => overloadCost(state, symbol, values);
   return candidates.reduce((best, next) => (cost(next) < cost(best) ? next : best));
 }
 

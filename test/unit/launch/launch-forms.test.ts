@@ -98,6 +98,16 @@ describe('forms of launches', () => {
     );
     assert.equal(launch.kernel.declaration?.parameters.length, 2);
   });
+  it('templates of kernels that differ in what their arguments point to', () => {
+    const templates = `namespace gemm { template <int N> __global__ void o(const char* a, int* wide) {}
+      template <int N> __global__ void o(const char* a, char* narrow) {} template <> __global__ void o<8>(const char* a, char* narrow) {} }`;
+    const second = (main: string) =>
+      launchesOf(`${templates} int main() { char* a; cudaMalloc(&a, 64); ${main} }`).map(
+        ({ kernel }) => kernel.declaration?.parameters[1].name,
+      );
+    assert.deepEqual(second('char* c; cudaMalloc(&c, 64); gemm::o<4><<<1, 32>>>(a, c);'), ['narrow']);
+    assert.deepEqual(second('int* c; cudaMalloc(&c, 64); gemm::o<4><<<1, 32>>>(a, c);'), ['wide']);
+  });
   it('kernels that launch kernels', () => {
     check(
       '__global__ void child(int n) {}\n__global__ void parent(int n) { if (threadIdx.x == 0) child<<<1, 64>>>(n); }\nint main() { parent<<<1, 32>>>(5); }',
