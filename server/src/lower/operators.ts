@@ -15,7 +15,7 @@ import { behindMemberPointer, memberPointer } from './host/member-pointers';
 import { lookupName } from './lookup';
 import { openElement } from './open-elements';
 import { addressOf, assign, peeked, reasonOf, rvalue } from './places';
-import { dereference, elementAt } from './pointers';
+import { dereference, elementAt, onlyIndex } from './pointers';
 import { isPaddedCopy } from './record-padding';
 import { findMethods, recordOf } from './records';
 import { isLeftOpen, threeWay } from './three-way';
@@ -420,7 +420,8 @@ function offsetPointer(
   node: ast.Node,
 ): Value {
   if (pointer.kind === 'placePointer') {
-    const i = index.kind === 'scalar' ? ctx.builder.constantValue(index.register) : undefined;
+    const known = index.kind === 'scalar' ? ctx.builder.constantValue(index.register) : undefined;
+    const i = known ?? onlyIndex(ctx, pointer);
     if (i === undefined) {
       const open = openElement(ctx, pointer.target, node);
       if (open) return { ...pointer, target: { elements: [open], index: 0, elementType: pointer.target.elementType } };

@@ -196,7 +196,7 @@ function flattened(rows: readonly Storage[]): FlatRows {
 /** `p[i]` */
 export function elementAt(ctx: Context, pointer: Value, index: Value, node: ast.Node): Value {
   if (pointer.kind === 'placePointer') {
-    const i = constantIndex(ctx, index);
+    const i = constantIndex(ctx, index) ?? onlyIndex(ctx, pointer);
     if (i !== undefined) return dereferenceRegisters(ctx, pointer, i);
     return registerElement(ctx, pointer.target, index, pointer.target.elementType, node);
   }
@@ -217,6 +217,16 @@ export function elementAt(ctx: Context, pointer: Value, index: Value, node: ast.
 
 function constantIndex(ctx: Context, index: Value): number | undefined {
   return index.kind === 'scalar' ? ctx.builder.constantValue(index.register) : undefined;
+}
+
+/**
+ * Where an index that is open must lead in an object of one element, of which there is no other that a program might mean. nvcc 13.0 takes it for zero (PTX
+ * for sm_90: `c = n; p = &c; o[t] = p[i];` loads nothing, nor does a copy of one byte from `&p[i]`). The host's memory tells what really happens.
+ */
+export function onlyIndex(ctx: Context, { type, target }: Value & { kind: 'placePointer' }): number | undefined {
+  if (ctx.unit.isHost || target.elements.length !== 1 || type.kind !== 'pointer') return undefined;
+  // bytes of an object are several
+  return typeKey(unqualified(type.to)) === typeKey(unqualified(target.elementType)) ? -target.index : undefined;
 }
 
 function registerElement(ctx: Context, target: RegisterTarget, index: Value, of: Type, node: ast.Node): Value {
