@@ -315,6 +315,13 @@ describe('templates as people write them', () => {
   });
 });
 
+describe('a pointer to one variable', () => {
+  it('reads that one at an index that is open', () => {
+    equals('int one = 4, at = n; const int* p = &one;', 'p[at] + *(p + at)', 8);
+    equals('char one = 4; const char* p = &one + n; char v = 0; memcpy(&v, &p[n], 1);', 'v', 4);
+  });
+});
+
 describe('memset', () => {
   it('clears local variables', () => {
     equals('int part[4] = {7, 7, 7, 7}; memset(part, 0, sizeof(int) * 2);', 'part[0] + part[1] + part[2] - 5', 2);
@@ -326,6 +333,40 @@ describe('memset', () => {
 __global__ void k(char* out) {
   memset(out + threadIdx.x * 4, 0, 4);
 //^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store 4/1 sectors x4 1 bytes
+}`);
+  });
+});
+
+describe('memcpy of memory', () => {
+  it('copies bytes, whatever its pointers point to', () => {
+    check(`
+struct Node { unsigned char hash[20]; };
+// warplens: block=32 grid=1
+__global__ void k(int* out, const int* in, Node* nodes, const Node* others) {
+  memcpy(out + threadIdx.x, in + threadIdx.x, 4);
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global load 4/1 sectors x4 1 bytes
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store 4/1 sectors x4 1 bytes
+  memcpy(nodes[threadIdx.x].hash, others[threadIdx.x].hash, 20);
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store 20/1 sectors x20 1 bytes
+}`);
+    check(`
+// warplens: block=32 grid=1 n=3
+__global__ void k(char* out, const char* in, int n) {
+  memcpy(out + threadIdx.x, in + threadIdx.x, n);
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global load x3 1 bytes
+}`);
+  });
+  it('stores the bytes of local variables, and loads those that are read', () => {
+    check(`
+struct Pair { float first; double second; };
+// warplens: block=32 grid=1
+__global__ void k(double* out, const char* in) {
+  Pair pair;
+  memcpy(&pair, in + threadIdx.x * 16, sizeof pair);
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global load 16/1 sectors x8 1 bytes
+  pair.second += 1;
+  memcpy(out + threadIdx.x, &pair.second, sizeof(double));
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store 8/1 sectors x8 1 bytes
 }`);
   });
 });

@@ -6,7 +6,7 @@ import { emitFence } from '../fences';
 import { readStorage, writeStorage } from '../places';
 import { dereference } from '../pointers';
 import { sharedPointer, toSharedOffset } from '../shared-window';
-import { scalarOf, sizeOf, typeKey, types, unqualified } from '../types';
+import { scalarOf, sizeOf, type TemplateValue, typeKey, types, unqualified } from '../types';
 import { type RegisterTarget, type Storage, unknownValue, type Value } from '../values';
 import { viewOf } from '../views';
 import type { BuiltinCall, BuiltinFunction } from './functions';
@@ -33,10 +33,11 @@ const store: BuiltinFunction = (call) => {
   return { kind: 'void', type: types.void };
 };
 
-/** `memcpy(&x, &y, sizeof x)`: an assignment; of local variables of different types, of the bits. */
+/** `memcpy(&x, &y, sizeof x)`: from or to memory the library's bytes, else an assignment; of local variables of different types, of the bits. */
 const copy: BuiltinFunction = (call) => {
-  const target = call.value(0);
-  const source = call.value(1);
+  const target = asDeclared(call.value(0));
+  const source = asDeclared(call.value(1));
+  if (copyBytes(call, target, source)) return target;
   const to = dereference(call.ctx, target, call.node);
   const from = dereference(call.ctx, source, call.node);
   if (to.kind !== 'place' || from.kind !== 'place' || to.type.kind === 'void') return target;
@@ -57,6 +58,56 @@ const copy: BuiltinFunction = (call) => {
   call.assign(to, call.read(from));
   return target;
 };
+
+/** A `void *` to a local variable as the pointer that the variable's type makes it. */
+function asDeclared(pointer: Value): Value {
+  if (pointer.kind !== 'placePointer' || pointer.type.kind !== 'pointer' || pointer.type.to.kind !== 'void')
+    return pointer;
+  return { ...pointer, type: { ...pointer.type, to: pointer.target.elementType } };
+}
+
+/** Up to so many bytes of memory are written out. */
+const FEW_BYTES = 16;
+/** More of a local variable are not seen one by one. */
+const MOST_BYTES = 512;
+
+/** Copies from or to memory; false where neither is in it, or a local variable cannot be seen as bytes. */
+function copyBytes(call: BuiltinCall, target: Value, source: Value): boolean {
+  if (call.ctx.unit.isHost) return false;
+  const count = constantArgument(call, 2);
+  if (target.kind === 'scalar' && source.kind === 'scalar') {
+    if (count !== undefined && count > 0 && count <= FEW_BYTES) return callLibrary(call, 'copyFew', count);
+    return callLibrary(call, 'copyBytes');
+  }
+  const [pointer, name] = target.kind === 'scalar' ? [source, 'copyOut'] : [target, 'copyIn'];
+  if (pointer.kind !== 'placePointer' || (target.kind !== 'scalar' && source.kind !== 'scalar')) return false;
+  return count !== undefined && isWhole(pointer.target, count) && callLibrary(call, name, count);
+}
+
+/** Whether a local variable is so many bytes, of elements that are seen as bytes one by one. */
+function isWhole({ elements, index, elementType }: RegisterTarget, bytes: number): boolean {
+  const size = sizeOf(elementType);
+  return Boolean(size) && bytes > 0 && bytes <= MOST_BYTES && elements.length - index >= bytes / (size ?? 1);
+}
+
+/** Calls a function of the library with what this one was given. */
+function callLibrary({ ctx, args, node }: BuiltinCall, name: string, size?: number): boolean {
+  const scope = ctx.unit.scope.parent?.own('__warplens');
+  const found = scope?.kind === 'namespace' ? scope.scope.own(name) : undefined;
+  if (found?.kind !== 'functions') return false;
+  const { declarations, scope: declared } = found;
+  const templateArguments: TemplateValue[] | undefined =
+    size === undefined ? undefined : [{ kind: 'number', value: size, type: types.ulong }];
+  const callee: Value = {
+    kind: 'functions',
+    type: { kind: 'function' },
+    declarations,
+    scope: declared,
+    templateArguments,
+  };
+  callValue(ctx, callee, size === undefined ? args : args.slice(0, 2), node);
+  return true;
+}
 
 /** Registers are made as variables are declared. */
 function firstRegister({ elements, index }: RegisterTarget): number {
@@ -85,18 +136,12 @@ function constantArgument(call: BuiltinCall, index: number): number | undefined 
 
 /** `memset(p, 0, n)`: of a local variable zeros in its registers, of memory the stores of the library's loop. */
 const set: BuiltinFunction = (call) => {
-  const { ctx, node } = call;
   const target = call.value(0);
   if (target.kind === 'placePointer') {
     setLocal(call, target.target);
     return target;
   }
-  const scope = ctx.unit.scope.parent?.own('__warplens');
-  const loop = scope?.kind === 'namespace' ? scope.scope.own('setBytes') : undefined;
-  if (loop?.kind === 'functions') {
-    const { declarations, scope: declared } = loop;
-    callValue(ctx, { kind: 'functions', type: { kind: 'function' }, declarations, scope: declared }, call.args, node);
-  }
+  callLibrary(call, 'setBytes');
   return target;
 };
 

@@ -90,7 +90,7 @@ const parts: readonly Part[] = [
   { text: device, wanted: /^cuda(?:DeviceProp$|GetDevicePrope|DeviceGetAttr|OccupancyMax)/, isOfHost: true },
   { text: hostFormat, wanted: /^sn?printf$/, isOfHost: true },
   { text: bitBuiltins, wanted: /^__builtin_(?:popcount|parity|c[lt]z|ffs|bswap)/, isOfHost: true },
-  { text: bytes, wanted: /^(?:__builtin_)?memset$/ },
+  { text: bytes, wanted: /^(?:__builtin_)?mem(?:set|cpy)$/ },
 ];
 
 const hostPart: Part = { text: host, wanted: /^main$/ };
@@ -150,7 +150,7 @@ export function libraryScope(tokens: TokenStream, ofHost = false): Scope {
     for (const word of words) if (wanted.test(word)) return true;
     return false;
   });
-  // the host's memset is no loop of a kernel
+  // the host's memset and memcpy are no loops of a kernel
   const ofBoth = wanted.filter(({ text }) => text !== bytes);
   const needed = ofHost ? [...new Set([parts[0], ...ofBoth]), hostPart, ...laterPartsFor(words)] : wanted;
   const key = needed.map((part) => [...parts, hostPart, ...laterParts].indexOf(part)).join();
