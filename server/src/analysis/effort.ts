@@ -29,6 +29,8 @@ const LOOP_SHARE = 64;
 const PATIENT_LOOP_SHARE = 4;
 /** Effort of making all programs of a file (see Program.effort), about ten microseconds each; of one made when it is spent. */
 const LOWERED = 100_000;
+/** Who waits longer has so many times as much lowered: a hash whose rounds are written out where each of nine calls is inlined (sha1 over a tree) is 70,000. */
+const PATIENT_LOWERING = 2;
 const LEAST_LOWERED = 8_000;
 /** Of one kernel: an instance is made as long as those before it stay below. The command line has no such limit. */
 const INSTANCES = 12_000;
@@ -48,7 +50,7 @@ export class Effort {
   private lowered = 0;
   private loweredBefore = 0;
   /** What may have been lowered when the present kernel is done. */
-  private loweredByNow = LOWERED;
+  private loweredByNow: number;
 
   /**
    * @param kernels that are to be executed
@@ -61,6 +63,11 @@ export class Effort {
     private readonly isLate: () => boolean = () => false,
   ) {
     this.left = FILE * patience;
+    this.loweredByNow = LOWERED * this.loweringShare;
+  }
+
+  private get loweringShare(): number {
+    return this.patience > 1 ? PATIENT_LOWERING : 1;
   }
 
   /** Half of what is left for the next kernel, all of it for the last. */
@@ -69,7 +76,8 @@ export class Effort {
     const parts = Math.max(1, Math.min(2, this.kernels));
     const share = this.left / parts;
     this.loweredBefore = this.lowered;
-    this.loweredByNow = this.lowered + Math.max(LEAST_LOWERED, (LOWERED - this.lowered) / parts);
+    const lowerable = LOWERED * this.loweringShare - this.lowered;
+    this.loweredByNow = this.lowered + Math.max(LEAST_LOWERED, lowerable / parts);
     this.kernels--;
     const most = this.patience > 1 ? PATIENT_KERNEL * this.patience : KERNEL;
     const total = Math.min(most, Math.max(share, LEAST * Math.min(SURE_RUNS, launches)));
@@ -86,7 +94,7 @@ export class Effort {
   lowering(): LoweringBudget {
     const instructions = Math.max(
       LEAST_LOWERED,
-      Math.min(defaultBudget.instructions, Math.round(this.loweredByNow - this.lowered)),
+      Math.min(defaultBudget.instructions * this.loweringShare, Math.round(this.loweredByNow - this.lowered)),
     );
     const share = instructions / defaultBudget.instructions;
     return { ...defaultBudget, instructions, steps: Math.ceil(defaultBudget.steps * share) };

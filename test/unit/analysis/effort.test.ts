@@ -19,6 +19,15 @@ describe('what a file may cost', () => {
     assert.ok(effort.lowering().instructions >= 20_000);
   });
 
+  it('who waits longer has larger kernels lowered, as long as there is time', () => {
+    const [editor, patient, late] = [new Effort(1), new Effort(1, 64), new Effort(1, 64, () => true)];
+    for (const effort of [editor, patient, late]) effort.kernel(1);
+    const [short, long, hurried] = [editor, patient, late].map((effort) => effort.lowering());
+    assert.equal(long.instructions, 2 * short.instructions);
+    assert.equal(long.steps, 2 * short.steps);
+    assert.deepEqual(hurried, short);
+  });
+
   it('every kernel gets something, however much the ones before it used', () => {
     const effort = new Effort(3);
     for (let kernel = 0; kernel < 3; kernel++) {
