@@ -6,6 +6,7 @@ import { ProgramBuilder } from '../program/builder';
 import type { HostLaunch } from '../program/host-program';
 import type { Register, SourcePlace } from '../program/program';
 import type { LastSite } from './access-sites';
+import { firstOfLine } from './first-of-line';
 import type { Local } from './host/destructors';
 import type { Caught, Try } from './host/exceptions';
 import { newRecursion, type Recursion } from './host/recursion';
@@ -268,7 +269,10 @@ export function createContext(
 
 export function placeOf(ctx: Context, node: Node): SourcePlace {
   const { first, last } = inUserText(ctx, node);
-  return { first, last, call: ctx.call, statement: ctx.builder.statement };
+  const { statement } = ctx.builder;
+  const line = firstOfLine(ctx.unit.tokens, first);
+  const row = statement !== undefined && line > statement && first < LIBRARY_TOKENS ? line : undefined;
+  return { first, last, call: ctx.call, statement, row };
 }
 
 /** Number of the first token of the library's text: no unit of the user is as long. */

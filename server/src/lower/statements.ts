@@ -1,12 +1,12 @@
 /** Statements: blocks, branches, switches, jumps; loops are in loops.ts. */
 
 import type * as ast from '../parse/ast';
-import { TokenFlag, type TokenStream } from '../preprocess/token';
 import { asmStatement } from './builtins/inline-ptx';
 import { constantOf } from './constants';
 import { type Context, forgetSince, type JumpTarget, LIBRARY_TOKENS, placeOf, skip } from './context';
 import { toPredicate } from './conversions';
 import { expression } from './expressions';
+import { firstOfLine } from './first-of-line';
 import { forgetAssigned } from './flow';
 import { destroySince, endObject, isDestroyed, leaveLocals, withTemporaries } from './host/destructors';
 import { tryStatement } from './host/exceptions';
@@ -41,25 +41,6 @@ export function statement(ctx: Context, node: ast.Statement): void {
     depth--;
     ctx.builder.statement = outer;
   }
-}
-
-/** By token: the first of its line. A macro may put all statements of a kernel on one. */
-const knownFirsts = new WeakMap<TokenStream, Int32Array>();
-
-/** Line tables know lines, no statements: those of one line count as one. */
-export function firstOfLine(tokens: TokenStream, token: number): number {
-  let firsts = knownFirsts.get(tokens);
-  if (!firsts) knownFirsts.set(tokens, (firsts = firstsOfLines(tokens)));
-  return token < firsts.length ? firsts[token] : token;
-}
-
-function firstsOfLines({ flags, file, count }: TokenStream): Int32Array {
-  const firsts = new Int32Array(count);
-  for (let token = 1; token < count; token++) {
-    const isFirst = (flags[token] & TokenFlag.lineStart) !== 0 || file[token - 1] !== file[token];
-    firsts[token] = isFirst ? token : firsts[token - 1];
-  }
-  return firsts;
 }
 
 function lowerStatement(ctx: Context, node: ast.Statement): void {

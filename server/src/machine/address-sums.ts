@@ -69,9 +69,12 @@ export class Sums {
     const first = this.firstBlock.get(load.access) ?? block;
     this.firstBlock.set(load.access, first);
     if (this.isMoving(load.address) && this.isOfFewerPasses(load, block, first)) return true;
-    if (this.program.registers[load.address].role !== 'temporary') return false;
+    const { role } = this.program.registers[load.address];
     const isFirst = !this.used.has(load.address);
-    this.used.add(load.address);
+    if (role === 'temporary' || role === 'input') this.used.add(load.address);
+    // a parameter of the kernel is fetched where it is an address as it is
+    if (role === 'input') return isFirst && load.offset === 0;
+    if (role !== 'temporary') return false;
     if (this.handed.has(this.keyOf(load))) return false;
     if (this.members.get(this.keyOf(load)) === true) return true;
     if (!isFirst) return false;

@@ -16,6 +16,10 @@
  * - a load that is the only one of an arm comes right behind what its address is computed of, so that it is shown at its call (11 of 13 arms; `s[ly][0] = at(x - 1, y)` of a
  *   halo behind `if (threadIdx.x == 0)`, H200); addresses that only stores need are computed behind the loads;
  * - rows are those of lines: statements of one line are one;
+ * - what the function has to fetch from the parameters of the kernel comes first of all, so that its loads are not the first: a pointer that is read at itself (`*p`, `p[0]`; not
+ *   `p[1]`, nor where the caller has read it so; 48 kernels of eight bodies), and numbers that it computes with (`p[0] * x`; 104 kernels of 20 bodies, integers and others, outside
+ *   of loops; not what has been stored, which is in a register). Of copies of a loop the first does so.
+ *
  * - in loops behind a call that stays one (`assert`, `printf`), and behind these, the descriptor of global memory is no longer in uniform registers: each
  *   load is preceded by two R2UR of its own line. Of several loads these come first, so that the loads have rows of their own (13 kernels; H200:
  *   llm.c's `load128cs` behind an `assert`).
@@ -50,6 +54,7 @@ import type {
   StoreInstruction,
 } from '../program/program';
 import { Frames, STATEMENTS, Sums } from './address-sums';
+import { fetchingInstructions } from './fetched-parameters';
 import { type Code, straightCode } from './masked-loads';
 import { movingIn, movingRegisters } from './moving-registers';
 import { countReads } from './read-counts';
@@ -58,8 +63,12 @@ import { withoutDescriptors } from './without-descriptors';
 /** A machine instruction, by what decides its row in the line table. */
 interface Issued {
   readonly statement: number;
+  /** The line of the row, where it is not the statement's first. */
+  readonly row?: number;
   /** Code of the calls that it was inlined through, innermost first. */
   readonly stretches: readonly Stretch[];
+  /** It fetches what others compute with. */
+  readonly isFetch?: boolean;
   /** Loads of the same block that it waits for, one behind the other. */
   readonly level: number;
   readonly phase: Phase;
@@ -113,8 +122,10 @@ interface Work {
   readonly feedsAddress: Uint8Array;
   /** By block: 1 where loads are preceded by what fetches their descriptors. */
   readonly needsDescriptor: Uint8Array;
-  /** The statement of the row that the last instruction has, -1 for none, and the call that is charged there. */
-  statement: number;
+  /** What has numbers of the kernel's parameters fetched. */
+  readonly fetching: ReadonlySet<Instruction>;
+  /** The line of the row that the last instruction has, -1 for none, and the call that is charged there. */
+  row: number;
   charged: SourcePlace | undefined;
 }
 
@@ -136,7 +147,8 @@ export function chargeCalls(program: Program): Program {
     addressed: new Set(),
     feedsAddress: addressRegisters(program),
     needsDescriptor: withoutDescriptors(program, flow),
-    statement: -1,
+    fetching: fetchingInstructions(program, frames),
+    row: -1,
     charged: undefined,
   };
   const blocks: Block[] = [...program.blocks];
@@ -169,7 +181,7 @@ function chargedIn(work: Work, code: Code): [Code['places'][number], Instruction
     isInTurn &&= before !== undefined && isOfOneStatement(before, issued) && !before.isOfHeader;
     const isNext = before && (isInTurn || isTogether(code, before, issued) || (isAlone && isOfOneCall(before, issued)));
     isInTurn ||= issued.isVolatile === true;
-    if (!isNext) work.statement = -1;
+    if (!isNext) work.row = -1;
     before = issued;
     let charged = chargedBy(work, issued);
     if (issued.at !== undefined && code.masked.get(instructions[issued.at])?.isAtCall)
@@ -218,7 +230,9 @@ function isTogether({ instructions, masked }: Code, before: Issued, issued: Issu
 /** A load behind what its address is computed of in the same call. */
 function isOfOneCall(before: Issued, issued: Issued): boolean {
   const [call] = issued.stretches;
-  return issued.phase === Phase.load && call !== undefined && before.stretches[0]?.call === call.call;
+  return (
+    issued.phase === Phase.load && !before.isFetch && call !== undefined && before.stretches[0]?.call === call.call
+  );
 }
 
 function isOfOneStatement(before: Issued, issued: Issued): boolean {
@@ -240,7 +254,7 @@ function isArm({ program, flow }: Work, block: number): boolean {
 
 /** The call that the profiler shows; undefined where it is the statement itself. */
 function chargedBy(work: Work, issued: Issued): SourcePlace | undefined {
-  const { statement } = issued;
+  const { statement, row = statement } = issued;
   let first: SourcePlace | undefined;
   for (const { key, call } of issued.stretches) {
     if (work.begun.has(key)) break;
@@ -249,8 +263,8 @@ function chargedBy(work: Work, issued: Issued): SourcePlace | undefined {
     if (isBegunByArgument && !issued.isStore) break;
     first = call;
   }
-  if (first || statement !== work.statement) work.charged = first;
-  work.statement = statement;
+  if (first || row !== work.row) work.charged = first;
+  work.row = row;
   return work.charged;
 }
 
@@ -299,14 +313,17 @@ function issuedIn(work: Work, code: Code): Issued[] {
       });
       countStatement(work.counts, work.frames.of(place.call), place.statement ?? 0);
     } else if (place) {
-      const { statement = 0, call } = place;
+      const { statement = 0, row, call } = place;
       const stretches = stretchesOf(work, call);
+      if (work.flow.loopOf[block] < 0 && work.fetching.has(i))
+        piece.push({ statement, stretches, level: 0, phase: Phase.before, isFetch: true });
       if (i.op === 'load') {
         const isHanded = guarded?.isHanded || (code.masked.has(i) && !work.sums.isMoving(i.address));
         if ((work.sums.hasOwn(i, block) && !isHanded) || guarded?.isHanded === false)
-          piece.push({ statement, stretches, level, phase: Phase.before });
+          piece.push({ statement, row, stretches, level, phase: Phase.before });
         piece.push({
           statement,
+          row,
           stretches,
           level,
           phase: Phase.load,
@@ -418,7 +435,7 @@ function descriptorsOf(piece: readonly Issued[]): Issued[] {
     .map(({ statement, stretches, level }) => ({ statement, stretches, level, phase: Phase.before }));
 }
 
-type Place = Pick<SourcePlace, 'statement' | 'call'>;
+type Place = Pick<SourcePlace, 'statement' | 'row' | 'call'>;
 
 /** Where the machine instruction stands that becomes of this; undefined where none does. */
 function placeOf({ program, sums }: Work, i: Instruction): Place | undefined {

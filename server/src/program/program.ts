@@ -361,6 +361,8 @@ export interface SourcePlace {
   readonly call?: SourcePlace;
   /** First token of the statement that it is part of. */
   readonly statement?: number;
+  /** First token of its line where that is a later one than the statement's. */
+  readonly row?: number;
   readonly location?: { readonly file: string; readonly line: number; readonly column: number };
 }
 

@@ -326,4 +326,89 @@ __device__ bool isLess(const Entry &a, const Entry &b) {
 }`,
     );
   });
+
+  it('in the function where that reads a pointer of the kernel’s as it is', () => {
+    const both = (found: string) => `__device__ float both(const float *p) {
+  return p[0] * p[1]; //= ${found}
+}`;
+    checkLines(
+      `k(const float *a, float *o) {
+  o[threadIdx.x] = both(a); //= global store 1 x 4 bytes
+}`,
+      both('global load 2 x 4 bytes'),
+    );
+    // the caller has read it so
+    checkLines(
+      `k(const float *a, float *o) {
+  float u = a[9]; //= global load 1 x 4 bytes
+  float v = both(a); //= global load 2 x 4 bytes
+  o[threadIdx.x] = u + v;
+}`,
+      both('none'),
+    );
+    checkLines(
+      `k(const float *a, float *o) {
+  o[threadIdx.x] = second(a); //= global load 1 x 4 bytes, global store 1 x 4 bytes
+}`,
+      `__device__ float second(const float *p) {
+  return p[1]; //= none
+}`,
+    );
+  });
+
+  it('in the function where that computes with numbers of the kernel’s parameters', () => {
+    const scaled = (found: string) => `__device__ float scaled(const float *p, float x) {
+  return *p * x; //= ${found}
+}`;
+    checkLines(
+      `k(const float *a, float *o, float x) {
+  int i = threadIdx.x;
+  if (i > 3)
+    o[i] = scaled(a + i, x); //= global store 1 x 4 bytes
+}`,
+      scaled('global load 1 x 4 bytes'),
+    );
+    // the last of a block fetches it, for those behind a barrier as well
+    checkLines(
+      `k(const float *a, const float *b, float *o, float x) {
+  int i = threadIdx.x;
+  float u = scaled(a + i, x); //= global load 1 x 4 bytes
+  float v = scaled(b + i, x); //= none
+  o[i] = u + v;
+  __syncthreads();
+  o[i + 32] = scaled(b + i + 32, x); //= global load 1 x 4 bytes, global store 1 x 4 bytes
+}`,
+      scaled('global load 1 x 4 bytes'),
+    );
+    // it is in a register, to be stored or as a sum
+    checkLines(
+      `k(const float *a, float *o, float x) {
+  int i = threadIdx.x;
+  o[i + 32] = x;
+  o[i] = scaled(a + i, x); //= global load 1 x 4 bytes, global store 1 x 4 bytes
+}`,
+      scaled('none'),
+    );
+    checkLines(
+      `k(const float *a, float *o, float x) {
+  int i = threadIdx.x;
+  float y = x + 1;
+  o[i] = scaled(a + i, y); //= global load 1 x 4 bytes, global store 1 x 4 bytes
+}`,
+      scaled('none'),
+    );
+  });
+
+  it('each at its own line of a statement of several', () =>
+    checkLines(
+      `k(const float *a, float *o) {
+  int i = threadIdx.x;
+  o[i] = sum(a + i); //= global load 1 x 4 bytes, global store 1 x 4 bytes
+}`,
+      `__device__ float sum(const float *p) {
+  return p[0] + //= none
+         p[32] + //= global load 1 x 4 bytes
+         p[64]; //= global load 1 x 4 bytes
+}`,
+    ));
 });
