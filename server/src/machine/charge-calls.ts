@@ -17,7 +17,7 @@
  *   halo behind `if (threadIdx.x == 0)`, H200); addresses that only stores need are computed behind the loads;
  * - rows are those of lines: statements of one line are one;
  * - what the function has to fetch from the parameters of the kernel comes first of all, so that its loads are not the first: a pointer that is read at itself (`*p`, `p[0]`; not
- *   `p[1]`, nor where the caller has read it so; 48 kernels of eight bodies), and numbers that it computes with (`p[0] * x`; 104 kernels of 20 bodies, integers and others, outside
+ *   `p[1]`, nor where the caller has read it so; 48 kernels of eight bodies; nor `if (*p) return`, with nothing else to do), and numbers that it computes with (`p[0] * x`; 104 kernels of 20 bodies, integers and others, outside
  *   of loops; not what has been stored, which is in a register). Of copies of a loop the first does so.
  *
  * - in loops behind a call that stays one (`assert`, `printf`), and behind these, the descriptor of global memory is no longer in uniform registers: each
@@ -69,6 +69,8 @@ interface Issued {
   readonly stretches: readonly Stretch[];
   /** It fetches what others compute with. */
   readonly isFetch?: boolean;
+  /** It fetches the pointer that is read, right in front of that where there is nothing else to be done. */
+  readonly isPointer?: boolean;
   /** Loads of the same block that it waits for, one behind the other. */
   readonly level: number;
   readonly phase: Phase;
@@ -278,6 +280,8 @@ function issuedIn(work: Work, code: Code): Issued[] {
   const reads: Register[] = [];
   const close = (): void => {
     piece.push(...descriptorsOf(piece));
+    if (!piece.some(({ level, phase, isPointer }) => level === 0 && phase !== Phase.load && !isPointer))
+      piece = piece.filter(({ isPointer }) => !isPointer);
     all.push(...piece.sort((a, b) => a.level - b.level || a.phase - b.phase));
     piece = [];
     levels.clear();
@@ -319,8 +323,9 @@ function issuedIn(work: Work, code: Code): Issued[] {
         piece.push({ statement, stretches, level: 0, phase: Phase.before, isFetch: true });
       if (i.op === 'load') {
         const isHanded = guarded?.isHanded || (code.masked.has(i) && !work.sums.isMoving(i.address));
+        const isPointer = work.program.registers[i.address].role === 'input';
         if ((work.sums.hasOwn(i, block) && !isHanded) || guarded?.isHanded === false)
-          piece.push({ statement, row, stretches, level, phase: Phase.before });
+          piece.push({ statement, row, stretches, level, phase: Phase.before, isPointer });
         piece.push({
           statement,
           row,

@@ -356,6 +356,17 @@ __device__ bool isLess(const Entry &a, const Entry &b) {
     );
   });
 
+  it('at the call where it asks a pointer of the kernel’s before there is anything else to do', () =>
+    checkLines(
+      `k(const int *stop, const float *a, float *o) {
+  unlessStopped(stop, a, o); //= global load 1 x 4 bytes
+}`,
+      `__device__ void unlessStopped(const int *stop, const float *a, float *o) {
+  if (*stop == 12345) return; //= none
+  o[threadIdx.x] = a[threadIdx.x];
+}`,
+    ));
+
   it('in the function where that computes with numbers of the kernel’s parameters', () => {
     const scaled = (found: string) => `__device__ float scaled(const float *p, float x) {
   return *p * x; //= ${found}
