@@ -173,10 +173,10 @@ function forget(ctx: Context, node: object, scope: Scope, visited: Set<object>):
 
 /** Of what is stored behind a name, `p[i]` or `f.p[i]`: a pointer stays what it is, and so do pointers that are members of a record. */
 function forgetBehind(ctx: Context, value: Value, visited: Set<object>): void {
-  if (value.kind !== 'place' || value.place.kind !== 'storage') return forgetValue(ctx, value, visited);
-  const { storage } = value.place;
+  const storage = value.kind === 'place' && value.place.kind === 'storage' ? value.place.storage : undefined;
+  if (!storage) forgetValue(ctx, value, visited);
   // objects of the host's library change their members in ways that only their methods show
-  if (ctx.unit.isHost && storage.kind !== 'scalar') forgetStorage(ctx, storage, visited);
+  else if (ctx.unit.isHost && storage.kind !== 'scalar') forgetStorage(ctx, storage, visited);
   else forgetElements(ctx, storage, visited);
 }
 

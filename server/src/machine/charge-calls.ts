@@ -40,7 +40,6 @@
  * Other stores wait for values, atomics stand in headers of CUDA's: they stay where they are. So do loads in the passes that are left of a loop,
  * whose addresses are computed anew.
  */
-import { addressWindows } from '../program/addresses';
 import { type ControlFlow, controlFlow } from '../program/control-flow';
 import { readsInto, writesOf } from '../program/operands';
 import type {
@@ -55,6 +54,8 @@ import type {
 } from '../program/program';
 import { Frames, STATEMENTS, Sums } from './address-sums';
 import { fetchingInstructions } from './fetched-parameters';
+import { callsThrough, isStoreOfValue } from './handed-stores';
+import { addressRegisters, madeAt, placeOf } from './instruction-places';
 import { type Code, straightCode } from './masked-loads';
 import { movingIn, movingRegisters } from './moving-registers';
 import { countReads } from './read-counts';
@@ -296,7 +297,8 @@ function issuedIn(work: Work, code: Code): Issued[] {
     const behind = i.op === 'load' ? level + 1 : level;
     if (behind > 0) for (const r of written) levels.set(r, behind);
     const isMoved = code.values.get(i);
-    const place = isMoved === undefined ? placeOf(work, i) : isMoved ? madeAt(work.program, i) : undefined;
+    const place =
+      isMoved === undefined ? placeOf(work.program, work.sums, i) : isMoved ? madeAt(work.program, i) : undefined;
     const guarded = i === code.guarded?.load ? code.guarded : undefined;
     if (place?.call && guarded?.isHanded)
       countStatement(work.counts, work.frames.of(place.call.call), place.call.statement ?? 0);
@@ -386,37 +388,6 @@ function storeOf(
   return [...sum, { ...issued, isStore: true, isBehindOther }];
 }
 
-/**
- * Through how many calls an address has come that the function would have computed, had not the caller computed the same before: of `if (a[i] > a[p]) swap(a, i, p)`
- * both. 0 where the function has branched since.
- */
-function callsThrough({ program, flow }: Work, { address, offset, access }: StoreInstruction, block: number): number {
-  const inner = program.accesses[access].place.call;
-  const [before, ...others] = flow.predecessors[block];
-  if (!inner || offset !== 0 || others.length > 0) return 0;
-  const end = before === undefined ? undefined : program.blocks[before].terminator;
-  if (end?.kind === 'branch')
-    for (let at = program.branches[end.branch].place.call; at; at = at.call) if (at === inner) return 0;
-  const outer = program.registers[address].call;
-  for (let at: SourcePlace | undefined = inner, calls = 1; at; at = at.call, calls++)
-    if (at.call === outer) return calls;
-  return 0;
-}
-
-/**
- * A store that needs nothing but an address and a value, both of which its function was given. Members and copies of records add to the address; where it moves with a loop,
- * what it was before the step is copied in front of the store, unless several passes are written out.
- */
-function isStoreOfValue(work: Work, i: StoreInstruction, block: number): boolean {
-  const { isMember, copiedBytes } = work.program.accesses[i.access];
-  if (isMember || (copiedBytes !== undefined && !i.isReinterpreted)) return false;
-  return !work.sums.isMoving(i.address) || isOneOfCopies(work, i, block);
-}
-
-/** Whether a loop around the store is written out, so that there are others of it in its block. */
-const isOneOfCopies = ({ program }: Work, i: StoreInstruction, block: number): boolean =>
-  program.blocks[block].instructions.some((each) => each !== i && each.op === 'store' && each.access === i.access);
-
 /** Of these nothing is issued together: volatile assembly keeps its order. */
 const isInOrder = (i: Instruction): boolean => i.op === 'matrix' || i.op === 'asyncCopy';
 
@@ -440,50 +411,6 @@ function descriptorsOf(piece: readonly Issued[]): Issued[] {
     .map(({ statement, stretches, level }) => ({ statement, stretches, level, phase: Phase.before }));
 }
 
-type Place = Pick<SourcePlace, 'statement' | 'row' | 'call'>;
-
-/** Where the machine instruction stands that becomes of this; undefined where none does. */
-function placeOf({ program, sums }: Work, i: Instruction): Place | undefined {
-  switch (i.op) {
-    case 'load':
-    case 'store':
-    case 'atomic':
-    case 'matrix':
-      return program.accesses[i.access].place;
-    case 'asyncCopy':
-      return program.accesses[i.loadAccess].place;
-    case 'barrier':
-      return i.place;
-    case 'convert':
-      // widening is part of the multiplication behind it
-      if (!/f/.test(i.from + i.type)) return undefined;
-      break;
-    case 'unary':
-      if (i.fn === 'neg' || i.fn === 'bitcast') return undefined;
-      if (i.fn === 'mov' && !isStart(program, i.dst, i.a)) return undefined;
-      break;
-    case 'binary':
-      if (isOfWindow(program, i.b)) return undefined;
-  }
-  const [dst] = writesOf(i);
-  return dst === undefined || sums.isMoving(dst) ? undefined : madeAt(program, i);
-}
-
-function madeAt({ registers }: Program, i: Instruction): Place | undefined {
-  const [dst] = writesOf(i);
-  return dst === undefined || registers[dst].statement === undefined ? undefined : registers[dst];
-}
-
-/** Where shared memory begins among generic addresses is no matter to instructions of shared memory. */
-const isOfWindow = ({ registers }: Program, b: Register): boolean => {
-  const { role, value } = registers[b];
-  return role === 'constant' && Math.abs(Number(value)) === addressWindows.shared;
-};
-
-/** What a variable begins with is moved to its register. */
-const isStart = ({ registers }: Program, dst: Register, a: Register): boolean =>
-  registers[dst].role === 'variable' && registers[a].role === 'constant';
-
 function countStatement(counts: Map<number, number>, frame: number, statement: number): void {
   const key = frame * STATEMENTS + statement;
   counts.set(key, (counts.get(key) ?? 0) + 1);
@@ -500,19 +427,4 @@ function stretchesOf(work: Work, call: SourcePlace | undefined): readonly Stretc
   const stretches = [{ call, key: `${call.first}:${count}@${outer[0]?.key ?? ''}` }, ...outer];
   work.stretches.set(call, { count, outer, stretches });
   return stretches;
-}
-
-/** By register: 1 where an address is computed of it. */
-function addressRegisters({ blocks, registers }: Program): Uint8Array {
-  const found = new Uint8Array(registers.length);
-  const reads: Register[] = [];
-  for (const { instructions } of blocks.toReversed())
-    for (const i of instructions.toReversed()) {
-      if (i.op === 'load') found[i.address] = 1;
-      else if (writesOf(i).some((r) => found[r] === 1)) {
-        const count = readsInto(i, reads);
-        for (let k = 0; k < count; k++) found[reads[k]] = 1;
-      }
-    }
-  return found;
 }
