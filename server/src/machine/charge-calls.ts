@@ -41,92 +41,19 @@
  * whose addresses are computed anew.
  */
 import { type ControlFlow, controlFlow } from '../program/control-flow';
-import { readsInto, writesOf } from '../program/operands';
-import type {
-  AccessSite,
-  Block,
-  Instruction,
-  LoadInstruction,
-  Program,
-  Register,
-  SourcePlace,
-  StoreInstruction,
-} from '../program/program';
-import { Frames, STATEMENTS, Sums } from './address-sums';
-import { fetchingInstructions } from './fetched-parameters';
-import { callsThrough, isStoreOfValue } from './handed-stores';
-import { addressRegisters, madeAt, placeOf } from './instruction-places';
+import type { AccessSite, Block, Instruction, LoadInstruction, Program, SourcePlace } from '../program/program';
+import { type Issued, IssuedOrder, isInOrder, Phase } from './issued-order';
 import { type Code, straightCode } from './masked-loads';
-import { movingIn, movingRegisters } from './moving-registers';
 import { countReads } from './read-counts';
-import { withoutDescriptors } from './without-descriptors';
-
-/** A machine instruction, by what decides its row in the line table. */
-interface Issued {
-  readonly statement: number;
-  /** The line of the row, where it is not the statement's first. */
-  readonly row?: number;
-  /** Code of the calls that it was inlined through, innermost first. */
-  readonly stretches: readonly Stretch[];
-  /** It fetches what others compute with. */
-  readonly isFetch?: boolean;
-  /** It fetches the pointer that is read, right in front of that where there is nothing else to be done. */
-  readonly isPointer?: boolean;
-  /** Loads of the same block that it waits for, one behind the other. */
-  readonly level: number;
-  readonly phase: Phase;
-  /** Place in the block, of a load. */
-  readonly at?: number;
-  /** Of a load: its descriptor has to be fetched. */
-  readonly needsDescriptor?: boolean;
-  /** A volatile access: nothing comes between it and what the same statement does next. */
-  readonly isVolatile?: boolean;
-  /** Made by a function of a header, which has lines of its own. */
-  readonly isOfHeader?: boolean;
-  readonly isStore?: boolean;
-  /** Of a store: what its address or its value is computed by comes right in front of it. */
-  readonly isBehindOther?: boolean;
-}
-
-enum Phase {
-  before,
-  load,
-  behind,
-}
-
-/** Code of a call from one instruction of its statement to the next. */
-interface Stretch {
-  readonly call: SourcePlace;
-  readonly key: string;
-}
-
-interface LastStretches {
-  readonly count: number;
-  readonly outer: readonly Stretch[];
-  readonly stretches: readonly Stretch[];
-}
 
 interface Work {
   readonly program: Program;
   readonly flow: ControlFlow;
-  readonly readCounts: readonly number[];
+  readonly order: IssuedOrder;
   readonly accesses: AccessSite[];
-  readonly frames: Frames;
-  /** By frame and statement: its instructions so far. */
-  readonly counts: Map<number, number>;
   readonly begun: Set<string>;
   /** By what they are given by value: their stores are still the first that is theirs. */
   readonly begunByArguments: Set<string>;
-  /** By call: what was last made for it, as long as its statement has had no further instruction. */
-  readonly stretches: Map<SourcePlace, LastStretches>;
-  readonly sums: Sums;
-  /** Addresses that accesses had so far. */
-  readonly addressed: Set<Register>;
-  readonly feedsAddress: Uint8Array;
-  /** By block: 1 where loads are preceded by what fetches their descriptors. */
-  readonly needsDescriptor: Uint8Array;
-  /** What has numbers of the kernel's parameters fetched. */
-  readonly fetching: ReadonlySet<Instruction>;
   /** The line of the row that the last instruction has, -1 for none, and the call that is charged there. */
   row: number;
   charged: SourcePlace | undefined;
@@ -135,32 +62,25 @@ interface Work {
 export function chargeCalls(program: Program): Program {
   if (!program.accesses.some(({ place }) => place.call)) return program;
   const flow = controlFlow(program);
-  const frames = new Frames();
+  const order = new IssuedOrder(program, flow);
   const work: Work = {
     program,
     flow,
-    readCounts: countReads(program),
+    order,
     accesses: [...program.accesses],
-    frames,
-    counts: new Map(),
     begun: new Set(),
     begunByArguments: new Set(),
-    stretches: new Map(),
-    sums: new Sums(program, frames, movingRegisters(program, flow), movingIn(program, flow.loops)),
-    addressed: new Set(),
-    feedsAddress: addressRegisters(program),
-    needsDescriptor: withoutDescriptors(program, flow),
-    fetching: fetchingInstructions(program, frames),
     row: -1,
     charged: undefined,
   };
+  const graph = { program, flow, frames: order.frames, readCounts: countReads(program) };
   const blocks: Block[] = [...program.blocks];
   let changes = false;
   // as the blocks stand in the text
   const done = new Set<number>();
   for (const index of [...flow.order].sort((a, b) => a - b)) {
     if (done.has(index)) continue;
-    const code = straightCode(work, index);
+    const code = straightCode(graph, index);
     for (const block of code.blocks) done.add(block);
     for (const [{ block, at }, shown] of chargedIn(work, code)) {
       const instructions = [...blocks[block].instructions];
@@ -180,7 +100,7 @@ function chargedIn(work: Work, code: Code): [Code['places'][number], Instruction
   let isInTurn = false;
   const isAlone =
     blocks.length === 1 && isArm(work, blocks[0]) && instructions.filter(({ op }) => op === 'load').length === 1;
-  for (const issued of issuedIn(work, code)) {
+  for (const issued of work.order.of(code)) {
     isInTurn &&= before !== undefined && isOfOneStatement(before, issued) && !before.isOfHeader;
     const isNext = before && (isInTurn || isTogether(code, before, issued) || (isAlone && isOfOneCall(before, issued)));
     isInTurn ||= issued.isVolatile === true;
@@ -269,162 +189,4 @@ function chargedBy(work: Work, issued: Issued): SourcePlace | undefined {
   if (first || row !== work.row) work.charged = first;
   work.row = row;
   return work.charged;
-}
-
-/** What straight code becomes, in the order in which it is issued as far as that is known. */
-function issuedIn(work: Work, code: Code): Issued[] {
-  const all: Issued[] = [];
-  let piece: Issued[] = [];
-  const levels = new Map<Register, number>();
-  const loaded = new Set<number>();
-  const computed = new Set<Register>();
-  const reads: Register[] = [];
-  const close = (): void => {
-    piece.push(...descriptorsOf(piece));
-    if (!piece.some(({ level, phase, isPointer }) => level === 0 && phase !== Phase.load && !isPointer))
-      piece = piece.filter(({ isPointer }) => !isPointer);
-    all.push(...piece.sort((a, b) => a.level - b.level || a.phase - b.phase));
-    piece = [];
-    levels.clear();
-    loaded.clear();
-  };
-  code.instructions.forEach((i, at) => {
-    const { block } = code.places[at];
-    let level = 0;
-    const count = readsInto(i, reads);
-    for (let k = 0; k < count; k++) level = Math.max(level, levels.get(reads[k]) ?? 0);
-    const written = writesOf(i);
-    const behind = i.op === 'load' ? level + 1 : level;
-    if (behind > 0) for (const r of written) levels.set(r, behind);
-    const isMoved = code.values.get(i);
-    const place =
-      isMoved === undefined ? placeOf(work.program, work.sums, i) : isMoved ? madeAt(work.program, i) : undefined;
-    const guarded = i === code.guarded?.load ? code.guarded : undefined;
-    if (place?.call && guarded?.isHanded)
-      countStatement(work.counts, work.frames.of(place.call.call), place.call.statement ?? 0);
-    const isVolatile = isVolatileShared(work, i);
-    if (place && (isInOrder(i) || isVolatile)) {
-      close();
-      const statement = place.statement ?? 0;
-      const stretches = stretchesOf(work, place.call);
-      if (isVolatile && 'address' in i && !work.addressed.has(i.address))
-        all.push({ statement, stretches, level: 0, phase: Phase.before });
-      all.push({
-        statement,
-        stretches,
-        level: 0,
-        phase: Phase.load,
-        at,
-        isVolatile,
-      });
-      countStatement(work.counts, work.frames.of(place.call), place.statement ?? 0);
-    } else if (place) {
-      const { statement = 0, row, call } = place;
-      const stretches = stretchesOf(work, call);
-      if (work.flow.loopOf[block] < 0 && work.fetching.has(i))
-        piece.push({ statement, stretches, level: 0, phase: Phase.before, isFetch: true });
-      if (i.op === 'load') {
-        const isHanded = guarded?.isHanded || (code.masked.has(i) && !work.sums.isMoving(i.address));
-        const isPointer = work.program.registers[i.address].role === 'input';
-        if ((work.sums.hasOwn(i, block) && !isHanded) || guarded?.isHanded === false)
-          piece.push({ statement, row, stretches, level, phase: Phase.before, isPointer });
-        piece.push({
-          statement,
-          row,
-          stretches,
-          level,
-          phase: Phase.load,
-          at,
-          needsDescriptor: work.needsDescriptor[block] === 1 && isGlobal(work, i),
-        });
-        loaded.add(level);
-      } else {
-        const isBefore = !loaded.has(level) || isMoved || written.some((r) => work.feedsAddress[r] === 1);
-        const isOfHeader = i.op === 'binary' && /^f/.test(i.type) && (i.fn === 'min' || i.fn === 'max');
-        const phase = isBefore ? Phase.before : Phase.behind;
-        if (i.op === 'store')
-          piece.push(...storeOf(work, i, block, { statement, stretches, level, phase, at }, computed));
-        else piece.push({ statement, stretches, level, phase, isOfHeader });
-        for (const r of written) computed.add(r);
-      }
-      countStatement(work.counts, work.frames.of(call), statement);
-    }
-    if ('address' in i) work.addressed.add(i.address);
-    if (i.op === 'barrier' || i.op === 'atomic') close();
-  });
-  close();
-  const branch = branchOf(work, code.blocks[code.blocks.length - 1]);
-  if (branch) all.push(branch);
-  return all;
-}
-
-/**
- * The branch of an `if` at the end of a block: it is an instruction of its statement like others, also where ptxas predicates
- * what it guards, which it does later (28 kernels whose `if` tests in a second call what the first has tested; H200: none otherwise).
- */
-function branchOf(work: Work, block: number): Issued | undefined {
-  const { terminator } = work.program.blocks[block];
-  if (terminator.kind !== 'branch') return undefined;
-  const { place, kind } = work.program.branches[terminator.branch];
-  if (kind !== 'if') return undefined;
-  const { statement = 0, call } = place;
-  return { statement, stretches: stretchesOf(work, call), level: 0, phase: Phase.before };
-}
-
-/** A store, behind the sum of its address where one of the functions around it makes that. */
-function storeOf(
-  work: Work,
-  store: StoreInstruction,
-  block: number,
-  issued: Issued,
-  computed: ReadonlySet<Register>,
-): Issued[] {
-  const calls = store.callsThrough || callsThrough(work, store, block);
-  if (calls === 0 || !isStoreOfValue(work, store, block)) return [{ ...issued, at: undefined }];
-  const { statement, stretches, level, phase } = issued;
-  const around = stretches.slice(calls);
-  const sum: Issued[] = around.length > 0 ? [{ statement, stretches: around, level, phase }] : [];
-  const isBehindOther = !work.addressed.has(store.address) || store.values.some((r) => computed.has(r));
-  return [...sum, { ...issued, isStore: true, isBehindOther }];
-}
-
-/** Of these nothing is issued together: volatile assembly keeps its order. */
-const isInOrder = (i: Instruction): boolean => i.op === 'matrix' || i.op === 'asyncCopy';
-
-/** Of shared memory: volatile accesses to global memory have addresses and descriptors to wait for. */
-const isVolatileShared = ({ program }: Work, i: Instruction): boolean => {
-  if (i.op !== 'load' && i.op !== 'store') return false;
-  const { isVolatile, space, atomic } = program.accesses[i.access];
-  return isVolatile === true && space === 'shared' && !atomic;
-};
-
-function isGlobal({ program }: Work, { access }: LoadInstruction): boolean {
-  const { space } = program.accesses[access];
-  return space === 'global' || space === 'generic';
-}
-
-/** What fetches the descriptors of loads that are issued together; that of a single one stands right before it, in one row with it. */
-function descriptorsOf(piece: readonly Issued[]): Issued[] {
-  const loads = piece.filter((issued) => issued.needsDescriptor);
-  return loads
-    .filter(({ level }) => loads.filter((other) => other.level === level).length > 1)
-    .map(({ statement, stretches, level }) => ({ statement, stretches, level, phase: Phase.before }));
-}
-
-function countStatement(counts: Map<number, number>, frame: number, statement: number): void {
-  const key = frame * STATEMENTS + statement;
-  counts.set(key, (counts.get(key) ?? 0) + 1);
-}
-
-const none: readonly Stretch[] = [];
-
-function stretchesOf(work: Work, call: SourcePlace | undefined): readonly Stretch[] {
-  if (!call) return none;
-  const outer = stretchesOf(work, call.call);
-  const count = work.counts.get(work.frames.of(call.call) * STATEMENTS + (call.statement ?? 0)) ?? 0;
-  const last = work.stretches.get(call);
-  if (last?.count === count && last.outer === outer) return last.stretches;
-  const stretches = [{ call, key: `${call.first}:${count}@${outer[0]?.key ?? ''}` }, ...outer];
-  work.stretches.set(call, { count, outer, stretches });
-  return stretches;
 }
