@@ -4,6 +4,7 @@
  */
 import { type ControlFlow, controlFlow, dominatorsOf, EXIT, reversePostOrder } from '../program/control-flow';
 import type { Program, Register } from '../program/program';
+import { Kind, op } from '../wasm/opcodes';
 import { type Doubt, doubtOf, type Skip } from './doubt';
 import { functionAt, functionsOf, MAIN } from './functions';
 import { isEnd, joinBlocks } from './graph';
@@ -13,7 +14,7 @@ import { PAGES } from './memory-layout';
 import { ANYWHERE, Reach } from './reach';
 import { type DepthCounter, structure } from './structure';
 import { HostValues } from './values';
-import { Code, Kind, type ModuleFunction, moduleOf, op } from './wasm';
+import { Code, type ModuleFunction, moduleOf } from './wasm';
 
 /** Blocks beyond which nothing is generated: the nesting would be too deep. */
 const MOST_BLOCKS = 12_000;

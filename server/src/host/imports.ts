@@ -1,5 +1,6 @@
 /** Functions that the module of the host's program calls: those of the host are in run-host.ts, those of numbers in math.ts. */
-import { type Import, Kind } from './wasm';
+import { Kind } from '../wasm/opcodes';
+import type { Import } from './wasm';
 
 const { i32, i64, f64 } = Kind;
 const numbers = (count: number, kind: Kind) => Array.from({ length: count }, () => kind);

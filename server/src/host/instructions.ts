@@ -3,6 +3,7 @@
 import type { HostInstruction } from '../program/host-program';
 import { writesOf } from '../program/operands';
 import { bytesOf, type Instruction, type Program, type Register, type ScalarType } from '../program/program';
+import { Kind, op } from '../wasm/opcodes';
 import { costOf, importIndex, imports, moving } from './imports';
 import { MemoryEmitter } from './memory-access';
 import { LAUNCH_SHADOWS, LAUNCH_VALUES, MOST_VALUES } from './memory-layout';
@@ -20,7 +21,7 @@ import {
 import { ANY } from './points-to';
 import { ANYWHERE, type Reach } from './reach';
 import type { HostValues } from './values';
-import { type Code, Kind, op } from './wasm';
+import type { Code } from './wasm';
 
 const { i32, i64, f64 } = Kind;
 

@@ -3,11 +3,12 @@
  * -1 where it is not known, a byte's 0.
  */
 import { bytesOf, type Program, type Register, type ScalarType } from '../program/program';
+import { Kind, op } from '../wasm/opcodes';
 import { ALL, SHADOW } from './memory-layout';
 import { kindOf } from './operations';
 import { ANYWHERE, type Reach } from './reach';
 import type { HostValues } from './values';
-import { type Code, Kind, op } from './wasm';
+import type { Code } from './wasm';
 
 const { i32, i64 } = Kind;
 

@@ -1,6 +1,7 @@
 /** Arithmetic of the IR as WebAssembly: operands are on the stack in order, the result takes their place. */
 import type { BinaryOp, CompareOp, ScalarType, UnaryOp } from '../program/program';
-import { type Code, Kind, op, truncate } from './wasm';
+import { Kind, op, truncate } from '../wasm/opcodes';
+import type { Code } from './wasm';
 
 export const kindOf: Readonly<Record<ScalarType, Kind>> = {
   pred: Kind.i32,

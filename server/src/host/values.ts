@@ -7,11 +7,12 @@
 import { type ControlFlow, controlFlow, EXIT } from '../program/control-flow';
 import { readsInto, writesOf } from '../program/operands';
 import type { Instruction, Program, Register } from '../program/program';
+import { Kind, op } from '../wasm/opcodes';
 import { type Doubt, pointersOf, type Skip } from './doubt';
 import { functionsOf, MAIN } from './functions';
 import { FIRST_OBJECT, HOST_BASE } from './memory-layout';
 import { kindOf } from './operations';
-import { Code, FIRST_GLOBAL, Kind, op } from './wasm';
+import { Code, FIRST_GLOBAL } from './wasm';
 
 const { i32, i64 } = Kind;
 
