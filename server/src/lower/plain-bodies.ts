@@ -84,7 +84,7 @@ function isPlainPart(value: unknown, mayReturn: boolean, calls: ast.CallExpressi
     case 'call': {
       const { callee } = node;
       const name = callee.kind === 'name' || callee.kind === 'member' ? callee.name.parts.at(-1)?.name : undefined;
-      if (!name || barriers.has(name) || loops.test(name) || /^atomic/.test(name)) return false;
+      if (!name || barriers.has(name) || loops.test(name)) return false;
       calls.push(node);
       break;
     }
@@ -92,6 +92,16 @@ function isPlainPart(value: unknown, mayReturn: boolean, calls: ast.CallExpressi
       break;
   }
   return Object.values(node).every((v) => isPlainPart(v, mayReturn, calls, depth + 1));
+}
+
+/** Whether the body itself changes memory by atomics. */
+export function hasAtomic(value: unknown, depth = 0): boolean {
+  if (typeof value !== 'object' || value === null || depth > 200 || value instanceof Set) return false;
+  if (Array.isArray(value)) return value.some((v) => hasAtomic(v, depth + 1));
+  const node = value as ast.Expression;
+  if (node.kind === 'call' && node.callee.kind === 'name' && /^atomic/.test(node.callee.name.parts.at(-1)?.name ?? ''))
+    return true;
+  return Object.values(node).some((v) => hasAtomic(v, depth + 1));
 }
 
 function conditionsIn(value: unknown, depth: number): number {
