@@ -57,6 +57,18 @@ describe('a loop around one that is as long as it has come', () => {
   it('with counters that were declared before too', () => triangle(', i, j', 'i', 'j'));
 });
 
+describe('a loop with atomics', () => {
+  // what is left over of four passes comes first, so that lanes are at other passes than they would be one by one
+  const requests = (head: string, expected: number) =>
+    checkLines(`k(int *o, const int *x, int n) {
+  for (${head}) {
+    atomicAdd(&o[x[i]], 1); //= global atomic ${expected} x 4 bytes, global load ${expected} x 4 bytes
+  }
+}`);
+  it('is written four times', () => requests('int i = threadIdx.x; i < n + 23; i++', 3 + 8 * 4));
+  it('stays as it is where its step is no constant', () => requests('int i = threadIdx.x; i < n + 320; i += n', 33));
+});
+
 describe('sums in loops that are written out', () => {
   it('are simplified: the element before that of the next pass is this one', () => {
     check(`
