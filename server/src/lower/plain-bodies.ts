@@ -36,6 +36,12 @@ export function hasPlainBody(ctx: Context, body: ast.Statement): boolean {
   return isPlain && calls.every((call) => isInlined(ctx, call, undefined, 0));
 }
 
+/** Whether the body of a loop itself changes memory by atomics. */
+export const hasAtomic = (body: ast.Statement): boolean =>
+  syntaxOf(body, 'loop').calls.some(
+    ({ callee }) => callee.kind === 'name' && /^atomic/.test(callee.name.parts.at(-1)?.name ?? ''),
+  );
+
 function isInlined(ctx: Context, call: ast.CallExpression, owner: RecordInfo | undefined, depth: number): boolean {
   const isMethod = call.callee.kind === 'member';
   const called = depth < DEEPEST_CALL ? calledFunction(ctx, call, owner) : undefined;
@@ -92,16 +98,6 @@ function isPlainPart(value: unknown, mayReturn: boolean, calls: ast.CallExpressi
       break;
   }
   return Object.values(node).every((v) => isPlainPart(v, mayReturn, calls, depth + 1));
-}
-
-/** Whether the body itself changes memory by atomics. */
-export function hasAtomic(value: unknown, depth = 0): boolean {
-  if (typeof value !== 'object' || value === null || depth > 200 || value instanceof Set) return false;
-  if (Array.isArray(value)) return value.some((v) => hasAtomic(v, depth + 1));
-  const node = value as ast.Expression;
-  if (node.kind === 'call' && node.callee.kind === 'name' && /^atomic/.test(node.callee.name.parts.at(-1)?.name ?? ''))
-    return true;
-  return Object.values(node).some((v) => hasAtomic(v, depth + 1));
 }
 
 function conditionsIn(value: unknown, depth: number): number {

@@ -12,8 +12,9 @@ import { type ControlFlow, controlFlow, dominates } from '../program/control-flo
 import { readsInto, readsOf, writesOf } from '../program/operands';
 import type { Block, CompareOp, Instruction, Program, Register, Terminator } from '../program/program';
 import { dropDeadCode } from './dead-code';
+import { keyOf } from './hoist-common';
 import { isPure } from './pure';
-import { threadJumps } from './thread-jumps';
+import { leading, threadJumps, type Way } from './thread-jumps';
 
 type Branch = Terminator & { kind: 'branch' };
 
@@ -47,7 +48,12 @@ function passOnce(program: Program): Program {
   const headers = new Set(flow.loops.map(({ header }) => header));
   const candidates = flow.order.filter((index) => {
     const block = program.blocks[index];
-    return mayBeDecided(block) && flow.predecessors[index].length > 1 && !isLoops(headers, index, block);
+    return (
+      flow.predecessors[index].length > 1 &&
+      asks(program, index) &&
+      mayBeDecided(block) &&
+      !isLoops(headers, index, block)
+    );
   });
   if (candidates.length === 0) return program;
   const conditions = new Conditions(program, flow);
@@ -59,9 +65,10 @@ function passOnce(program: Program): Program {
     const ways = waysInto(program, flow, headers, index);
     if (ways.some(({ from }) => touched.has(from)) || touched.has(index)) continue;
     const { terminator } = blocks[index];
-    if (terminator.kind !== 'branch' || !conditions.isAllThatIsDone(index)) continue;
+    // most blocks that ask come from none that does, and nothing has to be known of the program for these
+    if (terminator.kind !== 'branch' || !ways.some(({ from }) => asks(program, from))) continue;
     const answers = conditions.answers(index, ways);
-    if (!answers) continue;
+    if (!answers || !conditions.isAllThatIsDone(index)) continue;
     for (const branch of conditions.deciding(index, ways)) branches[branch] = { ...branches[branch], kind: 'if' };
     for (const [at, { from, to }] of ways.entries()) {
       const target = answers[at] ? terminator.ifTrue : terminator.ifFalse;
@@ -80,30 +87,25 @@ const mayBeDecided = ({ instructions, terminator }: Block): boolean =>
   instructions.length <= MOST_PARTS &&
   instructions.every(isPure);
 
+/** Whether a block ends with a question that is not a loop's. */
+const asks = ({ blocks, branches }: Program, index: number): boolean => {
+  const { terminator } = blocks[index];
+  return terminator.kind === 'branch' && branches[terminator.branch].kind !== 'loop';
+};
+
 /** Where a loop begins, and what decides whether it begins or goes on. */
 function isLoops(headers: ReadonlySet<number>, index: number, { terminator }: Block): boolean {
   if (headers.has(index) || terminator.kind !== 'branch') return true;
   return headers.has(terminator.ifTrue) || headers.has(terminator.ifFalse);
 }
 
-/** A block that leads to another one, through blocks that do nothing. */
-interface Way {
-  readonly from: number;
-  /** Where it goes: the other block, or the first of those that do nothing. */
-  readonly to: number;
-}
-
+/** Those that lead to a block, through blocks that do nothing. */
 function waysInto(program: Program, flow: ControlFlow, headers: ReadonlySet<number>, block: number, depth = 0): Way[] {
   return flow.predecessors[block].flatMap((from): Way[] => {
     const { instructions, terminator } = program.blocks[from];
     const isEmpty = instructions.length === 0 && terminator.kind === 'jump' && !headers.has(from) && from !== 0;
     return isEmpty && depth < 8 ? waysInto(program, flow, headers, from, depth + 1) : [{ from, to: block }];
   });
-}
-
-function leading(terminator: Terminator, from: number, to: number): Terminator {
-  if (terminator.kind !== 'branch') return { kind: 'jump', target: to };
-  return terminator.ifTrue === from ? { ...terminator, ifTrue: to } : { ...terminator, ifFalse: to };
 }
 
 /** What is asked, with the same text for the same question; opposite where the answer is the other one. */
@@ -114,40 +116,34 @@ interface Question {
   readonly variables: readonly Register[];
 }
 
+interface Made {
+  readonly block: number;
+  readonly instruction: Instruction;
+}
+
 class Conditions {
-  /** By temporary: the block and the instruction that make it. */
-  private readonly made = new Map<Register, { readonly block: number; readonly instruction: Instruction }>();
-  /** By register: the block that reads it, or several. */
-  private readonly readIn: Int32Array;
+  private made: ReadonlyMap<Register, Made> | undefined;
+  private readIn: Int32Array | undefined;
   private readonly questions = new Map<number, Question | undefined>();
 
   constructor(
     private readonly program: Program,
     private readonly flow: ControlFlow,
-  ) {
-    this.readIn = new Int32Array(program.registers.length).fill(NOWHERE);
-    for (const index of flow.order) this.note(index, program.blocks[index]);
-  }
+  ) {}
 
-  private note(index: number, { instructions, terminator }: Block): void {
-    const read = (r: Register) => {
-      const before = this.readIn[r];
-      this.readIn[r] = before === NOWHERE || before === index ? index : SEVERAL;
-    };
-    for (const instruction of instructions) {
-      const count = readsInto(instruction, operands);
-      for (let k = 0; k < count; k++) read(operands[k]);
-      for (const r of writesOf(instruction))
-        if (this.program.registers[r].role === 'temporary') this.made.set(r, { block: index, instruction });
-    }
-    if (terminator.kind === 'branch') read(terminator.condition);
+  /** What computes a temporary; undefined for what is loaded or given. */
+  private madeBy(register: Register): Made | undefined {
+    this.made ??= computedIn(this.program, this.flow);
+    return this.made.get(register);
   }
 
   /** Whether nothing that a block computes is used behind it. */
   isAllThatIsDone(index: number): boolean {
-    const { registers } = this.program;
-    return this.program.blocks[index].instructions.every((i) =>
-      writesOf(i).every((r) => registers[r].role === 'temporary' && this.readIn[r] === index),
+    const { registers, blocks } = this.program;
+    this.readIn ??= readersOf(this.program, this.flow);
+    const { readIn } = this;
+    return blocks[index].instructions.every((i) =>
+      writesOf(i).every((r) => registers[r].role === 'temporary' && readIn[r] === index),
     );
   }
 
@@ -233,7 +229,7 @@ class Conditions {
     variables: Register[],
     depth: number,
   ): Omit<Question, 'variables'> | undefined {
-    const i = this.made.get(condition)?.instruction;
+    const i = this.madeBy(condition)?.instruction;
     if (i?.op === 'unary' && i.fn === 'lognot') {
       const inner = depth < MOST_PARTS ? this.ask(i.a, block, variables, depth + 1) : undefined;
       return inner && { ...inner, isOpposite: !inner.isOpposite };
@@ -257,29 +253,51 @@ class Conditions {
       variables.push(register);
       return `r${register}`;
     }
-    const made = this.made.get(register);
-    if (!made || !isPure(made.instruction)) return `r${register}`;
+    const made = this.madeBy(register);
+    if (!made) return `r${register}`;
     if (depth > MOST_PARTS) return undefined;
     const i = made.instruction;
-    const parts: string[] = [];
+    const texts = new Map<Register, string>();
     for (const read of readsOf(i)) {
       // another block may have read it before it was assigned
       if (this.program.registers[read].role === 'variable' && made.block !== block) return `r${register}`;
       const text = this.textOf(read, block, variables, depth + 1);
       if (text === undefined) return undefined;
-      parts.push(text);
+      texts.set(read, text);
     }
-    return `${operationOf(i)} (${parts.join(', ')})`;
+    return `(${keyOf(i, (r) => texts.get(r) ?? '')})`;
   }
+}
+
+/** By temporary: the block and the instruction that compute it. */
+function computedIn({ blocks, registers }: Program, { order }: ControlFlow): Map<Register, Made> {
+  const made = new Map<Register, Made>();
+  for (const block of order)
+    for (const instruction of blocks[block].instructions)
+      if (isPure(instruction) && 'dst' in instruction && typeof instruction.dst === 'number')
+        if (registers[instruction.dst].role === 'temporary') made.set(instruction.dst, { block, instruction });
+  return made;
+}
+
+/** By register: the block that reads it, or several. */
+function readersOf({ blocks, registers }: Program, { order }: ControlFlow): Int32Array {
+  const readIn = new Int32Array(registers.length).fill(NOWHERE);
+  const note = (r: Register, index: number): void => {
+    readIn[r] = readIn[r] === NOWHERE || readIn[r] === index ? index : SEVERAL;
+  };
+  for (const index of order) {
+    const { instructions, terminator } = blocks[index];
+    for (const instruction of instructions) {
+      const count = readsInto(instruction, operands);
+      for (let k = 0; k < count; k++) note(operands[k], index);
+    }
+    if (terminator.kind === 'branch') note(terminator.condition, index);
+  }
+  return readIn;
 }
 
 function sideTo({ ifTrue, ifFalse }: Branch, target: number): boolean | undefined {
   return ifTrue === ifFalse ? undefined : ifTrue === target ? true : ifFalse === target ? false : undefined;
-}
-
-function operationOf(i: Instruction): string {
-  const from = 'from' in i ? i.from : '';
-  return `${i.op} ${'fn' in i ? i.fn : ''} ${from} ${'type' in i ? i.type : ''}`;
 }
 
 /** In place of a block: none reads it, several do. */

@@ -223,7 +223,8 @@ export function beginningOf(
   return result;
 }
 
-function keyOf(i: Instruction, name: (r: Register) => string): string {
+/** What an instruction computes, with names for what it reads: equal for equal operations. */
+export function keyOf(i: Instruction, name: (r: Register) => string): string {
   const operands = readsOf(i).map(name).join(',');
   if (i.op === 'load') return `load:${i.type}x${i.dst.length}:${i.offset}:${operands}`;
   const fn = 'fn' in i ? i.fn : '';

@@ -223,7 +223,7 @@ function accessesBefore(blocks: Graph['blocks'], from: number, end: number): boo
 }
 
 /** A block that leads to the test, through blocks that do nothing else. */
-interface Way {
+export interface Way {
   readonly from: number;
   /** Where it goes: the test, or the first of the empty blocks. */
   readonly to: number;
@@ -252,7 +252,8 @@ function redirect(graph: Graph, { from, to, value, target }: Change, copies: rea
   replace(graph, from, { instructions: [...instructions, ...handed], terminator: ends });
 }
 
-function leading(terminator: Terminator, from: number, to: number): Terminator {
+/** The end of a block, going on to another one on the side that led to the first. */
+export function leading(terminator: Terminator, from: number, to: number): Terminator {
   if (terminator.kind !== 'branch') return { kind: 'jump', target: to };
   return terminator.ifTrue === from ? { ...terminator, ifTrue: to } : { ...terminator, ifFalse: to };
 }
