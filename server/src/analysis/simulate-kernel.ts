@@ -1,8 +1,6 @@
 /** From a kernel and its launches to what is simulated of them; results from before hold as long as their text and launches do. */
 
-import type { LaunchShape } from '../execute/execution';
 import type { memoryModel } from '../hardware/memory-model';
-import { FEWEST_ROUNDS } from '../launch/launch-recorder';
 import { lowerKernel } from '../lower/lower-kernel';
 import { argumentKey, instanceKey } from '../lower/records';
 import type { TemplateValue } from '../lower/types';
@@ -13,13 +11,12 @@ import { launchBoundsOf } from './bounds';
 import { type PreparedCompilation, programFromPtx } from './compilation';
 import type { KernelEffort } from './effort';
 import type { Fingerprint } from './fingerprint';
-import { changedPlan, countAlike, furtherRounds } from './further-rounds';
 import { type KernelResult, kept, shifted } from './kernel-result';
 import type { FoundKernel } from './kernels';
-import { roundsOf } from './launch-cache';
 import { type PlannedLaunch, planLaunches } from './launch-plan';
 import { remember } from './remember';
-import { checkable, KnownRuns, type Simulation, simulateLaunch } from './simulate';
+import { checkable, KnownRuns, simulateLaunch } from './simulate';
+import { withFurtherRounds } from './told-rounds';
 import { instanceArguments, type Unit } from './unit';
 
 /** Results of kernels that are kept. */
@@ -104,91 +101,6 @@ export function kernelResult(
   if (!unit.request.cancelled?.()) remember(results, key, kept(result), CACHE_SIZE);
   return result;
 }
-
-/** With other times that the program comes to these launches, as far as they count something else. The editor's answer has the first times. */
-function withFurtherRounds(
-  unit: Unit,
-  planned: KernelResult['launches'],
-  simulate: (program: Program, plan: PlannedLaunch) => Simulation,
-): KernelResult['launches'] {
-  const { data, isTrial } = unit;
-  const rounds = roundsOf(unit.request.options.patience);
-  const isData = planned.some(({ simulation }) => simulation.followed?.some((origin) => origin !== undefined));
-  if (!data || !isData || isTrial || rounds <= FEWEST_ROUNDS) return planned;
-  const { own, others, left } = furtherRounds(planned, data, rounds);
-  const launches = planned.map(
-    (launch, i): Reported => ({ ...launch, rounds: own[i].length > 0 ? [...own[i]] : undefined }),
-  );
-  /** By launch that is planned: which of its times were executed, and the launch that tells of each. */
-  const told = launches.map((launch): Told[] => (launch.rounds ? [{ ordinal: launch.rounds[0], launch }] : []));
-  const open = left.map((ordinals) => [...ordinals]);
-  const made = new Map<Reported, number>();
-  for (const other of spreadOut(others)) {
-    const { of, change, ordinal, alike } = other;
-    const base = launches[of];
-    // what the budget cuts short for one time it does for the others
-    const isCut = base.simulation.reported.execution.incomplete !== undefined;
-    const plan = changedPlan(base.plan, change);
-    const simulation = isCut ? base.simulation : simulate(base.program, plan);
-    const { execution, shape } = simulation.reported;
-    if (execution.incomplete !== undefined) {
-      if (!change.grid) open[of].push(ordinal, ...alike);
-      continue;
-    }
-    const same = launches.find(
-      ({ index, simulation: { reported } }) =>
-        index === base.index && isSameShape(reported.shape, shape) && countAlike(reported.execution, execution),
-    );
-    const launch: Reported = same ?? { ...base, plan, change, simulation, rounds: [] };
-    if (!same) launches.push(launch);
-    made.set(launch, Math.min(made.get(launch) ?? others.length, others.indexOf(other)));
-    for (const each of [ordinal, ...alike]) move(each, change.grid ? undefined : base, launch);
-    if (!change.grid) told[of].push({ ordinal, launch });
-  }
-  for (const [of, times] of told.entries())
-    for (const ordinal of open[of]) move(ordinal, launches[of], nearest(times, ordinal) ?? launches[of]);
-  // as the program comes to them
-  const further = launches.slice(planned.length).sort((a, b) => (made.get(a) ?? 0) - (made.get(b) ?? 0));
-  return [...launches.slice(0, planned.length), ...further];
-}
-
-function move(ordinal: number, from: Reported | undefined, to: Reported): void {
-  if (from?.rounds) from.rounds = from.rounds.filter((each) => each !== ordinal);
-  to.rounds = [...new Set([...(to.rounds ?? []), ordinal])].sort((a, b) => a - b);
-}
-
-/** A time of a launch that was executed. */
-interface Told {
-  readonly ordinal: number;
-  readonly launch: Reported;
-}
-
-type Reported = KernelResult['launches'][number] & { rounds?: readonly number[] };
-
-/** The launch that tells of the nearest time, before or behind: what an iteration does changes from time to time, and mostly less and less. */
-function nearest(times: readonly Told[], ordinal: number): Reported | undefined {
-  const distance = (time: Told) => Math.abs(time.ordinal - ordinal);
-  const [first, ...others] = times;
-  return first && others.reduce((best, time) => (distance(time) < distance(best) ? time : best), first).launch;
-}
-
-/** The last first, then from the middle on: where the budget ends, some of all parts were executed. */
-function spreadOut<T>(items: readonly T[]): T[] {
-  const picked: T[] = [];
-  const ranges: [number, number][] = [[0, items.length - 1]];
-  if (items.length > 0) picked.push(items[items.length - 1]);
-  for (let range = ranges.shift(); range; range = ranges.shift()) {
-    const [from, to] = range;
-    if (from >= to) continue;
-    const middle = (from + to - 1) >> 1;
-    picked.push(items[middle]);
-    ranges.push([from, middle], [middle + 1, to]);
-  }
-  return picked;
-}
-
-const isSameShape = (a: LaunchShape, b: LaunchShape): boolean =>
-  [...a.grid, ...a.block].join() === [...b.grid, ...b.block].join();
 
 /** A result from before in the present unit: it costs what it did, and its samples can be made. */
 function again(
