@@ -7,6 +7,8 @@
  * `//~` instead says that some of them are not told yet. A value that is told but wrong is a defect wherever it is.
  *
  *     npm run host-values -- [--record] [name …]    with --record the values are asked of g++ and written down
+ *
+ * Programs with Thrust are compiled with the toolkit's headers (in CUDA_HOME) and run on the host; those with CUB by nvcc, and need a GPU.
  */
 import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
@@ -129,8 +131,6 @@ export const sumOf = (scores: readonly Score[]): Score =>
 const STAND_IN = `
 #include <bits/stdc++.h>
 #include <unistd.h>
-#define __host__
-#define __device__
 #define __constant__
 #define __forceinline__ inline
 struct dim3 { unsigned x, y, z; constexpr dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {} };
@@ -151,17 +151,39 @@ inline cudaError_t cudaMemcpy(void* a, const void* b, size_t n, cudaMemcpyKind) 
 inline cudaError_t cudaMemset(void* a, int x, size_t n) { memset(a, x, n); return cudaSuccess; }
 inline cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
 inline const char* cudaGetErrorString(cudaError_t) { return ""; }
+`;
+
+const noAttributes = `
+#define __host__
+#define __device__
+`;
+
+const printing = `
+#include <cstdio>
 static void __shown(int line, long long x) { printf("%d %lld\\n", line, x); }
 #define show(...) __shown(__LINE__, (long long)(__VA_ARGS__))
 `;
+
+/** Thrust itself, run on the host: it brings the runtime's headers along. */
+const THRUST = ['-DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP'];
+const toolkit = process.env.CUDA_HOME ?? '/usr/local/cuda';
+const ofToolkit = ['include', 'include/cccl'].map((folder) => `-I${path.join(toolkit, folder)}`);
 
 /** The values of g++ by line. */
 function recorded(name: string): Map<number, number[]> {
   const temporary = fs.mkdtempSync(path.join(os.tmpdir(), 'host-values-'));
   const header = path.join(temporary, 'stand-in.h');
   const program = path.join(temporary, 'program');
-  fs.writeFileSync(header, STAND_IN);
-  execFileSync('g++', ['-std=c++20', '-O1', '-w', '-include', header, '-x', 'c++', fileOf(name), '-o', program]);
+  const text = fs.readFileSync(fileOf(name), 'utf8');
+  const [usesCub, usesThrust] = [text.includes('<cub/'), text.includes('<thrust/')];
+  fs.writeFileSync(
+    header,
+    usesCub ? printing : usesThrust ? noAttributes + printing : noAttributes + printing + STAND_IN,
+  );
+  const flags = ['-std=c++20', '-O1', '-w', ...(usesThrust ? [...THRUST, ...ofToolkit] : [])];
+  // CUB needs a GPU
+  const [compiler, language] = usesCub ? ['nvcc', 'cu'] : ['g++', 'c++'];
+  execFileSync(compiler, [...flags, '-include', header, '-x', language, fileOf(name), '-o', program]);
   const values = new Map<number, number[]>();
   for (const row of execFileSync(program, { encoding: 'utf8' }).trim().split('\n')) {
     const [line, value] = row.split(' ').map(Number);

@@ -71,7 +71,8 @@ function namespaceOf(ctx: Context, scope: Scope, name: QualifiedName): Scope | u
   let found: Entity | undefined;
   for (const [i, part] of name.parts.entries()) {
     if (i === 0) {
-      let s: Scope | undefined = scope;
+      // `::a::b` is looked for in the unit and the library around it
+      let s: Scope | undefined = name.global ? ctx.unit.scope : scope;
       while (s && !found) {
         found = s.own(part.name);
         s = s.parent;

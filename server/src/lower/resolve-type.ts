@@ -35,7 +35,7 @@ import {
   vectorTypes,
   withoutReference,
 } from './types';
-import { isValid } from './validity';
+import { isValid, typeOfExpression } from './validity';
 import type { Value } from './values';
 
 /** Resolves a type as seen from a scope. Never throws; what is not known is an unknown type with a reason. */
@@ -64,7 +64,7 @@ function resolveUnqualified(ctx: Context, node: TypeNode, scope: Scope): Type {
     case 'auto':
       return unknownType('auto');
     case 'decltype':
-      return inScope(ctx, scope, () => typeOfDecltype(ctx, node.expression));
+      return inScope(ctx, scope, () => typeOfDecltype(ctx, node));
     case 'pointer':
       return { kind: 'pointer', to: resolveType(ctx, node.to, scope), isRestrict: node.restrict };
     case 'reference': {
@@ -96,11 +96,13 @@ function signature(ctx: Context, { result, parameters }: TypeNode & { kind: 'fun
   return { kind: 'function', result: resolveType(ctx, result, scope), parameters: parameters.flatMap(typesOf) };
 }
 
-/** Of what is not valid there is no type. */
-function typeOfDecltype(ctx: Context, node: Expression): Type {
-  if (node.kind !== 'name' && isValid(ctx, node) === false)
+/** Of what is not valid there is no type. A name is what it was declared as, other places are references. */
+function typeOfDecltype(ctx: Context, { expression, isTypeof }: TypeNode & { kind: 'decltype' }): Type {
+  if (expression.kind !== 'name' && isValid(ctx, expression) === false)
     return { kind: 'unknown', reason: 'an expression that is not valid', isFailure: true };
-  return withoutReference(unevaluatedType(ctx, node));
+  if (isTypeof || expression.kind === 'name' || expression.kind === 'member')
+    return withoutReference(unevaluatedType(ctx, expression));
+  return typeOfExpression(ctx, expression);
 }
 
 /** Runs something with another innermost scope. */

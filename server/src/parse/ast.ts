@@ -45,7 +45,8 @@ export type TypeNode =
   | (TypeBase & { readonly kind: 'named'; readonly name: QualifiedName })
   /** also decltype(auto); `Concept auto` */
   | (TypeBase & { readonly kind: 'auto'; readonly concept?: QualifiedName })
-  | (TypeBase & { readonly kind: 'decltype'; readonly expression: Expression })
+  /** `isTypeof`: of a place it is the type alone; a decltype of one is a reference */
+  | (TypeBase & { readonly kind: 'decltype'; readonly expression: Expression; readonly isTypeof: boolean })
   | (TypeBase & { readonly kind: 'pointer'; readonly to: TypeNode; readonly restrict: boolean })
   | (TypeBase & { readonly kind: 'reference'; readonly to: TypeNode; readonly rvalue: boolean })
   | (TypeBase & { readonly kind: 'array'; readonly of: TypeNode; readonly size?: Expression })

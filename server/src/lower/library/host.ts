@@ -50,12 +50,4 @@ ${unwrapping}
 }
 ${hostQsort}
 ${textSuffixes}
-namespace thrust {
-template <class T> using host_vector = std::vector<T>;
-template <class T> using device_vector = std::vector<T>;
-template <class T> T* raw_pointer_cast(T* p) { return p; }
-template <class T> T* device_pointer_cast(T* p) { return p; }
-template <class T> void sequence(T* a, T* b) { size_t n = b - a; for (size_t i = 0; i < n; ++i) a[i] = T(i); }
-template <class T> void sequence(T* a, T* b, T x) { size_t n = b - a; for (size_t i = 0; i < n; ++i) a[i] = x + T(i); }
-}
 `;

@@ -18,6 +18,7 @@ import { collectives } from './collectives';
 import { complex } from './complex';
 import { conceptNames, concepts } from './concepts';
 import { cub } from './cub';
+import { cubOnDevice } from './cub/device';
 import { cuda } from './cuda';
 import { device } from './device';
 import { floatParts } from './float-parts';
@@ -48,6 +49,7 @@ import { standard } from './standard';
 import { indexAlgorithms, iteratorAlgorithms } from './standard-functions';
 import { checkedChoices, choices } from './standard-numbers';
 import { textures } from './textures';
+import { thrust } from './thrust';
 
 interface Part {
   readonly text: string;
@@ -134,6 +136,12 @@ const laterParts: readonly Part[] = [
   { text: chrono, wanted: oneOf('chrono chrono_literals ratio') },
   { text: characters, wanted: oneOf('from_chars to_chars') },
   { text: rangeViews, wanted: oneOf('views') },
+  { text: thrust, wanted: oneOf('thrust') },
+  {
+    text: cubOnDevice,
+    wanted:
+      /^(?:Device(?:Reduce|Scan|RadixSort|MergeSort|Select|Partition|RunLengthEncode|Histogram|Segmented\w+)|DoubleBuffer)$/,
+  },
 ];
 
 const scopes = new Map<string, Scope>();

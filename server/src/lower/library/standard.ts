@@ -37,5 +37,5 @@ ${choices}
 using namespace __tuples;
 }
 }
-namespace thrust { using namespace cuda::std; using namespace cuda; }
+namespace thrust { using namespace ::cuda::std; using namespace ::cuda; }
 `;
