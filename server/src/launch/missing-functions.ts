@@ -1,21 +1,36 @@
-/** What a program with a `main` calls and no unit of it so far defines: asked for in other files of the workspace. */
+/** What a program with a `main` calls or reads and no unit of it so far defines: asked for in other files of the workspace. */
 import { anywhere } from '../parse/anywhere';
 import type { FunctionDeclaration, RecordDeclaration } from '../parse/ast';
-import { type HostIndex, type IndexedFunction, lastName } from './scope';
-import { isMain, namespaceSymbols, ownerOf, type WantedFunction, want } from './wanted-functions';
+import { type HostIndex, type HostSymbol, type IndexedFunction, lastName } from './scope';
+import {
+  isDefined,
+  isMain,
+  namespaceSymbols,
+  ownerOf,
+  type WantedFunction,
+  want,
+  wantVariable,
+} from './wanted-functions';
 
-/** By name: functions and methods that `main` may come to, by the names that it and what it calls mention. None without a main. */
+/** By name: functions, methods and variables that `main` may come to, by the names that it and what it calls mention. None without a main. */
 export function missingFunctions(index: HostIndex): ReadonlyMap<string, WantedFunction> {
   const missing = new Map<string, WantedFunction>();
   const mentioned = mentionedFrom(index.functions.filter(isMain), index);
   for (const [name, symbols] of namespaceSymbols(index)) {
     for (const symbol of symbols)
       if (symbol.kind === 'record') addMethods(symbol.declaration, mentioned, index, missing);
+    if (mentioned.has(name) && isOnlyDeclared(symbols)) wantVariable(missing, name);
     const declared = symbols.flatMap((symbol) => (symbol.kind === 'function' ? [symbol.declaration] : []));
     if (!mentioned.has(name) || declared.length === 0 || declared.some(({ body }) => body)) continue;
     for (const declaration of declared) if (runsOnHost(declaration)) want(missing, declaration, undefined);
   }
   return missing;
+}
+
+/** Of a name of variables: `extern` wherever it stands. */
+function isOnlyDeclared(symbols: readonly HostSymbol[]): boolean {
+  const variables = symbols.flatMap((symbol) => (symbol.kind === 'variable' ? [symbol.declaration] : []));
+  return variables.length > 0 && !variables.some(isDefined);
 }
 
 /** Kernels too: the host launches them. */
@@ -77,7 +92,7 @@ function namesIn(initializer: object): Set<string> {
   return names;
 }
 
-/** The missing functions that a unit defines for others. */
+/** What is missing and a unit defines for others. */
 export function definedFor(index: HostIndex, missing: ReadonlyMap<string, WantedFunction>): string[] {
   const found = new Set<string>();
   for (const each of index.functions) {
@@ -85,6 +100,10 @@ export function definedFor(index: HostIndex, missing: ReadonlyMap<string, Wanted
     const wanted = missing.get(lastName(name));
     if (!wanted || specifiers.isStatic || !wanted.counts.has(parameters.length)) continue;
     if (wanted.owner === undefined || wanted.owner === ownerOf(each)) found.add(wanted.name);
+  }
+  for (const [name, symbols] of namespaceSymbols(index)) {
+    if (missing.get(name)?.counts.size !== 0) continue;
+    if (symbols.some((symbol) => symbol.kind === 'variable' && isDefined(symbol.declaration))) found.add(name);
   }
   return [...found];
 }

@@ -1,14 +1,23 @@
-/** Functions that are looked for in other translation units, by name. */
-import type { FunctionDeclaration } from '../parse/ast';
+/** Functions and variables that are looked for in other translation units, by name. */
+import type { FunctionDeclaration, VariableDeclaration } from '../parse/ast';
 import { type HostIndex, type HostSymbol, type IndexedFunction, lastName } from './scope';
 
 export interface WantedFunction {
   readonly name: string;
   /** of a method: its class */
   readonly owner?: string;
-  /** Numbers of parameters of its overloads. */
+  /** Numbers of parameters of its overloads; none of a variable. */
   readonly counts: ReadonlySet<number>;
 }
+
+/** Adds a variable. */
+export function wantVariable(wanted: Map<string, WantedFunction>, name: string): void {
+  if (!wanted.has(name)) wanted.set(name, { name, counts: new Set() });
+}
+
+/** Not only declared. */
+export const isDefined = ({ specifiers, initializer }: VariableDeclaration): boolean =>
+  !specifiers.isExtern || initializer !== undefined;
 
 /** Adds a function, or another overload of one. */
 export function want(

@@ -15,7 +15,7 @@ export function parseRecord(p: Parser, set: SpecifierSet): TypeNode {
   const key = p.tok as RecordDeclaration['key'];
   p.next();
   skipAttributes(p, set);
-  skipMacros(p);
+  skipMacros(p, set);
   const parsed = atQualifiedName(p) ? parseQualifiedName(p, 'type') : undefined;
   skipAttributes(p, set);
   if (p.at('final')) p.next();
@@ -54,9 +54,11 @@ export function parseRecord(p: Parser, set: SpecifierSet): TypeNode {
   return { kind: 'record', record, ...range, isConst: false, isVolatile: false };
 }
 
-/** An undeclared macro between `struct` and the name: `struct FOO_API A {`. */
-function skipMacros(p: Parser): void {
+/** An undeclared macro between `struct` and the name: `struct FOO_API A {`. In `typedef struct NODE_T Node;` there is none. */
+function skipMacros(p: Parser, { isTypedef }: SpecifierSet): void {
   while (p.atName && (p.isName(p.pos + 1) || p.wordAt(p.pos + 1) & Word.specifier)) {
+    const isNamed = isTypedef && (p.peek(2) === ';' || p.peek(2) === ',' || p.peek(2) === '[');
+    if (isNamed || (p.lookup(p.tok)?.bits ?? 0) & Name.type) return;
     const after = p.peek(2);
     const defines = after === '{' || after === ':' || after === '<' || after === 'final';
     if (p.peek(1) === 'final' || !(defines || (looksLikeMacro(p.tok) && p.tok.includes('_')))) return;

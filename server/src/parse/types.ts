@@ -190,7 +190,15 @@ function parseDecltype(p: Parser): TypeNode {
   const expression = parseExpression(p);
   p.leave(group);
   const isTypeof = p.text[first].includes('typeof');
-  const type: TypeNode = { kind: 'decltype', expression, isTypeof, first, last: p.last, isConst: false, isVolatile: false };
+  const type: TypeNode = {
+    kind: 'decltype',
+    expression,
+    isTypeof,
+    first,
+    last: p.last,
+    isConst: false,
+    isVolatile: false,
+  };
   if (!p.at('::') || !p.isName(p.pos + 1)) return type;
   const name = parseNameWithin(p, first, expression);
   return { kind: 'named', name, first, last: p.last, isConst: false, isVolatile: false };

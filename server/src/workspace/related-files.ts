@@ -107,7 +107,7 @@ export class RelatedFiles {
     }
   }
 
-  /** Sources that define a function of one of the names, nearest first. */
+  /** Sources that define a function or a variable of one of the names, nearest first. */
   *definers(
     file: string,
     names: readonly string[],
@@ -118,7 +118,9 @@ export class RelatedFiles {
     for (const each of this.nearFirst(file, folders)) {
       if (each === file || !compiledFile.test(each)) continue;
       const known = this.factsOf(each);
-      if (!known || !wanted.some((hash) => hasHash(known.facts.defined, hash))) continue;
+      if (!known) continue;
+      const { defined, variables } = known.facts;
+      if (!wanted.some((hash) => hasHash(defined, hash) || hasHash(variables, hash))) continue;
       yield { path: each, text: known.text, distance: Math.max(0, depth - sharedFolders(each, file)) };
     }
   }

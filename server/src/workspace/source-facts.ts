@@ -5,6 +5,8 @@ export interface SourceFacts {
   readonly words: Uint32Array;
   /** Hashes of the names of functions with a body (roughly: a name, parentheses, and a brace), sorted. */
   readonly defined: Uint32Array;
+  /** Hashes of the names of variables outside of functions and classes, `extern` ones not (roughly: a word in front, and no parentheses), sorted. */
+  readonly variables: Uint32Array;
   /** Hashes of names that are called (roughly: parentheses behind them, and no type in front), sorted. */
   readonly called: Uint32Array;
   /** Includes as written, without their quotes or brackets. */
@@ -28,8 +30,10 @@ export function sourceFacts(text: string): SourceFacts {
   const words: number[] = [];
   const defined: number[] = [];
   const called: number[] = [];
+  const variables: number[] = [];
   const includes: string[] = [];
   let before = 0;
+  const outside = new Outside();
   for (let at = 0; at < text.length; before = isSpace(text.charCodeAt(at - 1)) ? before : at) {
     const code = text.charCodeAt(at);
     if (isLetter(code)) {
@@ -37,6 +41,7 @@ export function sourceFacts(text: string): SourceFacts {
       let hash = hashStart;
       for (let c = code; isWord(c); c = text.charCodeAt(++at)) hash = Math.imul(hash ^ c, hashFactor);
       words.push(hash >>> 0);
+      if (outside.isVariable(text, start, at, before)) variables.push(hash >>> 0);
       if (text.charCodeAt(at) === 0x28 || text.charCodeAt(at) === 0x20) {
         if (isDefinition(text, start, at)) defined.push(hash >>> 0);
         else if (!isBehindType(text, before)) called.push(hash >>> 0);
@@ -48,9 +53,63 @@ export function sourceFacts(text: string): SourceFacts {
       at += Math.max(1, found?.[0].length ?? 1);
     } else if (code >= 0x30 && code <= 0x39) {
       while (at < text.length && isWord(text.charCodeAt(at))) at++;
-    } else at++;
+    } else {
+      outside.pass(code);
+      at++;
+    }
   }
-  return { words: sortedOnce(words), defined: sortedOnce(defined), called: sortedOnce(called), includes };
+  return {
+    words: sortedOnce(words),
+    defined: sortedOnce(defined),
+    variables: sortedOnce(variables),
+    called: sortedOnce(called),
+    includes,
+  };
+}
+
+/** Words that begin what defines no variable. */
+const notDefining: ReadonlySet<string> = new Set(['extern', 'typedef', 'using', 'template', 'return', 'friend']);
+
+/** Keeps track of what stands outside of braces and parentheses, but for those of namespaces and `extern "C"`. */
+class Outside {
+  private readonly open: boolean[] = [];
+  private depth = 0;
+  private first = '';
+  private isValue = false;
+
+  /** A word of the text; `before` is where what stands in front of it ends. */
+  isVariable(text: string, start: number, end: number, before: number): boolean {
+    if (this.depth > 0) return false;
+    if (this.first === '') {
+      this.first = text.slice(start, end);
+      return false;
+    }
+    if (this.isValue || notDefining.has(this.first) || !isBehindType(text, before)) return false;
+    let at = end;
+    while (isSpace(text.charCodeAt(at))) at++;
+    return text[at] === ';' || text[at] === '[' || text[at] === ',' || (text[at] === '=' && text[at + 1] !== '=');
+  }
+
+  /** Any other character. */
+  pass(code: number): void {
+    if (code === 0x7b || code === 0x28) {
+      // what a namespace holds stands outside too
+      const isInside = code === 0x28 || !(this.first === 'namespace' || this.first === 'extern');
+      this.open.push(isInside);
+      if (isInside) this.depth++;
+      else this.begin();
+    } else if (code === 0x7d || code === 0x29) {
+      if (this.open.pop()) this.depth--;
+      if (code === 0x7d && this.depth === 0 && !this.isValue) this.begin();
+    } else if (this.depth > 0) return;
+    else if (code === 0x3b) this.begin();
+    else if (code === 0x3d) this.isValue = true;
+  }
+
+  private begin(): void {
+    this.first = '';
+    this.isValue = false;
+  }
 }
 
 /** Whether what ends there is a type, so that a name behind it is declared. */

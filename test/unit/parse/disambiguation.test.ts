@@ -122,6 +122,8 @@ describe('what a name is decides how a line is read', () => {
     check('void FOO_CALL g() {}', '(fn g () void {})');
     check('__global__ void FOO_BOUNDS(256) g(int a) {}', '(fn global g (a: int) void {})');
     check('struct FOO_API A { int a; };', '(struct A {(var a int)})');
+    check('typedef struct NODE_T Node;', '(alias Node NODE_T)');
+    check('struct NODE_T { int a; }; struct NODE_T head;', '(struct NODE_T {(var a int)}) (var head NODE_T)');
     check('void g() FOO_NOEXCEPT;', '(fn g () void)');
     checkBody('FOO_SHARED float s[4];', '(var s [4]float)');
     checkBody('FOO_UNROLL for (;;) ;', '_; (for _; _; _ _)');
