@@ -54,6 +54,12 @@ export const hostPrograms = (): string[] =>
     .filter((name) => name.endsWith('.cu'))
     .map((name) => path.basename(name, '.cu'));
 
+/** What programs read lies beside them. */
+const files = (name: string): Uint8Array | undefined => {
+  const file = path.join(folder, name);
+  return fs.existsSync(file) ? new Uint8Array(fs.readFileSync(file)) : undefined;
+};
+
 const fileOf = (name: string): string => path.join(folder, `${name}.cu`);
 
 /** Every `show` of a program, with what is told of it. */
@@ -79,7 +85,7 @@ type LineOf = (token: number) => number;
 function valuesOfRun(parsed: ParsedUnit, lineOf: LineOf): Map<number, (number | undefined)[]> {
   const { tree, source, context, kernels } = parsed;
   const device = deviceCode({ context, kernels }, []);
-  const run = runMain(tree, source.tokens, { device, properties: deviceProperties('9.0') });
+  const run = runMain(tree, source.tokens, { device, properties: deviceProperties('9.0'), files });
   const values = new Map<number, (number | undefined)[]>();
   for (const round of run?.rounds ?? []) {
     const index = round.launch.values.findIndex((value) => value.kind === 'parameter');
@@ -185,7 +191,7 @@ function recorded(name: string): Map<number, number[]> {
   const [compiler, language] = usesCub ? ['nvcc', 'cu'] : ['g++', 'c++'];
   execFileSync(compiler, [...flags, '-include', header, '-x', language, fileOf(name), '-o', program]);
   const values = new Map<number, number[]>();
-  for (const row of execFileSync(program, { encoding: 'utf8' }).trim().split('\n')) {
+  for (const row of execFileSync(program, { encoding: 'utf8', cwd: folder }).trim().split('\n')) {
     const [line, value] = row.split(' ').map(Number);
     add(values, line, value);
   }

@@ -119,6 +119,7 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
             around: forFile,
             onDefect: request.onDefect,
             cancelled: request.cancelled,
+            files: request.dataFile,
           },
         );
   const unit: Unit = {

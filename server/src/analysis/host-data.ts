@@ -4,6 +4,7 @@
  */
 import type { GlobalData } from '../execute/execution';
 import type { DeviceProperties } from '../hardware/device-properties';
+import type { ReadFile } from '../host/opened-files';
 import type { HostRound, HostRun } from '../host/run-host';
 import { nameOf } from '../host/run-kernel';
 import { runMain } from '../host/run-main';
@@ -40,6 +41,8 @@ export interface HostDataOptions {
   readonly properties?: DeviceProperties;
   /** What the program is started with. */
   readonly programArguments?: readonly string[];
+  /** Gives what a file holds that the program reads. */
+  readonly files?: ReadFile;
   /** Of the unit. */
   readonly kernels: readonly FunctionDeclaration[];
   /** A fix is tried: it changes how kernels come to what they write, not what that is. No kernel is executed for it. */
@@ -64,18 +67,19 @@ export class HostDataCache {
     options: HostDataOptions,
   ): HostData {
     const { patience = 1, mayRun = true, launches, properties, programArguments, kernels, isTrial } = options;
-    const { around = (run) => run(), onDefect, cancelled } = options;
+    const { around = (run) => run(), onDefect, cancelled, files } = options;
+    const isRead = ({ run }: Entry) => [...(run?.files ?? [])].every(([name, bytes]) => files?.(name) === bytes);
     const fingerprint = fingerprints.ofHost();
     const text = `${path}#${program.key}#${fingerprint.key}#${JSON.stringify([...defines])}#${patience}#${properties?.row.cc}#${properties?.device?.name}#${programArguments?.join('\n')}`;
     const present = lazily(() => new Set([LINKED, ...kernels.map((k) => fingerprints.of(k).key)]));
     const isCurrent = (key: string) => isTrial || present().has(key);
     return new HostData(text, fingerprint, program, isCurrent, () => {
       const known = this.entries.get(text);
-      if (known && (!mayRun || [...known.kernels.values()].every(isCurrent))) return known;
+      if (known && (!mayRun || (isRead(known) && [...known.kernels.values()].every(isCurrent)))) return known;
       if (!mayRun || cancelled?.()) return undefined;
       const key = isTrial ? `${text}#trial` : text;
       const tried = isTrial ? this.entries.get(key) : undefined;
-      if (tried) return tried;
+      if (tried && isRead(tried)) return tried;
       const run = around(() => {
         const { tree, tokens, device } = program.read(launches);
         const ofKernels = isTrial ? undefined : device;
@@ -84,6 +88,7 @@ export class HostDataCache {
           device: ofKernels,
           properties,
           programArguments,
+          files,
           onDefect,
           cancelled,
         });
@@ -99,6 +104,17 @@ export class HostDataCache {
       return entry;
     });
   }
+}
+
+const stamps = new WeakMap<Uint8Array, string>();
+let lastStamp = 0;
+
+/** Equal for the same reading of a file only. */
+function stampOf(bytes: Uint8Array | undefined): string {
+  if (!bytes) return '';
+  const stamp = stamps.get(bytes) ?? `file ${++lastStamp}`;
+  stamps.set(bytes, stamp);
+  return stamp;
 }
 
 function lazily<T>(make: () => T): () => T {
@@ -125,7 +141,7 @@ export class HostData {
   /** Equal keys: equal data for the launches of a kernel. Nothing is run for it. @param kernel its name */
   keyOf(kernel: string): string {
     if (!this.entry) return `${this.text}#${this.isMissing ? 'pending' : ''}`;
-    const keys = new Set<string>();
+    const keys = new Set<string>([...(this.entry.run?.files.values() ?? [])].map(stampOf));
     for (const round of this.entry.run?.rounds ?? [])
       if (round.launch.kernel === kernel) for (const key of this.keysOf(round)) keys.add(key);
     return [this.text, ...keys].join('#');

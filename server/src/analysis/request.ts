@@ -93,6 +93,8 @@ export interface AnalysisRequest {
   readonly others?: (names: readonly string[], known: ReadonlySet<string>) => Iterable<OtherFile>;
   /** Source files of the workspace that define a function of one of the names, the nearest first, without those known. */
   readonly definers?: (names: readonly string[], known: ReadonlySet<string>) => Iterable<OtherFile>;
+  /** Gives what a file holds that the program reads, by its name there; the same bytes as long as it is not changed. */
+  readonly dataFile?: (name: string) => Uint8Array | undefined;
   /** Where a compiler has answered. */
   readonly compilation?: Compilation;
   /** True stops the analysis with what there is. */

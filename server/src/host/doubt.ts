@@ -242,7 +242,7 @@ class Doubts {
 }
 
 const isSettling = (i: Instruction): boolean =>
-  i.op === 'host' && (i.fn === 'certain' || i.fn === 'seed' || i.fn.startsWith('allocate'));
+  i.op === 'host' && (i.fn === 'certain' || i.fn === 'seed' || i.fn === 'file' || i.fn.startsWith('allocate'));
 
 /** Instructions that may give something unknown though all that they read is known. */
 function isSource(instruction: Instruction): boolean {

@@ -8,6 +8,7 @@ const numbers = (count: number, kind: Kind) => Array.from({ length: count }, () 
 /** Those with a result but `allocate` give the number of instructions that they are worth. */
 const hostImports: readonly Import[] = [
   { name: 'allocate', parameters: [i64, i32, i32], results: [i64] },
+  { name: 'file', parameters: [i64, i64, i32, i32], results: [i64] },
   { name: 'release', parameters: [i64, i32], results: [] },
   { name: 'copy', parameters: [...numbers(6, i64), i32, i32, i32], results: [i64] },
   { name: 'fill', parameters: [i64, i64, i64, i32, i32, i32], results: [i64] },
@@ -50,6 +51,7 @@ export const moving: ReadonlySet<string> = new Set(['copy', 'fill', 'wild']);
 /** Instructions that take as long as a call and what always goes with it; of bytes that are moved: without them. */
 const costs: Readonly<Record<string, number>> = {
   allocate: 200,
+  file: 2000,
   copy: 200,
   fill: 200,
   wild: 80,

@@ -333,6 +333,15 @@ export class InstructionEmitter {
         if (dst === undefined) code.op(0x1a);
         else this.values.set(dst);
         break;
+      case 'file':
+        argument(0);
+        argument(1);
+        this.values.shadow(args[0]);
+        code.i32(dst === undefined ? ANY : this.reach.classOf(dst));
+        this.call('file');
+        if (dst === undefined) code.op(0x1a);
+        else this.values.set(dst);
+        break;
       case 'release':
         argument(0);
         this.values.shadow(args[0]);

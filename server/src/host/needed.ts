@@ -19,6 +19,9 @@ import { finishing, isErrorWay, withoutErrors } from './graph';
 import { ANY, PointsTo } from './points-to';
 
 const isError = (i: Instruction): boolean => i.op === 'host' && i.fn === 'end';
+/** A file that is opened to be written is another one from then on. */
+const hasEffect = (i: Instruction): boolean =>
+  isErrorWay(i) || (i.op === 'host' && (i.fn === 'launch' || i.fn === 'file'));
 
 /** The program without what no launch needs. It takes no way that ends in an error: programs that work take none. */
 export function neededForLaunches(program: Program): Program {
@@ -185,7 +188,7 @@ class Needs {
   }
 
   private matters(instruction: Instruction, live: Int32Array): boolean {
-    if (isErrorWay(instruction) || (instruction.op === 'host' && instruction.fn === 'launch')) return true;
+    if (hasEffect(instruction)) return true;
     if (isRecurse(instruction) && this.hasEffects(instruction.callee)) return true;
     const given = instruction.op === 'host' && instruction.fn === 'leave' ? instruction.args : writesOf(instruction);
     for (const register of given)
@@ -204,10 +207,10 @@ class Needs {
     return fn === 'wild' ? this.pointsTo.closureOf(args[0]) : [];
   }
 
-  /** Whether a function launches kernels or ends the program. */
+  /** Whether a function launches kernels, opens files or ends the program. */
   private hasEffects(index: number): boolean {
     return blocksOf(this.program, this.flow.successors, index).some((block) =>
-      this.program.blocks[block].instructions.some((i) => isErrorWay(i) || (i.op === 'host' && i.fn === 'launch')),
+      this.program.blocks[block].instructions.some(hasEffect),
     );
   }
 
@@ -228,6 +231,8 @@ class Needs {
     if (instruction.op === 'load' || instruction.op === 'atomic') return this.pointsTo.classOf(instruction.address);
     if (instruction.op !== 'host') return [];
     if (instruction.fn === 'copy') return this.pointsTo.classOf(instruction.args[1]);
+    // its name
+    if (instruction.fn === 'file') return this.pointsTo.classOf(instruction.args[0]);
     return instruction.fn === 'launch' ? [...this.everywhere, ...this.readByLaunch(instruction)] : [];
   }
 

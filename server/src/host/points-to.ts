@@ -104,7 +104,7 @@ export class PointsTo {
   }
 
   private followHost({ fn, dst, args }: HostInstruction): void {
-    if (fn.startsWith('allocate') && dst !== undefined) this.isMemory[this.leadsTo(dst)] = true;
+    if ((fn === 'file' || fn.startsWith('allocate')) && dst !== undefined) this.isMemory[this.leadsTo(dst)] = true;
     else if (fn === 'copy') this.join(this.leadsTo(this.leadsTo(args[0])), this.leadsTo(this.leadsTo(args[1])));
   }
 

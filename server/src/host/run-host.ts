@@ -11,6 +11,7 @@ import { type Block, type Contents, HostBlocks, placeOf, Stop } from './host-blo
 import { HostMemory } from './host-memory';
 import { hostMath } from './math';
 import { HOST_BASE, LAUNCH_SHADOWS, LAUNCH_VALUES, SHADOW } from './memory-layout';
+import { OpenedFiles, type ReadFile } from './opened-files';
 import type { ExecutedLaunch, KernelRuns } from './run-kernel';
 
 /** One time that a launch was come to. */
@@ -37,6 +38,8 @@ export interface HostRun {
   readonly contradiction?: string;
   /** Which instances of kernels its launches launch, as far as that is known. */
   readonly instances: ReadonlyMap<HostLaunch, KernelInstance>;
+  /** What it has read of files, by their names in the program; undefined where there was none. */
+  readonly files: ReadonlyMap<string, Uint8Array | undefined>;
   /** Why it ended before its end. */
   readonly stopped?: string;
 }
@@ -57,16 +60,18 @@ declare const WebAssembly: {
  * Runs a program; undefined where it cannot be made into code. Never throws.
  * @param fuel instructions that it may take
  * @param kernels execute the launches; without them what a kernel may write is not known afterwards
+ * @param files gives what a file holds
  */
 export function runHost(
   program: Program,
   fuel: number,
   kernels?: KernelRuns,
   cancelled?: () => boolean,
+  files?: ReadFile,
 ): Omit<HostRun, 'instances'> | undefined {
   const generated = generateHost(program, fuel);
   if (!generated) return undefined;
-  const machine = new HostMachine(program, generated, fuel, kernels, cancelled);
+  const machine = new HostMachine(program, generated, fuel, kernels, cancelled, new OpenedFiles(files));
   const module = new WebAssembly.Module(generated.bytes);
   const instance = new WebAssembly.Instance(module, { env: { ...hostMath, ...machine.imports() } });
   let stopped: string | undefined;
@@ -82,7 +87,7 @@ export function runHost(
   }
   const result = machine.finish();
   const { consulted = new Set<FunctionDeclaration>(), log: executed = [] } = kernels ?? {};
-  return { ...result, consulted, executed, stopped };
+  return { ...result, consulted, executed, stopped, files: machine.files.opened };
 }
 
 class HostMachine {
@@ -114,6 +119,7 @@ class HostMachine {
     fuel: number,
     private readonly kernels: KernelRuns | undefined,
     private readonly cancelled: (() => boolean) | undefined,
+    readonly files: OpenedFiles,
   ) {
     const memory = new HostMemory();
     this.blocks = new HostBlocks(memory, end, reach.sets, fuel);
@@ -166,6 +172,8 @@ class HostMachine {
       high: blocks.memory.high,
       allocate: (bytes: bigint, kind: number, memoryClass: number) =>
         BigInt(blocks.allocate(Number(bytes), kind, memoryClass)),
+      file: (name: bigint, isWritten: bigint, isUnknown: number, memoryClass: number) =>
+        BigInt(isUnknown ? 0 : this.files.open(blocks, placeOf(name), isWritten !== 0n, memoryClass)),
       release: (address: bigint, isUnknown: number) => {
         if (!isUnknown) blocks.release(address);
       },

@@ -9,6 +9,7 @@ import type { TokenStream } from '../preprocess/token';
 import type { HostLaunch } from '../program/host-program';
 import { endAfterLastLaunch } from './last-launch';
 import { neededForLaunches } from './needed';
+import type { ReadFile } from './opened-files';
 import { type HostRun, runHost } from './run-host';
 import { type DeviceCode, KernelRuns } from './run-kernel';
 
@@ -31,6 +32,8 @@ export interface RunOptions {
   readonly properties?: DeviceProperties;
   /** What the program is started with. */
   readonly programArguments?: readonly string[];
+  /** Gives what a file holds that the program reads. */
+  readonly files?: ReadFile;
   /** True ends it: what it gives then is not to be kept. */
   readonly cancelled?: () => boolean;
   /** Told of an error of ours that ended it. */
@@ -54,7 +57,7 @@ function runProgram(
   main: FunctionDeclaration,
   tree: TranslationUnit,
   tokens: TokenStream,
-  { patience = 1, device, properties, programArguments, cancelled }: RunOptions,
+  { patience = 1, device, properties, programArguments, cancelled, files }: RunOptions,
 ): HostRun | undefined {
   const context = createHostContext(tree, tokens, properties, programArguments);
   const isPatient = patience > 1;
@@ -67,7 +70,7 @@ function runProgram(
   const { total, launch } = isPatient ? PATIENT_KERNEL_FUEL : KERNEL_FUEL;
   const fuel = { total: total * patience, launch: launch * patience };
   const kernels = device && new KernelRuns(program, made.launched, device, fuel);
-  const run = runHost(program, FUEL * patience, kernels, cancelled);
+  const run = runHost(program, FUEL * patience, kernels, cancelled, files);
   const instances = new Map<HostLaunch, KernelInstance>();
   program.launches?.forEach((launch, index) => {
     const instance = made.launched[index];

@@ -2,6 +2,7 @@
 import * as path from 'node:path';
 import type { AnalysisOptions, AnalysisRequest, OtherFile, SourceUnit } from '../analysis/request';
 import { CompileCommands, type CompileFlags, noFlags } from './compile-commands';
+import { DataFiles } from './data-files';
 import { includeReader } from './includes';
 import { Makefiles } from './makefile-flags';
 import { RelatedFiles } from './related-files';
@@ -34,6 +35,7 @@ export class UnitReader {
   private readonly commands: CompileCommands;
   private readonly makefiles = new Makefiles();
   private readonly commandsToRun = new RunArguments();
+  private readonly data = new DataFiles();
   private readonly related: RelatedFiles;
   private headers: { key: string; index: HeaderIndex } | undefined;
 
@@ -72,7 +74,21 @@ export class UnitReader {
       root: this.rootOf(file, text, reading),
       others: (names, known) => this.others('users', file, names, known, reading),
       definers: (names, known) => this.others('definers', file, names, known, reading),
+      dataFile: (name) => this.dataFile(name, file, command?.file, reading),
     };
+  }
+
+  /** A program is started beside what says how, beside its source, or at the top of the workspace. */
+  private dataFile(
+    name: string,
+    file: string,
+    command: string | undefined,
+    { workspace, used }: Reading,
+  ): Uint8Array | undefined {
+    const own = path.dirname(path.resolve(file));
+    const folders = foldersFor(file, workspace.folders);
+    const starts = [...(command ? [path.dirname(command)] : []), own, path.dirname(own), ...folders];
+    return this.data.read(name, starts, [own, ...folders], (each) => used?.(each));
   }
 
   /** Reads the includes of a file; of the rest of a request nothing is looked for. */

@@ -249,4 +249,18 @@ int main() {
       [kernel.replace('out[at[i]] = i', 'out[at['), edited],
     );
   });
+
+  it('a variable that another file defines', () => {
+    const header = 'extern const int stride;\nextern int rows[2];\nint unrelated();';
+    const text = (use: string) => `#include "sizes.h"
+__global__ void copy(const float* a, float* b, int n) { b[threadIdx.x * n] = a[threadIdx.x]; }
+int main() {
+  float *a, *b; cudaMalloc(&a, 4096); cudaMalloc(&b, 65536);
+  copy<<<1, 32>>>(a, b, ${use});
+}`;
+    const sizes = '#include "sizes.h"\nconst int stride = 8;\nint rows[2] = {2, 4};';
+    const expected = (sectors: number) => ['copy:2 load 4/4 32 lanes', `copy:2 store ${sectors}/4 32 lanes`];
+    check({ 'a.cu': text('stride'), 'sizes.h': header, 'sizes.cu': sizes }, 'a.cu', expected(32));
+    check({ 'a.cu': text('rows[1]'), 'sizes.h': header, 'sizes.cpp': sizes }, 'a.cu', expected(16));
+  });
 });

@@ -269,6 +269,14 @@ const functions: ReadonlyMap<string, BuiltinFunction> = new Map<string, BuiltinF
       return { kind: 'scalar', type: types.long, register: emitHost(call.ctx, 'seed', [given]) };
     },
   ],
+  [
+    '__warplens_file',
+    (call) => {
+      const name = pointer(call, 0);
+      const address = name?.address ?? call.ctx.builder.unknown('i64', 'the name of a file');
+      return { kind: 'scalar', type: types.long, register: emitHost(call.ctx, 'file', [address, count(call, 1)]) };
+    },
+  ],
   ['__warplens_place', placeObject],
   ['__warplens_end', endPlace],
   ['__warplens_ends', (call) => number(call.ctx, types.bool, isDestroyed(call.ctx, call.args[0].type) ? 1 : 0)],

@@ -12,7 +12,7 @@ import { inFrame } from './recursion';
 
 /** Emits an instruction of the host; gives its result, where it has one. */
 export function emitHost(ctx: Context, fn: HostInstruction['fn'], args: readonly Register[]): Register {
-  const gives = fn === 'seed' || fn.startsWith('allocate');
+  const gives = fn === 'seed' || fn === 'file' || fn.startsWith('allocate');
   const dst = gives ? ctx.builder.register('i64', 'temporary') : undefined;
   ctx.builder.emit({ op: 'host', fn, dst, args });
   return dst ?? ctx.builder.constant('i64', 0);

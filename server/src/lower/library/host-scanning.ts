@@ -10,15 +10,18 @@ bool __is_in_set(char c, const char* set, const char* end) {
   }
   return found != is_other;
 }
-int __scan(const char* s, const char* start, const char* pattern, int done) { return done; }
+// where the scan that ended last has come to
+const char* __scanned;
+int __scan(const char* s, const char* start, const char* pattern, int done) { __scanned = s; return done; }
 template <class T, class... R> int __scan(const char* s, const char* start, const char* pattern, int done, T* to, R*... rest) {
   while (true) {
     while (*pattern != 0 && *pattern != '%') {
       if (isspace(*pattern)) { while (isspace(*s)) ++s; }
-      else if (*s != *pattern) return *s == 0 && done == 0 ? -1 : done;
+      else if (*s != *pattern) { __scanned = s; return *s == 0 && done == 0 ? -1 : done; }
       else ++s;
       ++pattern;
     }
+    __scanned = s;
     if (*pattern == 0) return done;
     ++pattern;
     bool is_kept = *pattern != '*';
@@ -32,6 +35,7 @@ template <class T, class... R> int __scan(const char* s, const char* start, cons
       return __scan(s, start, pattern + 1, done, rest...);
     }
     if (kind != 'c' && kind != '[') while (isspace(*s)) ++s;
+    __scanned = s;
     if (*s == 0) return done == 0 ? -1 : done;
     const char* end = s;
     if (kind == '%') {

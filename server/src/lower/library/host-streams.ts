@@ -32,6 +32,7 @@ struct stringstream {
   bool operator!() const { return failed_; }
   bool good() const { return !failed_ && !ended_; }
   bool fail() const { return failed_; }
+  bool bad() const { return false; }
   bool eof() const { return ended_; }
   void clear() { failed_ = false; ended_ = false; }
   void precision(int n) { precision_ = n; }

@@ -29,6 +29,7 @@ export const numbersOfStrings = numbers
   .join('\n');
 
 export const hostText = `
+enum { EOF = -1 };
 size_t strlen(const char* s) { size_t n = 0; while (s[n] != 0) ++n; return n; }
 int strcmp(const char* a, const char* b) {
   while (*a != 0 && *a == *b) { ++a; ++b; }

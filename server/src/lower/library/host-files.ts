@@ -1,0 +1,133 @@
+/**
+ * Files that a program reads. `__warplens_file` gives what one holds, its length before it and a 0 behind; 0 where that is not known, and then
+ * neither is whether the file can be opened. What is written is not followed.
+ */
+export const hostFiles = `
+enum { SEEK_SET, SEEK_CUR, SEEK_END };
+struct FILE { char* bytes_; size_t size_; size_t at_; bool ended_; };
+FILE* fopen(const char* name, const char* mode) {
+  bool writes = mode[0] != 'r' || mode[1] == '+' || (mode[1] != 0 && mode[2] == '+');
+  char* held = (char*)__warplens_file(name, writes);
+  if (held == nullptr) return __warplens_unknown<FILE*>(0);
+  FILE* f = (FILE*)malloc(sizeof(FILE));
+  f->bytes_ = held + 8;
+  f->size_ = *(size_t*)held;
+  f->at_ = 0;
+  f->ended_ = false;
+  return f;
+}
+int fclose(FILE* f) { return 0; }
+int feof(FILE* f) { return f->ended_; }
+int ferror(FILE* f) { return 0; }
+void rewind(FILE* f) { f->at_ = 0; f->ended_ = false; }
+long ftell(FILE* f) { return (long)f->at_; }
+int fseek(FILE* f, long by, int from) {
+  f->at_ = (size_t)(from == 0 ? by : from == 1 ? (long)f->at_ + by : (long)f->size_ + by);
+  f->ended_ = false;
+  return 0;
+}
+int fgetc(FILE* f) {
+  if (f->at_ >= f->size_) { f->ended_ = true; return -1; }
+  int c = (unsigned char)f->bytes_[f->at_];
+  f->at_ = f->at_ + 1;
+  return c;
+}
+int getc(FILE* f) { return fgetc(f); }
+int ungetc(int c, FILE* f) { f->at_ = f->at_ - 1; f->ended_ = false; return c; }
+char* fgets(char* to, int most, FILE* f) {
+  if (f->at_ >= f->size_) { f->ended_ = true; return nullptr; }
+  int n = 0;
+  bool goes_on = true;
+  while (goes_on && n + 1 < most) {
+    if (f->at_ >= f->size_) { f->ended_ = true; goes_on = false; }
+    else {
+      char c = f->bytes_[f->at_];
+      f->at_ = f->at_ + 1;
+      to[n] = c;
+      n = n + 1;
+      goes_on = c != '\\n';
+    }
+  }
+  to[n] = 0;
+  return to;
+}
+size_t fread(void* to, size_t size, size_t count, FILE* f) {
+  size_t left = f->size_ - f->at_;
+  size_t n = left / size < count ? left / size : count;
+  if (n < count) f->ended_ = true;
+  memcpy(to, f->bytes_ + f->at_, n * size);
+  f->at_ = n < count ? f->size_ : f->at_ + n * size;
+  return n;
+}
+template <class... R> int fscanf(FILE* f, const char* pattern, R*... to) {
+  const char* s = f->bytes_ + f->at_;
+  int none = 0;
+  // one place more than asked for: what stands behind the last number of the pattern is passed over too
+  int done = __scan(s, s, pattern, 0, to..., &none);
+  f->at_ = __scanned - f->bytes_;
+  if (f->at_ >= f->size_) f->ended_ = true;
+  return done;
+}
+`;
+
+/** `std::ifstream`: a stream over what the file holds. */
+export const fileStreams = `
+namespace std {
+typedef long streamsize;
+typedef long streamoff;
+typedef long streampos;
+struct ios_base {
+  static constexpr int in = 1;
+  static constexpr int out = 2;
+  static constexpr int binary = 4;
+  static constexpr int ate = 8;
+  static constexpr int app = 16;
+  static constexpr int trunc = 32;
+  static constexpr int beg = 0;
+  static constexpr int cur = 1;
+  static constexpr int end = 2;
+  typedef int openmode;
+  typedef int seekdir;
+};
+using ios = ios_base;
+using istream = stringstream;
+struct ifstream : stringstream {
+  bool open_ = false;
+  size_t taken_ = 0;
+  ifstream() {}
+  explicit ifstream(const char* name, int mode = 1) { open(name, mode); }
+  explicit ifstream(const string& name, int mode = 1) { open(name.c_str(), mode); }
+  void open(const string& name, int mode = 1) { open(name.c_str(), mode); }
+  void open(const char* name, int mode = 1) {
+    char* held = (char*)__warplens_file(name, 0);
+    if (held == nullptr) {
+      open_ = __warplens_unknown<bool>(0);
+      failed_ = __warplens_unknown<bool>(0);
+      __lose();
+      return;
+    }
+    held_.append(held + 8, *(size_t*)held);
+    open_ = true;
+    if (mode & 8) at_ = held_.size_;
+  }
+  bool is_open() const { return open_; }
+  void close() { open_ = false; }
+  long tellg() { return failed_ ? -1l : (long)at_; }
+  ifstream& seekg(long at) { ended_ = false; at_ = (size_t)at; return *this; }
+  ifstream& seekg(long by, int from) {
+    ended_ = false;
+    at_ = (size_t)(from == 0 ? by : from == 1 ? (long)at_ + by : (long)held_.size_ + by);
+    return *this;
+  }
+  ifstream& read(char* to, size_t n) {
+    size_t left = held_.size_ - at_;
+    taken_ = n < left ? n : left;
+    if (taken_ < n) { failed_ = true; ended_ = true; }
+    memcpy(to, held_.first_ + at_, taken_);
+    at_ = at_ + taken_;
+    return *this;
+  }
+  size_t gcount() const { return taken_; }
+};
+}
+`;
