@@ -102,5 +102,24 @@ int main(int argc, char** argv) {
   binary.read(reinterpret_cast<char*>(&first), sizeof(first));
   show(first + binary.gcount()); //= 11
 
+  // what is not read at the end of a file keeps what it was in the pass before
+  std::ifstream until_end("files.txt");
+  int last = 0, passes = 0;
+  while (until_end.peek() != EOF && passes < 9) {
+    int x = 0;
+    char y;
+    until_end >> x >> y;
+    last = last * 3 + x;
+    passes++;
+  }
+  show(last * 10 + passes); //= 2584
+  FILE* over = fopen("files.txt", "r");
+  int total = 0;
+  while (!feof(over)) {
+    int n;
+    fscanf(over, "%d%*[^\n]", &n);
+    total = total * 10 + n;
+  }
+  show(total); //= 50177
   return 0;
 }

@@ -61,6 +61,8 @@ export interface Frame {
   /** Enclosing jump targets, innermost last. */
   readonly jumps: JumpTarget[];
   readonly labels: Map<string, number>;
+  /** In the program of the host: the block before the outermost of the loops around. */
+  beforeLoops?: number;
 }
 
 export interface LoweringBudget {

@@ -273,7 +273,20 @@ interface LoopParts {
   };
 }
 
+/** Lowers a loop; what it declares without a value has none before it, and keeps what it holds from pass to pass. */
+export function aroundLoop(ctx: Context, run: () => void): void {
+  const { frame } = ctx;
+  const isOutermost = ctx.unit.isHost && frame.beforeLoops === undefined && ctx.builder.reachable;
+  if (isOutermost) frame.beforeLoops = ctx.builder.currentBlock;
+  run();
+  if (isOutermost) frame.beforeLoops = undefined;
+}
+
 function loop(ctx: Context, parts: LoopParts): void {
+  aroundLoop(ctx, () => loopAround(ctx, parts));
+}
+
+function loopAround(ctx: Context, parts: LoopParts): void {
   const b = ctx.builder;
   const blocks = { header: b.newBlock(), body: b.newBlock(), exit: b.newBlock() };
   const counting = parts.node.kind === 'for' ? loopCycle(ctx, parts.node, parts.repeat) : undefined;
@@ -348,6 +361,10 @@ function stepOf(ctx: Context, { body }: LoopParts, increment: ast.Expression): v
 
 /** do … while: the condition stands at the end, in a block of its own. */
 export function doStatement(ctx: Context, node: ast.DoStatement): void {
+  aroundLoop(ctx, () => doLoop(ctx, node));
+}
+
+function doLoop(ctx: Context, node: ast.DoStatement): void {
   const b = ctx.builder;
   const blocks = { body: b.newBlock(), test: b.newBlock(), exit: b.newBlock() };
   b.jump(blocks.body);

@@ -255,11 +255,26 @@ function initialise(ctx: Context, home: Home, type: Type, declaration: VariableD
     return;
   }
   if (!init && home.kind === 'memory') return;
+  if (!init && keepsFromPassToPass(ctx, home, type, declaration)) return;
   const value = init ? initialValue(ctx, type, init, declaration) : construct(ctx, type, [], declaration, true);
   if (home.kind === 'memory') assign(ctx, home.place, type, value, declaration);
   else if (home.storage.kind === 'scalar' && type.kind === 'pointer')
     initialisePointer(ctx, home.storage, value, declaration);
   else writeStorage(ctx, home.storage, value, declaration);
+}
+
+/**
+ * A number that a loop of the host declares without a value, and that something may assign or not: it lies where it lay in the pass before. Programs that
+ * read to the end of a file rest on that (`while (!in.eof()) { int x; in >> x; … }`).
+ */
+function keepsFromPassToPass(ctx: Context, home: Home, type: Type, node: VariableDeclaration): boolean {
+  const { beforeLoops } = ctx.frame;
+  if (beforeLoops === undefined || home.kind === 'memory' || home.storage.kind !== 'scalar' || !scalarOf(type))
+    return false;
+  const { storage } = home;
+  ctx.builder.atEndOf(beforeLoops, () => writeStorage(ctx, storage, construct(ctx, type, [], node, true), node));
+  ctx.known.delete(storage.register);
+  return true;
 }
 
 /** An object of the host that lies in memory. */

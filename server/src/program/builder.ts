@@ -190,6 +190,17 @@ export class ProgramBuilder {
     this.current = block;
   }
 
+  /** Emits at the end of a block that control has left. */
+  atEndOf(block: number, emit: () => void): void {
+    const { current } = this;
+    const { terminator } = this.blocks[block];
+    this.current = block;
+    this.blocks[block].terminator = undefined;
+    emit();
+    this.blocks[block].terminator = terminator;
+    this.current = current;
+  }
+
   private terminate(terminator: Terminator): void {
     const block = this.blocks[this.current];
     if (block.terminator === undefined) block.terminator = terminator;

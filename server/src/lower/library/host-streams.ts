@@ -39,7 +39,7 @@ struct stringstream {
   void width(int n) { width_ = n; }
   stringstream& put(char c) { held_.push_back(c); return *this; }
   stringstream& write(const char* s, size_t n) { held_.append(s, n); return *this; }
-  int peek() { if (at_ < held_.size_) return (unsigned char)held_[at_]; ended_ = true; return -1; }
+  int peek() { if (failed_ || ended_) { failed_ = true; return -1; } if (at_ < held_.size_) return (unsigned char)held_[at_]; ended_ = true; return -1; }
   int get() { int c = peek(); if (c < 0) failed_ = true; else at_ = at_ + 1; return c; }
   stringstream& get(char& c) { int x = get(); if (x >= 0) c = (char)x; return *this; }
   stringstream& ignore(size_t n = 1) { at_ = at_ + n < held_.size_ ? at_ + n : held_.size_; return *this; }
