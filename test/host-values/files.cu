@@ -121,5 +121,14 @@ int main(int argc, char** argv) {
     total = total * 10 + n;
   }
   show(total); //= 50177
+  std::ifstream whole("files.txt");
+  std::string text((std::istreambuf_iterator<char>(whole)), std::istreambuf_iterator<char>());
+  show(text.size() * 100 + text[5]); //= 2848
+  std::ifstream poured("files.txt");
+  std::stringstream held;
+  held << poured.rdbuf();
+  int u, v;
+  held >> u >> v;
+  show(held.str().size() + u * 10 + v); //= 71
   return 0;
 }

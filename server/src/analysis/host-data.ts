@@ -236,7 +236,8 @@ export class HostData {
         : rounds[plan.round];
     const run = this.entry?.run;
     if (!round || !run) return undefined;
-    return { blocks: round.contents, pointers: pointersOf(round, program), symbols: run.symbols, seed: round.seed };
+    const { contents: blocks, seed, files } = round;
+    return { blocks, pointers: pointersOf(round, program), symbols: run.symbols, seed, files };
   }
 }
 

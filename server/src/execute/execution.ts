@@ -26,6 +26,8 @@ export interface GlobalData {
   readonly symbols: ReadonlyMap<string, number | undefined>;
   /** The seed that was assumed for random numbers among it; undefined where the program gives one. */
   readonly seed?: number;
+  /** Files that the program has read for it, perhaps. */
+  readonly files?: readonly string[];
 }
 
 export interface MemoryBlock {

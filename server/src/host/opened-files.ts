@@ -11,11 +11,13 @@ const LONGEST = 4096;
 const LENGTH_BYTES = 8;
 
 export class OpenedFiles {
-  /** What was read, by name. */
+  /** Names of those that were to be had, so far. */
+  read: readonly string[] = [];
+  /** What was looked for, by name. */
   readonly opened = new Map<string, Uint8Array | undefined>();
   private readonly written = new Set<string>();
 
-  constructor(private readonly read: ReadFile | undefined) {}
+  constructor(private readonly find: ReadFile | undefined) {}
 
   /**
    * The address of a file's length, its bytes and a 0; 0 where nothing of it is known.
@@ -26,9 +28,10 @@ export class OpenedFiles {
     if (name === undefined) return 0;
     if (isWritten) this.written.add(name);
     if (this.written.has(name)) return 0;
-    const bytes = this.opened.get(name) ?? this.read?.(name);
+    const bytes = this.opened.get(name) ?? this.find?.(name);
     this.opened.set(name, bytes);
     if (!bytes) return 0;
+    if (!this.read.includes(name)) this.read = [...this.read, name];
     const address = blocks.allocate(LENGTH_BYTES + bytes.length + 1, 0, memoryClass);
     const place = address - HOST_BASE;
     // one that does not fit lies where nothing is kept

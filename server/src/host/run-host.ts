@@ -25,6 +25,8 @@ export interface HostRound {
   readonly after: ReadonlySet<FunctionDeclaration>;
   /** The seed that random numbers drawn before were given, where the program takes one that differs from run to run. */
   readonly seed?: number;
+  /** Files that the program has read before. */
+  readonly files: readonly string[];
 }
 
 export interface HostRun {
@@ -234,7 +236,7 @@ class HostMachine {
     if (count < MOST_ROUNDS) {
       this.roundsOf.set(launch, count + 1);
       const contents = this.blocks.snapshots(this.reachedBy(launch, values));
-      this.rounds.push({ launch, values, contents, after: this.tried, seed: this.seed });
+      this.rounds.push({ launch, values, contents, after: this.tried, seed: this.seed, files: this.files.read });
     }
     const written = this.writtenBy(index, launch, values);
     if (!this.execute(index, launch, values, written)) for (const block of written) this.blocks.forget(block);

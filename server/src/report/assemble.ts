@@ -145,6 +145,13 @@ const FOLLOWED = {
 /** Behind it, where the program seeds its random numbers with the time or the like. */
 const SEEDED = ' (random numbers drawn with an assumed seed: the program takes another in each run)';
 
+/** Behind it, where the program has read files. */
+function readFrom(files: readonly string[] = []): string {
+  const [first, ...more] = files;
+  if (first === undefined) return '';
+  return ` (${first}${more.length > 0 ? ` and ${more.length} more ${more.length > 1 ? 'files' : 'file'}` : ''} read)`;
+}
+
 const excessOf = (w: Witness): number =>
   Math.max(w.wavefronts / Math.max(1, w.idealWavefronts), w.sectors / Math.max(1, w.idealSectors));
 
@@ -162,7 +169,8 @@ function certaintyOf(
   if (counts.speculative) reasons.push(counts.speculative);
   const origins = m.sites.map((site) => simulation.followed?.[site]);
   const origin = (['blocks', 'kernels', 'zeros', 'host'] as const).find((o) => origins.includes(o));
-  if (origin) reasons.push(`${FOLLOWED[origin]}${simulation.reported.shape.data?.seed === undefined ? '' : SEEDED}`);
+  const { seed, files } = simulation.reported.shape.data ?? {};
+  if (origin) reasons.push(`${FOLLOWED[origin]}${readFrom(files)}${seed === undefined ? '' : SEEDED}`);
   if (assumed.length > 0) reasons.push(`rests on assumed ${list(assumed, simulation)}`);
   const { incomplete, sampledLoops, simulatedBlocks } = simulation.reported.execution;
   if (incomplete) reasons.push(incomplete);

@@ -32,6 +32,7 @@ function check(read: string, texts: readonly string[], expected: string, file = 
     const units = new UnitReader(new Map(), assert.fail);
     const analyzer = createAnalyzer();
     const used = new Set<string>();
+    const reasons: string[] = [];
     const told = texts.map((text, i) => {
       const data = path.join(folder, file);
       fs.writeFileSync(data, text);
@@ -40,11 +41,14 @@ function check(read: string, texts: readonly string[], expected: string, file = 
       const workspace = { folders: [folder], includePaths: [] };
       const request = units.request(source, program(read), options, workspace, (each) => used.add(each));
       const accesses = analyzer.analyze(request).kernels[0].launches[0].accesses;
+      reasons.push(...accesses.flatMap((a) => (a.expression.includes('in[') ? [a.reason ?? ''] : [])));
       return accesses.flatMap((a) =>
         a.expression.includes('in[') ? [a.certainty === 'unknown' ? '?' : a.sectors] : [],
       );
     });
     assert.equal(told.join(' '), expected);
+    if (!expected.includes('?'))
+      assert.match(reasons.at(-1) ?? '', /main fills in before this launch \(\S*at\.txt read\)/);
     assert.equal(used.has(path.join(folder, file)), !expected.includes('?'));
   } finally {
     remove();

@@ -32,6 +32,9 @@ int fgetc(FILE* f) {
   f->at_ = f->at_ + 1;
   return c;
 }
+int fputc(int c, FILE* f) { return c; }
+int putc(int c, FILE* f) { return c; }
+size_t fwrite(const void* from, size_t size, size_t count, FILE* f) { return count; }
 int getc(FILE* f) { return fgetc(f); }
 int ungetc(int c, FILE* f) { f->at_ = f->at_ - 1; f->ended_ = false; return c; }
 char* fgets(char* to, int most, FILE* f) {
@@ -128,6 +131,15 @@ struct ifstream : stringstream {
     return *this;
   }
   size_t gcount() const { return taken_; }
+};
+template <class C> struct istreambuf_iterator {
+  stringstream* from_;
+  istreambuf_iterator() : from_(nullptr) {}
+  istreambuf_iterator(stringstream& s) : from_(&s) {}
+  bool operator!=(const istreambuf_iterator& end) const { return from_->at_ < from_->held_.size_; }
+  bool operator==(const istreambuf_iterator& end) const { return from_->at_ >= from_->held_.size_; }
+  C operator*() const { return from_->held_[from_->at_]; }
+  istreambuf_iterator& operator++() { from_->at_ = from_->at_ + 1; return *this; }
 };
 }
 `;

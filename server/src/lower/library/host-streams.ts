@@ -43,6 +43,8 @@ struct stringstream {
   int get() { int c = peek(); if (c < 0) failed_ = true; else at_ = at_ + 1; return c; }
   stringstream& get(char& c) { int x = get(); if (x >= 0) c = (char)x; return *this; }
   stringstream& ignore(size_t n = 1) { at_ = at_ + n < held_.size_ ? at_ + n : held_.size_; return *this; }
+  struct __buffer { stringstream* of_; };
+  __buffer rdbuf() { return __buffer{this}; }
   void __lose() { held_.size_ = held_.size_ + __warplens_unknown<size_t>(0); }
   void __show(const char* s, size_t n) {
     int rest = width_ - (int)n;
@@ -143,6 +145,11 @@ stringstream& operator<<(stringstream& s, __manipulator x) {
   if (x == fixed || x == defaultfloat) s.fixed_ = x == fixed;
   if (x == left || x == right) s.left_ = x == left;
   if (x == boolalpha || x == noboolalpha) s.words_ = x == boolalpha;
+  return s;
+}
+stringstream& operator<<(stringstream& s, stringstream::__buffer from) {
+  s.held_.append(from.of_->held_.first_ + from.of_->at_, from.of_->held_.size_ - from.of_->at_);
+  from.of_->at_ = from.of_->held_.size_;
   return s;
 }
 template <class T> stringstream& operator<<(stringstream& s, const T&) { s.__lose(); return s; }
