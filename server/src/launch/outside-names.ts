@@ -11,8 +11,11 @@ export function outsideNames(index: HostIndex, tokens: HostTokens): ReadonlyMap<
   const { holders } = findSites(index, tokens);
   if (hasMain(index)) return names;
   const mentioned = new Set<string>();
-  for (const { declaration } of index.functions)
+  for (const { declaration } of index.functions) {
+    // what a kernel calls so is no function that launches, but its own parameter
+    if (!runsOnHost(declaration)) continue;
     for (const word of declaration.mentions) if (word !== lastName(declaration.name)) mentioned.add(word);
+  }
   const add = ({ declaration }: IndexedFunction, owner: string | undefined): void => {
     const name = lastName(declaration.name);
     if (!mentioned.has(name) && !name.startsWith('operator')) want(names, declaration, owner);
@@ -41,8 +44,8 @@ function makersOf(owners: readonly string[], index: HostIndex): IndexedFunction[
   for (let count = -1; count < makers.size; ) {
     count = makers.size;
     for (const each of functions) {
-      const { name, mentions, specifiers } = each.declaration;
-      if (makers.has(each) || (specifiers.isDevice && !specifiers.isHost) || specifiers.isGlobal) continue;
+      const { name, mentions } = each.declaration;
+      if (makers.has(each) || !runsOnHost(each.declaration)) continue;
       if (!leading.has(lastName(name)) && ![...leading].some((word) => mentions.has(word))) continue;
       makers.add(each);
       leading.add(lastName(name));
@@ -50,6 +53,9 @@ function makersOf(owners: readonly string[], index: HostIndex): IndexedFunction[
   }
   return [...makers];
 }
+
+const runsOnHost = ({ specifiers }: FunctionDeclaration): boolean =>
+  !specifiers.isGlobal && (!specifiers.isDevice || specifiers.isHost);
 
 const isRecord = ({ kind }: HostSymbol): boolean => kind === 'record';
 

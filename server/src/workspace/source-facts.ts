@@ -42,9 +42,10 @@ export function sourceFacts(text: string): SourceFacts {
       for (let c = code; isWord(c); c = text.charCodeAt(++at)) hash = Math.imul(hash ^ c, hashFactor);
       words.push(hash >>> 0);
       if (outside.isVariable(text, start, at, before)) variables.push(hash >>> 0);
-      if (text.charCodeAt(at) === 0x28 || text.charCodeAt(at) === 0x20) {
+      const next = text.charCodeAt(at);
+      if (next === 0x28 || isSpace(next)) {
         if (isDefinition(text, start, at)) defined.push(hash >>> 0);
-        else if (!isBehindType(text, before)) called.push(hash >>> 0);
+        else if ((next === 0x28 || next === 0x20) && !isBehindType(text, before)) called.push(hash >>> 0);
       }
     } else if (code === 0x2f || code === 0x22 || code === 0x27 || code === 0x23) {
       skipped.lastIndex = at;
@@ -120,7 +121,7 @@ function isBehindType(text: string, end: number): boolean {
 
 function isDefinition(text: string, start: number, end: number): boolean {
   let at = end;
-  while (text.charCodeAt(at) === 0x20) at++;
+  while (isSpace(text.charCodeAt(at))) at++;
   if (text.charCodeAt(at) !== 0x28 || statements.has(text.slice(start, end))) return false;
   const limit = Math.min(text.length, at + parameterReach);
   let depth = 0;

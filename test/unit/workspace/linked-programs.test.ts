@@ -263,4 +263,25 @@ int main() {
     check({ 'a.cu': text('stride'), 'sizes.h': header, 'sizes.cu': sizes }, 'a.cu', expected(32));
     check({ 'a.cu': text('rows[1]'), 'sizes.h': header, 'sizes.cpp': sizes }, 'a.cu', expected(16));
   });
+
+  it('a function with the name of a parameter of its kernel', () => {
+    const files = {
+      'scatter.cu': `__global__ void put(float* scatter, int n) { scatter[threadIdx.x * n] = 0; }
+void scatter(float* out, int n) { put<<<1, 32>>>(out, n); }`,
+      'main.cpp': `void scatter(float* out, int n);
+int main() { float* out; cudaMalloc(&out, 4096); scatter(out, 4); }`,
+    };
+    check(files, 'scatter.cu', ['put:1 store 16/4 32 lanes']);
+  });
+
+  it('a function whose parentheses stand behind a tab or on the next line', () => {
+    const files = (size: string) => ({
+      'a.cu': `int size(int);
+__global__ void put(float* out, int n) { out[threadIdx.x * n] = 0; }
+int main() { float* out; cudaMalloc(&out, 4096); put<<<1, 32>>>(out, size(2)); }`,
+      'size.cpp': size,
+    });
+    check(files('int size\t(int n) { return 2 * n; }'), 'a.cu', ['put:2 store 16/4 32 lanes']);
+    check(files('int size\n(int n)\n{ return 2 * n; }'), 'a.cu', ['put:2 store 16/4 32 lanes']);
+  });
 });
