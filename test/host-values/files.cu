@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <fcntl.h>
+#include <unistd.h>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -130,5 +132,11 @@ int main(int argc, char** argv) {
   int u, v;
   held >> u >> v;
   show(held.str().size() + u * 10 + v); //= 71
+  int descriptor = open("files.bin", O_RDONLY);
+  int low = 0;
+  long taken = read(descriptor, &low, sizeof(int));
+  show(low * 10 + taken); //= 74
+  show(lseek(descriptor, 0, SEEK_END)); //= 22
+  close(descriptor);
   return 0;
 }

@@ -73,6 +73,22 @@ template <class... R> int fscanf(FILE* f, const char* pattern, R*... to) {
 }
 `;
 
+/** The same by descriptors. */
+export const fileDescriptors = `
+enum { O_RDONLY = 0, O_WRONLY = 1, O_RDWR = 2, O_CREAT = 64, O_TRUNC = 512 };
+FILE* __descriptors[16];
+int __descriptor_count;
+template <class... M> int open(const char* name, int flags, M... mode) {
+  FILE* f = fopen(name, flags == O_RDONLY ? "r" : "w");
+  __descriptors[__descriptor_count % 16] = f;
+  __descriptor_count = __descriptor_count + 1;
+  return __descriptor_count + 2;
+}
+int close(int descriptor) { return 0; }
+long read(int descriptor, void* to, size_t n) { return (long)fread(to, 1, n, __descriptors[(descriptor - 3) % 16]); }
+long lseek(int descriptor, long by, int from) { FILE* f = __descriptors[(descriptor - 3) % 16]; fseek(f, by, from); return ftell(f); }
+`;
+
 /** `std::ifstream`: a stream over what the file holds. */
 export const fileStreams = `
 namespace std {
