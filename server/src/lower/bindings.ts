@@ -1,6 +1,7 @@
 /** Structured bindings: `auto& [a, b] = pair;`. */
 import type { Expression, Node, VariableDeclaration } from '../parse/ast';
 import { subobject } from './bases';
+import { objectOf } from './bound-values';
 import { callValue } from './calls';
 import { type Context, LIBRARY_TOKENS } from './context';
 import { expression } from './expressions';
@@ -8,7 +9,6 @@ import { arrayElements, rvalue } from './places';
 import { recordOf } from './records';
 import { type RecordInfo, types } from './types';
 import { unknownValue, type Value } from './values';
-import { objectOf } from './variables';
 
 /** Defines the names of a structured binding. */
 export function declareBindings(ctx: Context, declaration: VariableDeclaration, names: readonly string[]): void {

@@ -3,6 +3,7 @@
 import type * as ast from '../parse/ast';
 import { assertion } from './assertion';
 import { associatedFunctions } from './associated-functions';
+import { bindParameter, boundTo, materialise } from './bound-values';
 import { callBuiltin } from './builtins/functions';
 import { takesNumbers } from './builtins/math';
 import { conditionalPlace } from './conditional';
@@ -31,7 +32,6 @@ import { bindTemplateParameters } from './templates';
 import { parameterType, scalarOf, type Type, types, withoutReference } from './types';
 import { unknownCall } from './unknown-calls';
 import { unknownValue, type Value } from './values';
-import { bindParameter, boundTo, materialise } from './variables';
 
 /** Lowers a call. `callee` and `args` may be given when they are known already (operators). */
 export function callExpression(ctx: Context, node: ast.CallExpression, callee?: Value, args?: readonly Value[]): Value {

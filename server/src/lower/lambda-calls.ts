@@ -2,6 +2,7 @@
 
 import type * as ast from '../parse/ast';
 import { subobject } from './bases';
+import { bindParameter } from './bound-values';
 import { atCall, bindPack, inlineBody, withCall } from './calls';
 import type { Context } from './context';
 import { expression } from './expressions';
@@ -14,7 +15,6 @@ import { Scope } from './scope';
 import { bindTemplateParameters, deduceArguments } from './templates';
 import { parameterType, type RecordInfo, type Type, withoutReference } from './types';
 import { unknownValue, type Value } from './values';
-import { bindParameter } from './variables';
 
 export function callLambda(
   ctx: Context,

@@ -3,6 +3,7 @@
 import type * as ast from '../parse/ast';
 import { TokenFlag } from '../preprocess/token';
 import type { BinaryOp, CompareOp, Register, ScalarType } from '../program/program';
+import { materialise } from './bound-values';
 import { vectorOperator } from './builtins/vectors';
 import { onChosenSide } from './chosen-targets';
 import { conditionalPlace, logical } from './conditional';
@@ -23,7 +24,6 @@ import { arithmeticType, isFloat, promote, scalarOf, sizeOf, type Type, types, w
 import { useValues } from './unknown-calls';
 import { userOperator } from './user-operators';
 import { type RegisterTarget, unknownValue, type Value } from './values';
-import { materialise } from './variables';
 
 const arithmetic: Record<string, BinaryOp> = {
   '+': 'add',

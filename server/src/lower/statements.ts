@@ -1,6 +1,7 @@
 /** Statements: blocks, branches, switches, jumps; loops are in loops.ts. */
 
 import type * as ast from '../parse/ast';
+import { materialise } from './bound-values';
 import { asmStatement } from './builtins/inline-ptx';
 import { constantOf } from './constants';
 import { type Context, forgetSince, type JumpTarget, LIBRARY_TOKENS, placeOf, skip } from './context';
@@ -21,7 +22,7 @@ import { returnValue } from './returns';
 import { declareAll, declareInPlaceTypes, Scope } from './scope';
 import { types } from './types';
 import type { Value } from './values';
-import { declareVariable, materialise } from './variables';
+import { declareVariable } from './variables';
 
 const MAX_DEPTH = 300;
 let depth = 0;

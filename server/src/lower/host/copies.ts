@@ -2,6 +2,7 @@
 import type { FunctionDeclaration, InitListExpression, Node } from '../../parse/ast';
 import { isCopyOf } from '../../parse/constructors';
 import { subobject } from '../bases';
+import { materialise } from '../bound-values';
 import { callFunction } from '../calls';
 import { unevaluatedType } from '../casts';
 import { construct, constructCopy, initialiseFromList } from '../construct';
@@ -12,7 +13,7 @@ import { findMethods, recordOf } from '../records';
 import { inScope, resolveType } from '../resolve-type';
 import { type RecordInfo, sizeOf, type Type, typeKey, types, unqualified, withoutReference } from '../types';
 import type { Value } from '../values';
-import { allocateStorage, materialise } from '../variables';
+import { allocateStorage } from '../variables';
 import { isDestroyed } from './destructors';
 import { isOfLibrary } from './only-read';
 

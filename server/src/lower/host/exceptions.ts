@@ -6,6 +6,7 @@
 import type * as ast from '../../parse/ast';
 import type { Register } from '../../program/program';
 import { pathToBase } from '../bases';
+import { bindParameter } from '../bound-values';
 import { construct } from '../construct';
 import type { Context } from '../context';
 import { expression } from '../expressions';
@@ -16,7 +17,6 @@ import { resolveType } from '../resolve-type';
 import { statement, withScope } from '../statements';
 import { sizeOf, type Type, typeKey, unqualified, withoutReference } from '../types';
 import type { MemoryPlace, Value } from '../values';
-import { bindParameter } from '../variables';
 import { destroySince } from './destructors';
 import { emitHost, endProgram } from './memory';
 import { isOfLibrary } from './only-read';

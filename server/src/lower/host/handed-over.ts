@@ -4,6 +4,7 @@
  */
 import type * as ast from '../../parse/ast';
 import type { Register } from '../../program/program';
+import { passedByValue, referredBy } from '../bound-values';
 import { type Context, demandMemory } from '../context';
 import { expression } from '../expressions';
 import { addressOf, assign, readRegister, readStorage, rvalue, writeStorage } from '../places';
@@ -11,7 +12,7 @@ import { resolveType } from '../resolve-type';
 import type { Scope } from '../scope';
 import { parameterType, scalarOf, sizeOf, type Type, unqualified, withoutReference } from '../types';
 import type { MemoryPlace, Storage, Value } from '../values';
-import { allocateStorage, passedByValue, referredBy } from '../variables';
+import { allocateStorage } from '../variables';
 import { freshObject } from './memory';
 
 /** What hands an argument over; what has no number is the same in all runs. */

@@ -19,7 +19,11 @@ struct string {
   string(size_t n, char c) : first_(nullptr), size_(0), room_(0) { __begin(n); resize(n, c); }
   string(const string_view& v);
   string(const char* a, const char* b) : first_(nullptr), size_(0), room_(0) { __begin(b - a); append(a, b - a); }
-  template <class I> string(I a, I b) : first_(nullptr), size_(0), room_(0) { __begin(0); for (; a != b; ++a) push_back(*a); }
+  template <class I> string(I a, I b) : first_(nullptr), size_(0), room_(0) {
+    // a length and a character
+    if constexpr (is_integral<I>::value) { __begin(a); resize(a, (char)b); }
+    else { __begin(0); for (; a != b; ++a) push_back(*a); }
+  }
   string __copied() const {
     string s;
     s.append(first_, size_);
