@@ -5,7 +5,7 @@
  * of both, 20 never, nor with a store, an atomic, a branch or what has a slow path (quotients, roots). Loads cost nothing.
  */
 import type { Block, Instruction, Program } from '../program/program';
-import { isPure } from './pure';
+import { hasSlowPath, isPure } from './pure';
 
 const MOST_OPERATIONS = 18;
 
@@ -21,8 +21,7 @@ export function isForAllLanes(program: Program, first: Arm, second: Arm): boolea
 }
 
 /** Whether its code has no branches. */
-const isPlain = (i: Instruction): boolean =>
-  isPure(i) && (!('branches' in i) || i.branches === undefined || i.branches === 'short');
+const isPlain = (i: Instruction): boolean => isPure(i) && !hasSlowPath(i);
 
 /** Operations on what was loaded; a product that is added to is none of its own. */
 function operationsOf({ registers }: Program, instructions: readonly Instruction[]): number {

@@ -12,6 +12,7 @@ import { type ControlFlow, controlFlow } from '../program/control-flow';
 import { bytesOf, type Instruction, type LoadInstruction, type Program } from '../program/program';
 import { type Congruences, congruences } from './alignment';
 import { isFenceToAssembler } from './memory-overlap';
+import { hasSlowPath } from './pure';
 
 interface Window {
   readonly width: number;
@@ -138,8 +139,6 @@ function wayBefore(program: Program, flow: ControlFlow, block: number): number |
   }
   return flow.loopOf[branch] === flow.loopOf[block] ? branch : undefined;
 }
-
-const hasSlowPath = (i: Instruction): boolean => 'branches' in i && i.branches !== undefined && i.branches !== 'short';
 
 /**
  * The first load of the window in a block from which all ways lead to the given one, nothing being stored to shared

@@ -62,6 +62,7 @@ const passes: readonly Pass[] = [
   passDecided,
   placeLoadsAtHeads,
   hoistCommonLoads,
+  storeOnce,
   sinkIntoArms,
   sinkCommon,
   storeOnce,

@@ -8,16 +8,27 @@
  * - where the side's condition says what the index is (`if (i == 0)`) its address is another one;
  * - vectors are stored whole, volatile stores stay;
  * - several in a row are one in the end;
- * - the store has no line of its own and is shown at the branch; in a loop the last one of a pass is shown at the loop, whose step the
- *   assembler writes before it.
+ * - loads that only the side uses stay in front of the first store until then;
+ * - the store has no line of its own and is shown at what the assembler writes before it: at the branch where NVVM selects the value there; else,
+ *   with nothing behind it, at the second store. In front of a barrier one to shared memory stands behind its address: at the first store, where the
+ *   side has a slow path and stays apart, but at the second where the address was at hand (SASS of 440 kernels);
+ * - in a loop the last one of a pass is shown at the loop, whose step the assembler writes before it.
  */
-import { type ControlFlow, controlFlow, type Loop } from '../program/control-flow';
-import type { Block, Instruction, Program, Register, RegisterInfo, StoreInstruction } from '../program/program';
-import { costOf } from '../program/speculation';
+import { type ControlFlow, controlFlow, dominates, type Loop } from '../program/control-flow';
+import type {
+  Block,
+  Instruction,
+  Program,
+  Register,
+  RegisterInfo,
+  SourcePlace,
+  StoreInstruction,
+} from '../program/program';
+import { costOf, isFolded } from '../program/speculation';
 import { FixedVariables } from './fixed-variables';
 import { headOf } from './loop-head';
 import { type OneSided, oneSidedAt } from './one-sided-branches';
-import { isPure } from './pure';
+import { hasSlowPath, isPure } from './pure';
 
 interface Work {
   readonly program: Program;
@@ -117,7 +128,8 @@ function isOnlyWay({ blocks, flow }: Work, join: number): boolean {
 }
 
 /** The store behind both sides; returns its access. */
-function merge({ blocks, registers, accesses, program }: Work, pair: Pair): number {
+function merge(work: Work, pair: Pair): number {
+  const { blocks, registers, accesses } = work;
   const { from, side, join, first, second, isRead } = pair;
   const { type } = first;
   const add = (role: RegisterInfo['role']): Register =>
@@ -130,8 +142,7 @@ function merge({ blocks, registers, accesses, program }: Work, pair: Pair): numb
     dst,
     a,
   });
-  const { terminator } = blocks[from];
-  const charged = terminator.kind === 'branch' ? program.branches[terminator.branch].place : undefined;
+  const charged = placeBefore(work, pair);
   const access = accesses.push({ ...accesses[first.access], charged }) - 1;
   const inFront = isRead ? blocks[from].instructions : blocks[from].instructions.filter((i) => i !== first);
   const change = (block: number, instructions: readonly Instruction[]) => {
@@ -141,4 +152,39 @@ function merge({ blocks, registers, accesses, program }: Work, pair: Pair): numb
   change(side, [...blocks[side].instructions.filter((i) => i !== second), move(variable, second.values[0])]);
   change(join, [move(value, variable), { ...first, type, values: [value], access }, ...blocks[join].instructions]);
   return access;
+}
+
+/** What the assembler writes before the store. */
+function placeBefore({ program, blocks, registers, accesses, flow }: Work, pair: Pair): SourcePlace | undefined {
+  const { from, side, join, first, second } = pair;
+  const { terminator } = blocks[from];
+  const branch = terminator.kind === 'branch' ? program.branches[terminator.branch].place : undefined;
+  const computed = blocks[side].instructions.filter(isPure);
+  if (isFolded(registers, [computed])) return branch;
+  const [atFirst, atSecond] = [first, second].map(({ access }) => accesses[access].place);
+  const behind = actBehind(blocks, join);
+  if (behind === 'nothing') return atSecond;
+  if (behind === 'other' || accesses[first.access].space !== 'shared') return branch;
+  const isAtHand = blocks.some(
+    ({ instructions }, block) =>
+      dominates(flow.dominator, block, from) &&
+      instructions.some(
+        (i) => (i.op === 'load' || i.op === 'store') && i !== first && i !== second && i.address === first.address,
+      ),
+  );
+  if (isAtHand) return atSecond;
+  return computed.some(hasSlowPath) ? atFirst : branch;
+}
+
+/** What is done next from a block on. */
+function actBehind(blocks: readonly Block[], from: number): 'nothing' | 'barrier' | 'other' {
+  for (let block = from, passed = 0; passed < blocks.length; passed++) {
+    const { instructions, terminator } = blocks[block];
+    const next = instructions.find((i) => !isPure(i));
+    if (next?.op === 'barrier') return 'barrier';
+    if (next || terminator.kind === 'branch') return 'other';
+    if (terminator.kind === 'exit') return 'nothing';
+    block = terminator.target;
+  }
+  return 'other';
 }

@@ -20,10 +20,33 @@ describe('what is stored again on one side of a branch', () => {
       s[t] = 0; //= none
     __syncthreads();
     b[t] = s[63 - t];`));
-  it('with whatever the side computes', () =>
+  it('with whatever the side computes, at the second where the value is not selected', () =>
     storing(`a[t] = v; //= none
-    if (v > m) //= global store 1 x 4 bytes
-      a[t] = (v * 7 + n) * (v ^ n) * (v + 77) * (v - n) / m; //= none`));
+    if (v > m) //= none
+      a[t] = (v * 7 + n) * (v ^ n) * (v + 77) * (v - n) / m; //= global store 1 x 4 bytes`));
+  it('and with what it alone has loaded before', () =>
+    storing(`int w = y[t + 5], u = x[t + 6];
+    a[t] = 0; //= none
+    if (t < n) //= none
+      a[t] = (w * 7 + n) * (u ^ n) * (v + 77) * (w - n) / m; //= global store 1 x 4 bytes`));
+  it('in front of a barrier at the first, which its address is computed for, or at the second where it is known', () => {
+    storing(`__shared__ float s[64];
+    s[t] = 0; //= shared store 1 x 4 bytes
+    if (t < n) //= none
+      s[t] = sqrtf(v) / m; //= none
+    __syncthreads();
+    b[t] = s[t ^ 1];`);
+    storing(`__shared__ float s[64];
+    s[t] = v; //= shared store 1 x 4 bytes
+    __syncthreads();
+    float u = s[63 - t];
+    __syncthreads();
+    s[t] = 0; //= none
+    if (t < n) //= none
+      s[t] = u / m; //= shared store 1 x 4 bytes
+    __syncthreads();
+    b[t] = s[t ^ 1];`);
+  });
   it('several in a row are one', () =>
     storing(`a[t] = v; //= none
     if (a[t] > n) a[t] = n; //= none
