@@ -107,12 +107,20 @@ function testOf(
   // `for (int s = 16; s; s >>= 1)`
   if (node.kind === 'name') return nameOf(node) === name ? (value) => value !== 0 : undefined;
   if (node.kind !== 'binary') return undefined;
-  const onLeft = nameOf(node.left) === name;
-  const other = onLeft ? node.right : nameOf(node.right) === name ? node.left : undefined;
-  const fn = compare[onLeft ? node.operator : (mirrored[node.operator] ?? '')];
-  if (!other || !fn) return undefined;
-  const bound = constantOf(ctx, other);
-  return bound === undefined ? undefined : (value) => fn(value, bound);
+  const left = aheadOf(ctx, node.left, name);
+  const ahead = left ?? aheadOf(ctx, node.right, name);
+  const fn = compare[left !== undefined ? node.operator : (mirrored[node.operator] ?? '')];
+  if (ahead === undefined || !fn) return undefined;
+  const bound = constantOf(ctx, left !== undefined ? node.right : node.left);
+  return bound === undefined ? undefined : (value) => fn(value + ahead, bound);
+}
+
+/** How far what is tested is ahead of the variable: 4 of `i + 4`; undefined for what is no such sum. */
+function aheadOf(ctx: Context, node: ast.Expression, name: string): number | undefined {
+  if (nameOf(node) === name) return 0;
+  if (node.kind !== 'binary' || node.operator !== '+') return undefined;
+  const other = nameOf(node.left) === name ? node.right : nameOf(node.right) === name ? node.left : undefined;
+  return other && constantOf(ctx, other);
 }
 
 /** A local variable that is a constant here. */

@@ -196,4 +196,5 @@ int main() { float *x, *y; tiles<<<1, 64>>>(x, y, 64); }
 `);
 
   it('are read by twos of four: the register points at the third', () => tiles('k < 16', '8 bytes'));
+  it('and where what fills them is written out, since its end is a constant', () => tiles('k + 4 <= 16', '8 bytes'));
 });
