@@ -275,14 +275,20 @@ def reduce_action(action, chains, own_files):
     return launch
 
 
+# Kernels that a library launches are not the program's.
+LIBRARY = re.compile(r"(?:void )?(?:cub|thrust)::")
+
+
 def record(source, work, arch, binary, flags):
+    """What the program launches, run in its own folder where it has one: it may read files there."""
+    folder = source if os.path.isdir(source) else None
     name = os.path.basename(source)
-    check = run([binary], timeout=60)
+    check = run([binary], timeout=60, cwd=folder)
     if check.returncode != 0 or "FAIL" in check.stdout:
         return None, f"{name}: check failed\n{check.stdout[-1500:]}"
     stem = os.path.join(work, name)
     profile = run(["ncu", "--clock-control", "none", "--set", "full", "--import-source", "yes", "-f",
-                   "-o", stem, binary], timeout=300)
+                   "-o", stem, binary], timeout=300, cwd=folder)
     if not os.path.exists(stem + ".ncu-rep"):
         return None, f"{name}: not profiled\n{profile.stdout[-1500:]}"
     chains = inline_chains(binary, work)
@@ -294,7 +300,8 @@ def record(source, work, arch, binary, flags):
         for a in range(span.num_actions()):
             action = span.action_by_idx(a)
             device = action.metric_by_name("device__attribute_display_name").as_string()
-            launches.append(reduce_action(action, chains, own_files))
+            if not LIBRARY.match(action.name(ncu_report.IAction.NameBase_DEMANGLED)):
+                launches.append(reduce_action(action, chains, own_files))
     return {
         "schemaVersion": 1,
         "program": name,

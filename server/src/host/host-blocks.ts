@@ -8,7 +8,7 @@ export interface Block {
   readonly start: number;
   readonly end: number;
   /** Only copies and kernels write to it. */
-  readonly isDevice: boolean;
+  isDevice: boolean;
   /** Of what its address may be handed to (points-to.ts); ANY where it is not known. */
   readonly memoryClass: number;
   /** A kernel that was executed has written to it. */
@@ -141,6 +141,14 @@ export class HostBlocks {
       this.all.pop();
       this.top = last.start;
     }
+  }
+
+  /** The program writes to memory of the device, as a library's algorithms do. */
+  touch(place: number): void {
+    const block = this.blockAt(place);
+    if (!block?.isDevice) return;
+    this.aboutToChange(block.start);
+    block.isDevice = false;
   }
 
   blockAt(place: number): Block | undefined {

@@ -9,6 +9,7 @@ const numbers = (count: number, kind: Kind) => Array.from({ length: count }, () 
 const hostImports: readonly Import[] = [
   { name: 'allocate', parameters: [i64, i32, i32], results: [i64] },
   { name: 'file', parameters: [i64, i64, i32, i32], results: [i64] },
+  { name: 'touch', parameters: [i64, i32], results: [] },
   { name: 'release', parameters: [i64, i32], results: [] },
   { name: 'copy', parameters: [...numbers(6, i64), i32, i32, i32], results: [i64] },
   { name: 'fill', parameters: [i64, i64, i64, i32, i32, i32], results: [i64] },

@@ -342,10 +342,11 @@ export class InstructionEmitter {
         if (dst === undefined) code.op(0x1a);
         else this.values.set(dst);
         break;
+      case 'touch':
       case 'release':
         argument(0);
         this.values.shadow(args[0]);
-        this.call('release');
+        this.call(fn);
         break;
       case 'copy':
         for (let i = 0; i < 6; i++) argument(i);

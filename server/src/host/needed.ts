@@ -202,7 +202,7 @@ class Needs {
     if (instruction.op === 'store' || instruction.op === 'atomic') return this.pointsTo.classOf(instruction.address);
     if (instruction.op !== 'host') return [];
     const { fn, args } = instruction;
-    if (fn === 'copy' || fn === 'fill') return this.pointsTo.classOf(args[0]);
+    if (fn === 'copy' || fn === 'fill' || fn === 'touch') return this.pointsTo.classOf(args[0]);
     if (isRecurse(instruction)) return this.writtenByFunction(instruction.callee);
     return fn === 'wild' ? this.pointsTo.closureOf(args[0]) : [];
   }

@@ -179,6 +179,9 @@ class HostMachine {
       release: (address: bigint, isUnknown: number) => {
         if (!isUnknown) blocks.release(address);
       },
+      touch: (address: bigint, isUnknown: number) => {
+        if (!isUnknown) blocks.touch(placeOf(address));
+      },
       copy: (
         to: bigint,
         from: bigint,

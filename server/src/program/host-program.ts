@@ -14,6 +14,7 @@ export interface HostInstruction {
     | 'certain' // dst = the truth value `a`, false where it is not known
     | 'seed' // dst = `a`, a number of ours where it is not known
     | 'file' // dst = address of what the file named at `a` holds: its length, then its bytes and a 0; 0 where there is none, or `b`: the program writes it
+    | 'touch' // the program itself writes to the block at `a`, though it is the device's
     | 'release' // the block at `a`
     | 'copy' // to `a` from `b`, `c` bytes (a row), and of more rows: `d` of them, `e` and `f` bytes apart
     | 'fill' // from `a` on with the byte `b`, `c` bytes

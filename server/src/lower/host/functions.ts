@@ -277,6 +277,14 @@ const functions: ReadonlyMap<string, BuiltinFunction> = new Map<string, BuiltinF
       return { kind: 'scalar', type: types.long, register: emitHost(call.ctx, 'file', [address, count(call, 1)]) };
     },
   ],
+  [
+    '__warplens_touch',
+    (call) => {
+      const block = pointer(call, 0);
+      if (block) emitHost(call.ctx, 'touch', [block.address]);
+      return nothing;
+    },
+  ],
   ['__warplens_place', placeObject],
   ['__warplens_end', endPlace],
   ['__warplens_ends', (call) => number(call.ctx, types.bool, isDestroyed(call.ctx, call.args[0].type) ? 1 : 0)],

@@ -11,7 +11,7 @@ const names = [elementNames, foldNames, selectionNames, orderingNames].join(' ')
 
 /** Each algorithm may be told where to run. */
 const withPolicy = (name: string): string =>
-  `template <class... A> auto ${name}(const __policy& p, A... a) { return thrust::${name}(a...); }`;
+  `template <class... A> auto ${name}(const __policy& p, A... a) { (__touch(a), ...); return thrust::${name}(a...); }`;
 
 export const thrust = `
 namespace thrust {

@@ -5,9 +5,16 @@
 const twoCalls = `if (storage == nullptr) { bytes = 1024; return cudaSuccess; }`;
 const ARGUMENTS = 'void* storage, size_t& bytes';
 
+/** What is written may be the device's memory. */
+const touched = (parameters: string): string =>
+  parameters
+    .split(', ')
+    .map((parameter) => `__touch(${/\w+$/.exec(parameter)?.[0]});`)
+    .join(' ');
+
 /** A function that is called once for the size and once for the work; streams behind are nothing to it. */
 const method = (name: string, types: string, parameters: string, body: string): string => `
-  template <${types}> static cudaError_t ${name}(${ARGUMENTS}, ${parameters}, cudaStream_t stream = 0) { ${twoCalls} ${body} return cudaSuccess; }`;
+  template <${types}> static cudaError_t ${name}(${ARGUMENTS}, ${parameters}, cudaStream_t stream = 0) { ${twoCalls} ${touched(parameters)} ${body} return cudaSuccess; }`;
 
 const folded = (name: string, first: string, join: string): string =>
   method(name, 'class I, class O, class N', 'I in, O out, N n', `__fold(in, out, n, ${first}, ${join});`);
@@ -76,16 +83,16 @@ const KEY_BITS = 'int low = 0, int high = 8 * sizeof(K)';
 /** Ascending and descending, keys alone or with values, between two places or within two buffers. */
 const sortedBothWays = (suffix: string, order: string): string => `
   template <class K, class N> static cudaError_t SortKeys${suffix}(${ARGUMENTS}, const K* in, K* out, N n, ${KEY_BITS}, cudaStream_t stream = 0) {
-    ${twoCalls} __sorted(in, out, (const int*)nullptr, (int*)nullptr, n, low, high, ${order}); return cudaSuccess;
+    ${twoCalls} __touch(out); __sorted(in, out, (const int*)nullptr, (int*)nullptr, n, low, high, ${order}); return cudaSuccess;
   }
   template <class K, class N> static cudaError_t SortKeys${suffix}(${ARGUMENTS}, DoubleBuffer<K>& keys, N n, ${KEY_BITS}, cudaStream_t stream = 0) {
-    ${twoCalls} __sorted((const K*)keys.Current(), keys.Alternate(), (const int*)nullptr, (int*)nullptr, n, low, high, ${order}); keys.selector ^= 1; return cudaSuccess;
+    ${twoCalls} __touch(keys.Alternate()); __sorted((const K*)keys.Current(), keys.Alternate(), (const int*)nullptr, (int*)nullptr, n, low, high, ${order}); keys.selector ^= 1; return cudaSuccess;
   }
   template <class K, class V, class N> static cudaError_t SortPairs${suffix}(${ARGUMENTS}, const K* in, K* out, const V* from, V* to, N n, ${KEY_BITS}, cudaStream_t stream = 0) {
-    ${twoCalls} __sorted(in, out, from, to, n, low, high, ${order}); return cudaSuccess;
+    ${twoCalls} __touch(out); __touch(to); __sorted(in, out, from, to, n, low, high, ${order}); return cudaSuccess;
   }
   template <class K, class V, class N> static cudaError_t SortPairs${suffix}(${ARGUMENTS}, DoubleBuffer<K>& keys, DoubleBuffer<V>& values, N n, ${KEY_BITS}, cudaStream_t stream = 0) {
-    ${twoCalls} __sorted((const K*)keys.Current(), keys.Alternate(), (const V*)values.Current(), values.Alternate(), n, low, high, ${order});
+    ${twoCalls} __touch(keys.Alternate()); __touch(values.Alternate()); __sorted((const K*)keys.Current(), keys.Alternate(), (const V*)values.Current(), values.Alternate(), n, low, high, ${order});
     keys.selector ^= 1;
     values.selector ^= 1;
     return cudaSuccess;
@@ -178,6 +185,8 @@ struct DeviceHistogram {
 
 export const cubOnDevice = `
 namespace cub {
+template <class A> void __touch(const A& a) {}
+template <class T> void __touch(T* p) { __warplens_touch(p); }
 template <class I> auto __copied(const I& x) { return x; }
 template <class I> auto __element(I in) { auto x = *in; x = decltype(x)(); return x; }
 template <class I> auto __lowest(I in) { auto x = *in; return std::numeric_limits<decltype(x)>::lowest(); }

@@ -115,6 +115,9 @@ ${iterator({
   distance: 'get<0>(at_) - get<0>(b.at_)',
   value: 'return apply(__referred(), at_);',
 })}
+struct __toucher { template <class... I> int operator()(I... a) const { (__touch(a), ...); return 0; } };
+template <class T> void __touch(const zip_iterator<T>& a) { apply(__toucher(), a.at_); }
+template <class E, class I> void __touch(const permutation_iterator<E, I>& a) { __touch(a.elements_); }
 template <class... I> zip_iterator<tuple<I...>> make_zip_iterator(tuple<I...> t) { return zip_iterator<tuple<I...>>(t); }
 template <class A, class B, class... I> zip_iterator<tuple<A, B, I...>> make_zip_iterator(A a, B b, I... more) { return zip_iterator<tuple<A, B, I...>>(tuple<A, B, I...>(a, b, more...)); }
 template <class F> struct zip_function { F f_; zip_function(F f) : f_(f) {} template <class T> decltype(auto) operator()(T t) const { return apply(f_, t); } };

@@ -6,6 +6,9 @@ struct __policy {
 };
 inline const __policy device, host, seq;
 namespace cuda { inline const __policy par, par_nosync; }
+// what algorithms of the host write to of the device's memory
+template <class A> void __touch(const A& a) {}
+template <class T> void __touch(T* p) { __warplens_touch(p); }
 template <class T> struct device_ptr {
   typedef T value_type;
   typedef T element_type;
@@ -13,14 +16,14 @@ template <class T> struct device_ptr {
   typedef ptrdiff_t difference_type;
   T* raw_;
   device_ptr() : raw_(nullptr) {}
-  device_ptr(T* raw) : raw_(raw) {}
+  device_ptr(T* raw) : raw_(raw) { __warplens_touch(raw); }
   template <class U> device_ptr(const device_ptr<U>& p) : raw_(p.raw_) {}
   T* get() const { return raw_; }
   T& operator*() const { return *raw_; }
   T* operator->() const { return raw_; }
   T& operator[](ptrdiff_t i) const { return raw_[i]; }
-  device_ptr operator+(ptrdiff_t n) const { return device_ptr(raw_ + n); }
-  device_ptr operator-(ptrdiff_t n) const { return device_ptr(raw_ - n); }
+  device_ptr operator+(ptrdiff_t n) const { device_ptr p = *this; p.raw_ += n; return p; }
+  device_ptr operator-(ptrdiff_t n) const { device_ptr p = *this; p.raw_ -= n; return p; }
   ptrdiff_t operator-(const device_ptr& p) const { return raw_ - p.raw_; }
   device_ptr& operator+=(ptrdiff_t n) { raw_ += n; return *this; }
   device_ptr& operator-=(ptrdiff_t n) { raw_ -= n; return *this; }
