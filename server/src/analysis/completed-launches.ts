@@ -28,7 +28,8 @@ export function completedLaunches(
   return launches.flatMap((found) => {
     // a grid of no blocks is what comes of a container that the text does not follow, where the run has blocks
     const launch = isEmpty(found) ? withoutZeros(found) : found;
-    if (!data || !isOpen(launch) || isAnnotated(launch.kernel)) return [found];
+    const isWhole = !isOpen(launch);
+    if (!data || (isWhole && !launch.isFirstOfMany) || isAnnotated(launch.kernel)) return [found];
     const { place, instance } = launch;
     const instances = new Set(launches.filter((l) => l.place.first === place.first).map((l) => l.instance));
     const all = data.roundsAt(place.first, instance);
@@ -43,6 +44,8 @@ export function completedLaunches(
     const untold = rounds.length > 1 ? rounds.filter((round) => !told.has(round)) : rounds;
     for (const round of rounds) told.add(round);
     const picked = reportedRounds(untold.length, most, (at) => shapeOf(untold[at]));
+    // all that the run tells is what the text does
+    if (isWhole && picked.length < 2) return [found];
     const isOfMany = isOfOthers || launch.isFirstOfMany === true || rounds.length > 1;
     return picked.map((at) => completed(launch, untold[at], isOfMany));
   });

@@ -102,6 +102,15 @@ export class LaunchRecorder {
     };
   }
 
+  /** A loop may have further rounds, whose values are not followed. @param first, last its tokens */
+  goOn(first: number, last: number): void {
+    for (const [site, recorded] of this.bySite) {
+      if (site < first || site > last) continue;
+      for (const [key, each] of recorded)
+        recorded.set(key, { ...each, launch: { ...each.launch, isFirstOfMany: true } });
+    }
+  }
+
   /** `instance`: equal for launches of one instance of a kernel. `values`: equal for those that pass the same. */
   record(launch: FoundLaunch, instance: string, values: string): void {
     const key = instance + values;

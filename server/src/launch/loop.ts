@@ -122,8 +122,9 @@ function runDoubtfulRound(loop: Loop): Completion {
 
 /** The condition stopped being known after some rounds. */
 function endDoubtfully(loop: Loop): Completion {
-  const { state } = loop;
+  const { state, statement } = loop;
   state.doubtful = true;
+  if (loop.hasLaunch) state.recorder?.goOn(statement.first, statement.last);
   // later rounds may go ways that the first did not
   if (hasWays(loop))
     runMany(state, undefined, () => blindRound(loop, undefined), 'it changes in a loop of unknown length', true);

@@ -275,6 +275,23 @@ int main() {
     );
   });
 
+  it('later rounds of a loop whose first the text tells whole', () => {
+    check(
+      `${kernel}
+int main() {
+  float* d;
+  int left = 256;
+  cudaMalloc(&d, 4096);
+  for (int round = 0; round < 9 && left > 0; round++) {
+    k<<<(left + 31) / 32, 32>>>(d, left);
+    std::vector<int> kept(left, 1);
+    left = (int)std::count_if(kept.begin() + left / 2, kept.end(), [](int x) { return x == 1; }) - 1;
+  }
+}`,
+      ['8x1x1, 256 lanes', '1x1x1, 31 lanes', '1x1x1, 1 lanes'],
+    );
+  });
+
   it('a file that is not there leaves it open', () => {
     check(
       `${kernel}

@@ -1,0 +1,4 @@
+#pragma once
+extern const float conductivity;
+extern const int halo;
+extern int steps_between;
