@@ -118,7 +118,8 @@ struct ifstream : stringstream {
   explicit ifstream(const string& name, int mode = 1) { open(name.c_str(), mode); }
   void open(const string& name, int mode = 1) { open(name.c_str(), mode); }
   void open(const char* name, int mode = 1) {
-    char* held = (char*)__warplens_file(name, 0);
+    // to be written, and not read
+    char* held = (char*)__warplens_file(name, (mode & 3) == 2);
     if (held == nullptr) {
       open_ = __warplens_unknown<bool>(0);
       failed_ = __warplens_unknown<bool>(0);
@@ -148,6 +149,7 @@ struct ifstream : stringstream {
   }
   size_t gcount() const { return taken_; }
 };
+using fstream = ifstream;
 template <class C> struct istreambuf_iterator {
   stringstream* from_;
   istreambuf_iterator() : from_(nullptr) {}
@@ -158,4 +160,17 @@ template <class C> struct istreambuf_iterator {
   istreambuf_iterator& operator++() { from_->at_ = from_->at_ + 1; return *this; }
 };
 }
+`;
+
+/** A file in the place of the standard input. */
+export const redirectedInput = `
+FILE* stdin;
+namespace std { ifstream cin; }
+FILE* freopen(const char* name, const char* mode, FILE* f) {
+  if (mode[0] != 'r') return f;
+  std::cin.open(name);
+  stdin = fopen(name, mode);
+  return stdin;
+}
+template <class... R> int scanf(const char* pattern, R*... to) { return fscanf(stdin, pattern, to...); }
 `;
