@@ -50,7 +50,6 @@ function countedLoop(ctx: Context, node: ast.ForStatement): void {
       increment: node.increment,
       repeat: plan.kind === 'partial' ? plan.factor : 1,
       copies: plan.kind === 'partial' ? plan.byFrontEnd : 1,
-      stays: trips !== undefined && !ctx.budget.keepsLoops,
     });
 }
 
@@ -267,8 +266,6 @@ interface LoopParts {
   readonly repeat: number;
   /** Those of them that the PTX has. */
   readonly copies: number;
-  /** Its length is known, and it stays a loop all the same. */
-  readonly stays?: boolean;
   /** Instead of the condition: passes are counted. */
   readonly counted?: Countdown & {
     /** The assembler may write it out further. */
@@ -308,7 +305,6 @@ function loopAround(ctx: Context, parts: LoopParts): void {
         place: placeOf(ctx, { first: parts.condition.first, last: parts.condition.last }),
         kind: 'loop',
         ...(parts.copies > 1 && { copies: parts.copies }),
-        ...(parts.stays && { stays: true }),
         ...(parts.counted?.isFree && { isFree: true }),
       });
     } else b.jump(blocks.body);

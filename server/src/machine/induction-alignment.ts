@@ -12,8 +12,6 @@
  *   counted together; of the loop in fours itself the middle is a record's beginning;
  * - the counter moves by a constant (`i += blockDim.x`: the address is computed anew, and nothing is lost), the address by a constant times it (`i ^ 1`, `i % 8`,
  *   `i * i` are computed anew, and so is an unsigned sum with an index), and the loop has none inside;
- * - loops of known length too, where they are not written out as a whole (28 tiles of products, `#pragma unroll 1`; not where 16 elements stand
- *   beside four, which was not found out);
  * - of a fixed array that the counter runs through from a constant the address is known, and what lies in it is merged as it lies (s[c] from 0); so is what __align__,
  *   the type or a dynamic array promises, which NVVM merges before.
  */
@@ -149,7 +147,7 @@ function movesByRegister(work: Work, loop: Loop, address: Register): boolean {
   if (inside.length !== 1 || !isStep(work, inside[0].instruction, counter)) return false;
   const startsFixed = known.every((each) => each === inside[0] || isConstant(work, each.instruction));
   if (!startsFixed) return true;
-  return parts.isOpen && (staysLoop(work, loop) || !endsFixed(work, loop, counter));
+  return parts.isOpen && (copiesOf(work, loop) !== undefined || !endsFixed(work, loop, counter));
 }
 
 /** Adds what a register depends on; whether the loop moves it. */
@@ -227,12 +225,9 @@ function isStep({ program, definitions }: Work, i: Instruction, counter: Registe
 const isConstant = ({ program }: Work, i: Instruction): boolean =>
   i.op === 'unary' && i.fn === 'mov' && program.registers[i.a].role === 'constant';
 
-/** Whether the front end says of a loop of known length that it is not written out as a whole. */
-function staysLoop({ program }: Work, { header }: Loop): boolean {
+function copiesOf({ program }: Work, { header }: Loop): number | undefined {
   const end = program.blocks[header].terminator;
-  if (end.kind !== 'branch') return false;
-  const { copies, stays } = program.branches[end.branch];
-  return copies !== undefined || stays === true;
+  return end.kind === 'branch' ? program.branches[end.branch].copies : undefined;
 }
 
 /** A loop from a constant to a constant, which the compiler may have written out as a whole. */

@@ -374,8 +374,6 @@ export interface BranchSite {
   readonly kind: 'if' | 'loop' | 'switch' | 'conditional' | 'logical' | 'exit';
   /** Of a loop that is written out in part: passes of the source in one. */
   readonly copies?: number;
-  /** Of a loop of known length, which could be written out as a whole: it is not. */
-  readonly stays?: boolean;
   /** It counts down what is left of a number known at run time, and no pragma says how often it is written out. */
   readonly isFree?: boolean;
   /** It decides what is read in front of a loop, whose own branch counts already. */

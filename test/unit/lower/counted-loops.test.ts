@@ -48,6 +48,26 @@ describe('a loop whose step is constant', () => {
 });
 
 describe('a loop of constant length', () => {
+  it('is one where the test looks ahead', () => {
+    const four = (test: string) =>
+      check(`
+__global__ void four(const float *in, float *out) {
+  __shared__ float line[128];
+  for (int i = 0; i < 4; i++) line[32 * i + threadIdx.x] = in[32 * i + threadIdx.x];
+  __syncthreads();
+  float sum = 0;
+  for (int k = 0; ${test}; k++)
+    sum += line[4 * threadIdx.x + k];
+    //     ^^^^^^^^^^^^^^^^^^^^^^^^^ shared load 16 bytes
+  out[threadIdx.x] = sum;
+}
+int main() { float *i, *o; four<<<1, 32>>>(i, o); }
+`);
+    four('k < 4');
+    four('k + 1 <= 4');
+    four('4 >= k + 1');
+  });
+
   const halving = (head: string) =>
     check(`
 __global__ void pairs(const float *in, float *out) {

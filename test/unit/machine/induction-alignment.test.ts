@@ -162,39 +162,3 @@ int main() { Point *i; float *o; stage<<<1, 32>>>(i, o, 32); }
     copying(HALVES, HALVES)(`${around('COPY_A')} COPY_B`));
   it('of two within a loop the first: in halves', () => copying(HALVES, WHOLE)(around('COPY_A COPY_B')));
 });
-
-describe('tiles in a loop of known length that stays a loop', () => {
-  const tiles = (bound: string, expected: string) =>
-    check(`
-__global__ void tiles(const float *x, float *y, int n) {
-  __shared__ float a[16 * 64], b[16 * 128];
-  int t = threadIdx.x;
-  float sum[8][4] = {}, u[8], v[4];
-  for (int q = 0; q < n; q += 16) {
-    for (int k = 0; ${bound}; k += 4) {
-      a[k * 64 + t] = x[k * 64 + t + q];
-      b[k * 128 + t] = x[k * 128 + t + q + 9];
-    }
-    __syncthreads();
-    #pragma unroll 1
-    for (int d = 0; d < 16; d++) {
-      for (int i = 0; i < 8; i++)
-        u[i] = a[d * 64 + t / 16 * 8 + i];
-        //     ^^^^^^^^^^^^^^^^^^^^^^^^^^ shared load 16 bytes
-      for (int i = 0; i < 4; i++)
-        v[i] = b[d * 128 + t % 16 * 4 + i];
-        //     ^^^^^^^^^^^^^^^^^^^^^^^^^^^ shared load ${expected}
-      for (int i = 0; i < 8; i++)
-        for (int j = 0; j < 4; j++) sum[i][j] += u[i] * v[j];
-    }
-    __syncthreads();
-  }
-  for (int i = 0; i < 8; i++)
-    for (int j = 0; j < 4; j++) y[(i * 4 + j) * 64 + t] = sum[i][j];
-}
-int main() { float *x, *y; tiles<<<1, 64>>>(x, y, 64); }
-`);
-
-  it('are read by twos of four: the register points at the third', () => tiles('k < 16', '8 bytes'));
-  it('and where what fills them is written out, since its end is a constant', () => tiles('k + 4 <= 16', '8 bytes'));
-});
