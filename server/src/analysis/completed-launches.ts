@@ -14,7 +14,7 @@ import type { Launch } from './launches';
 import { partsOf, pointersIn, shapeOf } from './round-parts';
 
 /**
- * The launches, completed where the run came to them; nothing is run where the text tells everything.
+ * The launches, completed where the run came to them, with the rounds of loops whose end the text does not tell; nothing is run where it tells everything.
  * @param isAnnotated kernels whose values a person has given
  * @param most rounds of a loop that give a launch different values and are reported
  */

@@ -13,7 +13,7 @@ export function outsideNames(index: HostIndex, tokens: HostTokens): ReadonlyMap<
   const mentioned = new Set<string>();
   for (const { declaration } of index.functions) {
     // what a kernel calls so is no function that launches, but its own parameter
-    if (!runsOnHost(declaration)) continue;
+    if (!isHostFunction(declaration)) continue;
     for (const word of declaration.mentions) if (word !== lastName(declaration.name)) mentioned.add(word);
   }
   const add = ({ declaration }: IndexedFunction, owner: string | undefined): void => {
@@ -45,7 +45,7 @@ function makersOf(owners: readonly string[], index: HostIndex): IndexedFunction[
     count = makers.size;
     for (const each of functions) {
       const { name, mentions } = each.declaration;
-      if (makers.has(each) || !runsOnHost(each.declaration)) continue;
+      if (makers.has(each) || !isHostFunction(each.declaration)) continue;
       if (!leading.has(lastName(name)) && ![...leading].some((word) => mentions.has(word))) continue;
       makers.add(each);
       leading.add(lastName(name));
@@ -54,7 +54,7 @@ function makersOf(owners: readonly string[], index: HostIndex): IndexedFunction[
   return [...makers];
 }
 
-const runsOnHost = ({ specifiers }: FunctionDeclaration): boolean =>
+const isHostFunction = ({ specifiers }: FunctionDeclaration): boolean =>
   !specifiers.isGlobal && (!specifiers.isDevice || specifiers.isHost);
 
 const isRecord = ({ kind }: HostSymbol): boolean => kind === 'record';

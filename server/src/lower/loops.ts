@@ -274,7 +274,7 @@ interface LoopParts {
 }
 
 /** Lowers a loop; what it declares without a value has none before it, and keeps what it holds from pass to pass. */
-export function aroundLoop(ctx: Context, run: () => void): void {
+function aroundLoop(ctx: Context, run: () => void): void {
   const { frame } = ctx;
   const isOutermost = ctx.unit.isHost && frame.beforeLoops === undefined && ctx.builder.reachable;
   if (isOutermost) frame.beforeLoops = ctx.builder.currentBlock;

@@ -28,6 +28,15 @@ const foundAt = (name: string, before: string): string =>
     `N at = 0; for (N i = 1; i < n; ++i) if (${before}) at = i; (*out).key = at; (*out).value = in[at];`,
   );
 
+/** Something for each run of equal keys, which stand together. */
+const ofRuns = (keys: string, to: string, first: string, next: string, count: string): string => `
+    int run = -1;
+    for (N i = 0; i < n; ++i) {
+      if (i == 0 || !(${keys}[i] == ${keys}[i - 1])) { run = run + 1; unique[run] = ${keys}[i]; ${to}[run] = ${first}; }
+      else ${to}[run] = ${next};
+    }
+    *${count} = run + 1;`;
+
 const reduce = `
 struct DeviceReduce {
   template <class I, class O, class N, class V, class F> static void __fold(I in, O out, N n, V sum, F join) { for (N i = 0; i < n; ++i) sum = join(sum, in[i]); *out = sum; }
@@ -42,12 +51,7 @@ struct DeviceReduce {
     'ReduceByKey',
     'class K, class U, class I, class O, class R, class F, class N',
     'K keys, U unique, I in, O out, R runs, F join, N n',
-    `int run = -1;
-    for (N i = 0; i < n; ++i) {
-      if (i == 0 || !(keys[i] == keys[i - 1])) { run = run + 1; unique[run] = keys[i]; out[run] = in[i]; }
-      else out[run] = join(out[run], in[i]);
-    }
-    *runs = run + 1;`,
+    ofRuns('keys', 'out', 'in[i]', 'join(out[run], in[i])', 'runs'),
   )}
 };
 struct DeviceSegmentedReduce {
@@ -164,12 +168,7 @@ struct DeviceRunLengthEncode {
     'Encode',
     'class I, class U, class L, class C, class N',
     'I in, U unique, L lengths, C count, N n',
-    `int run = -1;
-    for (N i = 0; i < n; ++i) {
-      if (i == 0 || !(in[i] == in[i - 1])) { run = run + 1; unique[run] = in[i]; lengths[run] = 1; }
-      else lengths[run] = lengths[run] + 1;
-    }
-    *count = run + 1;`,
+    ofRuns('in', 'lengths', '1', 'lengths[run] + 1', 'count'),
   )}
 };
 struct DeviceHistogram {

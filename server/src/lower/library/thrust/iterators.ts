@@ -102,7 +102,6 @@ const reversing = iterator({
 const zipping = `
 struct __moved { ptrdiff_t n; template <class... I> auto operator()(I... a) const { return tuple<I...>(a + n...); } };
 struct __referred { template <class... I> auto operator()(I... a) const { return tuple<decltype(*a)...>(*a...); } };
-template <class... I> struct __zipped { typedef tuple<typename __valued<I>::type...> value_type; };
 template <class T> struct __of_zip;
 template <class... I> struct __of_zip<tuple<I...>> { typedef tuple<typename __valued<I>::type...> value_type; };
 ${iterator({
