@@ -15,7 +15,7 @@ export class DataFiles {
   private total = 0;
 
   /**
-   * Nothing outside of the folders is read, and nothing but files. As long as a file is not changed its bytes are the same object.
+   * Nothing outside of the folders is read, by no link either, and nothing but files. As long as a file is not changed its bytes are the same object.
    * @param name as the program writes it
    * @param from folders that the program may be started in, the likeliest first
    * @param folders absolute
@@ -30,7 +30,7 @@ export class DataFiles {
     for (const start of from) {
       const file = path.resolve(start, name);
       if (!folders.some((folder) => isWithin(file, folder))) continue;
-      const bytes = this.bytesOf(file);
+      const bytes = this.bytesOf(file, folders);
       if (!bytes) continue;
       used(file);
       return bytes;
@@ -38,10 +38,13 @@ export class DataFiles {
     return undefined;
   }
 
-  private bytesOf(file: string): Uint8Array | undefined {
+  private bytesOf(file: string, folders: readonly string[]): Uint8Array | undefined {
     try {
       const stat = fs.statSync(file, { throwIfNoEntry: false });
       if (!stat?.isFile() || stat.size > MOST_BYTES) return undefined;
+      const real = fs.realpathSync(file);
+      const present = folders.filter((folder) => fs.existsSync(folder));
+      if (!present.some((folder) => isWithin(real, fs.realpathSync(folder)))) return undefined;
       const known = this.kept.get(file);
       if (known?.mtimeMs === stat.mtimeMs && known.bytes.length === stat.size) return known.bytes;
       const bytes = new Uint8Array(fs.readFileSync(file));

@@ -87,12 +87,23 @@ describe('data files', () => {
   it('outside of the workspace are not read', () => {
     const { folder, remove } = temporaryFolder({ 'inside/a.txt': 'a', 'b.txt': 'b' });
     try {
+      fs.symlinkSync(path.join(folder, 'b.txt'), path.join(folder, 'inside', 'link.txt'));
+      fs.symlinkSync(path.join(folder, 'inside', 'a.txt'), path.join(folder, 'inside', 'own.txt'));
       const files = new DataFiles();
       const inside = path.join(folder, 'inside');
       const read = (name: string) => files.read(name, [inside], [inside], () => {})?.length;
       assert.deepEqual(
-        ['a.txt', '../inside/a.txt', '../b.txt', path.join(folder, 'b.txt'), '.', '/dev/zero'].map(read),
-        [1, 1, undefined, undefined, undefined, undefined],
+        [
+          'a.txt',
+          '../inside/a.txt',
+          '../b.txt',
+          path.join(folder, 'b.txt'),
+          '.',
+          '/dev/zero',
+          'link.txt',
+          'own.txt',
+        ].map(read),
+        [1, 1, undefined, undefined, undefined, undefined, undefined, 1],
       );
     } finally {
       remove();
