@@ -158,6 +158,11 @@ export class HostData {
     return this.isMissing;
   }
 
+  /** What it has can be had without running anything now. */
+  get wasAsked(): boolean {
+    return this.entry !== undefined;
+  }
+
   private load(): Entry | undefined {
     this.entry ??= this.run();
     this.isMissing ||= !this.entry || ![...this.entry.kernels.values()].every(this.isCurrent);

@@ -3,6 +3,7 @@ import type { LaunchShape } from '../execute/execution';
 import { FEWEST_ROUNDS } from '../launch/launch-recorder';
 import type { Program } from '../program/program';
 import { changedPlan, countAlike, furtherRounds } from './further-rounds';
+import type { HostData } from './host-data';
 import type { KernelResult } from './kernel-result';
 import { roundsOf } from './launch-cache';
 import type { PlannedLaunch } from './launch-plan';
@@ -18,7 +19,8 @@ export function withFurtherRounds(
   const { data, isTrial } = unit;
   const rounds = roundsOf(unit.request.options.patience);
   const isData = planned.some(({ simulation }) => simulation.followed?.some((origin) => origin !== undefined));
-  if (!data || !isData || isTrial || rounds <= FEWEST_ROUNDS) return planned;
+  if (!data || isTrial || rounds <= FEWEST_ROUNDS) return planned;
+  if (!isData) return withOwnRounds(planned, data);
   const { own, others, left } = furtherRounds(planned, data, rounds);
   const launches = planned.map(
     (launch, i): Reported => ({ ...launch, rounds: own[i].length > 0 ? [...own[i]] : undefined }),
@@ -54,6 +56,15 @@ export function withFurtherRounds(
   // as the program comes to them
   const further = launches.slice(planned.length).sort((a, b) => (made.get(a) ?? 0) - (made.get(b) ?? 0));
   return [...launches.slice(0, planned.length), ...further];
+}
+
+/** Launches that differ in their numbers only, with the times that each of them is: told where the run has been asked for anything. */
+function withOwnRounds(planned: KernelResult['launches'], data: HostData): KernelResult['launches'] {
+  if (planned.length < 2 || !data.wasAsked) return planned;
+  const { own } = furtherRounds(planned, data, planned.length);
+  return planned.map(
+    (launch, i): Reported => ({ ...launch, rounds: own[i].length > 0 ? [...own[i]].sort((a, b) => a - b) : undefined }),
+  );
 }
 
 function move(ordinal: number, from: Reported | undefined, to: Reported): void {

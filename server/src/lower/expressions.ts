@@ -5,7 +5,7 @@ import { callArguments, callExpression } from './calls';
 import { castExpression, sizeofExpression } from './casts';
 import { conditionalExpression } from './conditional';
 import { isFulfilled } from './constraints';
-import { construct } from './construct';
+import { construct, constructInPlace } from './construct';
 import { type Context, demandMemory, skip, step as spend } from './context';
 import { convertValue, toPredicate } from './conversions';
 import { withCaptures } from './host/closures';
@@ -164,8 +164,10 @@ function newObject(ctx: Context, node: ast.NewExpression): Value {
   const register =
     placeGiven(ctx, node) ?? emitHost(ctx, recordOf(element) && !isMade ? 'allocateZero' : 'allocate', [total]);
   if (isMade) {
-    const value = construct(ctx, element, callArguments(ctx, node.arguments), node, false);
-    assign(ctx, { kind: 'memory', address: register, offset: 0, node }, element, value, node);
+    const place = { kind: 'memory', address: register, offset: 0, node } as const;
+    const args = callArguments(ctx, node.arguments);
+    if (!constructInPlace(ctx, place, element, args, node))
+      assign(ctx, place, element, construct(ctx, element, args, node, false), node);
   }
   return { kind: 'scalar', type: pointer, register };
 }

@@ -8,7 +8,7 @@ import { vectorOperator } from './builtins/vectors';
 import { onChosenSide } from './chosen-targets';
 import { conditionalPlace, logical } from './conditional';
 import { initialiseFromList } from './construct';
-import { type Context, skip } from './context';
+import { type Context, LIBRARY_TOKENS, skip } from './context';
 import { convertRegister, numberOf, toPredicate } from './conversions';
 import { expression, number } from './expressions';
 import { endBehind, endMembers } from './host/destructors';
@@ -263,6 +263,10 @@ export function binaryExpression(ctx: Context, node: ast.BinaryExpression): Valu
   // clang reads the left operand before it computes the right one
   const read = recordOf(left.type) ? undefined : numberOf(ctx, peeked(ctx, left, node.left), node.left);
   const right = expression(ctx, node.right);
+  if (node.operator === '<<' && isOutput(ctx, left)) {
+    useValues(ctx, [numberOf(ctx, peeked(ctx, right, node.right), node.right)]);
+    return recordOf(left.type) ? left : unknownValue({ kind: 'unknown', reason: OUTPUT }, OUTPUT);
+  }
   const isOpen = isLeftOpen(ctx, node.operator, left);
   if (!isOpen && (recordOf(left.type) || recordOf(right.type))) {
     const overloaded = userOperator(ctx, `operator${node.operator}`, [left, right], node);
@@ -295,6 +299,16 @@ const isNumber = ({ kind, type }: Value): boolean => kind === 'scalar' && type.k
 
 /** From a stream that is not followed: a file, the standard input. */
 const INPUT = 'read from a stream';
+
+const OUTPUT = 'written to a stream';
+
+/** `cout`, a file, and what they give: what a program writes changes nothing. */
+function isOutput(ctx: Context, { kind, type }: Value): boolean {
+  if (!ctx.unit.isHost) return false;
+  const record = recordOf(type);
+  if (record) return record.name === 'ofstream' && (record.declaration?.first ?? 0) >= LIBRARY_TOKENS;
+  return kind === 'builtin' || (kind === 'unknown' && scalarOf(withoutReference(type)) === undefined);
+}
 
 /** A binary operator on rvalues of builtin types. */
 export function binaryOnValues(ctx: Context, operator: string, a: Value, b: Value, node: ast.Node): Value {

@@ -1,20 +1,27 @@
 /** Members that are defined outside of their class: `void A::f() {}`, `template <class U> void A<U>::f() {}`. */
-import type { FunctionDeclaration, RecordDeclaration, TemplateArgument, TemplateParameter } from '../parse/ast';
+import type {
+  FunctionDeclaration,
+  NamePart,
+  RecordDeclaration,
+  TemplateArgument,
+  TemplateParameter,
+} from '../parse/ast';
 import { isParameter } from '../parse/parameter-names';
 import type { Context } from './context';
 import { argumentKey } from './records';
 import { evaluateArguments } from './resolve-type';
-import { outOfClass, outOfClassVariables, type Scope } from './scope';
+import { addRecord, outOfClass, outOfClassRecords, outOfClassVariables, type Scope } from './scope';
 import { bindTemplateParameters } from './templates';
 import type { RecordInfo } from './types';
 
 /** Definitions that stand outside the class replace the declarations inside. @param inner the scope of the class, or of an instance of it */
 export function attachOutOfClass(ctx: Context, scope: Scope, primary: RecordDeclaration, inner: Scope): void {
   const record = inner.recordType?.kind === 'record' ? inner.recordType.record : undefined;
-  const own = primary.name?.parts[primary.name.parts.length - 1].name;
-  for (const definition of outOfClass(scope)) {
+  const owner = ownerOf(primary, scope);
+  if (!record || !owner) return;
+  for (const definition of outOfClass(owner.scope)) {
     const parts = definition.name.parts;
-    if (parts.length < 2 || parts[parts.length - 2].name !== own || !record) continue;
+    if (!isOf(owner, parts)) continue;
     const given = parts[parts.length - 2].templateArguments;
     const isForOne = given !== undefined && definition.templateParameters?.length === 0;
     if (isForOne && !isInstance(ctx, record, given, scope)) continue;
@@ -25,16 +32,47 @@ export function attachOutOfClass(ctx: Context, scope: Scope, primary: RecordDecl
     define(record.methods.get(name) as FunctionDeclaration[] | undefined, member, isForOne);
     if (entity?.kind === 'functions') define(entity.declarations, member, isForOne);
   }
-  for (const variable of outOfClassVariables(scope)) {
-    const owner = variable.scope?.parts.at(-2);
-    if (!owner || owner.name !== own || !variable.name || !record) continue;
-    const given = owner.templateArguments;
+  for (const variable of outOfClassVariables(owner.scope)) {
+    const parts = variable.scope?.parts ?? [];
+    if (!variable.name || !isOf(owner, parts)) continue;
+    const given = parts[parts.length - 2].templateArguments;
     const isForOne = given !== undefined && variable.templateParameters?.length === 0;
     if (isForOne && !isInstance(ctx, record, given, scope)) continue;
     if (given && !isForOne && !isOfTemplate(variable.templateParameters, given, record)) continue;
     if (given && !isForOne) bindParameters(ctx, variable.templateParameters, given, record, inner);
     inner.define(variable.name, { kind: 'global', declaration: variable, scope: inner });
   }
+}
+
+/** Gives a class those of its own classes that are defined outside: `struct Owner::Impl { … };`. */
+export function attachRecords(scope: Scope, primary: RecordDeclaration, inner: Scope): void {
+  const owner = ownerOf(primary, scope);
+  for (const member of owner ? outOfClassRecords(owner.scope) : []) {
+    if (owner && isOf(owner, member.name?.parts ?? [])) addRecord(inner, member);
+  }
+}
+
+/** How definitions outside name a class: behind the classes around it, outermost first, in the scope around these. */
+interface Owner {
+  readonly names: readonly string[];
+  readonly scope: Scope;
+}
+
+function ownerOf(primary: RecordDeclaration, scope: Scope): Owner | undefined {
+  const name = primary.name?.parts.at(-1)?.name;
+  if (name === undefined) return undefined;
+  const around = scope.recordType?.kind === 'record' ? scope.recordType.record : undefined;
+  if (!around) return { names: [name], scope };
+  const outer = around.template && scope.parent && ownerOf(around.template, scope.parent);
+  return outer && { names: [...outer.names, name], scope: outer.scope };
+}
+
+/** Whether the parts of a member's name say that it is this class's: `Outer::Inner::f` is none of another `Inner`. */
+function isOf({ names, scope }: Owner, parts: readonly NamePart[]): boolean {
+  const owners = parts.slice(0, -1);
+  const before = owners.at(-names.length - 1);
+  const isNested = before !== undefined && scope.own(before.name)?.kind === 'record';
+  return owners.length >= names.length && !isNested && names.every((n, i) => owners.at(i - names.length)?.name === n);
 }
 
 /** @param isForOne `template <> int S<float>::f()`: it takes the place of what the template has */

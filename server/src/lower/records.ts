@@ -2,7 +2,7 @@
 import type { Declaration, FunctionDeclaration, RecordDeclaration, TypeNode, VariableDeclaration } from '../parse/ast';
 import { constantOf } from './constants';
 import type { Context } from './context';
-import { attachOutOfClass } from './out-of-class';
+import { attachOutOfClass, attachRecords } from './out-of-class';
 import { expandTypes } from './packs';
 import { inScope, isSpecialisation, resolveType } from './resolve-type';
 import { declareAll, Scope } from './scope';
@@ -163,6 +163,7 @@ function buildRecord(
     inner,
     declaration.members.filter((d) => !isConstructor(d)),
   );
+  attachRecords(scope, primary, inner);
   const layout = layOut(ctx, declaration, inner);
   Object.assign(type.record, layout, { methods: methodsOf(declaration.members) });
   attachOutOfClass(ctx, scope, primary, inner);

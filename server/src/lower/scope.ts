@@ -195,10 +195,34 @@ export function declareInPlaceTypes(scope: Scope, declaration: VariableDeclarati
 function declareRecord(scope: Scope, declaration: RecordDeclaration): void {
   const parts = declaration.name?.parts;
   if (!parts) return;
-  const name = parts[parts.length - 1].name;
+  let target = scope;
+  for (const part of parts.slice(0, -1)) {
+    const entity = target.own(part.name);
+    if (entity?.kind === 'namespace') target = entity.scope;
+    else if (entity?.kind === 'record') {
+      outOfClassRecords(target).push(declaration);
+      return;
+    }
+  }
+  addRecord(target, declaration);
+}
+
+/** Adds a record by the last part of its name, beside others of that name: declarations, specialisations. */
+export function addRecord(scope: Scope, declaration: RecordDeclaration): void {
+  const name = declaration.name?.parts.at(-1)?.name;
+  if (name === undefined) return;
   const known = scope.own(name);
   if (known?.kind === 'record') known.declarations.push(declaration);
   else scope.define(name, { kind: 'record', declarations: [declaration], scope });
+}
+
+const memberRecords = new WeakMap<Scope, RecordDeclaration[]>();
+
+/** Definitions `struct Record::Member { … };` that stand in this scope. */
+export function outOfClassRecords(scope: Scope): RecordDeclaration[] {
+  let list = memberRecords.get(scope);
+  if (!list) memberRecords.set(scope, (list = []));
+  return list;
 }
 
 function declareEnum(scope: Scope, declaration: EnumDeclaration): void {

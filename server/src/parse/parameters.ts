@@ -1,5 +1,5 @@
 /** Parameter lists of functions and lambdas. */
-import type { Parameter } from './ast';
+import type { Parameter, TypeNode } from './ast';
 import { functionTypeOf, parseDeclarator } from './declarators';
 import { skipToComma } from './failures';
 import { parseInitializerClause } from './initializers';
@@ -54,11 +54,18 @@ function parseParameter(p: Parser): Parameter {
     first,
     last: p.last,
     name: declarator.name?.parts.at(-1)?.name,
-    type: functionTypeOf(p, declarator),
+    type: adjusted(functionTypeOf(p, declarator)),
     specifiers: mergeSpecifiers(set, declarator),
     default: fallback,
     pack: declarator.pack,
   };
+}
+
+/** A parameter of a function's type, `float f(float)`, is a pointer to one. */
+function adjusted(type: TypeNode): TypeNode {
+  if (type.kind !== 'function') return type;
+  const { first, last } = type;
+  return { kind: 'pointer', to: type, restrict: false, first, last, isConst: false, isVolatile: false };
 }
 
 /** Makes parameters known in the current scope. */

@@ -251,4 +251,22 @@ int main() {
       ['1: 0: 4', '1: 1: 5', '1: 2: 5'],
     );
   });
+
+  it('are told where only the run knows the numbers, and no data count', () => {
+    check(
+      `
+#include <map>
+__global__ void fill(float *out, int n) { if (threadIdx.x < n) out[threadIdx.x] = 1; }
+struct Layer { int width; void run(float *out) { fill<<<1, 32>>>(out, width); } };
+int main() {
+  std::map<int, Layer> layers;
+  for (int i = 1; i <= 3; i++) layers[i] = Layer{8 * i};
+  float *out;
+  cudaMalloc(&out, 4096);
+  for (int pass = 0; pass < 2; pass++)
+    for (auto &[name, layer] : layers) layer.run(out);
+}`,
+      ['1: 0 3: 1', '1: 1 4: 2', '1: 2 5: 3'],
+    );
+  });
 });

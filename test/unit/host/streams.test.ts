@@ -95,3 +95,33 @@ int main() {
   k<<<1, 32>>>(count * 100 + s.n * 10 + x); //= n: 444
 }`));
 });
+
+describe('what a program writes', () => {
+  it('changes nothing, be it to the screen or to a file', () =>
+    check(`
+#include <fstream>
+#include <iomanip>
+#include <iostream>
+#include <sstream>
+__global__ void k(int n) {}
+struct Size { unsigned n; };
+template <class T> void written(std::ofstream& file, const T& value) {
+  file.write(reinterpret_cast<const char*>(&value), sizeof(T));
+  if (!file) throw std::runtime_error("not written");
+}
+void shown(std::ostream& out, const Size& size) { out << size.n << std::endl; }
+int main() {
+  std::vector<Size> sizes{{7}};
+  std::string name = "sizes";
+  std::ostringstream text;
+  text << name << 1;
+  std::cout << "of " << name << " " << std::setw(4) << sizes[0].n << std::fixed << std::setprecision(2) << 0.5 << std::endl;
+  std::ofstream file(name, std::ios::binary);
+  file << name << std::setw(3) << sizes.size() << "\\n";
+  written(file, sizes[0].n);
+  shown(std::cout, sizes[0]);
+  shown(file, sizes[0]);
+  file.close();
+  k<<<1, 32>>>(sizes[0].n * 10 + text.str().size()); //= n: 76
+}`));
+});

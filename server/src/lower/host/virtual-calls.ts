@@ -9,8 +9,10 @@ import { callFunction } from '../calls';
 import { choice } from '../conditional';
 import type { Context } from '../context';
 import { expression } from '../expressions';
+import { addressOfExpression } from '../operators';
 import { type ChosenFunction, chooseOverload } from '../overloads';
 import { assign, rvalue } from '../places';
+import { dereference } from '../pointers';
 import { CLASS_FIELD, findField, findMethods, recordOf } from '../records';
 import { inScope } from '../resolve-type';
 import { type Field, type RecordInfo, types } from '../types';
@@ -191,14 +193,18 @@ function choose(
   const told = part && rvalue(ctx, part, node);
   if (told?.kind !== 'scalar') return otherwise();
   const { builder } = ctx;
+  // a reference is to the object itself, not to a copy
+  const isReference = ways[0]?.function.declaration.result.kind === 'reference';
+  const result = (value: Value): Value =>
+    isReference ? addressOfExpression(ctx, value, node) : rvalue(ctx, value, node);
   const from = (index: number): Value => {
     const way = ways.at(index);
-    if (!way || index === ways.length) return otherwise();
-    const call = () => rvalue(ctx, callFunction(ctx, way.function, args, way.self, node), node);
+    if (!way || index === ways.length) return result(otherwise());
+    const call = () => result(callFunction(ctx, way.function, args, way.self, node));
     const condition = builder.compare('eq', 'u64', told.register, builder.constant('u64', way.number));
     const constant = builder.constantValue(condition);
     if (constant !== undefined) return constant ? call() : from(index + 1);
     return choice(ctx, node, condition, call, () => from(index + 1));
   };
-  return from(0);
+  return isReference ? dereference(ctx, from(0), node) : from(0);
 }

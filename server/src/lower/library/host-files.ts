@@ -162,6 +162,45 @@ template <class C> struct istreambuf_iterator {
 }
 `;
 
+/** `std::ofstream`: what is written goes nowhere (that of `<<` in `operators.ts`), and whether the file could be opened is not known. */
+export const writtenStreams = `
+namespace std {
+struct ofstream {
+  bool open_ = false;
+  bool failed_ = false;
+  ofstream() {}
+  explicit ofstream(const char* name, int mode = 2) { open(name, mode); }
+  explicit ofstream(const string& name, int mode = 2) { open(name.c_str(), mode); }
+  void open(const string& name, int mode = 2) { open(name.c_str(), mode); }
+  void open(const char* name, int mode = 2) {
+    __warplens_file(name, 1);
+    open_ = __warplens_unknown<bool>(0);
+    failed_ = __warplens_unknown<bool>(0);
+  }
+  operator bool() const { return !failed_; }
+  bool operator!() const { return failed_; }
+  bool good() const { return !failed_; }
+  bool fail() const { return failed_; }
+  bool bad() const { return failed_; }
+  bool is_open() const { return open_; }
+  void close() { open_ = false; }
+  void clear() { failed_ = false; }
+  int precision(int n) { return 6; }
+  int width(int n) { return 0; }
+  char fill(char c) { return ' '; }
+  ofstream& put(char c) { return *this; }
+  ofstream& write(const char* from, size_t n) { return *this; }
+  ofstream& flush() { return *this; }
+  long tellp() { return __warplens_unknown<long>(0); }
+  ofstream& seekp(long at) { return *this; }
+  ofstream& seekp(long by, int from) { return *this; }
+  int setf(int flags) { return 0; }
+  int setf(int flags, int mask) { return 0; }
+  void unsetf(int flags) {}
+};
+}
+`;
+
 /** A file in the place of the standard input. */
 export const redirectedInput = `
 FILE* stdin;

@@ -31,7 +31,7 @@ import { comparing } from './host-comparing';
 import { copying } from './host-copying';
 import { counts } from './host-counts';
 import { engines } from './host-engines';
-import { fileDescriptors, fileStreams, hostFiles, redirectedInput } from './host-files';
+import { fileDescriptors, fileStreams, hostFiles, redirectedInput, writtenStreams } from './host-files';
 import { hostFormat } from './host-format';
 import { forwardList } from './host-forward-list';
 import { inserters } from './host-inserters';
@@ -102,10 +102,11 @@ const oneOf = (names: string): RegExp => new RegExp(`^(?:${names.trim().split(/\
 
 /** Made of what all programs of the host have: declared behind it. */
 const laterParts: readonly Part[] = [
-  { text: hostStreams, wanted: /^(?:[io]?stringstream|i?fstream|freopen)$/ },
+  { text: hostStreams, wanted: /^(?:[io]?stringstream|[io]?fstream|freopen)$/ },
   { text: hostFiles, wanted: oneOf('fopen fscanf fgets fread fgetc fseek ftell rewind feof O_RDONLY freopen') },
   { text: fileDescriptors, wanted: oneOf('O_RDONLY') },
-  { text: fileStreams, wanted: oneOf('ifstream fstream freopen') },
+  { text: fileStreams, wanted: oneOf('ifstream fstream ofstream freopen') },
+  { text: writtenStreams, wanted: oneOf('ofstream') },
   { text: redirectedInput, wanted: oneOf('freopen') },
   {
     text: comparing,
