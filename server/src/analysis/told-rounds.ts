@@ -37,7 +37,7 @@ export function withFurtherRounds(
     const plan = changedPlan(base.plan, change);
     const simulation = isCut ? base.simulation : simulate(base.program, plan);
     const { execution, shape } = simulation.reported;
-    if (execution.incomplete !== undefined) {
+    if (execution.incomplete !== undefined || (!change.grid && knowsLess(simulation, base.simulation))) {
       if (!change.grid) open[of].push(ordinal, ...alike);
       continue;
     }
@@ -65,6 +65,11 @@ function withOwnRounds(planned: KernelResult['launches'], data: HostData): Kerne
   return planned.map(
     (launch, i): Reported => ({ ...launch, rounds: own[i].length > 0 ? [...own[i]].sort((a, b) => a - b) : undefined }),
   );
+}
+
+/** What blocks have left in an order of their own is not known: the time before, of which more is, says more of it. */
+function knowsLess({ followed = [] }: Simulation, { followed: known = [] }: Simulation): boolean {
+  return known.some((origin, access) => origin !== undefined && followed[access] === undefined);
 }
 
 function move(ordinal: number, from: Reported | undefined, to: Reported): void {

@@ -384,10 +384,11 @@ function drawTicket(
 ): boolean {
   if (frame.mask.count !== 1 || frame.speculative !== 0) return false;
   const lane = frame.mask.lanes.indexOf(1);
-  if (isUnknownIn(address, lane) || spaceOfAddress(laneOf(address, lane) + instruction.offset) !== 'global')
-    return false;
+  if (isUnknownIn(address, lane)) return false;
+  const counter = laneOf(address, lane) + instruction.offset;
+  if (spaceOfAddress(counter) !== 'global') return false;
   if (!memory.tickets.isDraw(instruction, isUnknownIn(value, lane) ? undefined : laneOf(value, lane))) return false;
-  overwrite(out)[lane] = memory.tickets.draw(instruction);
+  overwrite(out)[lane] = memory.tickets.draw(counter);
   settle(out, frame);
   return true;
 }

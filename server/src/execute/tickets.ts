@@ -9,7 +9,7 @@ import { dependencies } from '../program/dependence';
 import type { AtomicInstruction, Program } from '../program/program';
 
 export class Tickets {
-  /** By access: how often the present block drew. */
+  /** By address of the counter: how often the present block drew from it, at whichever place of the kernel. */
   private readonly drawn = new Map<number, number>();
   private block = 0;
 
@@ -31,9 +31,9 @@ export class Tickets {
     return instruction.fn === 'add' ? value === 1 : instruction.fn === 'inc' && value >>> 0 >= this.blocks - 1;
   }
 
-  draw(instruction: AtomicInstruction): number {
-    const before = this.drawn.get(instruction.access) ?? 0;
-    this.drawn.set(instruction.access, before + 1);
+  draw(counter: number): number {
+    const before = this.drawn.get(counter) ?? 0;
+    this.drawn.set(counter, before + 1);
     return before * this.blocks + this.block;
   }
 }

@@ -85,6 +85,8 @@ const isStable = ({ registers }: Program, r: Register): boolean => registers[r].
 
 /** The register that holds the same already, or -1: then it is known from here on. */
 function findOrAdd(program: Program, known: ExpressionTable, i: Shareable): Register {
+  // another name, as a load has whose value was at hand
+  if (i.op === 'unary' && i.fn === 'mov' && program.registers[i.a].type === program.registers[i.dst].type) return i.a;
   const operation = operationKey(i.op, 'fn' in i ? i.fn : '', i.type, 'from' in i ? i.from : undefined);
   let first = i.op === 'select' ? i.p : i.a;
   let second = i.op === 'select' ? i.a : 'b' in i ? i.b : -1;

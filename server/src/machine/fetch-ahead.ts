@@ -127,7 +127,7 @@ function firstOfWindows(
  */
 function wayBefore(program: Program, flow: ControlFlow, block: number): number | undefined {
   const before = flow.predecessors[block];
-  if (before.length === 1) return before[0];
+  if (before.length === 1) return isLoopTest(flow, before[0]) ? undefined : before[0];
   if (before.length === 0 || flow.loopAtHeader[block] >= 0) return undefined;
   const branch = flow.dominator[block];
   const between = new Set(before);
@@ -138,6 +138,11 @@ function wayBefore(program: Program, flow: ControlFlow, block: number): number |
     for (const further of flow.predecessors[side]) if (further !== branch) between.add(further);
   }
   return flow.loopOf[branch] === flow.loopOf[block] ? branch : undefined;
+}
+
+/** Where a `while` or `for` asks whether it ends: the compiler asks in front of the loop and behind each pass, and two ways lead to what follows. */
+function isLoopTest(flow: ControlFlow, block: number): boolean {
+  return flow.loops[flow.loopAtHeader[block]]?.exitBranches.includes(block) === true;
 }
 
 /**

@@ -31,6 +31,24 @@ int main() { int *n; float *p, *r; tiles<<<100, 32>>>(n, p, r); }
 `);
   });
 
+  it('is drawn from at several places', () => {
+    check(`
+__global__ void queue(int *next, float *out, int n) {
+  __shared__ int item;
+  if (threadIdx.x == 0) item = atomicAdd(next, 1);
+  __syncthreads();
+  while (item < n) {
+    if (n > 0) out[item * 32 + threadIdx.x] = 1;
+    //         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store x100 assumed
+    __syncthreads();
+    if (threadIdx.x == 0) item = atomicAdd(next, 1);
+    __syncthreads();
+  }
+}
+int main() { int *n; float *r; queue<<<100, 32>>>(n, r, 100); }
+`);
+  });
+
   it('ends a loop over a queue of work', () => {
     check(`
 __global__ void queue(int *next, float *out, int n) {

@@ -99,4 +99,29 @@ int main() { float *g, *o; cudaMalloc(&g, 1 << 20); cudaMalloc(&o, 1 << 20); k<<
     two(pairs('if (i < n) s[i + 128] = left;'));
     two(pairs('if (i < n) { o[i + m] = left; o[i + 2 * m] = left; o[i + 3 * m] = left; }', 's[2 * i + 3]'));
   });
+
+  // machine code: the loop asks in front of it and at its end, and the first load behind its question is one of its own
+  it('stay where a loop asks whether it ends between them', () => {
+    check(`
+struct Task { int id, op; };
+__global__ void tasks(Task *queue, int *next, float *data, int n) {
+  extern __shared__ int held[];
+  int& drawn = held[0];
+  Task *task = (Task*)&held[1];
+  if (threadIdx.x == 0) drawn = *next, *task = queue[0];
+  __syncthreads();
+  while (drawn < n) {
+    //   ^^^^^ shared load 4 bytes
+    float *at = task->id + data;
+    //          ^^^^^^^^ shared load 4 bytes
+    if (task->op == 1) at[threadIdx.x] += 1;
+    //  ^^^^^^^^ shared load 4 bytes
+    __syncthreads();
+    if (threadIdx.x == 0) drawn += *next;
+    __syncthreads();
+  }
+}
+int main() { Task *q; int *n; float *d; tasks<<<1, 32, 64>>>(q, n, d, 100); }
+`);
+  });
 });
