@@ -138,5 +138,21 @@ int main(int argc, char** argv) {
   show(low * 10 + taken); //= 74
   show(lseek(descriptor, 0, SEEK_END)); //= 22
   close(descriptor);
+
+  // lines of any length, the first of them skipped
+  FILE* any = fopen("files.txt", "r");
+  size_t room = 16;
+  char few[16];
+  char* few_line = few;
+  long read_length = getline(&few_line, &room, any);
+  show(read_length); //= 4
+  fscanf(any, "%d", &total);
+  show(total); //= 10
+  rewind(any);
+  char* grown = nullptr;
+  size_t grown_room = 0;
+  int sums = 0;
+  while ((read_length = getline(&grown, &grown_room, any)) != -1) sums = 10 * sums + read_length + atoi(grown);
+  show(sums + feof(any)); //= 9744
   return 0;
 }

@@ -14,6 +14,7 @@ import { controlFlow } from '../program/control-flow';
 import { decidingLoads } from '../program/data-loads';
 import type { HostLaunch } from '../program/host-program';
 import type { Input, Program } from '../program/program';
+import { resultsDecide } from './deciding-results';
 import { wantedResults } from './wanted-results';
 
 /** A kernel, with the unit that it is lowered in. */
@@ -79,6 +80,7 @@ export class KernelRuns {
   private readonly through: (ReadonlySet<string> | null | undefined)[] = [];
   private followers: readonly ReadonlySet<number>[] | undefined;
   private wanted: readonly boolean[] | undefined;
+  private decides: boolean | undefined;
 
   /** @param launched by index of the host's launches */
   constructor(
@@ -95,15 +97,27 @@ export class KernelRuns {
     this.launches.release();
   }
 
-  /** Whether some launch that may come after this one rests on what memory holds, and something on what this one writes. */
+  /** Whether launches that may come after this one rest on what memory holds, and something on what this one writes. */
   isWorth(index: number): boolean {
-    this.worth[index] ??= this.hasDataAfter(index) && this.isWanted(index);
+    this.worth[index] ??= this.mayMatter(index) && this.isWanted(index);
     return this.worth[index];
   }
 
-  private hasDataAfter(index: number): boolean {
+  /** Whether what it writes may lead accesses of a launch behind it, or say with which numbers one is launched. */
+  private mayMatter(index: number): boolean {
+    if (this.hasDataAfter(index)) return true;
+    if (this.followersOf(index).size === 0) return false;
+    this.decides ??= resultsDecide(this.host);
+    return this.decides;
+  }
+
+  private followersOf(index: number): ReadonlySet<number> {
     this.followers ??= followersOf(this.host);
-    return [...this.followers[index]].some((launch) => {
+    return this.followers[index];
+  }
+
+  private hasDataAfter(index: number): boolean {
+    return [...this.followersOf(index)].some((launch) => {
       const program = this.programOf(launch);
       return program !== undefined && decidingLoads(program).length > 0;
     });
@@ -149,7 +163,7 @@ export class KernelRuns {
   }
 
   private objectsWritten(index: number): readonly string[] {
-    const program = this.hasDataAfter(index) ? this.programOf(index) : undefined;
+    const program = this.mayMatter(index) ? this.programOf(index) : undefined;
     if (!program) return (this.host.objects ?? []).flatMap((o) => (o.lifetime === 'device' ? [o.name] : []));
     const written = program.accesses.filter((site) => site.operation !== 'load');
     const isAny = written.some((site) => site.object === undefined);
@@ -166,7 +180,7 @@ export class KernelRuns {
   }
 
   private pointersWritten(index: number): ReadonlySet<string> | undefined {
-    const program = this.hasDataAfter(index) ? this.programOf(index) : undefined;
+    const program = this.mayMatter(index) ? this.programOf(index) : undefined;
     if (!program || program.skipped.length > 0) return undefined;
     const names = new Set<string>();
     for (const { operation, space, object } of program.accesses) {

@@ -68,7 +68,13 @@ function fromInitializer(
   if (keepsReferences(type)) loseKept(state, given(initializer), scope);
   if (initializer.form === 'call')
     return construct(state, type, initializer.arguments, scope, 'call', declaration.name);
-  if (initializer.form === 'braces') return fromList(state, initializer.list, type, scope, declaration.name);
+  if (initializer.form === 'braces') {
+    const [only, ...others] = initializer.list.elements;
+    // `auto n{value}` is no list
+    if (type.kind === 'auto' && only && others.length === 0)
+      return initialised(state, evaluate(state, only.value, scope), type);
+    return fromList(state, initializer.list, type, scope, declaration.name);
+  }
   if (initializer.value.kind === 'initList') return fromList(state, initializer.value, type, scope, declaration.name);
   // what a constructor takes by reference is the object itself
   const [{ value, ...argument }] =

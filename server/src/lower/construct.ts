@@ -93,7 +93,8 @@ function constructRecord(
   };
 }
 
-const constructorsOf = ({ declaration, methods }: RecordInfo): readonly FunctionDeclaration[] =>
+/** Constructors that are defined. */
+export const constructorsOf = ({ declaration, methods }: RecordInfo): readonly FunctionDeclaration[] =>
   methods.get(declaration?.name?.parts.at(-1)?.name ?? '')?.filter((m) => m.body) ?? [];
 
 /** Such a class is no aggregate. */

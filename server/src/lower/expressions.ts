@@ -1,28 +1,26 @@
 /** Expressions: one function a node kind; each gives a Value (an lvalue is a place). Nothing here throws. */
 import type * as ast from '../parse/ast';
 import type { Register } from '../program/program';
-import { callArguments, callExpression } from './calls';
+import { callExpression } from './calls';
 import { castExpression, sizeofExpression } from './casts';
 import { conditionalExpression } from './conditional';
 import { isFulfilled } from './constraints';
-import { construct, constructInPlace } from './construct';
-import { type Context, demandMemory, skip, step as spend } from './context';
-import { convertValue, toPredicate } from './conversions';
+import { type Context, skip, step as spend } from './context';
+import { toPredicate } from './conversions';
 import { withCaptures } from './host/closures';
 import { throwExpression } from './host/exceptions';
 import { hostLaunch } from './host/launch';
-import { emitHost } from './host/memory';
+import { newObject } from './host/new-objects';
 import { memberExpression } from './members';
 import { nameExpression, thisExpression } from './names';
 import { assignExpression, binaryExpression, binaryOnValues, unaryExpression } from './operators';
 import { expandPack } from './packs';
-import { assign, rvalue } from './places';
+import { rvalue } from './places';
 import { indexExpression } from './pointers';
-import { recordOf } from './records';
-import { inScope, resolveType } from './resolve-type';
+import { inScope } from './resolve-type';
 import { blockExpression } from './statements';
 import { stringAddress } from './strings';
-import { listTypeOf, scalarOf, sizeOf, type Type, types } from './types';
+import { listTypeOf, scalarOf, type Type, types } from './types';
 import { useValues } from './unknown-calls';
 import { userOperator } from './user-operators';
 import { unknownValue, type Value } from './values';
@@ -146,38 +144,6 @@ function longConstant({ builder }: Context, value: bigint): Register {
   const half = (bits: bigint) => builder.constant('u64', Number(BigInt.asUintN(32, bits)));
   const high = builder.binary('shl', 'u64', half(value >> 32n), builder.constant('u32', 32));
   return builder.binary('or', 'u64', high, half(value));
-}
-
-/** `new T[n]`, `new T(…)` in the program of the host. */
-function newObject(ctx: Context, node: ast.NewExpression): Value {
-  const type = resolveType(ctx, node.type);
-  const sized = node.type.kind === 'array' ? node.type.size : undefined;
-  const element = type.kind === 'array' ? type.of : type;
-  const size = sizeOf(element);
-  const pointer: Type = { kind: 'pointer', to: element };
-  if (size === undefined) return unknownValue(pointer, 'size of what new makes');
-  const bytes = ctx.builder.constant('i64', size);
-  const count = sized && convertValue(ctx, rvalue(ctx, expression(ctx, sized), sized), types.long, sized);
-  if (count && count.kind !== 'scalar') return unknownValue(pointer, 'size of what new makes');
-  const total = count?.kind === 'scalar' ? ctx.builder.binary('mul', 'i64', count.register, bytes) : bytes;
-  const isMade = type.kind !== 'array' && (node.arguments.length > 0 || recordOf(element) !== undefined);
-  const register =
-    placeGiven(ctx, node) ?? emitHost(ctx, recordOf(element) && !isMade ? 'allocateZero' : 'allocate', [total]);
-  if (isMade) {
-    const place = { kind: 'memory', address: register, offset: 0, node } as const;
-    const args = callArguments(ctx, node.arguments);
-    if (!constructInPlace(ctx, place, element, args, node))
-      assign(ctx, place, element, construct(ctx, element, args, node, false), node);
-  }
-  return { kind: 'scalar', type: pointer, register };
-}
-
-/** `new (place) T`: the address; `new (std::nothrow) T` has none. */
-function placeGiven(ctx: Context, { placement }: ast.NewExpression): Register | undefined {
-  const [node] = placement ?? [];
-  const given = node && rvalue(ctx, expression(ctx, node), node);
-  if (given?.kind === 'placePointer' && given.target.owner) demandMemory(ctx, given.target.owner);
-  return given?.kind === 'scalar' && given.type.kind === 'pointer' ? given.register : undefined;
 }
 
 /** What is known of a constraint, as a value. */

@@ -324,6 +324,8 @@ export function conversionCost(from: Type, to: Type): number | undefined {
     const path = pathToBase(a.record, b.record);
     if (path) return 4 + path.length;
   }
+  // CUDA's own constructor
+  if (b.kind === 'record' && b.record.name === 'dim3' && sa) return 20;
   if (b.kind === 'record' && (sa || a.kind === 'record')) {
     // other arguments of one template may be the same, written in another way
     const isOther = a.kind === 'record' && a.record.declaration !== b.record.declaration;

@@ -13,6 +13,7 @@ import { copyOfLambda } from './host/closures';
 import { isContainer, ownsMemory } from './host/copies';
 import { noteLocal } from './host/destructors';
 import { emitHost } from './host/memory';
+import { constructAll, isZeroMade } from './host/new-objects';
 import { inFrame } from './host/recursion';
 import { markClass } from './host/virtual-calls';
 import { assign, countParts, rvalue, writeStorage } from './places';
@@ -29,6 +30,7 @@ import {
   sizeOf,
   type Type,
   typeKey,
+  types,
   unqualified,
   withoutReference,
 } from './types';
@@ -96,12 +98,7 @@ export function declareVariable(ctx: Context, declaration: VariableDeclaration):
 function declareLocal(ctx: Context, declaration: VariableDeclaration, name: string): void {
   let type = resolveType(ctx, declaration.type);
   const init = declaration.initializer;
-  const first =
-    init?.form === 'assign'
-      ? init.value
-      : init?.form === 'call' && init.arguments.length === 1
-        ? init.arguments[0]
-        : undefined;
+  const first = singleValue(init);
   if ((hasAuto(declaration) || (type.kind === 'unknown' && isAnyGroup(declaration))) && first) {
     const value = type.kind === 'reference' ? referredTo(ctx, type, first) : expression(ctx, first);
     defineAuto(ctx, declaration, name, type, value, first);
@@ -115,7 +112,7 @@ function declareLocal(ctx: Context, declaration: VariableDeclaration, name: stri
     }
   }
   if (type.kind === 'reference') {
-    defineReference(ctx, name, type, init?.form === 'braces' ? undefined : first);
+    defineReference(ctx, name, type, first);
     return;
   }
   if (type.kind === 'pointer' && type.to.kind === 'function' && first) {
@@ -127,6 +124,14 @@ function declareLocal(ctx: Context, declaration: VariableDeclaration, name: stri
   define(ctx.scope, name, storage);
   initialise(ctx, storage, type, declaration);
   noteVariable(ctx, name, declaration);
+}
+
+/** The value in `= value`, `(value)`, and `{value}`, which for `auto` and references is the same. */
+function singleValue(init: VariableInitializer | undefined): Expression | undefined {
+  if (init?.form === 'assign') return init.value;
+  if (init?.form === 'call') return init.arguments.length === 1 ? init.arguments[0] : undefined;
+  const [only, ...others] = init?.list.elements ?? [];
+  return others.length === 0 && only?.designator === undefined ? only?.value : undefined;
 }
 
 /** What is done where its scope ends is noted once it is there. */
@@ -319,14 +324,22 @@ function constructParts(ctx: Context, place: MemoryPlace, type: Type, node: Node
   if (type.kind === 'array' && type.of.kind === 'record') {
     const size = sizeOf(type.of) ?? 0;
     const isAll = (type.count ?? 0) <= MAX_CONSTRUCTED;
-    // an empty container is all zero
     if (!isAll && ownsMemory(type.of)) clear(ctx, place, type);
+    if (!isAll && !isZeroMade(type.of)) constructMany(ctx, place, type, node);
     for (let i = 0; isAll && i < (type.count ?? 0); i++)
       initialiseInMemory(ctx, { ...place, offset: place.offset + i * size }, type.of, undefined, node);
   } else if (type.kind === 'record') {
     initialiseFields(ctx, place, type.record, node);
     markClass(ctx, { kind: 'place', type, place }, node);
   }
+}
+
+function constructMany(ctx: Context, place: MemoryPlace, type: Type & { kind: 'array' }, node: Node): void {
+  const { builder } = ctx;
+  const register = builder.binary('add', 'i64', place.address, builder.constant('i64', place.offset));
+  const count = builder.constant('i64', type.count ?? 0);
+  const first: Value = { kind: 'scalar', type: { kind: 'pointer', to: type.of }, register };
+  constructAll(ctx, first, { kind: 'scalar', type: types.long, register: count }, node);
 }
 
 /** What a list leaves out is zero. */

@@ -222,7 +222,10 @@ export interface NewExpression extends Node {
   /** of `new (place) T` */
   readonly placement?: readonly Expression[];
   readonly type: TypeNode;
+  /** of `new T{…}` a list */
   readonly arguments: readonly Expression[];
+  /** Without anything behind the type (`new T[n]`) numbers are left as they are. */
+  readonly isBare: boolean;
 }
 export interface FoldExpression extends Node {
   readonly kind: 'fold';

@@ -17,10 +17,11 @@ export function parseNew(p: Parser): Expression {
     p.leave(group);
     type = { kind: 'array', of: type, size, first: type.first, last: p.last, isConst: false, isVolatile: false };
   }
+  const isBare = !p.at('(') && !p.at('{');
   let list: Expression[] = [];
   if (p.at('(')) list = parseCallArguments(p);
   else if (p.at('{')) list = [parseInitList(p)];
-  return { kind: 'new', placement, type, arguments: list, first, last: p.last };
+  return { kind: 'new', placement, type, arguments: list, isBare, first, last: p.last };
 }
 
 /** `new (int*)` against `new (place) int`. */

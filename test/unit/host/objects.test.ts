@@ -116,4 +116,15 @@ int main() {
   k<<<1, 32>>>(digits * 10 + *two, sizeof(word) * 1000 + word[2]); //= n: 192372, m: 7114
 }`);
   });
+
+  it('a number is a dim3 where one is asked for', () => {
+    check(`
+__global__ void k(int n) {}
+void run(dim3 grid, const dim3& block, int n) { k<<<grid, block>>>(1000 * n + 100 * grid.x + 10 * grid.y + block.x); } //= n: 3714; n: 5239
+int main() {
+  size_t blocks = 7;
+  run(blocks, 4u, 3);
+  run(dim3(2, 3), 9, 5);
+}`);
+  });
 });

@@ -15,6 +15,7 @@ struct View {
     index('View v{4, 0};', 'v.at(threadIdx.x)', 4, view);
     index('', 'View(3, 0).at(threadIdx.x)', 3, view);
     index('auto v = View(5, 0);', 'v.at(threadIdx.x)', 5, view);
+    index('auto n{2 * threadIdx.x}; auto& r{n};', 'r', 2, view);
   });
 
   it('may compute from other members, in the order of the members', () => {

@@ -213,10 +213,11 @@ const endPlace: BuiltinFunction = (call) => {
 
 const noEffect: BuiltinFunction = (call) => success(call);
 
-/** (stream, text): the text is another one afterwards. */
+/** (stream, text): the text is another one afterwards. Of C, where the file is not followed: all that it is given. */
 const readLine: BuiltinFunction = (call) => {
   const text = call.args[1];
-  if (text) {
+  if (call.args[0]?.type.kind === 'pointer') changeBehind(call.ctx, call.args, call.node);
+  else if (text) {
     changeBehind(call.ctx, [text], call.node);
     call.assign(text, unknownValue(text.type, 'a line that was read'));
   }

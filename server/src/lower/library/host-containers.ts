@@ -99,7 +99,7 @@ template <class T> struct unique_ptr<T[], void> {
   bool operator!=(const void* p) const { return held_ != p; }
 };
 template <class T> struct __made_unique { template <class... A> static unique_ptr<T> of(A&&... a) { return unique_ptr<T>(new T(forward<A>(a)...)); } };
-template <class T> struct __made_unique<T[]> { static unique_ptr<T[]> of(size_t n) { return unique_ptr<T[]>((T*)__warplens_allocate_zero(n * sizeof(T))); } };
+template <class T> struct __made_unique<T[]> { static unique_ptr<T[]> of(size_t n) { return unique_ptr<T[]>(new T[n]()); } };
 template <class T, class... A> auto make_unique(A&&... a) { return __made_unique<T>::of(forward<A>(a)...); }
 
 struct __holders { long strong; long weak; function<void(void*)> last; };

@@ -40,6 +40,8 @@ ${owner('T[]', 'T& operator[](size_t i) const { return held_[i]; }')}
 
 /** The functions behind `new` and `delete`, where programs call them by name. */
 export const allocationFunctions = `
+// what new T[n] makes (host/new-objects.ts)
+template <class T> void __make_all(T* p, size_t n) { for (size_t i = 0; i < n; ++i) new (p + i) T; }
 namespace std {
 enum class align_val_t : size_t {};
 struct nothrow_t {};

@@ -54,6 +54,19 @@ char* fgets(char* to, int most, FILE* f) {
   to[n] = 0;
   return to;
 }
+long getline(char** line, size_t* room, FILE* f) {
+  if (f->at_ >= f->size_) { f->ended_ = true; return -1; }
+  size_t left = f->size_ - f->at_;
+  size_t n = 0;
+  bool goes_on = true;
+  while (goes_on && n < left) { goes_on = f->bytes_[f->at_ + n] != '\\n'; n = n + 1; }
+  if (goes_on) f->ended_ = true;
+  if (*line == nullptr || *room < n + 1) { *room = n < 119 ? 120 : n + 1; *line = (char*)malloc(*room); }
+  memcpy(*line, f->bytes_ + f->at_, n);
+  (*line)[n] = 0;
+  f->at_ = f->at_ + n;
+  return (long)n;
+}
 size_t fread(void* to, size_t size, size_t count, FILE* f) {
   size_t left = f->size_ - f->at_;
   size_t n = left / size < count ? left / size : count;
