@@ -69,11 +69,12 @@ export class Linker {
 
   private allUsers(unit: ParsedUnit, request: AnalysisRequest): Kept[] {
     const linked: Kept[] = [];
-    const tried = new Set(unit.source.tokens.files.map(({ path }) => path));
+    const own = new Set(unit.source.tokens.files.map(({ path }) => path));
     for (let depth = 0; depth < DEPTH && linked.length < MOST_USERS; depth++) {
-      const found = this.users(unit, linked, request, tried);
+      const found = this.users(unit, linked, request, own);
       if (found.length === 0) break;
       linked.push(...found);
+      for (const { file } of found) own.add(file.path);
       if (found.some(({ index }) => hasMain(index))) break;
     }
     return linked;
@@ -84,18 +85,17 @@ export class Linker {
     unit: ParsedUnit,
     linked: readonly Kept[],
     { others, options }: AnalysisRequest,
-    tried: Set<string>,
+    own: ReadonlySet<string>,
   ): Kept[] {
     const units: HostTokens = [{ base: 0, tokens: unit.source.tokens }, ...[...linked].sort(byBase)];
     const names = outsideNames(indexOf(unit, linked), units);
     const found: Kept[] = [];
     if (names.size === 0 || !others) return found;
     let distance: number | undefined;
-    for (const file of others([...names.keys()], tried)) {
+    let tried = 0;
+    for (const file of others([...names.keys()], own)) {
       if (distance !== undefined && file.distance > distance) break;
-      if (tried.size > MOST_TRIED + unit.source.tokens.files.length || linked.length + found.length >= MOST_USERS)
-        break;
-      tried.add(file.path);
+      if (++tried > MOST_TRIED || linked.length + found.length >= MOST_USERS) break;
       const parsed = this.parsed(file, options.computeCapability);
       if (!mayUse(parsed.index, names, parsed.words)) continue;
       distance = file.distance;

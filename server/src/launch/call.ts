@@ -77,8 +77,9 @@ function callNamed(state: HostState, call: CallExpression, callee: NameExpressio
   const templateArguments = last?.templateArguments;
   if (mayBeAssociated(state, name, found)) return callAssociated(state, call, callee, found, scope);
   if (found?.kind === 'functions') {
-    const hasBody = found.overloads.some((overload) => overload.declaration.body);
-    const builtin = hasBody ? undefined : builtinCall(state, lastName(name), call, scope);
+    // `Config::read`, which another file defines, is not C's
+    const isOwn = found.overloads.some(({ declaration, scope: around }) => declaration.body || around.record);
+    const builtin = isOwn ? undefined : builtinCall(state, lastName(name), call, scope);
     if (builtin) return builtin;
     const given = templateArguments && bindArguments(state, templateArguments, scope);
     const list = evaluateArguments(state, call.arguments, scope);

@@ -18,7 +18,8 @@ export function outsideNames(index: HostIndex, tokens: HostTokens): ReadonlyMap<
   }
   const add = ({ declaration }: IndexedFunction, owner: string | undefined): void => {
     const name = lastName(declaration.name);
-    if (!mentioned.has(name) && !name.startsWith('operator')) want(names, declaration, owner);
+    const isMade = name === owner ? mentionedBesides(index, owner) : mentioned.has(name);
+    if (!isMade && !name.startsWith('operator')) want(names, declaration, owner);
   };
   for (const each of index.functions) if (each.declaration.specifiers.isGlobal) add(each, undefined);
   const launching = holders.map(({ function: each }) => each);
@@ -32,6 +33,10 @@ export function outsideNames(index: HostIndex, tokens: HostTokens): ReadonlyMap<
     if (!isHidden(each.declaration)) add(each, ownerOf(each));
   return names;
 }
+
+/** Whether others than its own methods mention a class: these may make objects of it. */
+const mentionedBesides = ({ functions }: HostIndex, owner: string): boolean =>
+  functions.some((f) => isHostFunction(f.declaration) && ownerOf(f) !== owner && f.declaration.mentions.has(owner));
 
 /** Functions that mention a class with methods that launch, or a function that does: others know the class by its base only, and have it made. */
 function makersOf(owners: readonly string[], index: HostIndex): IndexedFunction[] {

@@ -28,6 +28,14 @@ describe('what the text does not see', () => {
     );
   });
 
+  it('what a method of another file may write, though C has a function of its name', () => {
+    check(
+      `struct Config { static bool read(const char* file, std::function<void(int)> add); };
+      int main() { std::vector<int> a; Config::read("a.txt", [&a](int x) { a.push_back(x); }); k<<<1, 32>>>(a.size()); }`,
+      shown('?a.size()'),
+    );
+  });
+
   it('what was moved from', () => {
     check(
       'int main() { std::vector<int> a{1, 2}, b = std::move(a); k<<<1, 32>>>(a.size()); k<<<1, 32>>>(b.size()); }',

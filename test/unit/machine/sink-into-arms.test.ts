@@ -1,4 +1,6 @@
 /** Loads that only one arm of a branch uses are made there (sink-into-arms.ts): requests are those of lanes that take it. */
+import assert from 'node:assert/strict';
+import { analyse } from '../analysis/check-accesses';
 import { checkLines } from './check-lines';
 
 /** A branch that lanes never take: what is only used there is not loaded. */
@@ -89,4 +91,32 @@ describe('loads that one arm uses', () => {
         y[i] = s;
     }
 }`));
+
+  it('sums of an array stay where the condition asks one of its elements, but of those beside it', () => {
+    /** No element is 1. */
+    const asked = (sum: string, requests: number) => {
+      const source = `
+__global__ void k(const int *a, const int *b, int *y, int w)
+{
+  int i = threadIdx.x + 64;
+  int s = 0;
+  ${sum}
+  if (a[i] == 1) y[i] = s;
+}
+int main() { int *a; cudaMalloc(&a, 4096); cudaMemset(a, 0, 4096); k<<<1, 32>>>(a, a + 512, a + 768, 10); }`;
+      const { accesses } = analyse(source).kernels[0].launches[0];
+      const loads = accesses.filter(({ line, operation }) => line === 6 && operation === 'load');
+      assert.equal(
+        loads.reduce((sum, load) => sum + load.requests, 0),
+        requests,
+        sum,
+      );
+    };
+    asked('for (int d = -1; d <= 1; d++) s += a[i + d * w];', 3);
+    asked('for (int d = -1; d <= 1; d++) s += a[i + d * 3];', 3);
+    asked('s = a[i - w] + a[i + w];', 2);
+    asked('for (int d = 1; d <= 3; d++) s += a[i + d];', 0);
+    asked('s = b[i - w] + b[i + w];', 0);
+    asked('s = a[i + w];', 0);
+  });
 });

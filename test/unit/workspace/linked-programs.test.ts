@@ -146,6 +146,25 @@ std::unique_ptr<Step> newScatter() { return std::make_unique<Scatter>(); }`,
     };
     check(files, 'scatter.cu', strided);
   });
+  it('have classes that a third file makes, between that of the kernels and main', () => {
+    const files = {
+      'layer.h': `#pragma once
+struct Layer { virtual void forward(int* out) = 0; };
+struct Spread : Layer { int n; explicit Spread(int n); void forward(int* out) override; };`,
+      'spread.cu': `#include "layer.h"
+__global__ void put(int* out, int n) { if (threadIdx.x < n) out[threadIdx.x * n] = 1; }
+Spread::Spread(int n) : n(n) {}
+void Spread::forward(int* out) { put<<<1, 32>>>(out, n); }`,
+      'model.h': '#pragma once\n#include "layer.h"\nLayer* create(int n);',
+      'model.cpp': '#include "model.h"\nLayer* create(int n) { return new Spread(n); }',
+      'main.cu': `#include "model.h"
+int main() {
+  int* out; cudaMalloc(&out, 1 << 20);
+  create(8)->forward(out);
+}`,
+    };
+    check(files, 'spread.cu', ['put:2 store 8/1 8 lanes']);
+  });
   it('have C files', () => {
     const files = {
       'scatter.cu': `extern "C" void scatter(const int* at, int n, int* out);\n${kernel
