@@ -81,11 +81,13 @@ export class RelatedFiles {
   /**
    * Sources that mention one of the names, or include a header that calls it, nearest first, unless a nearer file than this one defines what they
    * mention.
+   * @param known files of the program that are found already, by absolute path: what these define is the program's own
    */
   *users(
     file: string,
     names: readonly string[],
     folders: readonly string[],
+    known: ReadonlySet<string> = new Set(),
   ): Generator<{ readonly path: string; readonly text: string; readonly distance: number }> {
     const near = this.nearFirst(file, folders);
     const wanted = names.map(hashOf);
@@ -97,7 +99,7 @@ export class RelatedFiles {
       const words = isSource ? facts?.words : facts?.called;
       if (told.has(each) || !facts || !words) continue;
       const mentioned = wanted.filter((hash) => hasHash(words, hash) && !hasHash(facts.defined, hash));
-      if (!mentioned.some((hash) => !this.isDefinedNearer(hash, each, file, near))) continue;
+      if (!mentioned.some((hash) => !this.isDefinedNearer(hash, each, file, near, known))) continue;
       for (const source of isSource ? [each] : this.rootsAmong(near, each)) {
         const text = told.has(source) ? undefined : this.factsOf(source)?.text;
         told.add(source);
@@ -126,10 +128,16 @@ export class RelatedFiles {
   }
 
   /** Another file defines the function and is nearer to its user. */
-  private isDefinedNearer(hash: number, user: string, file: string, near: readonly string[]): boolean {
+  private isDefinedNearer(
+    hash: number,
+    user: string,
+    file: string,
+    near: readonly string[],
+    known: ReadonlySet<string>,
+  ): boolean {
     const own = sharedFolders(user, file);
     return near.some((other) => {
-      if (other === user || other === file || sharedFolders(user, other) <= own) return false;
+      if (other === user || other === file || known.has(other) || sharedFolders(user, other) <= own) return false;
       const facts = this.factsOf(other);
       return facts !== undefined && hasHash(facts.facts.defined, hash);
     });

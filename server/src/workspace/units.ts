@@ -131,7 +131,8 @@ export class UnitReader {
   ): Others {
     const { folders } = reading.workspace;
     const read = (each: string) => this.read(path.resolve(each));
-    for (const found of this.related[which](path.resolve(file), names, foldersFor(file, folders))) {
+    const present = new Set([...known].map((each) => path.resolve(each)));
+    for (const found of this.related[which](path.resolve(file), names, foldersFor(file, folders), present)) {
       const given = asGiven(found.path, file);
       if (known.has(given)) continue;
       reading.used?.(found.path);

@@ -72,6 +72,16 @@ describe('launches in other files', () => {
     };
     check(files, 'fill.cu', ['fill <<<4,1,1, 128,1,1>>> fill.cu:2']);
   });
+  it('callers stand beside what calls the file', () => {
+    const files = {
+      'kernels/fill.cu': wrapper,
+      'src/solve.h': 'struct Solver { void run(float* a); };',
+      'src/solve.cu':
+        '#include "solve.h"\nvoid fillAll(float* a, int n);\nvoid Solver::run(float* a) { fillAll(a, 512); }',
+      'src/main.cu': `#include "solve.h"\n${main('Solver solver; solver.run(d);')}`,
+    };
+    check(files, 'kernels/fill.cu', ['fill <<<4,1,1, 128,1,1>>> kernels/fill.cu:2']);
+  });
   it('methods of a class that a header declares', () => {
     const files = {
       'filler.h': 'struct Filler { int n; void run(float* a); };',

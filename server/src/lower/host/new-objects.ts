@@ -25,14 +25,15 @@ export function newObject(ctx: Context, node: ast.NewExpression): Value {
   const pointer: Type = { kind: 'pointer', to: element };
   if (size === undefined) return unknownValue(pointer, 'size of what new makes');
   if (type.kind === 'array') return newArray(ctx, node, element, size, sized);
-  const isMade = node.arguments.length > 0 || recordOf(element) !== undefined || !node.isBare;
-  const register = placeGiven(ctx, node) ?? emitHost(ctx, 'allocate', [ctx.builder.constant('i64', size)]);
-  if (isMade) {
-    const place = { kind: 'memory', address: register, offset: 0, node } as const;
+  const bytes = ctx.builder.constant('i64', size);
+  const isCleared = !node.isBare && node.arguments.length === 0 && !hasConstructors(element);
+  const register = placeGiven(ctx, node) ?? emitHost(ctx, isCleared ? 'allocateZero' : 'allocate', [bytes]);
+  const place = { kind: 'memory', address: register, offset: 0, node } as const;
+  if (node.arguments.length > 0) {
     const args = callArguments(ctx, node.arguments);
     if (!constructInPlace(ctx, place, element, args, node))
-      assign(ctx, place, element, construct(ctx, element, args, node, node.isBare), node);
-  }
+      assign(ctx, place, element, construct(ctx, element, args, node, false), node);
+  } else if (recordOf(element)) initialiseInMemory(ctx, place, element, undefined, node);
   return { kind: 'scalar', type: pointer, register };
 }
 
@@ -107,6 +108,8 @@ function isZero(init: ast.VariableInitializer | undefined): boolean {
 
 const isZeroExpression = (node: ast.Expression): boolean =>
   (node.kind === 'integer' && node.value === 0n) || (node.kind === 'float' && node.value === 0);
+
+const hasConstructors = (type: Type): boolean => type.kind === 'record' && constructorsOf(type.record).length > 0;
 
 /** Records with something in them that is more than a number. */
 function hasObjects(type: Type): boolean {
