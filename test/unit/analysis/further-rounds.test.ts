@@ -269,4 +269,23 @@ int main() {
       ['1: 0 3: 1', '1: 1 4: 2', '1: 2 5: 3'],
     );
   });
+
+  it('of which less is known are told with one of which more is', () => {
+    check(
+      `${scatter}
+int main() {
+  int h[32], *at;
+  float *out;
+  cudaMalloc(&at, 128);
+  cudaMalloc(&out, 1 << 20);
+  for (int i = 0; i < 32; i++) h[i] = i * 2;
+  for (int pass = 0; pass < 3; pass++) {
+    cudaMemcpy(at, h, 128, cudaMemcpyHostToDevice);
+    scatter<<<1, 32>>>(at, out);
+    not_in_this_file(h);
+  }
+}`,
+      ['float1: 0 1 2: 8'],
+    );
+  });
 });

@@ -68,7 +68,7 @@ int main() { float *i, *o; four<<<1, 32>>>(i, o); }
     four('4 >= k + 1');
   });
 
-  const halving = (head: string) =>
+  const halving = (head: string, step = '') =>
     check(`
 __global__ void pairs(const float *in, float *out) {
   __shared__ float s[128];
@@ -81,6 +81,7 @@ __global__ void pairs(const float *in, float *out) {
     int i = 2 * t - (t & (j - 1));
     sum += s[i] - s[i + j];
     //            ^^^^^^^^ shared load x1
+    ${step}
   }
   out[t] = sum;
 }
@@ -90,6 +91,8 @@ int main() { float *i, *o; pairs<<<1, 32>>>(i, o); }
     halving('for (int j = 2; j > 0; j >>= 1)');
     halving('for (int j = 2; j; j >>= 1)');
     halving('for (int j = 2; j != 0; j = j / 2)');
+    halving('int j = 2; while (j > 0)', 'j /= 2;');
+    halving('int j = 2; while (j)', 'j >>= 1; sum += 1;');
   });
 });
 
