@@ -8,6 +8,7 @@ import { aggregateAtomics } from './aggregate-atomics';
 import { joinQuestions } from './arms-that-ask';
 import { carryLoads } from './carry-loads';
 import { carryUnmovedLoads } from './carry-unmoved-loads';
+import { chargeAtomics } from './charge-atomics';
 import { chargeCalls } from './charge-calls';
 import { shareExpressions } from './common-expressions';
 import { forwardInBlocks } from './copies-in-blocks';
@@ -96,6 +97,7 @@ const passes: readonly Pass[] = [
   unrollFurther,
   placeLoadsOfPasses,
   chargeCalls,
+  chargeAtomics,
   meetAtSharedBlocks,
 ];
 
