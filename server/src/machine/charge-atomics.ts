@@ -14,16 +14,16 @@
  * - not in loops, not with a store, a division of floats or a function between them.
  */
 import { type ControlFlow, controlFlow, EXIT } from '../program/control-flow';
-import type {
-  AccessSite,
-  AtomicInstruction,
-  Block,
-  Instruction,
-  Program,
-  Register,
-  ScalarType,
-  SourcePlace,
-  UnaryOp,
+import {
+  type AccessSite,
+  type AtomicInstruction,
+  type Block,
+  type Instruction,
+  isFloat,
+  type Program,
+  type Register,
+  type SourcePlace,
+  type UnaryOp,
 } from '../program/program';
 
 /** One atomic of a row, and where it stands in its block. */
@@ -81,8 +81,8 @@ function rowsOf(program: Program, instructions: readonly Instruction[]): Row[] {
   instructions.forEach((i, at) => {
     if (i.op === 'atomic') {
       const { place, charged } = program.accesses[i.access];
-      const [last] = row.members;
-      if (last && !isOfOneFunction(program, last.atomic, i)) end();
+      const [first] = row.members;
+      if (first && !isOfOneFunction(program, first.atomic, i)) end();
       if (isFetched(program, i) && !place.call && !charged) row.members.push({ at, atomic: i, place });
       else end();
     } else if (i.op === 'load' && program.accesses[i.access].space !== 'shared') {
@@ -122,7 +122,6 @@ function isPlain(i: Instruction): boolean {
   }
 }
 
-const isFloat = (type: ScalarType): boolean => type === 'f16' || type === 'bf16' || type === 'f32' || type === 'f64';
 const atOnce: ReadonlySet<UnaryOp> = new Set([
   'mov',
   'neg',

@@ -4,6 +4,7 @@ import {
   type Block,
   bytesOf,
   type Instruction,
+  isFloat,
   type LoadInstruction,
   type Program,
   type Register,
@@ -150,8 +151,6 @@ function counterOf(work: Work, around: Around, register: Register): Counter | un
   }
   return undefined;
 }
-
-const isFloat = (type: ScalarType): boolean => type.startsWith('f');
 
 function comesBefore({ flow, blocks }: Work, a: Definition, b: Definition): boolean {
   if (a.block !== b.block) return dominates(flow.dominator, a.block, b.block);

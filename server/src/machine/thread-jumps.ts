@@ -13,7 +13,7 @@
 import { controlFlow } from '../program/control-flow';
 import { foldCompare } from '../program/fold';
 import { readsInto, writesOf } from '../program/operands';
-import type { Instruction, Program, Register, ScalarType, Terminator } from '../program/program';
+import { type Instruction, isFloat, type Program, type Register, type Terminator } from '../program/program';
 import { reconvergence } from '../program/reconvergence';
 
 /** Tests that go: a kernel that is written out has one a copy and more. */
@@ -171,8 +171,6 @@ function questionOf({ program }: Graph, value: Register, i: Instruction): Test['
   const { value: by } = constant;
   return (of) => (a === value ? foldCompare(fn, type, of, by) : foldCompare(fn, type, by, of)) === 1;
 }
-
-const isFloat = (type: ScalarType): boolean => type.startsWith('f') || type.startsWith('bf');
 
 const isMove = (i: Instruction): i is Instruction & { op: 'unary' } =>
   i.op === 'unary' && i.fn === 'mov' && i.type === 'pred';

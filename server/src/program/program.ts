@@ -25,6 +25,9 @@ export type ScalarType =
   | 'f32'
   | 'f64';
 
+export const isFloat = (type: ScalarType): boolean =>
+  type === 'f16' || type === 'bf16' || type === 'f32' || type === 'f64';
+
 export const bytesOf: Readonly<Record<ScalarType, number>> = {
   pred: 1,
   i8: 1,

@@ -1,6 +1,15 @@
 /** Which branches NVVM makes selections of. */
 import { writesOf } from './operands';
-import type { BinaryOp, Instruction, Register, RegisterInfo, ScalarType, SourcePlace, UnaryOp } from './program';
+import {
+  type BinaryOp,
+  type Instruction,
+  isFloat,
+  type Register,
+  type RegisterInfo,
+  type ScalarType,
+  type SourcePlace,
+  type UnaryOp,
+} from './program';
 
 /** Instructions that NVVM computes on one side without a branch, besides one for each result, and results. */
 const LONGEST_FOLDED_SIDE = 4;
@@ -70,8 +79,6 @@ function isCheap(registers: readonly RegisterInfo[], i: Instruction): boolean {
       return true;
   }
 }
-
-const isFloat = (type: ScalarType): boolean => type === 'f32' || type === 'f64' || type === 'f16' || type === 'bf16';
 
 /** A product, a shift or a mask to the compiler. */
 function isByPowerOfTwo({ value }: RegisterInfo, type: ScalarType): boolean {

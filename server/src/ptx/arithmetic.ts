@@ -1,11 +1,11 @@
 /** Integer and floating-point arithmetic, comparisons, selections. PTX ISA 9.0, 9.7.1 to 9.7.6. */
 
-import type { BinaryOp, Register, ScalarType, UnaryOp } from '../program/program';
+import { type BinaryOp, isFloat, type Register, type ScalarType, type UnaryOp } from '../program/program';
 import { ptxComparisons } from './comparisons';
 import type { Context } from './context';
 import type { FlatInstruction } from './flatten';
 import type { Operand } from './module';
-import { bitsOf, irType, isFloat, typeOf, typesOf, unsigned } from './types';
+import { bitsOf, irType, typeOf, typesOf, unsigned } from './types';
 
 export type Handler = (ctx: Context, instruction: FlatInstruction) => void;
 

@@ -1,11 +1,11 @@
 /** Logic, shifts, bit fields, permutations, moves and conversions. PTX ISA 9.0, 9.7.1, 9.7.8 and 9.7.9. */
 
-import type { BinaryOp, Register, ScalarType } from '../program/program';
+import { type BinaryOp, isFloat, type Register, type ScalarType } from '../program/program';
 import type { Handler } from './arithmetic';
 import type { Context } from './context';
 import type { FlatInstruction } from './flatten';
 import type { Operand } from './module';
-import { bitsOf, irType, isFloat, isSameForm, signed, typeOf, typesOf, unsigned } from './types';
+import { bitsOf, irType, isSameForm, signed, typeOf, typesOf, unsigned } from './types';
 
 function logic(fn: 'and' | 'or' | 'xor'): Handler {
   return (ctx, { opcode, operands }) => {

@@ -1,14 +1,14 @@
 /** What the lowering of one kernel holds: PTX registers and the IR registers that hold their values. */
 
 import { ProgramBuilder } from '../program/builder';
-import type { InputSource, Register, ScalarType, SourcePlace } from '../program/program';
+import { type InputSource, isFloat, type Register, type ScalarType, type SourcePlace } from '../program/program';
 import type { Assignments } from './blocks';
 import type { FlatInstruction, FlatKernel } from './flatten';
 import type { MachineSites } from './machine-sites';
 import type { Operand } from './module';
 import type { Places } from './places';
 import { specialInputs } from './special-registers';
-import { bitsOf, isFloat, isSameForm } from './types';
+import { bitsOf, isSameForm } from './types';
 
 export const MOST_INSTRUCTIONS = 1_000_000;
 

@@ -6,6 +6,7 @@ import {
   type AccessSite,
   type AtomicInstruction,
   bytesOf,
+  isFloat,
   type LoadInstruction,
   type MemorySpace,
   type Register,
@@ -16,7 +17,7 @@ import type { Context } from './context';
 import type { FlatInstruction } from './flatten';
 import type { Memory } from './memory-objects';
 import type { Operand } from './module';
-import { irType, isFloat, signed, typeOf } from './types';
+import { irType, signed, typeOf } from './types';
 import { windowOf } from './variables-of-kernel';
 
 const spaces = new WeakMap<readonly string[], string>();

@@ -88,10 +88,6 @@ export const bitsOf: Readonly<Record<ScalarType, number>> = {
   f64: 64,
 };
 
-export function isFloat(type: ScalarType): boolean {
-  return type === 'f32' || type === 'f64' || type === 'f16' || type === 'bf16';
-}
-
 export function unsigned(type: ScalarType): ScalarType {
   if (type === 'i8') return 'u8';
   if (type === 'i16') return 'u16';
