@@ -15,7 +15,7 @@ import { declareSymbol } from './symbols';
 import { bindTemplateParameters } from './templates';
 import { scalarOf, sizeOf, type TemplateValue, type Type, unqualified, withoutReference } from './types';
 import { type MemoryPlace, unknownValue, type Value } from './values';
-import { declareVariable, memoryObject } from './variables';
+import { declareVariable, letters, memoryObject } from './variables';
 
 type Global = Entity & { kind: 'global' };
 
@@ -128,6 +128,7 @@ function completeType(ctx: Context, type: Type, declaration: VariableDeclaration
   if (type.kind !== 'array' || type.count !== undefined) return type;
   const init = declaration.initializer;
   const list = init?.form === 'assign' ? init.value : init?.form === 'braces' ? init.list : undefined;
+  if (list?.kind === 'string') return { ...type, count: list.value.length + 1 };
   return list?.kind === 'initList' ? { ...type, count: lengthOfList(ctx, list, unqualified(type.of)) } : type;
 }
 
@@ -149,6 +150,7 @@ export function initialValue(
       false,
     );
   if (init.value.kind === 'initList') return initialiseFromList(ctx, type, init.value);
+  if (init.value.kind === 'string' && type.kind === 'array') return letters(ctx, type, init.value.value);
   const value = rvalue(ctx, expression(ctx, init.value), init.value);
   return type.kind === 'unknown' ? value : convertValue(ctx, value, type, node);
 }

@@ -118,7 +118,8 @@ export function inScope<T>(ctx: Context, scope: Scope, run: () => T): T {
 
 function resolveName(ctx: Context, name: QualifiedName, scope: Scope): Type {
   const last = name.parts[name.parts.length - 1];
-  const entity = lookupQualified(ctx, scope, name);
+  const named = lookupQualified(ctx, scope, name);
+  const entity = (named?.kind === 'functions' && named.hidden) || named;
   const found = entity && resolveNamedType(ctx, scope, entity, last);
   if (found) return found;
   if (!entity && name.parts.length > 1 && lacksMember(ctx, scope, name))

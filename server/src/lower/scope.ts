@@ -14,7 +14,13 @@ import type { Value } from './values';
 
 /** What one name stands for in one scope. */
 export type Entity =
-  | { readonly kind: 'functions'; readonly declarations: FunctionDeclaration[]; readonly scope: Scope }
+  | {
+      readonly kind: 'functions';
+      readonly declarations: FunctionDeclaration[];
+      readonly scope: Scope;
+      /** A class of the same name, which `struct` in front of it means: `struct stat`. */
+      readonly hidden?: Entity & { readonly kind: 'record' };
+    }
   /** A variable at namespace or class scope. */
   | {
       readonly kind: 'global';
@@ -148,7 +154,7 @@ function declareFunction(scope: Scope, declaration: FunctionDeclaration): void {
   const known = target.own(name);
   if (known?.kind === 'functions') known.declarations.push(declaration);
   else if (!known || known.kind === 'record')
-    target.define(name, { kind: 'functions', declarations: [declaration], scope: target });
+    target.define(name, { kind: 'functions', declarations: [declaration], scope: target, hidden: known });
 }
 
 const definitions = new WeakMap<Scope, FunctionDeclaration[]>();

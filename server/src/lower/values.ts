@@ -83,6 +83,8 @@ export interface MemoryPlace {
   readonly bits?: Bits;
   /** What the record types it is a member of promise of `address + offset`. */
   readonly aligned?: Alignment;
+  /** Of an array whose length is told at run time: its bytes, for sizeof. */
+  readonly bytes?: Register;
 }
 
 /** An element (or the start) of an array in registers: `&acc[2]`, or a single object: `&x`. */

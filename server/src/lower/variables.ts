@@ -1,5 +1,12 @@
 /** Declarations of variables inside functions, and objects in memory. */
-import type { Expression, Node, Specifiers, VariableDeclaration, VariableInitializer } from '../parse/ast';
+import type {
+  Expression,
+  InitListExpression,
+  Node,
+  Specifiers,
+  VariableDeclaration,
+  VariableInitializer,
+} from '../parse/ast';
 import { asDeclared } from './bases';
 import { declareBindings } from './bindings';
 import { boundTo } from './bound-values';
@@ -13,13 +20,13 @@ import { copyOfLambda } from './host/closures';
 import { isContainer, ownsMemory } from './host/copies';
 import { noteLocal } from './host/destructors';
 import { emitHost } from './host/memory';
-import { constructAll, isZeroMade } from './host/new-objects';
+import { constructAll, isZeroExpression, isZeroMade } from './host/new-objects';
 import { inFrame } from './host/recursion';
 import { markClass } from './host/virtual-calls';
 import { assign, countParts, rvalue, writeStorage } from './places';
 import { argumentKey, declaredAlignment, hasClass } from './records';
 import { resolveType } from './resolve-type';
-import type { Scope } from './scope';
+import type { Entity, Scope } from './scope';
 import { stringAddress } from './strings';
 import {
   alignOf,
@@ -89,9 +96,29 @@ function allocateUnion(ctx: Context, type: RecordType, name: string, owner?: Loc
 export function declareVariable(ctx: Context, declaration: VariableDeclaration): void {
   const s = declaration.specifiers;
   if (s.isShared) declareShared(ctx, declaration);
+  else if (isTableOfDevice(ctx, declaration)) declareTable(ctx, declaration);
   else if (declaration.bindings) declareBindings(ctx, declaration, declaration.bindings);
   else if (declaration.name) declareLocal(ctx, declaration, declaration.name);
 }
+
+/** `static const float weights[3][3] = { … }` in a kernel. */
+const isTableOfDevice = (ctx: Context, { specifiers, type, name }: VariableDeclaration): boolean =>
+  !ctx.unit.isHost && specifiers.isStatic && name !== undefined && type.kind === 'array';
+
+/** It lies in global memory, as at namespace scope: one for all calls (nvcc 13.0: LDG, and no access for a known element). */
+function declareTable(ctx: Context, declaration: VariableDeclaration): void {
+  const tables = tablesOf.get(ctx) ?? new Map<string, Entity>();
+  tablesOf.set(ctx, tables);
+  const key = `${declaration.first}:${instanceAround(ctx)}`;
+  let table = tables.get(key);
+  if (!table) {
+    const specifiers = { ...declaration.specifiers, isDevice: true };
+    tables.set(key, (table = { kind: 'global', declaration: { ...declaration, specifiers }, scope: ctx.scope }));
+  }
+  if (declaration.name) ctx.scope.define(declaration.name, table);
+}
+
+const tablesOf = new WeakMap<Context, Map<string, Entity>>();
 
 // ---- locals ----
 
@@ -227,6 +254,8 @@ function storageFor(ctx: Context, declaration: VariableDeclaration, name: string
   const isInMemory = ctx.unit.isHost && (holdsArray(type) || hasClass(type));
   if (!ctx.inMemory.has(owner.key) && parts <= MAX_REGISTER_PARTS && !isInMemory)
     return { kind: 'registers', storage: allocateStorage(ctx, type, name, owner) };
+  const sized = ctx.unit.isHost && type.kind === 'array' ? ofLengthAtRunTime(ctx, declaration, type) : undefined;
+  if (sized) return { kind: 'memory', type, place: sized };
   const own = inFrame(ctx, sizeOf(type) ?? 0, alignOf(type), declaration);
   if (own) return { kind: 'memory', type, place: own };
   const object = memoryObject(ctx, declaration, name, type, 'local');
@@ -235,6 +264,21 @@ function storageFor(ctx: Context, declaration: VariableDeclaration, name: string
     type,
     place: { kind: 'memory', address: ctx.builder.objects[object].register, offset: 0, node: declaration, object },
   };
+}
+
+/** `char line[length + 1]`: made where the program comes to it. */
+function ofLengthAtRunTime(
+  ctx: Context,
+  declaration: VariableDeclaration,
+  { of, count }: Type & { kind: 'array' },
+): MemoryPlace | undefined {
+  const each = sizeOf(of);
+  const length = declaration.type.kind === 'array' ? declaration.type.size : undefined;
+  if (count !== undefined || each === undefined || !length) return undefined;
+  const elements = convertValue(ctx, rvalue(ctx, expression(ctx, length), length), types.long, length);
+  if (elements.kind !== 'scalar') return undefined;
+  const bytes = ctx.builder.binary('mul', 'i64', elements.register, ctx.builder.constant('i64', each));
+  return { kind: 'memory', address: emitHost(ctx, 'allocate', [bytes]), offset: 0, node: declaration, bytes };
 }
 
 /** Arrays of the host are in memory from the start: it costs nothing, and every index may be asked for. */
@@ -308,8 +352,29 @@ export function initialiseInMemory(
     emitHost(ctx, 'copy', [to, stringAddress(ctx, list), bytes]);
     return;
   }
-  if (list?.kind === 'initList') clear(ctx, place, type);
-  assign(ctx, place, type, initialValue(ctx, type, init, node), node);
+  if (list?.kind !== 'initList') {
+    assign(ctx, place, type, initialValue(ctx, type, init, node), node);
+    return;
+  }
+  clear(ctx, place, type);
+  if (!isZeroMade(type) || !isZeroList(list))
+    assignToZeros(ctx, place, type, initialValue(ctx, type, init, node), node);
+}
+
+/** `= {0}`, `{{0, 0}, {}}`. */
+const isZeroList = ({ elements }: InitListExpression): boolean =>
+  elements.every(({ value }) => (value.kind === 'initList' ? isZeroList(value) : isZeroExpression(value)));
+
+/** What is zero is there already: large arrays are given a few numbers. */
+function assignToZeros(ctx: Context, place: MemoryPlace, type: Type, value: Value, node: Node): void {
+  const each = type.kind === 'array' ? sizeOf(type.of) : undefined;
+  if (type.kind !== 'array' || value.kind !== 'aggregate' || each === undefined) {
+    const isZero = value.kind === 'scalar' && Object.is(ctx.builder.constantValue(value.register), 0);
+    if (!isZero) assign(ctx, place, type, value, node);
+    return;
+  }
+  for (const [i, element] of value.elements.entries())
+    assignToZeros(ctx, { ...place, offset: place.offset + i * each }, type.of, element, node);
 }
 
 /** Elements of one array that are constructed one by one. */
@@ -351,9 +416,23 @@ function clear(ctx: Context, place: MemoryPlace, type: Type): void {
 }
 
 function initialValue(ctx: Context, type: Type, init: VariableInitializer, node: Node): Value {
+  const text = init.form === 'assign' && init.value.kind === 'string' ? init.value.value : undefined;
+  if (text !== undefined && type.kind === 'array') return letters(ctx, type, text);
   if (init.form === 'braces') return initialiseFromList(ctx, type, init.list);
   if (init.form === 'call') return construct(ctx, type, callArguments(ctx, init.arguments), node, false);
   return init.value.kind === 'initList' ? initialiseFromList(ctx, type, init.value) : expression(ctx, init.value);
+}
+
+/** `char digits[] = "0123456789abcdef"`: the same as a list of letters. */
+export function letters(ctx: Context, { of, count = 0 }: Type & { kind: 'array' }, text: string): Value {
+  const scalar = scalarOf(of);
+  if (!scalar) return unknownValue(of, 'text');
+  const elements = Array.from({ length: count }, (_, i): Value => {
+    const letter = (text.codePointAt(i) ?? 0) & 255;
+    const value = scalar === 'i8' && letter > 127 ? letter - 256 : letter;
+    return { kind: 'scalar', type: of, register: ctx.builder.constant(scalar, value) };
+  });
+  return { kind: 'aggregate', type: { kind: 'array', of, count }, elements };
 }
 
 /** A pointer to registers has no number: the variable stands for the target itself. */

@@ -18,8 +18,14 @@ export interface Range {
   readonly last: number;
 }
 
-interface Available extends Range {
+interface Available extends Range, Vector {
+  readonly type: ScalarType;
+}
+
+/** Registers that lie side by side in memory, since a store put them there or a load got them from it. */
+export interface Vector {
   readonly values: readonly Register[];
+  readonly isStored: boolean;
 }
 
 /** Who may change something: a table that has not been copied since. */
@@ -93,7 +99,29 @@ export class AvailableLoads {
     return undefined;
   }
 
-  add(site: AccessSite, readOnly: boolean, range: Range, type: ScalarType, values: readonly Register[]): void {
+  /** The register that holds an element of a vector at register + offset. */
+  findElement(
+    address: Register,
+    offset: number,
+    type: ScalarType,
+    isSeen: (element: number, vector: Vector) => boolean,
+  ): Register | undefined {
+    for (const { bases } of this.groups.values()) {
+      const base = bases.get(address);
+      const found = base && elementOf(base, offset, type, isSeen);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  add(
+    site: AccessSite,
+    readOnly: boolean,
+    range: Range,
+    type: ScalarType,
+    values: readonly Register[],
+    isStored = false,
+  ): void {
     const { owner } = this;
     const key = groupKey(site, readOnly);
     let group = this.groups.get(key);
@@ -106,7 +134,7 @@ export class AvailableLoads {
       base = { owner, values: new Map(base?.values) };
       group.bases.set(range.address, base);
     }
-    base.values.set(valueKey(range.first, type, values.length), { ...range, values });
+    base.values.set(valueKey(range.first, type, values.length), { ...range, values, type, isStored });
   }
 
   /** Forgets what a store may change; other bytes of the same base it does not. */
@@ -168,6 +196,20 @@ export class AvailableLoads {
     for (const [key, { readOnly, site }] of this.groups)
       if (!readOnly && changesAtFence(this.program, site)) this.groups.delete(key);
   }
+}
+
+function elementOf(
+  { values }: Base,
+  offset: number,
+  type: ScalarType,
+  isSeen: (element: number, vector: Vector) => boolean,
+): Register | undefined {
+  for (const vector of values.values()) {
+    if (vector.values.length < 2 || vector.type !== type || offset < vector.first || offset > vector.last) continue;
+    const element = (offset - vector.first) / bytesOf[type];
+    if (Number.isInteger(element) && isSeen(element, vector)) return vector.values[element];
+  }
+  return undefined;
 }
 
 /** Bytes of `count` elements. */

@@ -4,6 +4,7 @@
  * first across shuffles, votes and volatile assembly, not across barriers and `__threadfence()`; NVVM across these too where the pointer is
  * `__restrict__`, but not across a call (`printf`; 4 kernels). A load of the same space that may be of another place keeps it. So does the loop that
  * reduces large arguments of sine, cosine and tangent; of 13 other functions of the library none does, whatever branches it has (15 kernels).
+ * What a loop leaves (`s[t] += p[i]` in registers) is stored in a block of its own, where not all may enter the loop: `s[t] /= n` behind it covers nothing (8 kernels).
  */
 import type { Instruction, Program, UnaryOp } from '../program/program';
 import { AvailableLoads, rangeOf } from './available-loads';
@@ -34,7 +35,7 @@ function dropIn(program: Program, instructions: readonly Instruction[]): readonl
     }
     const site = program.accesses[i.access];
     if (site.isVolatile || program.registers[i.address].role === 'variable') continue;
-    if (written.find(i.address, i.offset, i.type, i.values.length)) dead.add(i);
+    if (!i.isOfLoop && written.find(i.address, i.offset, i.type, i.values.length)) dead.add(i);
     else written.add(site, false, rangeOf(i.address, i.offset, i.type, i.values.length), i.type, i.values);
   }
   return dead.size === 0 ? instructions : instructions.filter((i) => !dead.has(i));

@@ -16,6 +16,7 @@ import type {
   Program,
   Register,
   SourcePlace,
+  StoreInstruction,
 } from '../program/program';
 import { isForAllLanes } from './assembled-arms';
 import { placeOfGlobal, placeOfShared, type Rest } from './common-load-lines';
@@ -198,7 +199,10 @@ export function beginningOf(
   const assigned = new Set<Register>();
   for (const i of instructions) {
     const isLoad = i.op === 'load' && !program.accesses[i.access].isVolatile;
-    if ((!isLoad && !isPure(i)) || isEnd(i)) break;
+    if ((!isLoad && !isPure(i)) || isEnd(i)) {
+      if (i.op === 'store') putAddressLast(result, i, names);
+      break;
+    }
     const written = writesOf(i);
     const usable =
       readsOf(i).every((r) => !assigned.has(r)) && written.every((r) => program.registers[r].role === 'temporary');
@@ -221,6 +225,33 @@ export function beginningOf(
     }
   }
   return result;
+}
+
+/**
+ * What is stored is computed before the place: where that is read (`c->list[t] = 2 * x`), the load stands behind the product (PTX of 13 kernels,
+ * nvcc 13.0: both arms load the pointer, where they do not store constants).
+ */
+function putAddressLast(beginning: Beginning, store: StoreInstruction, names: ReadonlyMap<Register, string>): void {
+  const [value, address] = [new Set<Instruction>(), new Set<Instruction>()];
+  for (const r of store.values) collectOf(beginning, r, value);
+  collectOf(beginning, store.address, address);
+  const isLast = ({ instruction }: { readonly instruction: Instruction }): boolean =>
+    address.has(instruction) && !value.has(instruction);
+  const { sequence } = beginning;
+  if (!sequence.some((each) => each.instruction.op === 'load' && isLast(each))) return;
+  const listed = new Set(sequence.map(({ instruction }) => instruction));
+  const computed = [...value].filter((i) => !listed.has(i) && i.op !== 'convert');
+  const nameOf = (r: Register): string => names.get(r) ?? `r${r}`;
+  const before = [
+    ...sequence.filter((each) => !isLast(each)),
+    ...computed.map((instruction) => ({ key: keyOf(instruction, nameOf), instruction })),
+  ];
+  sequence.splice(0, sequence.length, ...before, ...sequence.filter(isLast));
+}
+
+function collectOf(beginning: Beginning, register: Register, into: Set<Instruction>): void {
+  const source = beginning.definedBy.get(register);
+  if (source) collect(beginning, source, into);
 }
 
 /** What an instruction computes, with names for what it reads: equal for equal operations. */

@@ -17,6 +17,7 @@ import { dropDeadStores } from './dead-stores';
 import { passDecided } from './decided-branches';
 import { fetchAhead } from './fetch-ahead';
 import { forwardCopies } from './forward-copies';
+import { forwardStored } from './forward-stored';
 import { guardPreheaders } from './guard-preheaders';
 import { hoistCommonLoads } from './hoist-common';
 import { hoistInvariants } from './hoist-invariants';
@@ -53,6 +54,7 @@ const passes: readonly Pass[] = [
   dropDeadCode,
   narrowIntegers,
   inferObjects,
+  forwardStored,
   dropUnreadShared,
   dropDeadCode,
   placeReinterpreted,

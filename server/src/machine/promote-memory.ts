@@ -213,7 +213,7 @@ function promote(work: Work, loop: Loop, before: number, inside: readonly number
     const values = variables.map(() => register(work, type, 'temporary'));
     const moves = values.map((dst, k): Instruction => ({ op: 'unary', fn: 'mov', type, dst, a: variables[k] }));
     const access = chargedTo(work, last, lastUse(work, loop, place));
-    const store: Instruction = { ...last, values, access };
+    const store: Instruction = { ...last, values, access, isOfLoop: !isEntered(work, loop, before) };
     work.sunk.add(store);
     blocks[behindRest(work, loop, behind, place, variables) ?? behind].unshift(...moves, store);
   } else if (isSure) knownBehind(work, behind, place, variables);

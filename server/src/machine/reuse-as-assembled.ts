@@ -7,16 +7,30 @@
  * - behind a barrier, `__threadfence()` and a call (`printf`) nothing is known but what is read through `__restrict__` and `const` (loads from global memory
  *   are where the kernel has no shared memory, which is not modelled: no kernel has barriers without);
  * - a store that may go there ends it, one to another shared array or to other bytes behind the same register does not;
+ * - an element of a vector that was loaded or stored is known too (float4, int2, double2; not the bytes of a word, nor half of a float4);
  * - what is read in front of a loop stands behind the question whether there is a pass, in a block of its own (guard-preheaders.ts; H200: treeshap_paths.cu:88).
  */
-import type { Instruction, LoadInstruction, Program, Register, StoreInstruction } from '../program/program';
+import {
+  bytesOf,
+  type Instruction,
+  type LoadInstruction,
+  type Program,
+  type Register,
+  type StoreInstruction,
+} from '../program/program';
 import { AvailableLoads, rangeOf } from './available-loads';
 import { withChangedBlocks } from './changed-blocks';
 import { isFenceToAssembler, isReadOnly } from './memory-overlap';
+import { countReads } from './read-counts';
 import { forgetStored } from './reuse-loads';
 
-export const reuseAsAssembled = (program: Program): Program =>
-  withChangedBlocks(program, (instructions) => (hasTwo(instructions) ? reuseIn(program, instructions) : instructions));
+export function reuseAsAssembled(program: Program): Program {
+  let reads: readonly number[] | undefined;
+  const isRead = (register: Register): boolean => (reads ??= countReads(program))[register] > 0;
+  return withChangedBlocks(program, (instructions) =>
+    hasTwo(instructions) ? reuseIn(program, instructions, isRead) : instructions,
+  );
+}
 
 /** One access alone repeats nothing. */
 function hasTwo(instructions: readonly Instruction[]): boolean {
@@ -29,7 +43,11 @@ function hasTwo(instructions: readonly Instruction[]): boolean {
   return loads > 0 && accesses > 1;
 }
 
-function reuseIn(program: Program, instructions: readonly Instruction[]): readonly Instruction[] {
+function reuseIn(
+  program: Program,
+  instructions: readonly Instruction[],
+  isRead: (register: Register) => boolean,
+): readonly Instruction[] {
   let table = new AvailableLoads(program);
   let out: Instruction[] | undefined;
   let isInFrontOfLoop = false;
@@ -40,7 +58,7 @@ function reuseIn(program: Program, instructions: readonly Instruction[]): readon
       table = new AvailableLoads(program);
     }
     const isOpen = i.op === 'load' && !program.accesses[i.access].isVolatile;
-    const known = isOpen ? table.find(i.address, i.offset, i.type, i.dst.length) : undefined;
+    const known = isOpen ? knownValues(program, table, i, isRead) : undefined;
     if (isOpen && known) {
       out ??= instructions.slice(0, at);
       for (let k = 0; k < known.length; k++)
@@ -56,6 +74,22 @@ function reuseIn(program: Program, instructions: readonly Instruction[]): readon
   return out ?? instructions;
 }
 
+function knownValues(
+  { accesses }: Program,
+  table: AvailableLoads,
+  { address, offset, type, dst, access }: LoadInstruction,
+  isRead: (register: Register) => boolean,
+): readonly Register[] | undefined {
+  const known = table.find(address, offset, type, dst.length);
+  const { space, isMember } = accesses[access];
+  // `((float4 *)p)[t]` and `p[4 * t + 2]` are 64-bit products of different numbers, which are not the same where 32 bits overflow
+  const isSameBase = isMember || space === 'shared';
+  if (known || !isSameBase || dst.length > 1 || bytesOf[type] < 4) return known;
+  // what nobody asks of a vector is not in a register
+  const element = table.findElement(address, offset, type, (k, { isStored, values }) => isStored || isRead(values[k]));
+  return element === undefined ? undefined : [element];
+}
+
 function remember(
   program: Program,
   table: AvailableLoads,
@@ -65,5 +99,6 @@ function remember(
   const site = program.accesses[i.access];
   const isVariable = (register: Register): boolean => program.registers[register].role === 'variable';
   if (site.isVolatile || isVariable(i.address) || values.some(isVariable)) return;
-  table.add(site, isReadOnly(site, program), rangeOf(i.address, i.offset, i.type, values.length), i.type, values);
+  const range = rangeOf(i.address, i.offset, i.type, values.length);
+  table.add(site, isReadOnly(site, program), range, i.type, values, i.op === 'store');
 }

@@ -7,6 +7,7 @@
  *   `else if`, of more arms as well. Each operation may need one selected operand: not `y[i] = 1` and `z[i + 1] = 2`, whose address and value differ;
  * - of more than two arms all stores stay apart where the last two store different things that are known in front of them (`else if (c) y[i] = -1; else y[i] = 1;`),
  *   and where each arm widens the index for itself and reads another element with it (arms-apart.ts);
+ * - stores through a pointer that the arms read themselves (`c->list[t]`) stay apart, but where both store what is known in front of them (13 kernels);
  * - stores through different pointers stay apart (`y[i] = x[i]` and `z[i] = x[i]`), loads do not;
  * - it goes up to the first difference: of `x[i] + 1` and `x[i + 1] * 3` the loads stay apart and the stores become one. In the block that a kernel begins with,
  *   where the index is not widened before, the stores stay apart as well, but where nothing else in the arms is computed of their index (`y[j]` beside `x[i]`, not
@@ -29,15 +30,16 @@
  */
 import { controlFlow, type Loop } from '../program/control-flow';
 import { readsInto, readsOf, writesOf } from '../program/operands';
-import type {
-  Instruction,
-  LoadInstruction,
-  Program,
-  Register,
-  RegisterInfo,
-  ScalarType,
-  SourcePlace,
-  StoreInstruction,
+import {
+  bytesOf,
+  type Instruction,
+  type LoadInstruction,
+  type Program,
+  type Register,
+  type RegisterInfo,
+  type ScalarType,
+  type SourcePlace,
+  type StoreInstruction,
 } from '../program/program';
 import { divergentRegisters } from '../program/uniformity';
 import { lineArm, takenArm } from './arm-lines';
@@ -156,6 +158,7 @@ function sinkStore(work: Work, join: number): boolean {
   // made one before anybody asks what the condition says
   const asking = isPlain ? arms.map((arm) => ({ ...arm, fixed: NOTHING })) : arms;
   const address = addressPlan(work, asking, stores, ends);
+  if (!isPlain && address && hasLoadedPointer(address)) return false;
   const stored = stores.map((s) => s.values[0]);
   const value = planOf(work, arms, stored, ends);
   if (address?.kind !== 'selected' && value?.kind === 'selected' && endsInPair(work, arms, plain, value.registers))
@@ -177,6 +180,14 @@ function sinkStore(work: Work, join: number): boolean {
   out.push({ ...stores[chosen], address: target, offset, values, access });
   moveTo(work, join, arms, out, gone);
   return true;
+}
+
+/** Whether the arms read the pointer itself: `c->list[t] = x` and `c->list[t] = 2 * x`. An index that they read (`y[z[t]]`) is sunk. */
+function hasLoadedPointer(address: Plan): boolean {
+  if (address.kind !== 'sunk') return false;
+  const [first] = address.instructions;
+  if (first.op === 'load') return bytesOf[first.type] === 8;
+  return first.op === 'binary' && first.fn === 'add' && address.operands.some(hasLoadedPointer);
 }
 
 /** Of a loop within the arm that is written out, so that other copies of the access stand beside it. */

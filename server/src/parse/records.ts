@@ -60,7 +60,9 @@ function skipMacros(p: Parser, { isTypedef }: SpecifierSet): void {
     const isNamed = isTypedef && (p.peek(2) === ';' || p.peek(2) === ',' || p.peek(2) === '[');
     if (isNamed || (p.lookup(p.tok)?.bits ?? 0) & Name.type) return;
     const after = p.peek(2);
-    const defines = after === '{' || after === ':' || after === '<' || after === 'final';
+    // `struct timespec now{};`, of a header that is not there
+    const isValue = after === '{' && p.peek(3) === '}' && !looksLikeMacro(p.tok);
+    const defines = !isValue && (after === '{' || after === ':' || after === '<' || after === 'final');
     if (p.peek(1) === 'final' || !(defines || (looksLikeMacro(p.tok) && p.tok.includes('_')))) return;
     p.next();
   }

@@ -262,6 +262,8 @@ export interface StoreInstruction {
   readonly isCopy?: boolean;
   /** Through how many calls its whole address was handed to the function that it stands in. */
   readonly callsThrough?: number;
+  /** It stands behind a loop for those that entered it (promote-memory.ts). */
+  readonly isOfLoop?: boolean;
   /** As of a load. */
   readonly isReinterpreted?: boolean;
 }

@@ -18,7 +18,7 @@ export interface StartCommand {
 
 const scripts = ['run', 'run.sh'];
 /** Folders above the file's that are looked into. */
-const levels = 1;
+const levels = 2;
 const sourceExtensions = ['.cu', '.cpp', '.cc', '.cxx', '.c'];
 
 /** The first command in a Makefile's rule `run` that starts a program by its path. */

@@ -512,4 +512,88 @@ int main() {
   k<<<1, 64>>>(4); //= not reached
 }`);
   });
+
+  it('large arrays of which a list gives the first numbers, or none', () => {
+    check(`
+__global__ void k(const float* a, int n) {}
+float field[40][72][40] = { 0 };
+double other[3000] = { 1, 2, 0, 4 };
+bool wall[40][40] = { { false }, { false, true } };
+int main() {
+  float rows[300][20] = { { 0, 5 }, {} };
+  float *d;
+  cudaMalloc(&d, sizeof field);
+  cudaMemcpy(d, field, sizeof field, cudaMemcpyHostToDevice);
+  k<<<1, 32>>>(d, (int)other[3] + wall[1][1]); //= a: 0 0 0, n: 5
+  field[0][0][2] = 7;
+  cudaMemcpy(d, field, sizeof field, cudaMemcpyHostToDevice);
+  k<<<1, 32>>>(d, (int)other[2999] + wall[1][0] + (int)rows[0][1]); //= a: 0 0 7, n: 5
+}`);
+  });
+
+  it('arrays whose length is told at run time', () => {
+    check(`
+__global__ void k(const int* a, int n) {}
+int total(int n) {
+  int squares[n + 1];
+  for (int i = 0; i <= n; i++) squares[i] = i * i;
+  int sum = 0;
+  for (size_t i = 0; i < sizeof(squares) / sizeof(squares[0]); i++) sum += squares[i];
+  return sum;
+}
+int main() {
+  char line[total(2) + 3];
+  strcpy(line, "seven");
+  int* d;
+  int h[total(3)];
+  for (int i = 0; i < total(3); i++) h[i] = 3 * i;
+  cudaMalloc(&d, sizeof h);
+  cudaMemcpy(d, h, sizeof h, cudaMemcpyHostToDevice);
+  k<<<1, 32>>>(d, (int)sizeof(line) * 100 + (int)strlen(line)); //= a: 0 3 6, n: 805
+}`);
+  });
+
+  it('clocks of POSIX, and records of headers that are not there', () => {
+    check(`
+#include <time.h>
+__global__ void k(int n) {}
+double now() {
+  struct timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec + t.tv_nsec * 1e-9;
+}
+int main() {
+  const double start = now();
+  k<<<1, 32>>>(1); //= n: 1
+  struct timespec t{};
+  t.tv_sec = 4;
+  k<<<1, 32>>>((int)t.tv_sec); //= n: 4
+  printf("%f", now() - start);
+}`);
+  });
+
+  it('tables of letters that kernels read', () => {
+    check(`
+__constant__ char base[] = "ACGT";
+__device__ const char digits[] = "0123456789abcdef";
+__global__ void hex(const unsigned char* in, char* out) {
+  static const int order[4] = {1, 0, 3, 2};
+  const char letters[] = "0123456789abcdef";
+  unsigned char c = in[threadIdx.x];
+  out[order[threadIdx.x] * 3] = letters[c >> 4];
+  out[order[threadIdx.x] * 3 + 1] = digits[c & 15];
+  out[order[threadIdx.x] * 3 + 2] = base[threadIdx.x];
+}
+__global__ void k(const char* out, int* seen) { seen[out[threadIdx.x]] = 1; }
+int main() {
+  unsigned char h[4] = {0x4f, 0x10, 0xab, 0x2c}, *d;
+  char* out;
+  cudaMalloc(&d, 4); cudaMalloc(&out, 12);
+  cudaMemcpy(d, h, 4, cudaMemcpyHostToDevice);
+  hex<<<1, 4>>>(d, out);
+  int* seen;
+  cudaMalloc(&seen, 4096);
+  k<<<1, 6>>>(out, seen); //= out: 49 48 67 52 102 65
+}`);
+  });
 });

@@ -54,4 +54,18 @@ int main() {
   k<<<1, 32>>>(sscanf("", "%d", &a), sscanf("abc", "%d", &a), a); //= a: -1, b: 0, c: 2024
 }`);
   });
+
+  it('hold as many numbers as a pattern asks for', () => {
+    check(`
+__global__ void k(int n, float x, int last) {}
+int main() {
+  int n = 0, count = 0;
+  float x[12];
+  char unit[8];
+  count = sscanf("run=7 a=0.5 b=1.5 c=2.5 d=3.5 e=4.5 f=5.5 g=6.5 h=7.5 i=8.5 9.5 10.5 mm 3", 
+    "run=%d a=%f b=%f c=%f d=%f e=%f f=%f g=%f h=%f i=%f %f %f %7s %*d", &n, x, x + 1, x + 2, x + 3, x + 4, x + 5, x + 6, x + 7, x + 8, x + 9,
+    x + 10, unit);
+  k<<<1, 32>>>(n, x[10], count * 1000 + unit[1]); //= n: 7, x: 10.5, last: 13109
+}`);
+  });
 });

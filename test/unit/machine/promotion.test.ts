@@ -208,4 +208,28 @@ describe('what is read in front of a loop and written behind it', () => {
         p[j] += v; //= none
     }
 }`));
+  it('stores behind the loop what code behind it covers, where not all enter the loop', () =>
+    checkLines(`k(float *p, float *r, int n, int d)
+{
+    __shared__ float mean[32];
+    int t = threadIdx.x;
+    mean[t] = 0; //= shared store 1 x 4 bytes
+    for (int i = 0; i < n; i++)
+        mean[t] += p[i * d + t]; //= global load 10 x 4 bytes, shared store 1 x 4 bytes
+    mean[t] /= n; //= shared store 1 x 4 bytes
+    __syncthreads();
+    r[t] = mean[31 - t]; //= shared load 1 x 4 bytes, global store 1 x 4 bytes
+}`));
+  it('stores once where all enter it', () =>
+    checkLines(`k(float *p, float *r, int n, int d)
+{
+    __shared__ float mean[32];
+    int t = threadIdx.x;
+    mean[t] = 0; //= none
+    for (int i = 0; i < 32; i++)
+        mean[t] += p[i * d + t]; //= global load 32 x 4 bytes
+    mean[t] *= n; //= shared store 1 x 4 bytes
+    __syncthreads();
+    r[t] = mean[31 - t]; //= shared load 1 x 4 bytes, global store 1 x 4 bytes
+}`));
 });

@@ -64,6 +64,13 @@ describe('data files', () => {
     check(`std::ifstream f("at.txt"); ${each('f >> at[i]')}`, [numbers((i) => 8 * i)], '32');
   });
 
+  it('tell whether they are there, and how large', () =>
+    check(
+      `struct stat about; ${each('at[i] = stat("at.txt", &about) == 0 ? (int)about.st_size * i : 0')}`,
+      ['12345678', '1'],
+      '32 4',
+    ));
+
   it('are read anew when they have changed', () => {
     const read = `std::ifstream f("at.txt"); ${each('f >> at[i]')}`;
     check(read, [numbers((i) => i), numbers((i) => 8 * i), numbers((i) => i)], '4 32 4');

@@ -102,6 +102,8 @@ int main(int argc, char** argv) {
     const [found] = findLaunches(tree, source.tokens, source.comments, { assume: new Map(), programArguments: given });
     assert.deepEqual(found.grid[0], { kind: 'number', value: 290, type: 'unsigned int' });
   });
+  it('are those of the Makefile two folders above', () =>
+    check({ 'src/app/main.cu': main(), Makefile: rule }, 'src/app/main.cu', ['16 x 64, 250 exact by Makefile']));
   it('are those of a script', () =>
     check({ 'main.cu': main(), 'run.sh': './main 128 8' }, 'main.cu', ['2 x 64, 128 exact by run.sh']));
   it('are what is set before all', () =>

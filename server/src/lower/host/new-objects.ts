@@ -106,7 +106,7 @@ function isZero(init: ast.VariableInitializer | undefined): boolean {
   return values.every(isZeroExpression);
 }
 
-const isZeroExpression = (node: ast.Expression): boolean =>
+export const isZeroExpression = (node: ast.Expression): boolean =>
   (node.kind === 'integer' && node.value === 0n) || (node.kind === 'float' && node.value === 0);
 
 const hasConstructors = (type: Type): boolean => type.kind === 'record' && constructorsOf(type.record).length > 0;

@@ -3,6 +3,9 @@ export const hostClocks = `
 struct timeval { long tv_sec, tv_usec; };
 struct timespec { long tv_sec, tv_nsec; };
 struct timezone { int tz_minuteswest, tz_dsttime; };
+enum {
+  CLOCK_REALTIME = 0, CLOCK_MONOTONIC = 1, CLOCK_PROCESS_CPUTIME_ID = 2, CLOCK_THREAD_CPUTIME_ID = 3, CLOCK_MONOTONIC_RAW = 4
+};
 inline int gettimeofday(timeval* now, void*) {
   now->tv_sec = __warplens_unknown<long>(0);
   now->tv_usec = __warplens_unknown<long>(0);

@@ -86,6 +86,18 @@ template <class... R> int fscanf(FILE* f, const char* pattern, R*... to) {
 }
 `;
 
+/** Whether there is a file, and how large it is. */
+export const fileStatus = `
+struct stat { unsigned long st_dev, st_ino; unsigned st_mode; unsigned long st_nlink; long st_size, st_blksize, st_blocks, st_atime, st_mtime, st_ctime; };
+int stat(const char* name, struct stat* to) {
+  char* held = (char*)__warplens_file(name, false);
+  if (held == nullptr) return __warplens_unknown<int>(0);
+  to->st_mode = 33188;
+  to->st_size = (long)*(size_t*)held;
+  return 0;
+}
+`;
+
 /** The same by descriptors. */
 export const fileDescriptors = `
 enum { O_RDONLY = 0, O_WRONLY = 1, O_RDWR = 2, O_CREAT = 64, O_TRUNC = 512 };

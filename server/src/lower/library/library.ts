@@ -31,7 +31,7 @@ import { comparing } from './host-comparing';
 import { copying } from './host-copying';
 import { counts } from './host-counts';
 import { engines } from './host-engines';
-import { fileDescriptors, fileStreams, hostFiles, redirectedInput, writtenStreams } from './host-files';
+import { fileDescriptors, fileStatus, fileStreams, hostFiles, redirectedInput, writtenStreams } from './host-files';
 import { hostFormat } from './host-format';
 import { forwardList } from './host-forward-list';
 import { inserters } from './host-inserters';
@@ -104,6 +104,7 @@ const oneOf = (names: string): RegExp => new RegExp(`^(?:${names.trim().split(/\
 const laterParts: readonly Part[] = [
   { text: hostStreams, wanted: /^(?:[io]?stringstream|[io]?fstream|freopen)$/ },
   { text: hostFiles, wanted: oneOf('fopen fscanf fgets fread fgetc fseek ftell rewind feof O_RDONLY freopen') },
+  { text: fileStatus, wanted: oneOf('stat') },
   { text: fileDescriptors, wanted: oneOf('O_RDONLY') },
   { text: fileStreams, wanted: oneOf('ifstream fstream ofstream freopen') },
   { text: writtenStreams, wanted: oneOf('ofstream') },
