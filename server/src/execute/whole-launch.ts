@@ -255,23 +255,39 @@ class WholeRun {
   }
 }
 
-/** Objects of the device lie where the host's program has them. */
+/**
+ * Objects of the device lie where the host's program has them; tables of global memory that it does not know (letters of a text, a static array of a
+ * function) lie behind those of constant memory.
+ */
 function withSymbols(program: Program, layout: Layout, symbols: ReadonlyMap<string, number | undefined>): Layout {
+  const moved = new Map<number, number>();
+  let next = addressWindows.constant + constantBytes(program, layout);
   const addresses = program.objects.map((object, index) => {
-    if (object.space !== 'global' && object.space !== 'constant') return layout.addresses[index];
+    const own = layout.addresses[index];
+    if (object.space !== 'global' && object.space !== 'constant') return own;
     const address = symbols.get(object.name);
-    if (address !== undefined || object.contents) return address ?? layout.addresses[index];
-    // one that two objects have the name of, or that the host does not know
-    return undefined;
+    // one that two objects have the name of, or that the host does not know, has none
+    if (address !== undefined || !object.contents) return address;
+    if (object.space === 'constant' || own === undefined) return own;
+    const place = Math.ceil(next / TABLE_ALIGNMENT) * TABLE_ALIGNMENT;
+    next = place + (object.bytes ?? 0);
+    moved.set(own, place);
+    return place;
   });
-  return { ...layout, addresses };
+  const tables = layout.tables.map((table) => {
+    const place = moved.get(table.first);
+    return place === undefined ? table : { ...table, first: place, end: place + table.end - table.first };
+  });
+  return { ...layout, addresses, tables };
 }
+
+const TABLE_ALIGNMENT = 16;
 
 /** Bytes of constant memory that tables of the source take. */
 function constantBytes(program: Program, { addresses }: Layout): number {
-  const ends = program.objects.map(({ space, bytes }, index) => {
-    const address = addresses[index];
-    return space === 'constant' && address !== undefined && address < addressWindows.texture
+  const ends = program.objects.map(({ bytes }, index) => {
+    const address = addresses[index] ?? 0;
+    return address >= addressWindows.constant && address < addressWindows.texture
       ? address + (bytes ?? 0) - addressWindows.constant
       : 0;
   });
