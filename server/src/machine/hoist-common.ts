@@ -8,17 +8,18 @@
  */
 import { type ControlFlow, controlFlow } from '../program/control-flow';
 import { readsOf, writesOf } from '../program/operands';
-import type {
-  AccessSite,
-  Block,
-  Instruction,
-  LoadInstruction,
-  Program,
-  Register,
-  SourcePlace,
-  StoreInstruction,
+import {
+  type AccessSite,
+  type Block,
+  type Instruction,
+  type LoadInstruction,
+  type Program,
+  type Register,
+  type SourcePlace,
+  type StoreInstruction,
 } from '../program/program';
 import { isForAllLanes } from './assembled-arms';
+import { withOperands } from './common-expressions';
 import { placeOfGlobal, placeOfShared, type Rest } from './common-load-lines';
 import { FixedVariables } from './fixed-variables';
 import { isPure } from './pure';
@@ -68,9 +69,21 @@ export function hoistLoads(program: Program, accessOfBoth?: AccessOfBoth, withCa
     const chosen =
       accessOfBoth ??
       ((first, second, rest) => (isCase ? first : chargedTo(accesses, second, line(first, second, rest))));
-    changes = hoist(program, blocks[index], blocks[arms[0]], blocks[arms[1]], isScheduled, chosen) || changes;
+    const isInvariant = invariance(flow, blocks, index);
+    changes =
+      hoist(program, blocks[index], blocks[arms[0]], blocks[arms[1]], isScheduled, chosen, isInvariant) || changes;
   }
   return changes ? { ...program, blocks, accesses } : program;
+}
+
+/** What stands in front of the loop around a block, since it reads nothing that the loop assigns. */
+function invariance(flow: ControlFlow, blocks: readonly Block[], block: number): (i: Instruction) => boolean {
+  const loop = flow.loops[flow.loopOf[block]];
+  if (!loop) return () => false;
+  let assigned: Set<Register> | undefined;
+  const ofLoop = () =>
+    new Set(blocks.flatMap(({ instructions }, b) => (loop.contains[b] ? instructions.flatMap(writesOf) : [])));
+  return (i) => readsOf(i).every((r) => !(assigned ??= ofLoop()).has(r));
 }
 
 /** The access of the load, shown at another line. */
@@ -92,6 +105,9 @@ export interface Beginning {
   /** Loads and what is computed from them, in order; addresses are left out, which stand elsewhere in NVVM's code. */
   readonly sequence: { readonly key: string; readonly instruction: Instruction }[];
   readonly definedBy: Map<Register, Instruction>;
+  /** By register: what it is called in keys; and the first register of each such name. */
+  readonly names: Map<Register, string>;
+  readonly registers: Map<string, Register>;
 }
 
 type Arm = { instructions: readonly Instruction[] };
@@ -107,11 +123,12 @@ function hoist(
   second: Arm,
   isScheduled: boolean,
   accessOfBoth: AccessOfBoth,
+  isInvariant: (i: Instruction) => boolean,
 ): boolean {
   const numbers = new Map<string, number>();
   const end = isScheduled ? undefined : isFunctionWithBranches;
-  const a = beginningOf(program, first.instructions, numbers, end);
-  const b = beginningOf(program, second.instructions, numbers, end);
+  const a = beginningOf(program, first.instructions, numbers, end, isInvariant);
+  const b = beginningOf(program, second.instructions, numbers, end, isInvariant);
   const pairs = isScheduled ? equalLoads(a, b) : loadsInLockstep(a, b);
   const rest = {
     first: loadsBut(first, new Set(pairs.map(({ load }) => load))),
@@ -129,13 +146,25 @@ function hoist(
   const hoisted = inOrder.map((i) => (i.op === 'load' ? { ...i, access: accesses.get(i) ?? i.access } : i));
   before.instructions = [...before.instructions, ...hoisted];
   first.instructions = first.instructions.filter((i) => !moved.has(i));
-  const replacement = new Map<Instruction, LoadInstruction>(common.map(({ load, other }) => [other, load]));
+  const moves = movesIn(a, b, moved);
+  const now = (register: Register): Register => moves.get(register) ?? register;
+  const isOther = new Set<Instruction>(common.map(({ other }) => other));
   second.instructions = second.instructions.flatMap((i): Instruction[] => {
-    const load = replacement.get(i);
-    if (!load || i.op !== 'load') return [i];
-    return i.dst.map((dst, k) => ({ op: 'unary', fn: 'mov', type: i.type, dst, a: load.dst[k] }));
+    if (!isOther.has(i) || i.op !== 'load') return [withOperands(i, now)];
+    return i.dst.map((dst) => ({ op: 'unary', fn: 'mov', type: i.type, dst, a: now(dst) }));
   });
   return true;
+}
+
+/** Of registers of the second arm: the one of the first that was computed alike in front of both. */
+function movesIn(a: Beginning, b: Beginning, moved: ReadonlySet<Instruction>): Map<Register, Register> {
+  const moves = new Map<Register, Register>();
+  for (const [register, number] of b.names) {
+    const same = a.registers.get(number);
+    const by = same === undefined ? undefined : a.definedBy.get(same);
+    if (same !== undefined && by && moved.has(by)) moves.set(register, same);
+  }
+  return moves;
 }
 
 interface Pair {
@@ -185,22 +214,24 @@ export const isFunctionWithBranches = (i: Instruction): boolean =>
 /**
  * @param numbers of keys, shared by both arms: operands are named by the number of what computed them
  * @param isEnd what ends the beginning beside accesses that are no loads
+ * @param isInvariant what the loop around does not change, which stands in front of it
  */
 export function beginningOf(
   program: Program,
   instructions: readonly Instruction[],
   numbers: Map<string, number>,
   isEnd: (i: Instruction) => boolean = () => false,
+  isInvariant: (i: Instruction) => boolean = () => false,
 ): Beginning {
-  const result: Beginning = { sequence: [], definedBy: new Map() };
+  const names = new Map<Register, string>();
+  const result: Beginning = { sequence: [], definedBy: new Map(), names, registers: new Map() };
   const loaded = new Set<Register>();
   const seen = new Set<string>();
-  const names = new Map<Register, string>();
   const assigned = new Set<Register>();
   for (const i of instructions) {
     const isLoad = i.op === 'load' && !program.accesses[i.access].isVolatile;
     if ((!isLoad && !isPure(i)) || isEnd(i)) {
-      if (i.op === 'store') putAddressLast(result, i, names);
+      if (i.op === 'store') orderAsWritten(result, i, isInvariant);
       break;
     }
     const written = writesOf(i);
@@ -220,7 +251,9 @@ export function beginningOf(
     const number = numbers.get(key) ?? numbers.size;
     numbers.set(key, number);
     for (const [k, r] of written.entries()) {
-      names.set(r, `#${number}.${k}`);
+      const name = `#${number}.${k}`;
+      names.set(r, name);
+      if (!result.registers.has(name)) result.registers.set(name, r);
       result.definedBy.set(r, i);
     }
   }
@@ -228,25 +261,31 @@ export function beginningOf(
 }
 
 /**
- * What is stored is computed before the place: where that is read (`c->list[t] = 2 * x`), the load stands behind the product (PTX of 13 kernels,
- * nvcc 13.0: both arms load the pointer, where they do not store constants).
+ * What is assigned is computed before the place is: where that is read (`c->list[t] = 2 * x`), its load stands behind the product, and so does that of the
+ * element where `s[t] -= a * b` changes it (PTX of 13 and 8 kernels, nvcc 13.0: both arms load, where they do not begin alike).
  */
-function putAddressLast(beginning: Beginning, store: StoreInstruction, names: ReadonlyMap<Register, string>): void {
+function orderAsWritten(beginning: Beginning, store: StoreInstruction, isInvariant: (i: Instruction) => boolean): void {
+  const { sequence } = beginning;
   const [value, address] = [new Set<Instruction>(), new Set<Instruction>()];
   for (const r of store.values) collectOf(beginning, r, value);
   collectOf(beginning, store.address, address);
-  const isLast = ({ instruction }: { readonly instruction: Instruction }): boolean =>
-    address.has(instruction) && !value.has(instruction);
-  const { sequence } = beginning;
-  if (!sequence.some((each) => each.instruction.op === 'load' && isLast(each))) return;
+  const changed = [...value].find((i) => i.op === 'load' && i.address === store.address && i.offset === store.offset);
+  const isOfChanged = (i: Instruction): boolean => {
+    const needed = new Set<Instruction>();
+    collect(beginning, i, needed);
+    return changed !== undefined && needed.has(changed);
+  };
+  const isOfPlace = (i: Instruction): boolean =>
+    i === changed || (address.has(i) && (changed !== undefined || !value.has(i)));
+  if (!sequence.some(({ instruction: i }) => i.op === 'load' && isOfPlace(i))) return;
   const listed = new Set(sequence.map(({ instruction }) => instruction));
-  const computed = [...value].filter((i) => !listed.has(i) && i.op !== 'convert');
-  const nameOf = (r: Register): string => names.get(r) ?? `r${r}`;
-  const before = [
-    ...sequence.filter((each) => !isLast(each)),
-    ...computed.map((instruction) => ({ key: keyOf(instruction, nameOf), instruction })),
-  ];
-  sequence.splice(0, sequence.length, ...before, ...sequence.filter(isLast));
+  const nameOf = (r: Register): string => beginning.names.get(r) ?? `r${r}`;
+  const computed = [...value].filter((i) => !listed.has(i) && !address.has(i) && i.op !== 'convert' && !isInvariant(i));
+  const before = sequence.filter(({ instruction: i }) => !isOfPlace(i) && !isOfChanged(i));
+  const behind = sequence.filter(({ instruction: i }) => !isOfPlace(i) && isOfChanged(i));
+  const place = sequence.filter(({ instruction: i }) => isOfPlace(i));
+  const added = computed.map((instruction) => ({ key: keyOf(instruction, nameOf), instruction }));
+  sequence.splice(0, sequence.length, ...before, ...added, ...place, ...behind);
 }
 
 function collectOf(beginning: Beginning, register: Register, into: Set<Instruction>): void {
