@@ -114,7 +114,7 @@ function isSpecialised({ name, templateParameters = [] }: FunctionDeclaration): 
 
 /** `template <class U> void A<U>::f()` may name the record's parameters differently. */
 function scopeOfDefinition(declaration: FunctionDeclaration, record: RecordType): Scope {
-  const scope = childScope(record.scope);
+  const scope = childScope(record.scope, { record });
   for (const [index, parameter] of (declaration.templateParameters ?? []).entries()) {
     const argument = record.arguments?.[index];
     if (!parameter.name || !argument) continue;

@@ -8,15 +8,15 @@
  */
 import { type ControlFlow, controlFlow } from '../program/control-flow';
 import { readsOf, writesOf } from '../program/operands';
-import {
-  type AccessSite,
-  type Block,
-  type Instruction,
-  type LoadInstruction,
-  type Program,
-  type Register,
-  type SourcePlace,
-  type StoreInstruction,
+import type {
+  AccessSite,
+  Block,
+  Instruction,
+  LoadInstruction,
+  Program,
+  Register,
+  SourcePlace,
+  StoreInstruction,
 } from '../program/program';
 import { isForAllLanes } from './assembled-arms';
 import { withOperands } from './common-expressions';

@@ -124,4 +124,28 @@ int main() {
   file.close();
   k<<<1, 32>>>(sizes[0].n * 10 + text.str().size()); //= n: 76
 }`));
+
+  it('pass over the rest of a line, and read lines into arrays', () => {
+    check(`
+__global__ void k(int a, int b) {}
+int main() {
+  std::istringstream s("% made by hand\\n12 7\\nab cd\\nx");
+  char line[16], c;
+  int a, b;
+  while (s.peek() == '%') s.ignore(std::numeric_limits<std::streamsize>::max(), '\\n');
+  s >> a >> b;
+  k<<<1, 32>>>(a, b); //= a: 12, b: 7
+  s.ignore(256, '\\n');
+  s.get(c);
+  s.unget();
+  s.getline(line, 4, ' ');
+  k<<<1, 32>>>((int)strlen(line), c); //= a: 2, b: 97
+  s.getline(line, 2);
+  k<<<1, 32>>>(line[0], s.fail()); //= a: 99, b: 1
+  s.clear();
+  s >> c >> std::ws;
+  s.getline(line, 16);
+  k<<<1, 32>>>(line[0] * 1000 + c, s.eof()); //= a: 120100, b: 1
+}`);
+  });
 });

@@ -509,3 +509,33 @@ describe('names that a block brings', () => {
     );
   });
 });
+
+describe('methods that stand outside of their class', () => {
+  const table = `struct Map { int size; };
+    struct Table { Map map; int used; Table(int n); void grow(int n); void insert(int n); static int twice(int n); };
+    Table::Table(int n) { used = 0; grow(n); }
+    int Table::twice(int n) { return n * 2; }
+    void Table::grow(int n) { Map other; other.size = twice(n); map = other; }`;
+  it('call each other on the same object', () => {
+    check(
+      `${table}
+       void Table::insert(int n) { if (used + n > map.size) grow(used + n); k<<<n, 32>>>(map); used += n; }
+       int main() { Table t(2); t.insert(3); t.insert(5); t.insert(6); }`,
+      'k <<<(3,1,1),(32,1,1),0>>>({size: 4})',
+      'k <<<(5,1,1),(32,1,1),0>>>({size: 16})',
+      'k <<<(6,1,1),(32,1,1),0>>>({size: 16})',
+    );
+  });
+  it('so do those of templates and of bases', () => {
+    check(
+      `template <class T> struct Box { T n; void set(T v); void run(); }; template <class T> void Box<T>::set(T v) { n = v; }
+       template <class T> void Box<T>::run() { set(n + 1); k<<<n, 32>>>(); }
+       struct Base { int n; void set(int v); virtual int threads(); void run(int v); }; int Base::threads() { return 32; }
+       void Base::set(int v) { n = v * 2; } void Base::run(int v) { set(v); k<<<n, threads()>>>(); }
+       struct Derived : Base { int threads() override; }; int Derived::threads() { return 64; }
+       int main() { Box<int> b; b.set(3); b.run(); Derived d; d.run(5); }`,
+      'k <<<(4,1,1),(32,1,1),0>>>()',
+      'k <<<(10,1,1),(64,1,1),0>>>()',
+    );
+  });
+});

@@ -4,7 +4,7 @@
  */
 export const hostStreams = `
 namespace std {
-enum __manipulator { endl, ends, flush, dec, hex, fixed, defaultfloat, left, right, boolalpha, noboolalpha, skipws };
+enum __manipulator { endl, ends, flush, dec, hex, fixed, defaultfloat, left, right, boolalpha, noboolalpha, skipws, ws };
 struct __width { int n; };
 struct __fill { char c; };
 struct __precision { int n; };
@@ -43,6 +43,30 @@ struct stringstream {
   int get() { int c = peek(); if (c < 0) failed_ = true; else at_ = at_ + 1; return c; }
   stringstream& get(char& c) { int x = get(); if (x >= 0) c = (char)x; return *this; }
   stringstream& ignore(size_t n = 1) { at_ = at_ + n < held_.size_ ? at_ + n : held_.size_; return *this; }
+  // up to the end of a line mostly, and as much as there may be: the largest number of characters is one that is not known here
+  stringstream& ignore(size_t, int until) {
+    bool goes_on = true;
+    while (goes_on) {
+      if (at_ >= held_.size_) { ended_ = true; goes_on = false; }
+      else { goes_on = held_[at_] != (char)until; at_ = at_ + 1; }
+    }
+    return *this;
+  }
+  stringstream& unget() { ended_ = false; if (at_ > 0) at_ = at_ - 1; else failed_ = true; return *this; }
+  stringstream& putback(char) { return unget(); }
+  stringstream& getline(char* to, size_t most, char end = '\\n') {
+    size_t n = 0;
+    bool goes_on = !failed_;
+    if (at_ >= held_.size_) { failed_ = true; ended_ = true; goes_on = false; }
+    while (goes_on) {
+      if (at_ >= held_.size_) { ended_ = true; goes_on = false; }
+      else if (held_[at_] == end) { at_ = at_ + 1; goes_on = false; }
+      else if (n + 1 >= most) { failed_ = true; goes_on = false; }
+      else { to[n] = held_[at_]; n = n + 1; at_ = at_ + 1; }
+    }
+    to[n] = 0;
+    return *this;
+  }
   struct __buffer { stringstream* of_; };
   __buffer rdbuf() { return __buffer{this}; }
   void __lose() { held_.size_ = held_.size_ + __warplens_unknown<size_t>(0); }
@@ -158,6 +182,10 @@ stringstream& operator>>(stringstream& s, string& x) {
   x.clear();
   while (s.at_ < s.held_.size_ && s.held_[s.at_] != ' ' && !(s.held_[s.at_] >= 9 && s.held_[s.at_] <= 13)) { x.push_back(s.held_[s.at_]); s.at_ = s.at_ + 1; }
   if (s.at_ >= s.held_.size_) s.ended_ = true;
+  return s;
+}
+stringstream& operator>>(stringstream& s, __manipulator x) {
+  if (x == ws) while (s.at_ < s.held_.size_ && isspace(s.held_[s.at_])) s.at_ = s.at_ + 1;
   return s;
 }
 stringstream& operator>>(stringstream& s, char& x) { if (s.__word()) { x = s.held_[s.at_]; s.at_ = s.at_ + 1; } return s; }
