@@ -145,7 +145,7 @@ function mayMove(work: Work, arm: Arm, i: Instruction, end: number): boolean {
   return instructions.slice(arm.position.get(i) ?? 0, end).every((each) => isPure(each) || each.op === 'load');
 }
 
-function isSameOperation(work: Work, a: Instruction, b: Instruction): boolean {
+export function isSameOperation(work: Work, a: Instruction, b: Instruction): boolean {
   if (a === b) return true;
   if (a.op !== b.op) return false;
   if (a.op === 'load' && b.op === 'load')

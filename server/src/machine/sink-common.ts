@@ -7,6 +7,8 @@
  *   `else if`, of more arms as well. Each operation may need one selected operand: not `y[i] = 1` and `z[i + 1] = 2`, whose address and value differ;
  * - of more than two arms all stores stay apart where the last two store different things that are known in front of them (`else if (c) y[i] = -1; else y[i] = 1;`),
  *   and where each arm widens the index for itself and reads another element with it (arms-apart.ts);
+ * - so is `if (c) y[i] = v; else y[i] += v;` (shareAddress), but stores of more than two arms to an address that is known in front of them stay apart
+ *   (PTX of 32 kernels);
  * - stores through a pointer that the arms read themselves (`c->list[t]`) stay apart, but where both store what is known in front of them (13 kernels);
  * - stores through different pointers stay apart (`y[i] = x[i]` and `z[i] = x[i]`), loads do not;
  * - it goes up to the first difference: of `x[i] + 1` and `x[i + 1] * 3` the loads stay apart and the stores become one. In the block that a kernel begins with,
@@ -43,7 +45,7 @@ import {
 } from '../program/program';
 import { divergentRegisters } from '../program/uniformity';
 import { lineArm, takenArm } from './arm-lines';
-import { type Arm, addressPlan, isFixedElement, type Plan, planOf, type Work } from './arm-plans';
+import { type Arm, addressPlan, isFixedElement, isSameOperation, type Plan, planOf, type Work } from './arm-plans';
 import { endsAlike, endsInPair, isMadeOf, partsOfSum, readWithParts } from './arms-apart';
 import { withOperands } from './common-expressions';
 import { FixedVariables } from './fixed-variables';
@@ -137,6 +139,7 @@ function fixedIn({ flow, blocks, sources }: Work, block: number): ReadonlySet<Re
 // ---- stores ----
 
 function sinkStore(work: Work, join: number): boolean {
+  shareAddress(work, join);
   const stores = (work.joins.get(join) ?? []).map((block) => lastStore(work, block));
   if (!stores.every((store) => store !== undefined)) return false;
   const arms = armsOf(work, join);
@@ -159,6 +162,7 @@ function sinkStore(work: Work, join: number): boolean {
   const asking = isPlain ? arms.map((arm) => ({ ...arm, fixed: NOTHING })) : arms;
   const address = addressPlan(work, asking, stores, ends);
   if (!isPlain && address && hasLoadedPointer(address)) return false;
+  if (arms.length > 2 && address?.kind === 'same') return false;
   const stored = stores.map((s) => s.values[0]);
   const value = planOf(work, arms, stored, ends);
   if (address?.kind !== 'selected' && value?.kind === 'selected' && endsInPair(work, arms, plain, value.registers))
@@ -180,6 +184,54 @@ function sinkStore(work: Work, join: number): boolean {
   out.push({ ...stores[chosen], address: target, offset, values, access });
   moveTo(work, join, arms, out, gone);
   return true;
+}
+
+/**
+ * `if (c) y[i] = v; else y[i] += v;`: both arms begin with the address, so that NVVM computes it once in front of them, and InstCombine makes one store.
+ */
+function shareAddress(work: Work, join: number): void {
+  const blocks = work.joins.get(join) ?? [];
+  const [one, other] = blocks.map((block) => lastStore(work, block));
+  if (blocks.length !== 2 || !one || !other || one.offset !== other.offset) return;
+  const arms = armsOf(work, join);
+  const plain = [one, other].map((store, k) => isPlainStore(work, arms[k], store));
+  const at = plain.indexOf(false);
+  const changing = [one, other][at];
+  if (!plain.includes(true) || !changing || !isChanged(work, arms[at], changing)) return;
+  const beside = arms[1 - at];
+  const address = [one, other][1 - at].address;
+  if (!isAlike(work, arms[at], changing.address, beside, address)) return;
+  const chain = definitionsOf(arms[at], changing.address);
+  const front = work.blocks[work.flow.dominator[join]];
+  const own = work.blocks[arms[at].block];
+  const others = work.blocks[beside.block];
+  front.instructions.push(...own.instructions.filter((i) => chain.has(i)));
+  own.instructions = own.instructions.filter((i) => !chain.has(i));
+  others.instructions = others.instructions.map((i) =>
+    i.op === 'store' && i.address === address ? { ...i, address: changing.address } : i,
+  );
+}
+
+/** `y[i] += v`: the address stands in front of all that the arm does. */
+const isChanged = ({ blocks }: Work, { block }: Arm, { address, offset }: StoreInstruction): boolean =>
+  blocks[block].instructions.some((i) => i.op === 'load' && i.address === address && i.offset === offset);
+
+/** Whether two arms compute the same, from what is known in front of them. */
+function isAlike(work: Work, arm: Arm, a: Register, beside: Arm, b: Register): boolean {
+  const [one, other] = [arm.definedBy.get(a), beside.definedBy.get(b)];
+  if (!one || !other) return a === b && !one && !other && work.registers[a].role !== 'variable';
+  if (!isPure(one) || !isSameOperation(work, one, other)) return false;
+  const [reads, otherReads] = [readsOf(one), readsOf(other)];
+  return reads.every((r, k) => isAlike(work, arm, r, beside, otherReads[k]));
+}
+
+/** What an arm computes a register of. */
+function definitionsOf(arm: Arm, register: Register, into = new Set<Instruction>()): Set<Instruction> {
+  const by = arm.definedBy.get(register);
+  if (by === undefined || into.has(by)) return into;
+  into.add(by);
+  for (const r of readsOf(by)) definitionsOf(arm, r, into);
+  return into;
 }
 
 /** Whether the arms read the pointer itself: `c->list[t] = x` and `c->list[t] = 2 * x`. An index that they read (`y[z[t]]`) is sunk. */

@@ -460,3 +460,54 @@ describe('a fixed element in one arm', () => {
     chosen('i > 5 ? s[3] : s[9]', 2);
   });
 });
+
+describe('stores of arms to an address that is known in front of them', () => {
+  it('are one of two arms, and stay apart of three', () =>
+    checkLines(`k(float *o, const float *x, const float *f, int n)
+{
+    int i = threadIdx.x;
+    float t = x[i]; //= global load 1 x 4 bytes
+    o[i + 99] = o[i + n]; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+    if (f[i] == 1.0f) //= global load 1 x 4 bytes
+        o[i + n] = 0; //= global store 1 x 4 bytes
+    else if (f[i + 64] == 1.0f) //= global load 1 x 4 bytes
+        o[i + n] = t; //= global store 1 x 4 bytes
+    else
+        o[i + n] += t; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+}`));
+  it('are one where one arm sets what the other changes', () =>
+    checkLines(`k(float *o, const float *x, const float *f, int n)
+{
+    int i = threadIdx.x;
+    float t = x[i]; //= global load 1 x 4 bytes
+    if (f[i] == 1.0f) //= global load 1 x 4 bytes
+        o[i + n] = t; //= none
+    else
+        o[i + n] += t; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+}`));
+});
+
+describe('elements that both arms change', () => {
+  it('are read once where the arms begin alike, or end alike', () =>
+    checkLines(`k(float *o, float a, float b, int n)
+{
+    int i = threadIdx.x;
+    float v = a * i, w = b + i;
+    if (i < n)
+        o[i] -= v * w; //= none
+    else
+        o[i] -= v; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+}`));
+  it('are read in each where what is added is computed before, of three arms', () =>
+    checkLines(`k(float *o, const float *x, float b, int n)
+{
+    int i = threadIdx.x, j = threadIdx.y;
+    float v = x[i] * i, w = b + x[j]; //= global load 2 x 4 bytes
+    if (j == n)
+        o[i * 32 + j] = v; //= none
+    else if (i > 40 - n * 2)
+        o[i * 32 + j] -= v * w; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+    else
+        o[i * 32 + j] -= w; //= global load 1 x 4 bytes, global store 1 x 4 bytes
+}`));
+});
