@@ -152,6 +152,8 @@ function nameOf(type: HostType): string {
 function arithmeticCost(value: Value, type: HostType): number {
   if (value.kind === 'number') {
     if (type.kind === 'enum') return value.declared === type ? 0 : 12;
+    // an enumerator is promoted
+    if (value.declared) return type.kind === 'arithmetic' && value.of === type.name ? 1 : 2;
     return type.kind === 'arithmetic' && value.of === type.name ? 0 : 2;
   }
   if (value.kind === 'unknown') {

@@ -172,10 +172,9 @@ function declareEnum(state: HostState, declaration: EnumDeclaration, scope: Scop
   for (const enumerator of declaration.enumerators ?? []) {
     const given: Value | undefined = enumerator.value && evaluate(state, enumerator.value, scope);
     if (given) next = given.kind === 'number' ? given.value : undefined;
-    scope.values.set(
-      enumerator.name,
-      makeCell(next === undefined ? unknown('an enumerator') : number(next), { name: enumerator.name }),
-    );
+    const value = next === undefined ? unknown('an enumerator') : number(next);
+    const typed = value.kind === 'number' && type.kind === 'enum' ? { ...value, declared: type } : value;
+    scope.values.set(enumerator.name, makeCell(typed, { name: enumerator.name }));
     if (next !== undefined) next++;
   }
 }

@@ -159,9 +159,10 @@ function enumeratorValue(state: HostState, symbol: EnumSymbol, index: number): V
   const underlying = symbol.declaration.underlying;
   const type = underlying ? resolveType(state, underlying, symbol.scope) : intType;
   const of = type.kind === 'arithmetic' ? type.name : 'int';
-  return value === undefined
-    ? unknown('an enumerator that is not known')
-    : number(convertNumber(value, of) ?? value, of);
+  if (value === undefined) return unknown('an enumerator that is not known');
+  const declared = resolveSymbolType(state, [symbol], undefined);
+  const plain = number(convertNumber(value, of) ?? value, of);
+  return declared?.kind === 'enum' ? { ...plain, declared } : plain;
 }
 
 function enumeratorValues(state: HostState, symbol: EnumSymbol): (number | undefined)[] {
@@ -313,13 +314,11 @@ function withArguments(state: HostState, found: Found, part: NamePart, from: Sco
   return type ? { kind: 'type', type } : found;
 }
 
-/** Scope in which the enumerators of a scoped enumeration are found. */
-export function enumeratorScope(state: HostState, symbol: EnumSymbol): Scope {
-  const scope: Scope = { values: new Map(), types: new Map() };
+/** Puts the enumerators of an enumeration into its scope, once its type is known: they are of it. */
+export function declareEnumerators(state: HostState, symbol: EnumSymbol, scope: Scope): void {
   for (const [index, enumerator] of (symbol.declaration.enumerators ?? []).entries()) {
     scope.values.set(enumerator.name, makeCell(enumeratorValue(state, symbol, index)));
   }
-  return scope;
 }
 
 /** The type a plain name stands for when nothing in the unit declares it. */

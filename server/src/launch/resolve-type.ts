@@ -12,7 +12,7 @@ import {
   voidType,
   withoutReference,
 } from './host-type';
-import { enumeratorScope, lookupQualified, undeclaredType } from './lookup';
+import { declareEnumerators, lookupQualified, undeclaredType } from './lookup';
 import { addSymbol, childScope, type HostSymbol, lastName, type Scope, spelledName } from './scope';
 import { standardType } from './standard-types';
 import type { HostState } from './state';
@@ -296,13 +296,15 @@ function enumType(state: HostState, symbol: HostSymbol & { kind: 'enum' }): Host
   const known = state.enums.get(symbol.declaration);
   if (known) return known;
   const underlying = symbol.declaration.underlying && resolveType(state, symbol.declaration.underlying, symbol.scope);
+  const scope: Scope = { values: new Map(), types: new Map() };
   const type: HostType = {
     kind: 'enum',
     name: symbol.declaration.name ? lastName(symbol.declaration.name) : (symbol.declaration.typedefName ?? ''),
     underlying: underlying?.kind === 'arithmetic' ? underlying.name : 'int',
-    scope: enumeratorScope(state, symbol),
+    scope,
   };
   state.enums.set(symbol.declaration, type);
+  declareEnumerators(state, symbol, scope);
   return type;
 }
 

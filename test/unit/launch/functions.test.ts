@@ -510,6 +510,22 @@ describe('names that a block brings', () => {
   });
 });
 
+describe('enumerators', () => {
+  it('choose what takes their enumeration, and are promoted else', () => {
+    check(
+      `enum Format { Empty, Edges }; enum class Order { Rows = 3, Columns };
+       struct Graph { int n; Graph(Format f = Empty, Order o = Order::Rows) { n = 5 + f + (o == Order::Columns); } Graph(int n, std::vector<int> e) : n(n) {} };
+       void run(int n) { k<<<n, 32>>>(1); } void run(Order o) { k<<<(int)o, 32>>>(2); } void run(float x) { k<<<1, 32>>>(3); }
+       int main() { run(2.5f); Graph g(Edges, Order::Columns); run(g.n); std::vector<int> e; Graph h(9, e); run(h.n); run(Order::Columns); run(Edges); }`,
+      'k <<<(7,1,1),(32,1,1),0>>>(1)',
+      'k <<<(9,1,1),(32,1,1),0>>>(1)',
+      'k <<<(1,1,1),(32,1,1),0>>>(1)',
+      'k <<<(4,1,1),(32,1,1),0>>>(2)',
+      'k <<<(1,1,1),(32,1,1),0>>>(3)',
+    );
+  });
+});
+
 describe('methods that stand outside of their class', () => {
   const table = `struct Map { int size; };
     struct Table { Map map; int used; Table(int n); void grow(int n); void insert(int n); static int twice(int n); };
