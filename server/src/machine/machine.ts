@@ -39,6 +39,7 @@ import { propagateCopies } from './propagate-copies';
 import { reuseAsAssembled } from './reuse-as-assembled';
 import { reuseLoads } from './reuse-loads';
 import { separateVariables } from './separate-variables';
+import { gatherSharedScalars } from './shared-scalars';
 import { sinkCommon } from './sink-common';
 import { sinkIntoArms } from './sink-into-arms';
 import { storeOnce } from './store-once';
@@ -90,6 +91,7 @@ const passes: readonly Pass[] = [
   placeExtended,
   narrowVectors,
   fetchAhead,
+  gatherSharedScalars,
   mergeNeighbours,
   narrowVectors,
   narrowWords,
