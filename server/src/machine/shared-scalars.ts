@@ -16,7 +16,16 @@ function gatherOfSize(program: Program, size: number): Program {
   const distances = distancesOf(program, size);
   if (!program.blocks.some(({ instructions }) => hasPair(instructions, distances))) return program;
   const [first] = distances.keys();
-  return withChangedBlocks(program, (instructions) =>
+  const owner = program.objects.findIndex(({ register }) => register === first);
+  // to whoever asks which stores a load may see they are one
+  const accesses = program.accesses.map((site) => {
+    const register = site.object === undefined ? undefined : program.objects[site.object].register;
+    return register !== undefined && distances.has(register) ? { ...site, object: owner } : site;
+  });
+  const objects = program.objects.map(
+    (object): MemoryObject => ((distances.get(object.register) ?? 0) > 0 ? { ...object, isGathered: true } : object),
+  );
+  return withChangedBlocks({ ...program, accesses, objects }, (instructions) =>
     instructions.some((i) => distanceOf(i, distances) > 0)
       ? instructions.map((i) => behind(i, first, distanceOf(i, distances)))
       : instructions,

@@ -452,6 +452,8 @@ export interface MemoryObject {
   readonly contents?: { readonly type: ScalarType; readonly values: readonly number[] };
   /** It is declared const: nobody may give it other contents. */
   readonly isFixed?: boolean;
+  /** Its accesses are addressed from the variable before it (machine/shared-scalars.ts). */
+  readonly isGathered?: true;
 }
 
 export type InputSource =

@@ -48,7 +48,7 @@ function computeSharedBytes(program: Program): number {
   if (!program.objects.some(({ space, isDynamic }) => space === 'shared' && !isDynamic)) return 0;
   const used = program.skipped.length > 0 ? undefined : registersRead(program);
   for (const o of program.objects) {
-    if (o.space !== 'shared' || o.isDynamic || (used && used[o.register] === 0)) continue;
+    if (o.space !== 'shared' || o.isDynamic || (used && used[o.register] === 0 && !o.isGathered)) continue;
     end = Math.ceil(end / o.alignment) * o.alignment + (o.bytes ?? 0);
   }
   const granule = program.sharedGranule ?? 1;
