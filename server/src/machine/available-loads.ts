@@ -198,6 +198,7 @@ export class AvailableLoads {
   }
 }
 
+/** The element of a vector of that type that lies at an offset, of those that `isSeen` lets through. */
 function elementOf(
   { values }: Base,
   offset: number,

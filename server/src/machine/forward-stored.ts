@@ -30,7 +30,7 @@ export function forwardStored(program: Program): Program {
     for (let at = 0; at < instructions.length; at++) {
       const i = instructions[at];
       if (i.op !== 'load' || !objects.has(program.accesses[i.access].object ?? -1)) continue;
-      const values = storedRightBefore(program, instructions, at, forwarded);
+      const values = storedRightBefore(program, instructions, at, i, forwarded);
       if (values) forwarded.set(i, values);
     }
   }
@@ -53,9 +53,9 @@ function storedRightBefore(
   program: Program,
   instructions: readonly Instruction[],
   at: number,
+  load: LoadInstruction,
   forwarded: ReadonlyMap<Instruction, readonly Register[]>,
 ): readonly Register[] | undefined {
-  const load = instructions[at] as LoadInstruction;
   const site = program.accesses[load.access];
   if (site.isVolatile || site.isAssembly || !isOneValue(site.expression)) return undefined;
   let between = addressCost(program, load);
