@@ -1,9 +1,11 @@
 /** Which accesses may reach the same memory. */
+import { memoryOf } from '../program/aliasing';
 import {
   type AccessSite,
   bytesOf,
   type Instruction,
   type LoadInstruction,
+  type MemoryObject,
   type Program,
   type StoreInstruction,
 } from '../program/program';
@@ -19,14 +21,19 @@ export function isReadOnly(site: AccessSite, program: Program): boolean {
  * `__restrict__` and another one. Pointers that are not may point to the same buffer, a declared array among them.
  */
 export function mayTouch(program: Program, a: AccessSite, b: AccessSite): boolean {
-  const first = a.object === undefined ? undefined : program.objects[a.object];
-  const second = b.object === undefined ? undefined : program.objects[b.object];
+  const first = objectOf(program, a);
+  const second = objectOf(program, b);
   const spaceOfFirst = first?.space ?? a.space;
   const spaceOfSecond = second?.space ?? b.space;
   if (spaceOfFirst !== 'generic' && spaceOfSecond !== 'generic' && spaceOfFirst !== spaceOfSecond) return false;
   if (first === undefined || second === undefined || first === second) return true;
   if (first.isRestrict || second.isRestrict) return false;
   return first.bytes === undefined || second.bytes === undefined;
+}
+
+function objectOf({ objects }: Program, site: AccessSite): MemoryObject | undefined {
+  const memory = memoryOf(site);
+  return memory === undefined ? undefined : objects[memory];
 }
 
 /**

@@ -1,4 +1,5 @@
 /** The most registers that live at once: as the source orders the work, and with the loads as early as they may be. */
+import { memoryOf } from '../program/aliasing';
 import { flowBackwards } from '../program/backward-flow';
 import { type ControlFlow, controlFlow } from '../program/control-flow';
 import { setBit } from '../program/liveness';
@@ -261,7 +262,8 @@ function dependences(program: Program, instructions: readonly Instruction[]): nu
       sinceFence.push(k);
       const site = program.accesses[i.access];
       const { space } = site;
-      const place = space === 'shared' && site.object !== undefined ? `shared ${site.object}` : space;
+      const memory = memoryOf(site);
+      const place = space === 'shared' && memory !== undefined ? `shared ${memory}` : space;
       if (i.op === 'store') {
         need(writers.get(place));
         needs.push(...(loaders.get(place) ?? []));

@@ -17,10 +17,10 @@ function gatherOfSize(program: Program, size: number): Program {
   if (!program.blocks.some(({ instructions }) => hasPair(instructions, distances))) return program;
   const [first] = distances.keys();
   const owner = program.objects.findIndex(({ register }) => register === first);
-  // to whoever asks which stores a load may see they are one
+  // one access reads and writes several: to whoever asks which stores a load may see they are one
   const accesses = program.accesses.map((site) => {
     const register = site.object === undefined ? undefined : program.objects[site.object].register;
-    return register !== undefined && distances.has(register) ? { ...site, object: owner } : site;
+    return register !== undefined && distances.has(register) ? { ...site, memory: owner } : site;
   });
   const objects = program.objects.map(
     (object): MemoryObject => ((distances.get(object.register) ?? 0) > 0 ? { ...object, isGathered: true } : object),

@@ -1,9 +1,13 @@
 /** Which accesses may touch the same bytes. A kernel of a thousand accesses has a handful of classes of them. */
 import type { AccessSite, Program } from './program';
 
+/** The object that a site counts as where stores and loads are told apart: index into objects. */
+export const memoryOf = ({ memory, object }: AccessSite): number | undefined => memory ?? object;
+
 /** Whether two sites may touch the same bytes. Sites that name different objects do not. */
 export function mayAlias(a: AccessSite, b: AccessSite): boolean {
-  if (a.object !== undefined && b.object !== undefined) return a.object === b.object;
+  const [one, other] = [memoryOf(a), memoryOf(b)];
+  if (one !== undefined && other !== undefined) return one === other;
   return a.space === b.space || a.space === 'generic' || b.space === 'generic';
 }
 
@@ -27,7 +31,7 @@ export function aliasClasses({ accesses }: Program): AliasClasses {
   const sites: AccessSite[] = [];
   accesses.forEach((site, access) => {
     // all that mayAlias asks about
-    const key = `${site.space} ${site.object ?? ''}`;
+    const key = `${site.space} ${memoryOf(site) ?? ''}`;
     of[access] = known.get(key) ?? sites.push(site) - 1;
     known.set(key, of[access]);
   });

@@ -406,6 +406,8 @@ export interface AccessSite {
   readonly space: MemorySpace | 'generic';
   /** Array or pointer that is accessed, for messages: index into objects if known. */
   readonly object?: number;
+  /** The object that it counts as where stores and loads are told apart: neighbours that one access may read or write (machine/shared-scalars.ts). */
+  readonly memory?: number;
   /** __ldg, .nc and const __restrict__: through the read-only cache */
   readonly readOnly?: boolean;
   /** Types of 1.x/2.x interest: volatile accesses are neither merged nor reused. */
@@ -452,7 +454,7 @@ export interface MemoryObject {
   readonly contents?: { readonly type: ScalarType; readonly values: readonly number[] };
   /** It is declared const: nobody may give it other contents. */
   readonly isFixed?: boolean;
-  /** Its accesses are addressed from the variable before it (machine/shared-scalars.ts). */
+  /** Its accesses are addressed from the first of its neighbours (machine/shared-scalars.ts). */
   readonly isGathered?: true;
 }
 

@@ -1,3 +1,5 @@
+import assert from 'node:assert/strict';
+import { analyse } from '../analysis/check-accesses';
 import { checkLines } from './check-lines';
 
 /** Each expectation is what nvcc 13.0 made of the same kernel for sm_90. */
@@ -53,4 +55,20 @@ describe('variables of shared memory that lie side by side', () => {
     o[i] = a * b * c * d; //= shared load 1 x 16 bytes, global store 1 x 4 bytes
     o[i + 32] = e * f * g; //= shared load 1 x 16 bytes, shared load 1 x 4 bytes, global store 1 x 4 bytes
 }`));
+  it('keep their names', () => {
+    const report = analyse(`// warplens: block=32
+__global__ void k(const float *x, float *o, int n) {
+  __shared__ int last, first;
+  if (threadIdx.x == 0) last = n;
+  if (threadIdx.x == 1) first = n + 1;
+  __syncthreads();
+  o[threadIdx.x] = x[last] + x[first];
+}`);
+    const accesses = report.kernels.flatMap((k) => k.launches.flatMap((l) => l.accesses));
+    const stores = accesses.filter((a) => a.space === 'shared' && a.operation === 'store');
+    assert.deepEqual(
+      stores.map((a) => a.object?.name),
+      ['last', 'first'],
+    );
+  });
 });
