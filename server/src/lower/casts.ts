@@ -125,7 +125,8 @@ export function sizeofExpression(ctx: Context, node: ast.SizeofExpression): Valu
       : undefined;
   if (!type) return unknownValue(types.ulong, 'sizeof');
   const plain = withoutReference(type);
-  if (ctx.unit.isHost && plain.kind === 'array' && plain.count === undefined && node.expression?.kind === 'name') {
+  const isOfRunTime = ctx.unit.isHost && plain.kind === 'array' && plain.count === undefined;
+  if (isOfRunTime && node.operator === 'sizeof' && node.expression?.kind === 'name') {
     const array = expression(ctx, node.expression);
     const bytes = array.kind === 'place' && array.place.kind === 'memory' ? array.place.bytes : undefined;
     if (bytes !== undefined) return { kind: 'scalar', type: types.ulong, register: bytes };

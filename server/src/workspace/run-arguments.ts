@@ -73,7 +73,7 @@ export class RunArguments {
   private readonly scripts = new ReadWhenChanged(commandOfScript);
 
   /**
-   * How the program of a source is started; undefined where its folder, and the one above, do not say.
+   * How the program of a source is started; undefined where its folder, and the two above, do not say.
    * @param text of the source @param folders that are looked into, and those below
    */
   commandFor(source: string, text: string, folders: readonly string[]): StartCommand | undefined {
