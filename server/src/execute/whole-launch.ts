@@ -265,7 +265,7 @@ function withSymbols(program: Program, layout: Layout, symbols: ReadonlyMap<stri
   const addresses = program.objects.map((object, index) => {
     const own = layout.addresses[index];
     if (object.space !== 'global' && object.space !== 'constant') return own;
-    const address = symbols.get(object.name);
+    const address = object.isOfFunction ? undefined : symbols.get(object.name);
     // one that two objects have the name of, or that the host does not know, has none
     if (address !== undefined || !object.contents) return address;
     if (object.space === 'constant' || own === undefined) return own;

@@ -99,24 +99,25 @@ function makeGlobal(ctx: Context, entity: Entity & { kind: 'global' }, node: Nod
     return local?.kind === 'value' ? local.value : unknownValue({ kind: 'unknown', reason: name }, name);
   }
   const type = completeType(ctx, resolveType(ctx, declaration.type), declaration);
-  if (ctx.unit.isHost) return hostVariable(ctx, declaration, name, type, node);
+  if (ctx.unit.isHost) return hostVariable(ctx, entity, name, type, node);
   // a number that is constexpr is written into the instructions, a table is subscripted with what is known later
   const isMemory = s.isConstant || ((s.isDevice || s.isManaged) && (!s.isConstexpr || type.kind === 'array'));
   const constant = !isMemory || type.isConst ? initialValue(ctx, declaration, type, node) : undefined;
   if (!isMemory && constant && (type.isConst || s.isConstexpr || declaration.type.kind === 'auto')) return constant;
   if (!isMemory) return unknownValue(type, `${name} is a variable of the host`);
-  return deviceObject(ctx, declaration, name, type, s.isConstant ? 'constant' : 'global', node);
+  return deviceObject(ctx, entity, name, type, s.isConstant ? 'constant' : 'global', node);
 }
 
 /** In the program of the host every variable has memory, but for numbers that never change. */
-function hostVariable(ctx: Context, declaration: VariableDeclaration, name: string, type: Type, node: Node): Value {
+function hostVariable(ctx: Context, entity: Global, name: string, type: Type, node: Node): Value {
+  const { declaration } = entity;
   const s = declaration.specifiers;
   const isFixed = (type.isConst || s.isConstexpr) && !s.isConstant && !s.isDevice;
   const isValue = type.kind === 'unknown' || (isFixed && type.kind !== 'array');
   const value = isValue ? initialValue(ctx, declaration, type, node) : undefined;
   if (value && (type.kind === 'unknown' || value.kind === 'scalar')) return value;
   if (type.kind === 'unknown') return unknownValue(type, type.reason);
-  const place = deviceObject(ctx, declaration, name, type, 'global', node);
+  const place = deviceObject(ctx, entity, name, type, 'global', node);
   const object = place.kind === 'place' && place.place.kind === 'memory' ? place.place.object : undefined;
   const lifetime = s.isConstant ? 'constant' : s.isDevice || s.isManaged ? 'device' : 'program';
   if (object !== undefined) ctx.builder.objects[object] = { ...ctx.builder.objects[object], lifetime };
@@ -157,7 +158,7 @@ export function initialValue(
 
 function deviceObject(
   ctx: Context,
-  declaration: VariableDeclaration,
+  { declaration, isOfFunction }: Global,
   name: string,
   type: Type,
   space: 'global' | 'constant',
@@ -168,11 +169,12 @@ function deviceObject(
   const element = elementOf(type);
   const isConst = type.isConst || element.isConst || declaration.specifiers.isConstexpr;
   const isFixed = isConst && !type.isVolatile && !element.isVolatile;
-  // what the host may change it stores itself before main begins
-  const isUnknown = isCounter || (ctx.unit.isHost && !isFixed);
+  // what the host may change it stores itself before main begins; what is static in a function only its kernels change
+  const isUnknown = isCounter || ((ctx.unit.isHost || isOfFunction) && !isFixed);
   const contents = isUnknown ? undefined : contentsOf(ctx, declaration, type, node);
   const object = memoryObject(ctx, declaration, name, type, space);
   if (contents) ctx.builder.objects[object] = { ...ctx.builder.objects[object], contents, isFixed };
+  if (isOfFunction) ctx.builder.objects[object] = { ...ctx.builder.objects[object], isOfFunction };
   const address = ctx.builder.objects[object].register;
   if (space === 'constant' && type.kind !== 'array' && !contents) declareSymbol(ctx, address, name, type, declaration);
   const place: MemoryPlace = {

@@ -26,6 +26,8 @@ export type Entity =
       readonly kind: 'global';
       readonly declaration: VariableDeclaration;
       readonly scope: Scope;
+      /** A static variable of a kernel or of a function that it calls: nobody else can name it. */
+      readonly isOfFunction?: true;
       /** of a variable template */
       readonly specialisations?: VariableDeclaration[];
     }

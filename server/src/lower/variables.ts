@@ -113,7 +113,10 @@ function declareTable(ctx: Context, declaration: VariableDeclaration): void {
   let table = tables.get(key);
   if (!table) {
     const specifiers = { ...declaration.specifiers, isDevice: true };
-    tables.set(key, (table = { kind: 'global', declaration: { ...declaration, specifiers }, scope: ctx.scope }));
+    tables.set(
+      key,
+      (table = { kind: 'global', declaration: { ...declaration, specifiers }, scope: ctx.scope, isOfFunction: true }),
+    );
   }
   if (declaration.name) ctx.scope.define(declaration.name, table);
 }

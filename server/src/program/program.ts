@@ -454,6 +454,8 @@ export interface MemoryObject {
   readonly contents?: { readonly type: ScalarType; readonly values: readonly number[] };
   /** It is declared const: nobody may give it other contents. */
   readonly isFixed?: boolean;
+  /** A static variable of a function: the host cannot name it. */
+  readonly isOfFunction?: true;
   /** Its accesses are addressed from the first of its neighbours (machine/shared-scalars.ts). */
   readonly isGathered?: true;
 }

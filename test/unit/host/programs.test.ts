@@ -596,4 +596,41 @@ int main() {
   k<<<1, 6>>>(out, seen); //= out: 49 48 67 52 102 65
 }`);
   });
+
+  it('a static array of a kernel is none of the variables of the same name', () => {
+    check(`
+__device__ int order[4];
+__global__ void turn(int* out) {
+  static const int order[4] = {1, 0, 3, 2};
+  out[threadIdx.x] = order[threadIdx.x];
+}
+__global__ void copy(int* out) { out[threadIdx.x] = order[threadIdx.x]; }
+__global__ void k(const int* out, int* seen) { seen[out[threadIdx.x]] = 1; }
+int main() {
+  int h[4] = {9, 8, 7, 6}, *out, *seen;
+  cudaMemcpyToSymbol(order, h, sizeof(h));
+  cudaMalloc(&out, 16); cudaMalloc(&seen, 4096);
+  turn<<<1, 4>>>(out);
+  k<<<1, 4>>>(out, seen); //= out: 1 0 3 2
+  copy<<<1, 4>>>(out);
+  k<<<1, 4>>>(out, seen); //= out: 9 8 7 6
+}`);
+  });
+
+  it('a static array that kernels may change is not what it is initialised with', () => {
+    check(`
+__global__ void turn(int* out) {
+  static int order[4] = {1, 0, 3, 2};
+  out[threadIdx.x] = order[threadIdx.x];
+  order[threadIdx.x] += 1;
+}
+__global__ void k(const int* out, int* seen) { seen[out[threadIdx.x]] = 1; }
+int main() {
+  int *out, *seen;
+  cudaMalloc(&out, 16); cudaMalloc(&seen, 4096);
+  turn<<<1, 4>>>(out);
+  turn<<<1, 4>>>(out);
+  k<<<1, 4>>>(out, seen); //= out: ?
+}`);
+  });
 });
