@@ -1,5 +1,12 @@
 /** Objects made from arguments or lists: zero values, aggregates, constructors. */
-import type { Expression, FunctionDeclaration, InitListExpression, Node, QualifiedName } from '../parse/ast';
+import type {
+  Expression,
+  FunctionDeclaration,
+  InitListExpression,
+  Node,
+  QualifiedName,
+  VariableDeclaration,
+} from '../parse/ast';
 import { isCopyOf, takes, takesList } from '../parse/constructors';
 import { NOT_INITIALISED } from '../program/program';
 import { baseOf } from './bases';
@@ -380,7 +387,7 @@ function itemsOf(ctx: Context, { elements }: InitListExpression): readonly ListI
 }
 
 /** How many elements a list gives an array of a type; where inner braces are left out several values are one. */
-export function lengthOfList(ctx: Context, list: InitListExpression, of: Type): number {
+function lengthOfList(ctx: Context, list: InitListExpression, of: Type): number {
   const items = itemsOf(ctx, list);
   const parts = of.kind === 'array' || (of.kind === 'record' && isAggregate(of.record)) ? countParts(of) : 1;
   if (parts === 1 || items.every(({ value }) => value.kind === 'initList')) return items.length;
@@ -485,4 +492,14 @@ function fillRecord(ctx: Context, type: Type & { kind: 'record' }, cursor: ListC
     return isMissing ? defaultMember(ctx, type.record, f, list, false) : fill(ctx, f.type, cursor);
   });
   return { kind: 'aggregate', type, elements };
+}
+
+/** `int a[] = {1, 2, 3}`: the list gives the size. */
+export function completeArray(ctx: Context, type: Type, declaration: VariableDeclaration): Type {
+  if (type.kind !== 'array' || type.count !== undefined) return type;
+  const init = declaration.initializer;
+  const list = init?.form === 'assign' ? init.value : init?.form === 'braces' ? init.list : undefined;
+  if (list?.kind === 'initList') return { ...type, count: lengthOfList(ctx, list, unqualified(type.of)) };
+  if (list?.kind === 'string') return { ...type, count: list.value.length + 1 };
+  return type;
 }

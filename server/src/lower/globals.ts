@@ -1,7 +1,7 @@
 /** Variables at namespace and class scope: constants, device and constant memory, dynamic shared memory. */
 import type { Node, VariableDeclaration } from '../parse/ast';
 import type { MemoryObject } from '../program/program';
-import { construct, initialiseFromList, lengthOfList } from './construct';
+import { completeArray, construct, initialiseFromList } from './construct';
 import type { Context } from './context';
 import { convertValue } from './conversions';
 import { expression } from './expressions';
@@ -11,11 +11,12 @@ import { argumentKey } from './records';
 import { inScope, resolveType } from './resolve-type';
 import { type Entity, Scope } from './scope';
 import { mostSpecialised, UNDECIDED } from './specialisations';
+import { letters } from './strings';
 import { declareSymbol } from './symbols';
 import { bindTemplateParameters } from './templates';
-import { scalarOf, sizeOf, type TemplateValue, type Type, unqualified, withoutReference } from './types';
+import { scalarOf, sizeOf, type TemplateValue, type Type, withoutReference } from './types';
 import { type MemoryPlace, unknownValue, type Value } from './values';
-import { declareVariable, letters, memoryObject } from './variables';
+import { declareVariable, memoryObject } from './variables';
 
 type Global = Entity & { kind: 'global' };
 
@@ -98,7 +99,7 @@ function makeGlobal(ctx: Context, entity: Entity & { kind: 'global' }, node: Nod
     ctx.scope.define(name, entity);
     return local?.kind === 'value' ? local.value : unknownValue({ kind: 'unknown', reason: name }, name);
   }
-  const type = completeType(ctx, resolveType(ctx, declaration.type), declaration);
+  const type = completeArray(ctx, resolveType(ctx, declaration.type), declaration);
   if (ctx.unit.isHost) return hostVariable(ctx, entity, name, type, node);
   // a number that is constexpr is written into the instructions, a table is subscripted with what is known later
   const isMemory = s.isConstant || ((s.isDevice || s.isManaged) && (!s.isConstexpr || type.kind === 'array'));
@@ -123,14 +124,6 @@ function hostVariable(ctx: Context, entity: Global, name: string, type: Type, no
   if (object !== undefined) ctx.builder.objects[object] = { ...ctx.builder.objects[object], lifetime };
   if (declaration.initializer) return place;
   return s.isExtern && !s.isConstant && !s.isDevice ? unknownValue(type, `${name} is defined elsewhere`) : place;
-}
-
-function completeType(ctx: Context, type: Type, declaration: VariableDeclaration): Type {
-  if (type.kind !== 'array' || type.count !== undefined) return type;
-  const init = declaration.initializer;
-  const list = init?.form === 'assign' ? init.value : init?.form === 'braces' ? init.list : undefined;
-  if (list?.kind === 'string') return { ...type, count: list.value.length + 1 };
-  return list?.kind === 'initList' ? { ...type, count: lengthOfList(ctx, list, unqualified(type.of)) } : type;
 }
 
 export function initialValue(

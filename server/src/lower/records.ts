@@ -396,3 +396,12 @@ function inBases(record: RecordInfo, name: string, depth: number): ReturnType<ty
   }
   return undefined;
 }
+
+/** The template arguments that hold where a declaration stands. */
+export function instanceAround(ctx: Context): string {
+  const found: string[] = [];
+  for (let scope: Scope | undefined = ctx.scope; scope && scope !== ctx.unit.scope; scope = scope.parent)
+    for (const [name, entity] of scope.entries())
+      if (entity.kind === 'template') found.push(`${name}=${argumentKey(entity.value)}`);
+  return found.join(';');
+}

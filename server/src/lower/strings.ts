@@ -5,6 +5,8 @@
 import type { StringLiteral } from '../parse/ast';
 import { bytesOf, type Register, type ScalarType } from '../program/program';
 import { type Context, placeOf } from './context';
+import { scalarOf, type Type } from './types';
+import { unknownValue, type Value } from './values';
 
 interface Strings {
   readonly addresses: Map<string, Register>;
@@ -43,4 +45,16 @@ export function stringAddress(ctx: Context, node: StringLiteral): Register {
 /** The letter at a known place of a string. */
 export function letterAt(ctx: Context, address: Register, offset: number, type: ScalarType): number | undefined {
   return bytesOf[type] === 1 ? stringsOf.get(ctx)?.letters.get(address)?.[offset] : undefined;
+}
+
+/** `char digits[] = "0123456789abcdef"`: the same as a list of letters. */
+export function letters(ctx: Context, { of, count = 0 }: Type & { kind: 'array' }, text: string): Value {
+  const scalar = scalarOf(of);
+  if (!scalar) return unknownValue(of, 'text');
+  const elements = Array.from({ length: count }, (_, i): Value => {
+    const letter = (text.codePointAt(i) ?? 0) & 255;
+    const value = scalar === 'i8' && letter > 127 ? letter - 256 : letter;
+    return { kind: 'scalar', type: of, register: ctx.builder.constant(scalar, value) };
+  });
+  return { kind: 'aggregate', type: { kind: 'array', of, count }, elements };
 }

@@ -12,7 +12,7 @@ import { declareBindings } from './bindings';
 import { boundTo } from './bound-values';
 import { callArguments, listElements } from './calls';
 import { conditionalPlace } from './conditional';
-import { construct, constructInPlace, initialiseFields, initialiseFromList, lengthOfList } from './construct';
+import { completeArray, construct, constructInPlace, initialiseFields, initialiseFromList } from './construct';
 import { type Context, demandMemory, placeOf, skip } from './context';
 import { convertToReference, convertValue } from './conversions';
 import { expression } from './expressions';
@@ -24,10 +24,11 @@ import { constructAll, isZeroExpression, isZeroMade } from './host/new-objects';
 import { inFrame } from './host/recursion';
 import { markClass } from './host/virtual-calls';
 import { assign, countParts, rvalue, writeStorage } from './places';
-import { argumentKey, declaredAlignment, hasClass } from './records';
+import { declaredAlignment, hasClass, instanceAround } from './records';
 import { resolveType } from './resolve-type';
-import type { Entity, Scope } from './scope';
-import { stringAddress } from './strings';
+import type { Scope } from './scope';
+import { declareTable, isTableOfDevice } from './static-tables';
+import { letters, stringAddress } from './strings';
 import {
   alignOf,
   type Field,
@@ -38,7 +39,6 @@ import {
   type Type,
   typeKey,
   types,
-  unqualified,
   withoutReference,
 } from './types';
 import { type LocalDeclaration, type MemoryPlace, type Storage, unknownValue, type Value } from './values';
@@ -100,28 +100,6 @@ export function declareVariable(ctx: Context, declaration: VariableDeclaration):
   else if (declaration.bindings) declareBindings(ctx, declaration, declaration.bindings);
   else if (declaration.name) declareLocal(ctx, declaration, declaration.name);
 }
-
-/** `static const float weights[3][3] = { … }` in a kernel. */
-const isTableOfDevice = (ctx: Context, { specifiers, type, name }: VariableDeclaration): boolean =>
-  !ctx.unit.isHost && specifiers.isStatic && name !== undefined && type.kind === 'array';
-
-/** It lies in global memory, as at namespace scope: one for all calls (nvcc 13.0: LDG, and no access for a known element). */
-function declareTable(ctx: Context, declaration: VariableDeclaration): void {
-  const tables = tablesOf.get(ctx) ?? new Map<string, Entity>();
-  tablesOf.set(ctx, tables);
-  const key = `${declaration.first}:${instanceAround(ctx)}`;
-  let table = tables.get(key);
-  if (!table) {
-    const specifiers = { ...declaration.specifiers, isDevice: true };
-    tables.set(
-      key,
-      (table = { kind: 'global', declaration: { ...declaration, specifiers }, scope: ctx.scope, isOfFunction: true }),
-    );
-  }
-  if (declaration.name) ctx.scope.define(declaration.name, table);
-}
-
-const tablesOf = new WeakMap<Context, Map<string, Entity>>();
 
 // ---- locals ----
 
@@ -426,18 +404,6 @@ function initialValue(ctx: Context, type: Type, init: VariableInitializer, node:
   return init.value.kind === 'initList' ? initialiseFromList(ctx, type, init.value) : expression(ctx, init.value);
 }
 
-/** `char digits[] = "0123456789abcdef"`: the same as a list of letters. */
-export function letters(ctx: Context, { of, count = 0 }: Type & { kind: 'array' }, text: string): Value {
-  const scalar = scalarOf(of);
-  if (!scalar) return unknownValue(of, 'text');
-  const elements = Array.from({ length: count }, (_, i): Value => {
-    const letter = (text.codePointAt(i) ?? 0) & 255;
-    const value = scalar === 'i8' && letter > 127 ? letter - 256 : letter;
-    return { kind: 'scalar', type: of, register: ctx.builder.constant(scalar, value) };
-  });
-  return { kind: 'aggregate', type: { kind: 'array', of, count }, elements };
-}
-
 /** A pointer to registers has no number: the variable stands for the target itself. */
 function initialisePointer(
   ctx: Context,
@@ -458,16 +424,6 @@ function initialisePointer(
     return;
   }
   writeStorage(ctx, storage, plain, declaration);
-}
-
-/** `int a[] = {1, 2, 3}`: the list gives the size. */
-function completeArray(ctx: Context, type: Type, declaration: VariableDeclaration): Type {
-  if (type.kind !== 'array' || type.count !== undefined) return type;
-  const init = declaration.initializer;
-  const list = init?.form === 'assign' ? init.value : init?.form === 'braces' ? init.list : undefined;
-  if (list?.kind === 'initList') return { ...type, count: lengthOfList(ctx, list, unqualified(type.of)) };
-  if (list?.kind === 'string') return { ...type, count: list.value.length + 1 };
-  return type;
 }
 
 // ---- shared and other memory ----
@@ -501,15 +457,6 @@ function sharedObjects(ctx: Context, declaration: VariableDeclaration): Map<stri
   let objects = ctx.sharedObjects.get(key);
   if (!objects) ctx.sharedObjects.set(key, (objects = new Map()));
   return objects;
-}
-
-/** The template arguments that hold where a declaration stands. */
-export function instanceAround(ctx: Context): string {
-  const found: string[] = [];
-  for (let scope: Scope | undefined = ctx.scope; scope && scope !== ctx.unit.scope; scope = scope.parent)
-    for (const [name, entity] of scope.entries())
-      if (entity.kind === 'template') found.push(`${name}=${argumentKey(entity.value)}`);
-  return found.join(';');
 }
 
 /** Makes the memory object of a declaration. */

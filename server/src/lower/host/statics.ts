@@ -4,10 +4,11 @@ import type { VariableDeclaration } from '../../parse/ast';
 import { type Context, placeOf } from '../context';
 import { globalValue } from '../globals';
 import { KnownValues } from '../known-values';
+import { instanceAround } from '../records';
 import type { Entity } from '../scope';
 import type { Type } from '../types';
 import type { MemoryPlace, Value } from '../values';
-import { initialiseInMemory, instanceAround } from '../variables';
+import { initialiseInMemory } from '../variables';
 
 /** By declaration and instance of the templates around it: the functions that hold it may be inlined at several places. */
 const entities = new WeakMap<VariableDeclaration, Map<string, Global>>();
