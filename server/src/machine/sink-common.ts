@@ -31,23 +31,21 @@
  *   `>=` of an integer and a constant (PTX of 150 kernels: NVVM turns these around). Where a `for` goes on behind them it is that of the first (45 kernels).
  */
 import { controlFlow, type Loop } from '../program/control-flow';
-import { readsInto, readsOf, writesOf } from '../program/operands';
+import { readsInto, readsOf } from '../program/operands';
 import {
   bytesOf,
   type Instruction,
   type LoadInstruction,
   type Program,
   type Register,
-  type RegisterInfo,
-  type ScalarType,
   type SourcePlace,
   type StoreInstruction,
 } from '../program/program';
 import { divergentRegisters } from '../program/uniformity';
 import { lineArm, takenArm } from './arm-lines';
-import { type Arm, addressPlan, isFixedElement, isSameOperation, type Plan, planOf, type Work } from './arm-plans';
+import { type Arm, addressPlan, isFixedElement, type Plan, planOf, type Work } from './arm-plans';
+import { armsOf, isPlainStore, lastStore } from './arm-stores';
 import { endsAlike, endsInPair, isMadeOf, partsOfSum, readWithParts } from './arms-apart';
-import { withOperands } from './common-expressions';
 import { FixedVariables } from './fixed-variables';
 import { isLatch, isTakenByAll, joinsOf, loopEnds } from './joins';
 import { LoopAddresses } from './loop-addresses';
@@ -55,6 +53,8 @@ import { headOf } from './loop-head';
 import { placeBehind } from './place-behind';
 import { isPure } from './pure';
 import { countReads } from './read-counts';
+import { shareAddress } from './share-address';
+import { emit, moveTo, withOffset } from './sunk-code';
 
 export function sinkCommon(program: Program): Program {
   const flow = controlFlow(program);
@@ -111,31 +111,6 @@ function countReadsOfSums({ blocks, registers }: Program): number[] {
   return counts;
 }
 
-function armsOf(work: Work, join: number): Arm[] {
-  return (work.joins.get(join) ?? []).map((block): Arm => {
-    const { instructions } = work.blocks[block];
-    const definedBy = new Map<Register, Instruction>();
-    const position = new Map<Instruction, number>();
-    instructions.forEach((i, index) => {
-      position.set(i, index);
-      for (const r of writesOf(i)) definedBy.set(r, i);
-    });
-    return { block, definedBy, position, fixed: fixedIn(work, block) };
-  });
-}
-
-/** `if (i == 0)`: what is compared, in the arm where it is equal. */
-function fixedIn({ flow, blocks, sources }: Work, block: number): ReadonlySet<Register> {
-  const [from] = flow.predecessors[block];
-  const { instructions, terminator } = blocks[from] ?? blocks[block];
-  if (flow.predecessors[block].length !== 1 || terminator.kind !== 'branch') return new Set();
-  const test = instructions.find((i) => i.op === 'compare' && i.dst === terminator.condition);
-  const holds = test?.op === 'compare' && test.fn === (terminator.ifTrue === block ? 'eq' : 'ne');
-  const fixed = new Set<Register>();
-  for (let r = holds ? test.a : undefined; r !== undefined; r = sources.get(r)) fixed.add(r);
-  return fixed;
-}
-
 // ---- stores ----
 
 function sinkStore(work: Work, join: number): boolean {
@@ -186,54 +161,6 @@ function sinkStore(work: Work, join: number): boolean {
   return true;
 }
 
-/**
- * `if (c) y[i] = v; else y[i] += v;`: both arms begin with the address, so that NVVM computes it once in front of them, and InstCombine makes one store.
- */
-function shareAddress(work: Work, join: number): void {
-  const blocks = work.joins.get(join) ?? [];
-  const [one, other] = blocks.map((block) => lastStore(work, block));
-  if (blocks.length !== 2 || !one || !other || one.offset !== other.offset) return;
-  const arms = armsOf(work, join);
-  const plain = [one, other].map((store, k) => isPlainStore(work, arms[k], store));
-  const at = plain.indexOf(false);
-  const changing = [one, other][at];
-  if (!plain.includes(true) || !changing || !isChanged(work, arms[at], changing)) return;
-  const beside = arms[1 - at];
-  const address = [one, other][1 - at].address;
-  if (!isAlike(work, arms[at], changing.address, beside, address)) return;
-  const chain = definitionsOf(arms[at], changing.address);
-  const front = work.blocks[work.flow.dominator[join]];
-  const own = work.blocks[arms[at].block];
-  const others = work.blocks[beside.block];
-  front.instructions.push(...own.instructions.filter((i) => chain.has(i)));
-  own.instructions = own.instructions.filter((i) => !chain.has(i));
-  others.instructions = others.instructions.map((i) =>
-    i.op === 'store' && i.address === address ? { ...i, address: changing.address } : i,
-  );
-}
-
-/** `y[i] += v`: the address stands in front of all that the arm does. */
-const isChanged = ({ blocks }: Work, { block }: Arm, { address, offset }: StoreInstruction): boolean =>
-  blocks[block].instructions.some((i) => i.op === 'load' && i.address === address && i.offset === offset);
-
-/** Whether two arms compute the same, from what is known in front of them. */
-function isAlike(work: Work, arm: Arm, a: Register, beside: Arm, b: Register): boolean {
-  const [one, other] = [arm.definedBy.get(a), beside.definedBy.get(b)];
-  if (!one || !other) return a === b && !one && !other && work.registers[a].role !== 'variable';
-  if (!isPure(one) || !isSameOperation(work, one, other)) return false;
-  const [reads, otherReads] = [readsOf(one), readsOf(other)];
-  return reads.every((r, k) => isAlike(work, arm, r, beside, otherReads[k]));
-}
-
-/** What an arm computes a register of. */
-function definitionsOf(arm: Arm, register: Register, into = new Set<Instruction>()): Set<Instruction> {
-  const by = arm.definedBy.get(register);
-  if (by === undefined || into.has(by)) return into;
-  into.add(by);
-  for (const r of readsOf(by)) definitionsOf(arm, r, into);
-  return into;
-}
-
 /** Whether the arms read the pointer itself: `c->list[t] = x` and `c->list[t] = 2 * x`. An index that they read (`y[z[t]]`) is sunk. */
 function hasLoadedPointer(address: Plan): boolean {
   if (address.kind !== 'sunk') return false;
@@ -264,12 +191,6 @@ function accessInLoop(work: Work, loop: Loop, stores: readonly StoreInstruction[
   const copies = blocks.flatMap(({ instructions }) => instructions.filter((i) => i.op === 'store' && i.access === own));
   const charged = copies.length === 1 ? headOf(work.program, loop) : undefined;
   return charged ? work.program.accesses.push({ ...accesses[own], charged }) - 1 : own;
-}
-
-/** The last access or barrier of an arm, when it is a store. */
-function lastStore({ blocks }: Work, block: number): StoreInstruction | undefined {
-  const i = blocks[block].instructions.findLast((each) => !isPure(each));
-  return i?.op === 'store' ? i : undefined;
 }
 
 interface Sinking {
@@ -304,19 +225,6 @@ function isWorthIt(
   // NVVM has moved what two arms have in common in front of them by then, but in the block that a kernel begins with
   const isFirst = isApart && isWidened(work, arms[chosen], stores[chosen].address);
   return !isFirst || stores.every((store, arm) => isOwn(work, arm, address, store.address));
-}
-
-/** Whether an arm only stores what is known in front of it, without computing anything but the address. */
-function isPlainStore(work: Work, arm: Arm, store: StoreInstruction): boolean {
-  const ofAddress = new Set<Instruction>();
-  const open = [store.address];
-  for (let r = open.pop(); r !== undefined; r = open.pop()) {
-    const by = arm.definedBy.get(r);
-    if (by === undefined || ofAddress.has(by)) continue;
-    ofAddress.add(by);
-    open.push(...readsOf(by));
-  }
-  return work.blocks[arm.block].instructions.every((i) => i === store || ofAddress.has(i));
 }
 
 /** Whether an address is known in front of the arms, but for adding it up. */
@@ -440,86 +348,4 @@ function armOfLoad(work: Work, arms: readonly Arm[], plan: Plan): number {
   if (first.op === 'load') return lineArm(work, arms, plan.instructions as readonly LoadInstruction[]);
   const inner = plan.operands.find(hasLoad);
   return inner ? armOfLoad(work, arms, inner) : 0;
-}
-
-// ---- code ----
-
-/** Emits what a plan computes; returns the register that holds it behind the arms. */
-function emit(
-  work: Work,
-  arms: readonly Arm[],
-  plan: Plan,
-  out: Instruction[],
-  gone: Set<Instruction>,
-  chosen: number,
-): Register {
-  switch (plan.kind) {
-    case 'same':
-      return plan.register;
-    case 'selected':
-      return selectedValue(work, arms, plan, out);
-    case 'sunk': {
-      const operands = plan.operands.map((each) => emit(work, arms, each, out, gone, chosen));
-      const i = plan.instructions[chosen];
-      const dst = newRegister(work, work.registers[writesOf(i)[0]].type, 'temporary');
-      if (i.op === 'load') {
-        const [address] = plan.operands;
-        out.push({ ...i, dst: [dst], address: operands[0], offset: withOffset(address) ? 0 : i.offset });
-        for (const load of plan.instructions) gone.add(load);
-      } else {
-        const reads: Register[] = [];
-        const count = readsInto(i, reads);
-        const now = new Map(reads.slice(0, count).map((r, k) => [r, operands[k]]));
-        out.push({ ...withOperands(i, (r) => now.get(r) ?? r), dst } as Instruction);
-      }
-      return dst;
-    }
-  }
-}
-
-const withOffset = (plan: Plan): boolean => plan.kind === 'selected' && plan.offsets !== undefined;
-
-/** A variable that every arm assigns its own operand. */
-function selectedValue(
-  work: Work,
-  arms: readonly Arm[],
-  plan: Plan & { kind: 'selected' },
-  out: Instruction[],
-): Register {
-  const { type } = work.registers[plan.registers[0]];
-  const variable = newRegister(work, type, 'variable');
-  arms.forEach((arm, k) => {
-    const { instructions } = work.blocks[arm.block];
-    let a = plan.registers[k];
-    const offset = plan.offsets?.[k] ?? 0;
-    if (offset !== 0) {
-      const by = newRegister(work, type, 'constant', offset);
-      const sum = newRegister(work, type, 'temporary');
-      instructions.push({ op: 'binary', fn: 'add', type, dst: sum, a, b: by });
-      a = sum;
-    }
-    instructions.push({ op: 'unary', fn: 'mov', type, dst: variable, a });
-  });
-  const dst = newRegister(work, type, 'temporary');
-  out.push({ op: 'unary', fn: 'mov', type, dst, a: variable });
-  return dst;
-}
-
-function newRegister(work: Work, type: ScalarType, role: RegisterInfo['role'], value?: number): Register {
-  work.reads.push(1);
-  return work.registers.push(value === undefined ? { type, role } : { type, role, value }) - 1;
-}
-
-function moveTo(
-  work: Work,
-  join: number,
-  arms: readonly Arm[],
-  out: Instruction[],
-  gone: ReadonlySet<Instruction>,
-): void {
-  for (const { block } of arms) {
-    const kept = work.blocks[block].instructions.filter((i) => !gone.has(i));
-    work.blocks[block] = { ...work.blocks[block], instructions: kept };
-  }
-  work.blocks[join] = { ...work.blocks[join], instructions: [...out, ...work.blocks[join].instructions] };
 }
