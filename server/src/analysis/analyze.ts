@@ -23,7 +23,7 @@ import type { FoundKernel } from './kernels';
 import { LaunchCache, roundsOf } from './launch-cache';
 import { launchReport } from './launch-report';
 import { matchLaunches } from './launches';
-import { programOf } from './linked-program';
+import { programOf, withDeviceCode } from './linked-program';
 import { Linker } from './linker';
 import type { ParsedUnit } from './parsed-unit';
 import { remember } from './remember';
@@ -79,7 +79,7 @@ export function analyzeFile(request: AnalysisRequest): FileReport {
 function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = true): FileReport {
   const row = capability(request.options.computeCapability);
   if (!row) return emptyReport(request.path, `compute capability ${request.options.computeCapability} is not known`);
-  const parsed = parsedFrom(request, memory.units, !withFindings);
+  const parsed = parsedFrom(request, memory, !withFindings);
   const { source, tree, context, kernels, fingerprints } = parsed;
   const named = request.options.kernel ? kernels.filter((k) => k.name === request.options.kernel) : kernels;
   const wanted = parsed.isWhole ? named : named.filter((k) => isIn(source, k, request.path));
@@ -204,14 +204,18 @@ function fileWork<T>({ onFileWork }: AnalysisRequest, work: () => T): T {
 /** A header is understood from the file that includes it, as long as that one's conditions let it through. */
 function parsedFrom(
   request: AnalysisRequest,
-  units: UnitCache,
+  { units, linker }: Memory,
   isTrial: boolean,
 ): ParsedUnit & { readonly isWhole: boolean } {
+  const read = (asked: AnalysisRequest) => {
+    const unit = units.parse(asked, isTrial);
+    return withDeviceCode(unit, linker.linkDevice(unit, asked));
+  };
   if (request.root) {
-    const parsed = units.parse(request, isTrial);
+    const parsed = read(request);
     if (parsed.kernels.some((k) => isIn(parsed.source, k, request.path))) return { ...parsed, isWhole: false };
   }
-  return { ...units.parse({ ...request, root: undefined }, isTrial), isWhole: true };
+  return { ...read({ ...request, root: undefined }), isWhole: true };
 }
 
 function isIn({ tokens }: PreprocessResult, { declaration }: FoundKernel, path: string): boolean {

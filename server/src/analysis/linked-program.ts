@@ -8,9 +8,10 @@ import { createUnitContext } from '../lower/lower-kernel';
 import type { TranslationUnit } from '../parse/ast';
 import { parse } from '../parse/parse';
 import { renumber } from '../parse/renumber';
-import type { SourceFile, TokenStream } from '../preprocess/token';
+import type { Pragma, SourceFile, TokenStream } from '../preprocess/token';
 import { deviceCode } from './device-code';
-import { findKernels } from './kernels';
+import { Fingerprints } from './fingerprint';
+import { type FoundKernel, findKernels, oncePerPlace } from './kernels';
 import type { Launch } from './launches';
 import { indexOfUnit, type LinkedUnit } from './linker';
 import type { ParsedUnit } from './parsed-unit';
@@ -37,7 +38,11 @@ export function programOf(unit: ParsedUnit, linked: readonly LinkedUnit[]): Prog
     return {
       key: '',
       numberOf: (token) => token,
-      read: (launches) => ({ tree, tokens: source.tokens, device: deviceCode(unit, launches) }),
+      read: (launches) => ({
+        tree,
+        tokens: source.tokens,
+        device: deviceCode(unit, launches, unit.others && { context: unit.context, kernels: unit.others }),
+      }),
     };
   }
   const room = roomFor(unit, parts);
@@ -55,6 +60,40 @@ export function programOf(unit: ParsedUnit, linked: readonly LinkedUnit[]): Prog
     },
   };
 }
+
+/** A unit with what its kernels call of other files, as `nvcc -rdc=true` links it; the unit itself where that is nothing. */
+export function withDeviceCode(unit: ParsedUnit, parts: readonly LinkedUnit[]): ParsedUnit {
+  if (parts.length === 0) return unit;
+  const key = parts.map(({ id }) => id).join();
+  const known = withCode.get(unit);
+  if (known?.key === key) return known.whole;
+  const whole = joined(unit, parts);
+  withCode.set(unit, { key, whole });
+  return whole;
+}
+
+/** By unit: what it was last read with. */
+const withCode = new WeakMap<ParsedUnit, { readonly key: string; readonly whole: ParsedUnit }>();
+
+function joined(unit: ParsedUnit, parts: readonly LinkedUnit[]): ParsedUnit {
+  const room = roomFor(unit, parts);
+  const { tree, tokens } = linkedProgram(unit, parts, room);
+  const pragmas = [...unit.source.pragmas, ...parts.flatMap((part, index) => moved(part.pragmas, (index + 1) * room))];
+  const context = { ...createUnitContext(tree, tokens), linkedFrom: room };
+  const kernels = oncePerPlace(findKernels(tree, context.scope), tokens);
+  const isOwn = ({ declaration }: FoundKernel) => declaration.first < room;
+  return {
+    source: { ...unit.source, tokens, pragmas },
+    tree,
+    context,
+    kernels: kernels.filter(isOwn),
+    others: kernels.filter((kernel) => !isOwn(kernel)),
+    fingerprints: new Fingerprints(tree, tokens, pragmas),
+  };
+}
+
+const moved = (pragmas: readonly Pragma[], by: number): Pragma[] =>
+  pragmas.map((pragma) => ({ ...pragma, beforeToken: pragma.beforeToken + by }));
 
 /** None where no unit has a main. */
 function partsOf(unit: ParsedUnit, linked: readonly LinkedUnit[]): readonly LinkedUnit[] {

@@ -4,10 +4,10 @@
  */
 import type { OtherUnit } from '../launch/find-launches';
 import type { HostTokens } from '../launch/host-tokens';
-import { definedFor, missingFunctions } from '../launch/missing-functions';
+import { definedFor, missingDeviceCode, missingFunctions } from '../launch/missing-functions';
 import { mayUse, outsideNames } from '../launch/outside-names';
 import { type HostIndex, indexUnit } from '../launch/scope';
-import { hasMain } from '../launch/wanted-functions';
+import { hasMain, type WantedFunction } from '../launch/wanted-functions';
 import type { Declaration, TranslationUnit } from '../parse/ast';
 import { parse } from '../parse/parse';
 import { renumber } from '../parse/renumber';
@@ -33,6 +33,8 @@ interface Kept extends LinkedUnit {
   readonly slot: number;
   readonly words: ReadonlySet<string>;
 }
+
+type Missing = ReadonlyMap<string, WantedFunction>;
 
 /** Token numbers of the linked units: above any unit's own (which has 2 million at most), below the library's. */
 const FIRST_BASE = 2 ** 24;
@@ -60,11 +62,29 @@ export class Linker {
   link(unit: ParsedUnit, request: AnalysisRequest): readonly LinkedUnit[] {
     if (unit.kernels.length === 0) return [];
     const linked = ofOneProgram(unit, this.allUsers(unit, request));
-    for (let found = this.definers(unit, linked, request); found.length > 0; ) {
-      linked.push(...found);
-      found = this.definers(unit, linked, request);
-    }
+    this.addDefiners(unit, linked, request, missingFunctions);
     return this.withoutClashes(unit, linked).sort(byBase);
+  }
+
+  /** The units that define what kernels call and their unit only declares, in the order in which they were found. */
+  linkDevice(unit: ParsedUnit, request: AnalysisRequest): readonly LinkedUnit[] {
+    if (unit.kernels.length === 0 || !request.definers) return [];
+    const kernels = unit.kernels.map(({ declaration }) => declaration);
+    const linked: Kept[] = [];
+    this.addDefiners(unit, linked, request, (index) => missingDeviceCode(index, kernels), true);
+    return this.withoutClashes(unit, linked);
+  }
+
+  /** What these units leave open in turn, too. */
+  private addDefiners(
+    unit: ParsedUnit,
+    linked: Kept[],
+    request: AnalysisRequest,
+    missingOf: (index: HostIndex) => Missing,
+    isOfDevice = false,
+  ): void {
+    const find = () => this.definers(unit, linked, request, missingOf(indexOf(unit, linked)), isOfDevice);
+    for (let found = find(); found.length > 0; found = find()) linked.push(...found);
   }
 
   private allUsers(unit: ParsedUnit, request: AnalysisRequest): Kept[] {
@@ -108,8 +128,13 @@ export class Linker {
    * Of the files that define something that the program calls and does not define, the nearest; of several the one in the unit's own
    * language (programs that were ported stand beside what they were made from), and where that leaves two, neither.
    */
-  private definers(unit: ParsedUnit, linked: readonly Kept[], { definers, options }: AnalysisRequest): Kept[] {
-    const missing = missingFunctions(indexOf(unit, linked));
+  private definers(
+    unit: ParsedUnit,
+    linked: readonly Kept[],
+    { definers, options }: AnalysisRequest,
+    missing: Missing,
+    isOfDevice: boolean,
+  ): Kept[] {
     if (missing.size === 0 || !definers || linked.length >= MOST_LINKED) return [];
     const present = new Set([unit.source.tokens, ...linked.map(({ tokens }) => tokens)].flatMap(pathsOf));
     const nearest = new Map<string, Kept[]>();
@@ -118,7 +143,7 @@ export class Linker {
       if (file.distance > FARTHEST || ++count > MOST_TRIED) break;
       const parsed = this.parsed(file, options.computeCapability);
       if (hasMain(parsed.index)) continue;
-      for (const name of definedFor(parsed.index, missing)) {
+      for (const name of definedFor(parsed.index, missing, isOfDevice)) {
         const known = nearest.get(name);
         if (!known) nearest.set(name, [parsed]);
         else if (known[0].file.distance === file.distance) known.push(parsed);

@@ -16,6 +16,8 @@ export interface ParsedUnit {
   readonly tree: TranslationUnit;
   readonly context: UnitContext;
   readonly kernels: readonly FoundKernel[];
+  /** Kernels of files that are read for their device code: executed where the program of the host launches them, and not reported. */
+  readonly others?: readonly FoundKernel[];
   readonly fingerprints: Fingerprints;
 }
 

@@ -1,7 +1,7 @@
 /** What a program with a `main` calls or reads and no unit of it so far defines: asked for in other files of the workspace. */
 import { anywhere } from '../parse/anywhere';
 import type { FunctionDeclaration, RecordDeclaration } from '../parse/ast';
-import { type HostIndex, type HostSymbol, type IndexedFunction, lastName } from './scope';
+import { type HostIndex, type HostSymbol, lastName } from './scope';
 import {
   isDefined,
   isMain,
@@ -15,10 +15,14 @@ import {
 /** By name: functions, methods and variables that `main` may come to, by the names that it and what it calls mention. None without a main. */
 export function missingFunctions(index: HostIndex): ReadonlyMap<string, WantedFunction> {
   const missing = new Map<string, WantedFunction>();
-  const mentioned = mentionedFrom(index.functions.filter(isMain), index);
+  const mains = index.functions.filter(isMain);
+  const mentioned = mentionedFrom(
+    mains.map(({ declaration }) => declaration.mentions),
+    index,
+  );
   for (const [name, symbols] of namespaceSymbols(index)) {
     for (const symbol of symbols)
-      if (symbol.kind === 'record') addMethods(symbol.declaration, mentioned, index, missing);
+      if (symbol.kind === 'record') addMethods(symbol.declaration, (_, name) => mentioned.has(name), index, missing);
     if (mentioned.has(name) && isOnlyDeclared(symbols)) wantVariable(missing, name);
     const declared = symbols.flatMap((symbol) => (symbol.kind === 'function' ? [symbol.declaration] : []));
     if (!mentioned.has(name) || declared.length === 0 || declared.some(({ body }) => body)) continue;
@@ -26,6 +30,34 @@ export function missingFunctions(index: HostIndex): ReadonlyMap<string, WantedFu
   }
   return missing;
 }
+
+/** The same for code of the device: what kernels may come to is defined in another file where a program is built with relocatable device code. */
+export function missingDeviceCode(
+  index: HostIndex,
+  kernels: readonly FunctionDeclaration[],
+): ReadonlyMap<string, WantedFunction> {
+  const missing = new Map<string, WantedFunction>();
+  // hardly any program is: what kernels mention is only asked for where something is left open
+  for (const [name, symbols] of namespaceSymbols(index)) {
+    const declared = symbols.flatMap((symbol) => (symbol.kind === 'function' ? [symbol.declaration] : []));
+    if (!declared.some(({ body }) => body))
+      for (const declaration of declared) if (ofDevice(declaration)) want(missing, declaration, undefined);
+    if (isOnlyDeclared(symbols) && symbols.some(isOnDevice)) wantVariable(missing, name);
+    for (const symbol of symbols)
+      if (symbol.kind === 'record') addMethods(symbol.declaration, ofDevice, index, missing);
+  }
+  if (missing.size === 0) return missing;
+  const mentioned = mentionedFrom(
+    kernels.map(({ mentions }) => mentions),
+    index,
+  );
+  return new Map([...missing].filter(([name]) => mentioned.has(name)));
+}
+
+const ofDevice = ({ specifiers }: FunctionDeclaration): boolean => specifiers.isDevice && !specifiers.isGlobal;
+
+const isOnDevice = (symbol: HostSymbol): boolean =>
+  symbol.kind === 'variable' && (symbol.declaration.specifiers.isDevice || symbol.declaration.specifiers.isConstant);
 
 /** Of a name of variables: `extern` wherever it stands. */
 function isOnlyDeclared(symbols: readonly HostSymbol[]): boolean {
@@ -39,7 +71,7 @@ const runsOnHost = ({ specifiers }: FunctionDeclaration): boolean =>
 
 function addMethods(
   record: RecordDeclaration,
-  mentioned: ReadonlySet<string>,
+  isWanted: (method: FunctionDeclaration, name: string) => boolean,
   { outOfClass }: HostIndex,
   missing: Map<string, WantedFunction>,
 ): void {
@@ -48,14 +80,14 @@ function addMethods(
   for (const member of record.members ?? []) {
     if (member.kind !== 'function' || member.body) continue;
     const name = lastName(member.name);
-    if (mentioned.has(name) && !outOfClass.functions.has(`${owner}::${name}`)) want(missing, member, owner);
+    if (isWanted(member, name) && !outOfClass.functions.has(`${owner}::${name}`)) want(missing, member, owner);
   }
 }
 
-function mentionedFrom(roots: readonly IndexedFunction[], index: HostIndex): ReadonlySet<string> {
+function mentionedFrom(roots: readonly Iterable<string>[], index: HostIndex): ReadonlySet<string> {
   const byName = mentionsByName(index);
   const mentioned = new Set<string>();
-  const open: Iterable<string>[] = roots.map(({ declaration }) => declaration.mentions);
+  const open = [...roots];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     for (const word of next) {
       if (mentioned.has(word)) continue;
@@ -93,12 +125,17 @@ function namesIn(initializer: object): Set<string> {
 }
 
 /** What is missing and a unit defines for others. */
-export function definedFor(index: HostIndex, missing: ReadonlyMap<string, WantedFunction>): string[] {
+export function definedFor(
+  index: HostIndex,
+  missing: ReadonlyMap<string, WantedFunction>,
+  isOfDevice = false,
+): string[] {
   const found = new Set<string>();
   for (const each of index.functions) {
     const { name, specifiers, parameters } = each.declaration;
     const wanted = missing.get(lastName(name));
     if (!wanted || specifiers.isStatic || !wanted.counts.has(parameters.length)) continue;
+    if (isOfDevice && !specifiers.isDevice) continue;
     if (wanted.owner === undefined || wanted.owner === ownerOf(each)) found.add(wanted.name);
   }
   for (const [name, symbols] of namespaceSymbols(index)) {

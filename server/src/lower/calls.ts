@@ -11,6 +11,7 @@ import { constexprValue } from './constexpr';
 import { construct, initialiseMembers } from './construct';
 import { type Context, type Frame, forgetSince, LIBRARY_TOKENS, placeOf, skip } from './context';
 import { expression } from './expressions';
+import { emitFence } from './fences';
 import { callClosure, signatureOf } from './host/closures';
 import { leaveLocals, noteTemporary } from './host/destructors';
 import { callBehindMemberPointer, callMemberPointer } from './host/member-pointers';
@@ -251,8 +252,14 @@ export function callFunction(
     return unknownValue({ kind: 'unknown', reason: name }, `${name} is not defined in the files that could be read`);
   const folded = self ? undefined : constexprValue(ctx, chosen, args);
   if (folded) return folded;
-  const run = (given: readonly Value[], object: Value | undefined) =>
-    whileInlining(ctx, identityOf(chosen), () => inlineFunction(ctx, chosen, body, given, object, node));
+  const isLinked = isOfOtherFile(ctx, declaration);
+  const run = (given: readonly Value[], object: Value | undefined) => {
+    if (isLinked) emitFence(ctx, 'call');
+    const inline = () => inlineFunction(ctx, chosen, body, given, object, node);
+    const result = whileInlining(ctx, identityOf(chosen), inline);
+    if (isLinked) emitFence(ctx, 'call');
+    return result;
+  };
   const itself = callFunctionItself(ctx, chosen, args, self, node, run);
   if (itself) return itself;
   if (isTooDeep(ctx, declaration)) {
@@ -263,6 +270,10 @@ export function callFunction(
   }
   return run(args, self);
 }
+
+/** A function of another file is compiled on its own (`nvcc -rdc=true`): what a kernel accesses stays on its side of the call. */
+const isOfOtherFile = ({ unit }: Context, { first }: ast.FunctionDeclaration): boolean =>
+  unit.linkedFrom !== undefined && first >= unit.linkedFrom && first < LIBRARY_TOKENS;
 
 function inlineFunction(
   ctx: Context,

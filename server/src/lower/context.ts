@@ -99,6 +99,8 @@ export const defaultBudget: LoweringBudget = {
 export interface UnitContext {
   readonly tokens: TokenStream;
   readonly scope: Scope;
+  /** Code from this token on is another file's: it is compiled on its own and called. */
+  readonly linkedFrom?: number;
   /** What is lowered is the program of the host (host/lower-host.ts). */
   readonly isHost?: true;
   /** Answers what the program of the host asks its device. */
