@@ -18,6 +18,8 @@ interface Declared {
   /** Variables, of which a program has but one under a name that units share. */
   readonly variables: ReadonlySet<string>;
   readonly all: ReadonlySet<string>;
+  /** By name of a type or an enumerator outside of namespaces: the text that defines it. */
+  readonly types: ReadonlyMap<string, string>;
   /** Names of members of its records. */
   readonly members: ReadonlySet<string>;
 }
@@ -31,14 +33,15 @@ export function withOwnNames(
   earlier: readonly ProgramPart[],
   whole: readonly Declaration[],
 ): TokenStream | undefined {
-  const own = declaredIn(part.declarations);
-  const { members } = declaredIn(whole);
-  const others = earlier.map(({ declarations }) => declaredIn(declarations));
+  const own = declaredIn(part);
+  const { members } = declaredIn({ ...part, declarations: whole });
+  const others = earlier.map(declaredIn);
   const clashes = [...own.all].filter(
     (name) =>
       !members.has(name) &&
       others.some(
-        ({ internal, variables, all }) =>
+        ({ internal, variables, all, types }) =>
+          isOther(own.types.get(name), types.get(name)) ||
           (own.internal.has(name) && all.has(name)) ||
           internal.has(name) ||
           (own.variables.has(name) && variables.has(name)),
@@ -47,11 +50,16 @@ export function withOwnNames(
   return clashes.length === 0 ? undefined : renamed(part.tokens, new Set(clashes));
 }
 
+/** Files may have types of their own under one name; what is written alike in both is one that goes from file to file. */
+const isOther = (a: string | undefined, b: string | undefined): boolean =>
+  a !== undefined && b !== undefined && a !== b;
+
 function renamed(tokens: TokenStream, names: ReadonlySet<string>): TokenStream {
   const { kind, text } = tokens;
   const file = (tokens.files[0]?.path ?? '').split(/[\\/]/).at(-1) ?? '';
   const suffix = `_of_${file.replace(/\W/g, '_')}`;
-  const isMember = (at: number) => text[at - 1] === '.' || text[at - 1] === '->' || text[at - 1] === '::';
+  const isMember = (at: number) =>
+    text[at - 1] === '.' || text[at - 1] === '->' || (text[at - 1] === '::' && text[at - 2] !== text[at]);
   return {
     ...tokens,
     text: text.map((word, at) =>
@@ -62,17 +70,24 @@ function renamed(tokens: TokenStream, names: ReadonlySet<string>): TokenStream {
 
 const known = new WeakMap<readonly Declaration[], Declared>();
 
-function declaredIn(declarations: readonly Declaration[]): Declared {
-  let found = known.get(declarations);
-  if (!found) known.set(declarations, (found = collect(declarations)));
+function declaredIn(part: ProgramPart): Declared {
+  let found = known.get(part.declarations);
+  if (!found) known.set(part.declarations, (found = collect(part)));
   return found;
 }
 
-function collect(declarations: readonly Declaration[]): Declared {
+function collect({ declarations, tokens, base }: ProgramPart): Declared {
   const internal = new Set<string>();
   const variables = new Set<string>();
   const all = new Set<string>();
   const members = new Set<string>();
+  const types = new Map<string, string>();
+  for (const declaration of declarations) {
+    const names = definedTypes(declaration);
+    if (names.length === 0) continue;
+    const text = tokens.text.slice(declaration.first - base, declaration.last - base + 1).join(' ');
+    for (const name of names) types.set(name, text);
+  }
   const visit = (list: readonly Declaration[], isHidden: boolean): void => {
     for (const declaration of list) {
       if (declaration.kind === 'namespace') {
@@ -88,7 +103,17 @@ function collect(declarations: readonly Declaration[]): Declared {
     }
   };
   visit(declarations, false);
-  return { internal, variables, all, members };
+  for (const name of types.keys()) all.add(name);
+  return { internal, variables, all, types, members };
+}
+
+/** The names of a type with its enumerators; of a record that is only declared none, since another file may define it. */
+function definedTypes(declaration: Declaration): string[] {
+  const name = nameOf(declaration);
+  const own = name === undefined ? [] : [name];
+  if (declaration.kind === 'record') return declaration.members ? own : [];
+  if (declaration.kind === 'enum') return [...own, ...(declaration.enumerators ?? []).map((e) => e.name)];
+  return declaration.kind === 'alias' ? own : [];
 }
 
 /** What a declaration makes known in its namespace; definitions of members that stand outside of their record do not. */
@@ -110,9 +135,11 @@ function nameOf(declaration: Declaration): string | undefined {
   }
 }
 
-function addMembers({ members = [] }: RecordDeclaration, to: Set<string>): void {
+/** Constructors go by the name of their class. */
+function addMembers({ name: record, members = [] }: RecordDeclaration, to: Set<string>): void {
   for (const member of members) {
     if (member.kind === 'variable' && member.name) to.add(member.name);
-    if (member.kind === 'function') to.add(member.name.parts.at(-1)?.name ?? '');
+    const name = member.kind === 'function' ? member.name.parts.at(-1)?.name : undefined;
+    if (name !== undefined && name !== record?.parts.at(-1)?.name) to.add(name);
   }
 }

@@ -162,6 +162,20 @@ int place(int i) { return scale(i); }`,
     };
     check(files, 'scatter.cu', strided);
   });
+  it('may have types and enumerators of their own in each file under the same name', () => {
+    const files = {
+      'scatter.h': `${declarations}\nint place(int i);`,
+      'scatter.cu': kernel.replace('void scatter', 'struct Step { int by; };\nenum { WIDE = 1 };\nvoid scatter'),
+      'data.cpp': `#include "scatter.h"
+struct Step { int first, by; Step(int by); int of(int i) const { return first + i * by; } };
+Step::Step(int by) : first(0), by(by) {}
+enum class Kind { NARROW };
+enum { WIDE = 8 };
+int place(int i) { return Step(WIDE).of(i); }`,
+      'main.cpp': main('class Kind {};'),
+    };
+    check(files, 'scatter.cu', strided);
+  });
   it('keep the names of members that their headers declare, whatever variables are called', () => {
     const files = {
       'scatter.h': `${declarations}\nint place(int i);\nstruct Places { int step = 8; int of(int i) const; };`,
