@@ -6,6 +6,7 @@ For every program (a .cu file, or a folder of sources): compile, run (it checks 
 in the format that test/hardware/README.md documents. Nothing in those files is edited by hand.
 
     python3 scripts/hardware-record.py [--programs DIR] [--out DIR] [--only NAME ...] [--arch sm_90] [--interface DIR]
+                                       [--accesses-only] [--launches N] [--seconds N]
 
 Exit status: 0 all recorded, 1 a program failed to compile, failed its check or could not be profiled.
 """
@@ -81,6 +82,8 @@ LAUNCH_METRICS = {
     "divergentBranches": "smsp__sass_branch_targets_threads_divergent.sum",
     "spillInstructions": "sass__inst_executed_register_spilling",
 }
+# What the counters of accesses need: fewer passes than the full set, without times, throughputs and cache hits.
+ACCESSES_ONLY = ["--section", "SourceCounters", "--section", "LaunchStats", "--section", "Occupancy"]
 BLOCK_LIMITS = {
     "blocks": "launch__occupancy_limit_blocks",
     "registers": "launch__occupancy_limit_registers",
@@ -279,7 +282,7 @@ def reduce_action(action, chains, own_files):
 LIBRARY = re.compile(r"(?:void )?(?:cub|thrust)::")
 
 
-def record(source, work, arch, binary, flags):
+def record(source, work, binary, flags, args):
     """What the program launches, run in its own folder where it has one: it may read files there."""
     folder = source if os.path.isdir(source) else None
     name = os.path.basename(source)
@@ -287,8 +290,10 @@ def record(source, work, arch, binary, flags):
     if check.returncode != 0 or "FAIL" in check.stdout:
         return None, f"{name}: check failed\n{check.stdout[-1500:]}"
     stem = os.path.join(work, name)
-    profile = run(["ncu", "--clock-control", "none", "--set", "full", "--import-source", "yes", "-f",
-                   "-o", stem, binary], timeout=300, cwd=folder)
+    sections = ACCESSES_ONLY if args.accesses_only else ["--set", "full"]
+    count = ["--launch-count", str(args.launches)] if args.launches else []
+    profile = run(["ncu", "--clock-control", "none", *sections, *count, "--import-source", "yes", "-f",
+                   "-o", stem, binary], timeout=args.seconds, cwd=folder)
     if not os.path.exists(stem + ".ncu-rep"):
         return None, f"{name}: not profiled\n{profile.stdout[-1500:]}"
     chains = inline_chains(binary, work)
@@ -306,7 +311,7 @@ def record(source, work, arch, binary, flags):
         "schemaVersion": 1,
         "program": name,
         "device": device,
-        "computeCapability": f"{arch[3:-1]}.{arch[-1]}",
+        "computeCapability": f"{args.arch[3:-1]}.{args.arch[-1]}",
         "nvcc": version_of("nvcc", r"V([\d.]+)"),
         "ncu": version_of("ncu", r"Version ([\d.]+)"),
         "flags": flags,
@@ -341,6 +346,9 @@ def main():
     options.add_argument("--only", nargs="*", help="program names without .cu")
     options.add_argument("--arch", default="sm_90")
     options.add_argument("--interface", default=find_interface(), help="folder of ncu_report.py")
+    options.add_argument("--accesses-only", action="store_true", help="fewer passes: no times, throughputs, cache hits")
+    options.add_argument("--launches", type=int, help="the first so many launches of a program")
+    options.add_argument("--seconds", type=int, default=300, help="for profiling one program")
     options.add_argument("--keep", help="folder that keeps binaries and reports")
     args = options.parse_args()
 
@@ -366,7 +374,7 @@ def main():
             failures.append(f"{name}: does not compile\n{result.stdout[-1500:]}")
             continue
         try:
-            data, problem = record(source, work, args.arch, binary, flags)
+            data, problem = record(source, work, binary, flags, args)
         except Exception as error:  # one broken program must not cost the others their recording
             data, problem = None, f"{name}: {type(error).__name__}: {error}"
         if data is None:
