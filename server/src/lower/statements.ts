@@ -1,6 +1,7 @@
 /** Statements: blocks, branches, switches, jumps; loops are in loops.ts. */
 
 import type * as ast from '../parse/ast';
+import { declareAnonymousUnion } from './anonymous-unions';
 import { materialise } from './bound-values';
 import { asmStatement } from './builtins/inline-ptx';
 import { constantOf } from './constants';
@@ -173,7 +174,9 @@ function localDeclarations(ctx: Context, declarations: readonly ast.Declaration[
       if (ctx.unit.isHost && declaration.specifiers.isStatic) declareStatic(ctx, declaration);
       else if (isLocalConstant) declareAll(ctx.scope, [declaration]);
       else declareVariable(ctx, declaration);
-    } else if (declaration.kind === 'unknownDeclaration') skip(ctx, declaration, declaration.reason);
+    } else if (declaration.kind === 'record' && declaration.key === 'union' && !declaration.name)
+      declareAnonymousUnion(ctx, declaration);
+    else if (declaration.kind === 'unknownDeclaration') skip(ctx, declaration, declaration.reason);
     else declareAll(ctx.scope, [declaration]);
   }
 }

@@ -33,6 +33,24 @@ int main() { float *p, *r; get<<<1, 32>>>(p, r); }
 `);
   });
 
+  it('of a function may have no name', () => {
+    check(`
+__device__ int packed(float4 v) {
+  union { signed char each[4]; struct { short low, high; }; int all; };
+  each[0] = v.x; each[1] = v.y; each[2] = v.z; each[3] = v.w;
+  return all + high;
+}
+__global__ void pick(const float4 *in, const int *table, int *out) {
+  union { int whole; short part[2]; };
+  whole = 4 * threadIdx.x;
+  out[threadIdx.x] = table[part[0]] + packed(in[part[0]]);
+//                   ^^^^^^^^^^^^^^ global load 16/4 sectors exact
+//                                           ^^^^^^^^^^^ global load 32/16 sectors exact
+}
+int main() { float4 *p; int *t, *r; pick<<<1, 32>>>(p, t, r); }
+`);
+  });
+
   it('are one access when copied', () => {
     check(`
 union Pack { uint4 raw; short2 pairs[4]; };
