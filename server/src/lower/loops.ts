@@ -10,6 +10,7 @@ import { forgetAssigned } from './flow';
 import { indexSplit, splitLoops } from './index-split';
 import { KnownValues } from './known-values';
 import { lookupName } from './lookup';
+import { openStart } from './open-start';
 import { readRegister, writeRegister } from './places';
 import { type RuntimeTrips, runtimeTrips } from './runtime-unroll';
 import { conditionOf, statement, withScope } from './statements';
@@ -35,10 +36,16 @@ export function forStatement(ctx: Context, node: ast.ForStatement): void {
 function countedLoop(ctx: Context, node: ast.ForStatement): void {
   const trips = tripCount(ctx, node);
   const most = trips === undefined ? mostTrips(ctx, node) : undefined;
+  const open = trips === undefined && most === undefined ? openStart(ctx, node) : undefined;
+  if (open?.isWrittenOut) {
+    ctx.loops.all++;
+    unrolled(ctx, node, open.most, behindSure(ctx, open.sure, ownGuard(ctx, node)));
+    return;
+  }
   const plan = most === undefined ? unrollDecision(ctx, node, trips) : guardedDecision(ctx, node, most);
   ctx.loops.all++;
   if (plan.kind !== 'full') ctx.loops.atRunTime++;
-  const isRuntime = plan.kind === 'none' && !ctx.unit.isHost;
+  const isRuntime = plan.kind === 'none' && !ctx.unit.isHost && !open;
   const runtime = isRuntime ? runtimeTrips(ctx, node) : undefined;
   if (plan.kind === 'full') unrolled(ctx, node, plan.trips, most === undefined ? undefined : ownGuard(ctx, node));
   else if (runtime) inRounds(ctx, node, runtime);
@@ -72,6 +79,12 @@ type Guard = () => Register;
 /** The condition of a loop. */
 function ownGuard(ctx: Context, { condition }: ast.ForStatement): Guard | undefined {
   return condition && (() => conditionOf(ctx, condition));
+}
+
+/** A guard that is only asked behind so many passes. */
+function behindSure(ctx: Context, sure: number, guard: Guard | undefined): Guard | undefined {
+  let left = sure;
+  return guard && (() => (left-- > 0 ? ctx.builder.constant('pred', 1) : guard()));
 }
 
 /**

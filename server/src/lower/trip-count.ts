@@ -85,13 +85,13 @@ export function nameOf(node: ast.Expression | undefined): string | undefined {
   return node?.kind === 'name' && node.name.parts.length === 1 ? node.name.parts[0].name : undefined;
 }
 
-function loopVariable(node: ast.Expression): string | undefined {
+export function loopVariable(node: ast.Expression): string | undefined {
   if (node.kind === 'unary' && /\+\+|--/.test(node.operator)) return nameOf(node.operand);
   if (node.kind === 'assign') return nameOf(node.left);
   return undefined;
 }
 
-function stepOf(ctx: Context, node: ast.Expression): Step | undefined {
+export function stepOf(ctx: Context, node: ast.Expression): Step | undefined {
   if (node.kind === 'unary') return node.operator.includes('+') ? (v) => v + 1 : (v) => v - 1;
   const step = compoundStep(node) ?? node;
   const apply = step.kind === 'assign' ? compound[step.operator] : undefined;
@@ -99,7 +99,7 @@ function stepOf(ctx: Context, node: ast.Expression): Step | undefined {
   return apply === undefined || by === undefined || by === 0 ? undefined : (v) => apply(v, by);
 }
 
-function testOf(
+export function testOf(
   ctx: Context,
   node: ast.Expression | ast.VariableDeclaration,
   name: string,

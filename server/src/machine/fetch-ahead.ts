@@ -35,7 +35,7 @@ interface PlacedWindow extends Window {
 }
 
 /** Blocks looked back through. */
-const FARTHEST = 16;
+const FARTHEST = 96;
 
 interface Place {
   readonly block: number;

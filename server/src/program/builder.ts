@@ -1,5 +1,6 @@
 import { ExpressionTable, operationKey } from './expression-table';
 import { foldBinary, foldCompare, foldConvert, foldUnary } from './fold';
+import { type Interval, Intervals } from './intervals';
 import { type Linear, LinearForms, lowestBit } from './linear';
 import { type Cycle, LowBits } from './low-bits';
 import {
@@ -65,6 +66,7 @@ export class ProgramBuilder {
   private readonly linear = new LinearForms(this.registers);
   private readonly lowBits = new LowBits(this.registers);
   private readonly zeroBits = new ZeroBits(this.registers, this.lowBits, (r) => this.linear.of(r));
+  private readonly intervals = new Intervals(this.registers);
   instructionCount = 0;
   /** Where registers are made: the first token of the statement, and the call that is being inlined. */
   statement: number | undefined = 0;
@@ -317,7 +319,10 @@ export class ProgramBuilder {
     if (this.nonNegative.has(a)) this.nonNegative.add(dst);
     this.pure(key, a, -1, -1, { op: 'convert', from, type, dst, a });
     this.linear.convert(dst, a, from, type);
-    if (isWhole(from) && isWhole(type)) this.zeroBits.convert(dst, type, a);
+    if (isWhole(from) && isWhole(type)) {
+      this.zeroBits.convert(dst, type, a);
+      this.intervals.convert(dst, type, a);
+    }
     return dst;
   }
 
@@ -343,7 +348,13 @@ export class ProgramBuilder {
     if ((fn === 'or' || fn === 'xor') && cb !== undefined && this.zeroBits.areAdded(a, cb))
       this.linear.setBits(dst, a, cb);
     this.zeroBits.binary(dst, fn, type, a, b);
+    this.intervals.binary(dst, fn, type, a, b);
     return dst;
+  }
+
+  /** Between which numbers its operations say that an integer lies. */
+  intervalOf(register: Register): Interval | undefined {
+    return this.intervals.of(register);
   }
 
   /** As the source would write it: `i + 1`, `i - 1`. */
