@@ -111,13 +111,14 @@ export class Linker {
     const names = outsideNames(indexOf(unit, linked), units);
     const found: Kept[] = [];
     if (names.size === 0 || !others) return found;
+    const headers = new Set(units.flatMap(({ tokens }) => pathsOf(tokens).slice(1)));
     let distance: number | undefined;
     let tried = 0;
     for (const file of others([...names.keys()], own)) {
       if (distance !== undefined && file.distance > distance) break;
       if (++tried > MOST_TRIED || linked.length + found.length >= MOST_USERS) break;
       const parsed = this.parsed(file, options.computeCapability);
-      if (!mayUse(parsed.index, names, parsed.words)) continue;
+      if (!mayUse(parsed.index, names, parsed.words, (each) => headers.has(pathOf(parsed, each)))) continue;
       distance = file.distance;
       found.push(parsed);
     }
@@ -210,6 +211,9 @@ export class Linker {
     return slot;
   }
 }
+
+const pathOf = ({ tokens, base }: Kept, { first }: Declaration): string =>
+  tokens.files[tokens.file[first - base]]?.path ?? '';
 
 const pathsOf = ({ files }: TokenStream): string[] => files.map(({ path }) => path);
 

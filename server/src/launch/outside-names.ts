@@ -67,11 +67,15 @@ const isRecord = ({ kind }: HostSymbol): boolean => kind === 'record';
 const isHidden = ({ specifiers, name }: FunctionDeclaration): boolean =>
   specifiers.isStatic === true && name.parts.length === 1;
 
-/** Whether a unit's declarations let it use one of the names: it declares the function without defining it. */
+/**
+ * Whether a unit's declarations let it use one of the names: it declares the function without defining it.
+ * @param isOfBoth whether a header defines it that the unit under analysis includes too
+ */
 export function mayUse(
   index: HostIndex,
   names: ReadonlyMap<string, WantedFunction>,
   words: ReadonlySet<string>,
+  isOfBoth: (declaration: FunctionDeclaration) => boolean,
 ): boolean {
   for (const wanted of names.values()) {
     if (!words.has(wanted.name)) continue;
@@ -79,7 +83,7 @@ export function mayUse(
     const declared = [...namespaceSymbols(index)].flatMap(([name, all]) => (name === wanted.name ? all : []));
     const functions = declared.flatMap((symbol) => (symbol.kind === 'function' ? [symbol.declaration] : []));
     const fits = functions.filter(({ parameters }) => wanted.counts.has(parameters.length));
-    if (fits.length > 0 && fits.every(({ body }) => !body)) return true;
+    if (fits.length > 0 && fits.every((each) => !each.body || isOfBoth(each))) return true;
   }
   return false;
 }

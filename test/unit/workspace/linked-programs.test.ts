@@ -79,6 +79,23 @@ template <int STEP> void drive(int n) {
       strided.map((each) => each.replace(':4', ':5')),
     );
   });
+  it('are run where main comes to what launches by a table in a header of both', () => {
+    const files = {
+      'scatter.h': `${declarations}
+using Scatter = void (*)(const std::vector<int>&, int*);
+inline const Scatter* versions(int& count) {
+  static const Scatter all[] = {scatter};
+  count = sizeof(all) / sizeof(all[0]);
+  return all;
+}`,
+      'scatter.cu': kernel,
+      'main.cu': main('int place(int i) { return i * 8; }').replace(
+        'scatter(at, out);',
+        'int n; const Scatter* all = versions(n); for (int i = 0; i < n; i++) all[i](at, out);',
+      ),
+    };
+    check(files, 'scatter.cu', strided);
+  });
   it('have methods that another file defines', () => {
     const files = {
       'scatter.h': `${declarations}\nstruct Places { int step; Places(); int of(int i) const; };`,
