@@ -329,9 +329,11 @@ function bindArgument(state: HostState, argument: TemplateArgument, scope: Scope
   return argument.type && value.kind === 'unknown' && asType ? [unclear(asType, value)] : [{ kind: 'value', value }];
 }
 
-/** A name that nothing declares is more likely a type, unless it was seen as a variable. */
+/** A name that nothing declares may be either: the template's parameter tells. */
 function unclear(type: HostType, value: Value): BoundArgument {
-  return value.kind === 'unknown' && value.roots.length > 0 ? { kind: 'value', value } : { kind: 'type', type };
+  return value.kind === 'unknown' && value.roots.length > 0
+    ? { kind: 'value', value, orType: type }
+    : { kind: 'type', type };
 }
 
 function packElements(type: HostType, argument: TemplateArgument, scope: Scope): BoundArgument[] | undefined {

@@ -48,7 +48,7 @@ function bindParameter(
 ): BoundArgument {
   const name = parameter.name ?? '';
   if (parameter.kind !== 'value') {
-    const type: HostType = argument?.kind === 'type' ? argument.type : { kind: 'opaque', name };
+    const type: HostType = (argument && typeOfArgument(argument)) ?? { kind: 'opaque', name };
     if (name) scope.types.set(name, type);
     return { kind: 'type', type };
   }
@@ -56,6 +56,11 @@ function bindParameter(
   const value = argument?.kind === 'value' ? convert(state, argument.value, type) : openValue(state, name, type);
   if (name) scope.values.set(name, makeCell(value, { name, type }));
   return { kind: 'value', value };
+}
+
+function typeOfArgument(argument: BoundArgument): HostType | undefined {
+  if (argument.kind === 'type') return argument.type;
+  return argument.kind === 'value' ? argument.orType : undefined;
 }
 
 function openValue(state: HostState, name: string, type: HostType | undefined): Value {
@@ -76,7 +81,7 @@ export function bindPack(
     const cells = elements.flatMap((element): Cell[] => (element.kind === 'value' ? [makeCell(element.value)] : []));
     scope.values.set(name, makeCell({ kind: 'pack', elements: cells }));
   } else {
-    const types = elements.flatMap((element) => (element.kind === 'type' ? [element.type] : []));
+    const types = elements.flatMap((element) => typeOfArgument(element) ?? []);
     scope.types.set(name, { kind: 'pack', elements: types });
   }
 }

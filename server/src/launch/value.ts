@@ -134,7 +134,8 @@ export interface UnknownValue {
 /** A template argument in the interpreter. */
 export type BoundArgument =
   | { readonly kind: 'type'; readonly type: HostType }
-  | { readonly kind: 'value'; readonly value: Value }
+  /** orType: what it is where it names a type, of a name that nothing declares */
+  | { readonly kind: 'value'; readonly value: Value; readonly orType?: HostType }
   | { readonly kind: 'pack'; readonly elements: readonly BoundArgument[] };
 
 export function number(value: number, of: BuiltinTypeName = 'int'): NumberValue {

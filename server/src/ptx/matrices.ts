@@ -70,7 +70,7 @@ function wmma(ctx: Context, memory: Memory, instruction: FlatInstruction): void 
   else for (const move of laneMoves(moves)) moveElements(ctx, work, isLoad ? 'load' : 'store', move);
 }
 
-const bytesOfElement: Readonly<Record<string, number>> = { f16: 2, bf16: 2, f32: 4, tf32: 4 };
+const bytesOfElement: Readonly<Record<string, number>> = { s8: 1, u8: 1, f16: 2, bf16: 2, f32: 4, tf32: 4, s32: 4 };
 const uses: Readonly<Record<string, Fragment['use']>> = { a: 'a', b: 'b', c: 'accumulator', d: 'accumulator' };
 
 /** `wmma.load.a.sync.aligned.row.m16n16k16.shared.f16` */
@@ -132,8 +132,8 @@ function moveElements(
     bytes,
   );
   const access = newSite(ctx, memory, instruction, operation, space, operand, count * bytes);
-  // two halves are one word
-  const [type, length]: [ScalarType, number] = bytes === 2 ? ['u32', 1] : ['f32', count];
+  // two halves are one word, and so are four bytes
+  const [type, length]: [ScalarType, number] = bytes === 4 ? ['f32', count] : [count * bytes === 4 ? 'u32' : 'u8', 1];
   if (operation === 'load') {
     const dst = Array.from({ length }, () => builder.register(type, 'temporary'));
     builder.emit({ op: 'load', type, dst, address, offset: 0, access });
@@ -146,16 +146,17 @@ function moveElements(
 function rowAddresses(
   ctx: Context,
   { memory, instruction, address: operand, step, bytes }: FragmentWork,
-  { matrices, period, column }: MatrixLoad,
+  { matrices, period, row, column }: MatrixLoad,
 ): void {
   const { builder } = ctx;
   const lane = ctx.special('%laneid');
-  const row = builder.binary('rem', 'u32', lane, ctx.constant('u32', period));
+  const rowOfLane = builder.binary('rem', 'u32', lane, ctx.constant('u32', period));
   const part = builder.binary('div', 'u32', lane, ctx.constant('u32', period));
   const first = builder.binary('shl', 'i32', part, ctx.constant('i32', 3));
   const base = whole(ctx, addressOf(ctx, operand, 'shared'));
   const at = builder.binary('add', 'i32', first, ctx.constant('i32', column));
-  const address = elementAddress(ctx, base, row, at, step, bytes);
+  const from = builder.binary('add', 'i32', rowOfLane, ctx.constant('i32', row));
+  const address = elementAddress(ctx, base, from, at, step, bytes);
   const access = newSite(ctx, memory, instruction, 'load', 'shared', operand, 16);
   const dst = Array.from({ length: matrices }, () => builder.register('u32', 'temporary'));
   builder.emit({ op: 'matrix', direction: 'load', matrices, dst, address, access });

@@ -29,9 +29,9 @@ const check =
     if (moves.isMatrixLoad) {
       seen.fill(0);
       const loads = matrixLoads(moves);
-      for (const { matrices, period, column } of loads)
+      for (const { matrices, period, row, column } of loads)
         for (let lane = 0; lane < 8 * matrices; lane++)
-          for (let e = 0; e < 8; e++) see(lane % period, 8 * Math.floor(lane / period) + column + e);
+          for (let e = 0; e < 16 / bytes; e++) see(row + (lane % period), 8 * Math.floor(lane / period) + column + e);
       assert.ok(seen.every((times) => times === 1));
       told += `, ${loads.map(({ matrices }) => `x${matrices}`).join(' ')}`;
     }
@@ -63,12 +63,24 @@ describe('Lanes of wmma fragments', () => {
   for (const order of ['row', 'col'] as const)
     for (const use of ['a', 'b'] as const)
       it(`tf32, ${use} by ${order}`, check(use, [16, 16, 8], order, 4, '4 of 4 bytes'));
+  for (const [use, along, across] of [
+    ['a', 'row', 'col'],
+    ['b', 'col', 'row'],
+  ] as const) {
+    const [few, many] = use === 'a' ? [wide, high] : [high, wide];
+    it(`bytes, ${use} of 16 × 16 side by side`, check(use, square, along, 1, '2 of 4 bytes, x2'));
+    it(`bytes, ${use} of 16 × 16 across`, check(use, square, across, 1, '8 of 1 bytes'));
+    it(`bytes, ${use} with 8 rows`, check(use, few, along, 1, '1 of 4 bytes, x1'));
+    it(`bytes, ${use} with 8 rows across`, check(use, few, across, 1, '4 of 1 bytes'));
+    it(`bytes, ${use} with 32 rows`, check(use, many, along, 1, '4 of 4 bytes, x2 x2'));
+    it(`bytes, ${use} with 32 rows across`, check(use, many, across, 1, '16 of 1 bytes'));
+  }
   it('results of tf32 by rows', check('accumulator', [16, 16, 8], 'row', 4, '4 of 8 bytes'));
   it('results of tf32 by columns', check('accumulator', [16, 16, 8], 'col', 4, '8 of 4 bytes'));
   it('other shapes and elements are not known', () => {
     const known = { use: 'a', m: 16, n: 16, k: 16, isByRows: true, bytes: 2 } as const;
     assert.equal(movesOf({ ...known, k: 8 }), undefined);
-    assert.equal(movesOf({ ...known, bytes: 1 }), undefined);
+    assert.equal(movesOf({ ...known, use: 'accumulator', bytes: 1 }), undefined);
     assert.equal(movesOf({ ...known, bytes: 4 }), undefined);
   });
 });

@@ -219,4 +219,16 @@ __global__ void scale(const __nv_fp8x4_e4m3* in, const float* by, __nv_fp8x4_e5m
 }
 int main() { __nv_fp8x4_e4m3* i; float* b; __nv_fp8x4_e5m2* o; __nv_fp8_e4m3* p; scale<<<1, 32>>>(i, b, o, p); }`);
   });
+
+  it('types of the toolkit may be template arguments of a launch', () => {
+    check(`
+#include <mma.h>
+template <typename T, typename Layout> __global__ void load(const T *in, int pitch) {
+  nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, 16, 16, 16, T, Layout> a {};
+  nvcuda::wmma::load_matrix_sync(a, in, pitch);
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global load 8/4 sectors x2 exact
+}
+int main() { signed char *in; load<signed char, nvcuda::wmma::row_major><<<1, 32>>>(in, 64); }
+`);
+  });
 });

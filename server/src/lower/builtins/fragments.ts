@@ -20,6 +20,8 @@ import type { BuiltinCall, BuiltinFunction } from './functions';
 
 const REASON = 'the lane layout of these wmma fragments is not known';
 
+const typeOfBytes: Readonly<Record<number, ScalarType>> = { 1: 'u8', 2: 'u16', 4: 'u32' };
+
 const fragmentAccess =
   (operation: 'load' | 'store', pointerIndex: number): BuiltinFunction =>
   (call) => {
@@ -53,7 +55,7 @@ const fragmentAccess =
     const address = ctx.builder.unknown('i64', pointer.kind === 'unknown' ? pointer.reason : REASON);
     const place: MemoryPlace = { kind: 'memory', address, offset: 0, node, object, isVolatile: true };
     const access = accessSite(ctx, place, operation, address);
-    emitAccess(ctx, operation, bytes === 2 ? 'u16' : bytes === 1 ? 'u8' : 'u32', 1, address, 0, access);
+    emitAccess(ctx, operation, typeOfBytes[bytes] ?? 'u32', 1, address, 0, access);
     return { kind: 'void', type: types.void };
   };
 
@@ -115,10 +117,10 @@ const plus = (ctx: Context, r: Register, by: number): Register =>
 function wholeMatrices(
   ctx: Context,
   { base, pitchBytes, bytes, access }: FragmentWork,
-  { matrices, period, column }: MatrixLoad,
+  { matrices, period, row, column }: MatrixLoad,
 ): void {
   const first = plus(ctx, times(ctx, lane(ctx, 'div', period), 8 * bytes), column * bytes);
-  const address = addressOf(ctx, base, lane(ctx, 'rem', period), pitchBytes, first);
+  const address = addressOf(ctx, base, plus(ctx, lane(ctx, 'rem', period), row), pitchBytes, first);
   ctx.builder.emit({ op: 'matrix', direction: 'load', matrices, dst: [], address, access });
 }
 
@@ -130,7 +132,7 @@ function moveElements(ctx: Context, work: FragmentWork, moves: FragmentMoves): v
     const top = addressOfLane(ctx, work, move);
     const below = () => b.binary('mul', 'i64', pitchBytes, b.constant('i64', move.row));
     const address = move.row === 0 ? top : b.binary('add', 'i64', top, below());
-    emitAccess(ctx, operation, bytes === 4 ? 'u32' : 'u16', move.count, address, move.column * bytes, access);
+    emitAccess(ctx, operation, typeOfBytes[bytes] ?? 'u32', move.count, address, move.column * bytes, access);
   }
 }
 
