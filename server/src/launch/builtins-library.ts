@@ -4,6 +4,7 @@ import type { BuiltinTypeName } from '../parse/ast';
 import type { Builtin } from './builtins';
 import { forgetBehind } from './call';
 import { exitFunctions } from './exits';
+import { optionBuiltins } from './options';
 import { bindArguments } from './resolve-type';
 import { unknownOf } from './unknown-of';
 import { number, typeOf, unknown, unknownFrom, type Value } from './value';
@@ -80,12 +81,6 @@ function always(value: Value): Builtin {
   return () => value;
 }
 
-/** Where the program holds a command line of its own, the run of its main reads it (host/run-main.ts). */
-const option: Builtin = ({ values: [count] }) =>
-  count?.kind === 'number' && count.value > 1
-    ? unknown('an option that the program holds', { type: { kind: 'arithmetic', name: 'int' } })
-    : number(-1);
-
 const length: Builtin = ({ values }) => {
   const text = asText(values[0]);
   return text?.kind === 'string'
@@ -123,7 +118,7 @@ export const libraryBuiltins: readonly (readonly [string, Builtin])[] = [
   ...named(['scanf', 'fscanf', 'sscanf', 'fread', 'fgets', 'read', 'gettimeofday', 'clock_gettime', 'time'], reads),
   ...named(['printf', 'fprintf', 'puts', 'fputs', 'perror', 'fflush', 'fclose', 'fwrite', 'assert'], prints),
   // The plainest run: no options on the command line, nothing in the environment.
-  ...named(['getopt', 'getopt_long', 'getopt_long_only'], option),
+  ...optionBuiltins,
   ...named(
     ['checkCmdLineFlag', 'getCmdLineArgumentString', 'getCmdLineArgumentInt', 'getCmdLineArgumentFloat'],
     always(number(0)),

@@ -5,6 +5,7 @@ import { evaluate } from './expression';
 import { autoType, type RecordType, typeName } from './host-type';
 import { initialValue } from './initialise';
 import { sizeOf } from './layout';
+import { lookup } from './lookup';
 import { cellAt, makeCell, named, standFor } from './memory';
 import { locate, read } from './place';
 import { instantiateRecord, resolveType } from './resolve-type';
@@ -61,8 +62,18 @@ export function declareLocal(state: HostState, declaration: VariableDeclaration,
     scope.values.set(name, bound);
     return;
   }
-  if (declaration.specifiers.isStatic) scope.values.set(name, staticCell(state, declaration, name, scope));
+  const outer = declaration.specifiers.isExtern && !declaration.initializer && variableOfNamespace(state, name, scope);
+  if (outer) scope.values.set(name, outer);
+  else if (declaration.specifiers.isStatic) scope.values.set(name, staticCell(state, declaration, name, scope));
   else scope.values.set(name, initialised(state, declaration, name, scope));
+}
+
+/** What `extern int n;` in a function means: no local variable, and none of a class. */
+function variableOfNamespace(state: HostState, name: string, from: Scope): Cell | undefined {
+  let scope: Scope | undefined = from;
+  while (scope && (scope.namespace === undefined || scope.record)) scope = scope.parent;
+  const found = scope && lookup(state, name, scope);
+  return found?.kind === 'cell' ? found.cell : undefined;
 }
 
 /** One of a template is another in every instance. */

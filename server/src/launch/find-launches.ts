@@ -15,6 +15,7 @@ import type { HostUnit } from './host-tokens';
 import { FEWEST_ROUNDS, type LaunchRecorder } from './launch-recorder';
 import { findSites, type Holder } from './launch-sites';
 import { forget } from './memory';
+import { optionVariables } from './options';
 import { indexUnit } from './scope';
 import { foreignKernels } from './shared-kernels';
 import { budgets, createState, type HostState } from './state';
@@ -55,8 +56,9 @@ export function findLaunches(
   options: FindOptions,
 ): readonly FoundLaunch[] {
   const others = options.others ?? [];
-  const index = indexUnit([...unit.declarations, ...others.flatMap(({ declarations }) => declarations)]);
   const units = [{ base: 0, tokens }, ...others];
+  const declarations = [...unit.declarations, ...others.flatMap(({ declarations }) => declarations)];
+  const index = indexUnit([...declarations, ...optionVariables(units)]);
   const foreign = foreignKernels(index, units);
   const sites = findSites(index, units, foreign);
   if (sites.holders.length === 0) return [];

@@ -182,10 +182,33 @@ function declareVariable(scope: Scope, declaration: VariableDeclaration): void {
   else if (declaration.templateArguments && name) {
     const primary = scope.own(name);
     if (primary?.kind === 'global') primary.specialisations?.push(declaration);
-  } else if (name) {
+  } else if (name && !isKnownElsewhere(scope, declaration, name)) {
     const specialisations = declaration.templateParameters ? [] : undefined;
     scope.define(name, { kind: 'global', declaration, scope, specialisations });
   }
+}
+
+/** `extern int n;` behind the definition, and of what the library around the unit defines (`optind`): what is known of it stays. */
+function isKnownElsewhere(scope: Scope, declaration: VariableDeclaration, name: string): boolean {
+  if (!isOnlyDeclared(declaration)) return false;
+  const known = scope.own(name) ?? (scope.parent?.label === LIBRARY ? scope.parent.own(name) : undefined);
+  return known?.kind === 'global' && !isOnlyDeclared(known.declaration);
+}
+
+/** The label of the scope around a unit's own. */
+export const LIBRARY = 'library';
+
+/** Of a variable that is defined elsewhere, be it in the same file. */
+export const isOnlyDeclared = ({ specifiers, initializer }: VariableDeclaration): boolean =>
+  specifiers.isExtern && !specifiers.isShared && !initializer;
+
+/** The variable of that name in a namespace around a scope: no local one, and none of a class. */
+export function variableOfNamespace(from: Scope, name: string): Entity | undefined {
+  for (let scope: Scope | undefined = from; scope; scope = scope.parent) {
+    const found = scope.own(name);
+    if (found?.kind === 'global' && !found.isOfFunction && !found.scope.recordType) return found;
+  }
+  return undefined;
 }
 
 function declareStaticMember(scope: Scope, declaration: VariableDeclaration): void {

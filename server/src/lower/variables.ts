@@ -26,7 +26,7 @@ import { markClass } from './host/virtual-calls';
 import { assign, countParts, rvalue, writeStorage } from './places';
 import { declaredAlignment, hasClass, instanceAround } from './records';
 import { resolveType } from './resolve-type';
-import type { Scope } from './scope';
+import { isOnlyDeclared, type Scope, variableOfNamespace } from './scope';
 import { declareTable, isTableOfDevice } from './static-tables';
 import { letters, stringAddress } from './strings';
 import {
@@ -98,7 +98,15 @@ export function declareVariable(ctx: Context, declaration: VariableDeclaration):
   if (s.isShared) declareShared(ctx, declaration);
   else if (isTableOfDevice(ctx, declaration)) declareTable(ctx, declaration);
   else if (declaration.bindings) declareBindings(ctx, declaration, declaration.bindings);
+  else if (declaration.name && isOnlyDeclared(declaration)) declareOuter(ctx, declaration, declaration.name);
   else if (declaration.name) declareLocal(ctx, declaration, declaration.name);
+}
+
+/** `extern int n;` in a function: the variable of the namespace. */
+function declareOuter(ctx: Context, declaration: VariableDeclaration, name: string): void {
+  const outer = variableOfNamespace(ctx.scope, name);
+  const type = resolveType(ctx, declaration.type);
+  ctx.scope.define(name, outer ?? { kind: 'value', value: unknownValue(type, `${name} is defined elsewhere`) });
 }
 
 // ---- locals ----

@@ -17,6 +17,22 @@ int main() {
 }`);
   });
 
+  it('variables that are declared extern, before and behind what defines them', () => {
+    check(`
+__global__ void k(int a, int b, int c) {}
+extern int first;
+int first = 3, second = 4;
+extern int second;
+namespace part { int third = 5; int all() { extern int third; return third * 10; } }
+void set() { extern int second; second = 7; }
+int main() {
+  int second = 1;
+  set();
+  { extern int second; k<<<1, 32>>>(first, second, part::all()); } //= a: 3, b: 7, c: 50
+  k<<<1, 32>>>(first, second, ::second); //= a: 3, b: 1, c: 7
+}`);
+  });
+
   it('containers in an array of a class, filled by its constructor', () => {
     check(`
 __global__ void k(const float* a) {}

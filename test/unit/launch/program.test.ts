@@ -21,8 +21,22 @@ describe('command line', () => {
       'int n = 64, c; while ((c = getopt(argc, argv, "n:")) != -1) { switch (c) { case \'n\': n = atoi(optarg); } } k<<<1, n>>>();',
       'k <<<(1,1,1),(64,1,1),0>>>()',
     );
+    check(
+      'extern int optind; int main(int argc, char** argv) { while (getopt(argc, argv, "n:") != -1); k<<<1, 32>>>(optind, optind < argc); }',
+      'k <<<(1,1,1),(32,1,1),0>>>(1, 0)',
+    );
+    checkMain(
+      'extern int optind; char* words[] = {(char*)"p", (char*)"-b"}; getopt(2, words, "b"); k<<<1, 32>>>(optind, words[1][0]);',
+      'k <<<(1,1,1),(32,1,1),0>>>(?optind, ?words[1][0])',
+    );
     checkMain(
       'int n = 64; for (int i = 1; i < argc; i++) { if (!strcmp(argv[i], "-n")) n = atoi(argv[++i]); } k<<<1, n>>>();',
+      'k <<<(1,1,1),(64,1,1),0>>>()',
+    );
+  });
+  it('means variables of the namespace where a function says extern', () => {
+    check(
+      'int n = 5; void set() { extern int n; n = 64; } int main() { set(); k<<<1, n>>>(); }',
       'k <<<(1,1,1),(64,1,1),0>>>()',
     );
   });

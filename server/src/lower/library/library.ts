@@ -9,7 +9,7 @@ import { renumber } from '../../parse/renumber';
 import { preprocess } from '../../preprocess/preprocess';
 import type { TokenStream } from '../../preprocess/token';
 import { LIBRARY_TOKENS } from '../context';
-import { declareAll, Scope } from '../scope';
+import { declareAll, LIBRARY, Scope } from '../scope';
 import { aten } from './aten';
 import { atomicBuiltins } from './atomic-builtins';
 import { bitBuiltins } from './bit-builtins';
@@ -171,7 +171,7 @@ export function libraryScope(tokens: TokenStream, ofHost = false): Scope {
   const key = needed.map((part) => [...parts, hostPart, ...laterParts].indexOf(part)).join();
   let scope = scopes.get(key);
   if (!scope) {
-    scope = new Scope(undefined, 'library');
+    scope = new Scope(undefined, LIBRARY);
     for (const { text, hostText = text } of needed) declareAll(scope, declarationsOf(ofHost ? hostText : text));
     scopes.set(key, scope);
   }
