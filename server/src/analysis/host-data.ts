@@ -11,7 +11,7 @@ import { runMain } from '../host/run-main';
 import { isSameInstance, mayBeInstance } from '../lower/records';
 import type { TemplateValue } from '../lower/types';
 import type { FunctionDeclaration } from '../parse/ast';
-import type { Program } from '../program/program';
+import type { Input, Program } from '../program/program';
 import { registersRead } from '../program/registers-read';
 import type { Fingerprint, Fingerprints } from './fingerprint';
 import { shift } from './launch-cache';
@@ -19,8 +19,10 @@ import type { PlannedLaunch } from './launch-plan';
 import { byteOfLine, type Launch } from './launches';
 import type { ProgramText } from './linked-program';
 import { pointersIn } from './round-parts';
+import { numberAt, type RunNumber } from './run-symbols';
 
 const SIZE = 2;
+const NO_NUMBERS: ReadonlyMap<number, number> = new Map();
 /** Key of a kernel of another unit: its text is in the program's key. */
 const LINKED = 'linked';
 
@@ -231,10 +233,7 @@ export class HostData {
 
   /** What memory holds at a launch; undefined where the run did not come to it as it is planned. */
   at(plan: PlannedLaunch, program: Program, numbers: ReadonlyMap<number, number>): GlobalData | undefined {
-    const { place } = plan;
-    if (!place || !plan.grid) return undefined;
-    const places = plan.sites?.map((site) => site.first) ?? [place.first];
-    const rounds = this.roundsAtAll(places, plan.launch?.instance);
+    const rounds = this.roundsFor(plan);
     const round =
       plan.round === undefined
         ? rounds.find((r) => isPlanned(r, plan, program, numbers, rounds.length === 1))
@@ -243,6 +242,20 @@ export class HostData {
     if (!round || !run) return undefined;
     const { contents: blocks, seed, files } = round;
     return { blocks, pointers: pointersOf(round, program), symbols: run.symbols, seed, files };
+  }
+
+  /** A number that the program of the host has put into constant memory before a launch; undefined where it is not always the same. */
+  numberOf(plan: PlannedLaunch, program: Program, input: Input): RunNumber | undefined {
+    const all = this.roundsFor(plan);
+    const rounds =
+      plan.round === undefined ? all.filter((r) => isPlanned(r, plan, program, NO_NUMBERS)) : [all[plan.round]];
+    const symbols = this.entry?.run?.symbols;
+    return symbols && rounds.length > 0 ? numberAt(rounds, symbols, program, input) : undefined;
+  }
+
+  private roundsFor({ place, grid, sites, launch }: PlannedLaunch): readonly HostRound[] {
+    if (!place || !grid) return [];
+    return this.roundsAtAll(sites?.map((site) => site.first) ?? [place.first], launch?.instance);
   }
 }
 

@@ -45,15 +45,15 @@ export function programOf(unit: ParsedUnit, linked: readonly LinkedUnit[]): Prog
       }),
     };
   }
-  const room = roomFor(unit, parts);
+  const begins = beginsOf([unit.source.tokens, ...parts.map(({ tokens }) => tokens)]);
   return {
-    key: `${room}#${parts.map(({ id }) => id).join()}`,
+    key: `${begins.join()}#${parts.map(({ id }) => id).join()}`,
     numberOf: (token) => {
       const index = parts.findIndex(({ base, tokens }) => token >= base && token < base + tokens.count);
-      return index < 0 ? token : (index + 1) * room + token - parts[index].base;
+      return index < 0 ? token : begins[index + 1] + token - parts[index].base;
     },
     read: (launches) => {
-      const { tree, tokens } = linkedProgram(unit, parts, room);
+      const { tree, tokens } = linkedProgram(unit, parts, begins);
       const context = createUnitContext(tree, tokens);
       const whole = { context, kernels: findKernels(tree, context.scope) };
       return { tree, tokens, device: deviceCode(unit, launches, whole) };
@@ -107,34 +107,39 @@ function partsOf(unit: ParsedUnit, linked: readonly LinkedUnit[]): readonly Link
   return isComplete ? parts : [];
 }
 
-/** Room for each unit, in tokens: a power of two, so that few edits change it. */
-function roomFor(unit: ParsedUnit, linked: readonly LinkedUnit[]): number {
-  const most = Math.max(...[unit.source.tokens, ...linked.map(({ tokens }) => tokens)].map(({ count }) => count));
-  return 2 ** Math.ceil(Math.log2(most + 1));
+/**
+ * Where each unit's tokens begin in the one stream, and its end. The room of a unit is a power of two, so that few edits change it; the first has
+ * room for the largest (`renumber`).
+ */
+function beginsOf(streams: readonly TokenStream[]): number[] {
+  const rooms = streams.map(({ count }) => 2 ** Math.ceil(Math.log2(count + 1)));
+  const begins = [0, Math.max(...rooms)];
+  for (const room of rooms.slice(1)) begins.push(begins[begins.length - 1] + room);
+  return begins;
 }
 
-/** @param room for the tokens of each unit */
+/** @param begins where the tokens of each unit begin */
 function linkedProgram(
   unit: ParsedUnit,
   parts: readonly LinkedUnit[],
-  room: number,
+  begins: readonly number[],
 ): { tree: TranslationUnit; tokens: TokenStream } {
   const others = parts.flatMap((part, index) => {
     const { declarations } = parse(part.tokens, part.pragmas);
     const wanted = new Set(part.declarations.map(({ first }) => first - part.base));
     const own = declarations.filter(({ first }) => wanted.has(first));
-    renumber(own, (index + 1) * room);
+    renumber(own, begins[index + 1]);
     return own;
   });
   return {
     tree: { declarations: [...unit.tree.declarations, ...others], notes: unit.tree.notes },
-    tokens: inOneStream([unit.source.tokens, ...parts.map((part) => part.tokens)], room),
+    tokens: inOneStream([unit.source.tokens, ...parts.map((part) => part.tokens)], begins),
   };
 }
 
-/** Streams one after the other, each with room for as many tokens. */
-function inOneStream(streams: readonly TokenStream[], room: number): TokenStream {
-  const count = streams.length * room;
+/** Streams one after the other, each where it begins. */
+function inOneStream(streams: readonly TokenStream[], begins: readonly number[]): TokenStream {
+  const count = begins[streams.length];
   const text = new Array<string>(count).fill('');
   const kind = new Uint8Array(count);
   const flags = new Uint8Array(count);
@@ -145,7 +150,7 @@ function inOneStream(streams: readonly TokenStream[], room: number): TokenStream
   const files: SourceFile[] = [];
   const expansions: TokenStream['expansions'][number][] = [];
   streams.forEach((stream, index) => {
-    const base = index * room;
+    const base = begins[index];
     kind.set(stream.kind.subarray(0, stream.count), base);
     flags.set(stream.flags.subarray(0, stream.count), base);
     start.set(stream.start.subarray(0, stream.count), base);

@@ -40,14 +40,17 @@ type Missing = ReadonlyMap<string, WantedFunction>;
 const FIRST_BASE = 2 ** 24;
 const SLOT = 2 ** 21;
 /** Units kept between calls. */
-const KEPT = 48;
-/** Units that one program is linked from, how many are looked at for that, and how many callers are followed up. */
+const KEPT = 128;
+/** Units that use a unit, how many are looked at for that, and how many callers are followed up. */
 const MOST_USERS = 6;
-const MOST_LINKED = 12;
 const MOST_TRIED = 12;
 const DEPTH = 3;
 /** Folders that what defines a missing function may be away: repositories hold many programs. */
 const FARTHEST = 2;
+/** Units that one program is linked from: so many whatever their size, and more of them as long as all have no more tokens, with their headers. */
+const FEW_LINKED = 12;
+const MOST_LINKED = 96;
+const MOST_TOKENS = 2 ** 20;
 
 export class Linker {
   private readonly kept = new Map<string, Kept>();
@@ -136,13 +139,14 @@ export class Linker {
     missing: Missing,
     isOfDevice: boolean,
   ): Kept[] {
-    if (missing.size === 0 || !definers || linked.length >= MOST_LINKED) return [];
+    if (missing.size === 0 || !definers || isFull(linked)) return [];
     const present = new Set([unit.source.tokens, ...linked.map(({ tokens }) => tokens)].flatMap(pathsOf));
     const nearest = new Map<string, Kept[]>();
-    let count = 0;
+    const tried: Kept[] = [];
     for (const file of definers([...missing.keys()], present)) {
-      if (file.distance > FARTHEST || ++count > MOST_TRIED) break;
+      if (file.distance > FARTHEST || isFull(tried)) break;
       const parsed = this.parsed(file, options.computeCapability);
+      tried.push(parsed);
       if (hasMain(parsed.index)) continue;
       for (const name of definedFor(parsed.index, missing, isOfDevice)) {
         const known = nearest.get(name);
@@ -154,7 +158,7 @@ export class Linker {
       const alike = candidates.filter(({ file }) => isAlike(file.path, unit));
       return candidates.length === 1 ? candidates : alike.length === 1 ? alike : [];
     });
-    return [...new Set(found)].slice(0, MOST_LINKED - linked.length);
+    return upToFull(linked, new Set(found));
   }
 
   /** Each without what an earlier one has too, and with names of its own for what another means otherwise. */
@@ -214,6 +218,18 @@ export class Linker {
 
 const pathOf = ({ tokens, base }: Kept, { first }: Declaration): string =>
   tokens.files[tokens.file[first - base]]?.path ?? '';
+
+function isFull(linked: readonly Kept[]): boolean {
+  if (linked.length < FEW_LINKED) return false;
+  const count = linked.reduce((sum, { tokens }) => sum + tokens.count, 0);
+  return linked.length >= MOST_LINKED || count > MOST_TOKENS;
+}
+
+function upToFull(linked: readonly Kept[], more: Iterable<Kept>): Kept[] {
+  const all = [...linked];
+  for (const each of more) if (!isFull(all)) all.push(each);
+  return all.slice(linked.length);
+}
 
 const pathsOf = ({ files }: TokenStream): string[] => files.map(({ path }) => path);
 

@@ -8,8 +8,9 @@ import type { Input, Program } from '../program/program';
 import { registersRead } from '../program/registers-read';
 import type { Assumption, LaunchOrigin } from '../report/report';
 import { keysOf } from './keys';
-import type { PlannedLaunch } from './launch-plan';
+import { type PlannedLaunch, RANDOM_SEED } from './launch-plan';
 import type { Launch } from './launches';
+import type { RunNumber } from './run-symbols';
 
 export const SAMPLES = [1024, 1056, 1021] as const;
 
@@ -27,6 +28,8 @@ export interface ResolveContext {
   readonly sample: number;
   /** The launch as it would be under the sample. */
   readonly under?: Launch;
+  /** What the run of `main` has put into constant memory. */
+  readonly fromRun?: (input: Input) => RunNumber | undefined;
 }
 
 /** Gives every parameter and global of a program a value for one launch and sample. */
@@ -43,7 +46,9 @@ export function resolveInputs(program: Program, plan: PlannedLaunch, context: Re
   program.inputs.forEach((input, index) => {
     const found = hostValueOf(input, plan, context);
     if (!found) return;
-    const { value, origin } = found;
+    const { value, origin, seed } = found;
+    if (seed !== undefined && !assumptions.some(({ name }) => name === RANDOM_SEED))
+      assumptions.push({ name: RANDOM_SEED, value: seed, origin: 'assumed' });
     if (value?.kind === 'number' && isSearchedFor(program, input, plan)) {
       values.set(index, { kind: 'unknown', reason: `which blocks come to ${input.name} is not known` });
     } else if (value?.kind === 'number') {
@@ -79,7 +84,7 @@ function hostValueOf(
   input: Input,
   plan: PlannedLaunch,
   context: ResolveContext,
-): { value: HostValue | undefined; origin: LaunchOrigin } | undefined {
+): { value: HostValue | undefined; origin: LaunchOrigin; seed?: number } | undefined {
   const { source } = input;
   if (source.kind !== 'parameter' && source.kind !== 'global') return undefined;
   const path = source.path;
@@ -89,7 +94,16 @@ function hostValueOf(
   if (site && site.kind !== 'unknown') return { value: site, origin: 'launch-site' };
   if (annotated !== undefined) return { value: { kind: 'number', value: annotated }, origin: 'annotation' };
   if (assumed !== undefined) return { value: { kind: 'number', value: assumed }, origin: 'setting' };
+  const left = isLeftOpen(input, plan) ? context.fromRun?.(input) : undefined;
+  if (left) return { value: { kind: 'number', value: left.value }, origin: 'launch-site', seed: left.seed };
   return { value: site, origin: 'assumed' };
+}
+
+/** A number in constant memory that the text does not tell. */
+export function isLeftOpen(input: Input, plan: Pick<PlannedLaunch, 'arguments' | 'symbols'>): boolean {
+  if (input.source.kind !== 'global') return false;
+  const site = siteValue(input, plan);
+  return site === undefined || site.kind === 'unknown';
 }
 
 /** What the launch passes for a parameter, or has set a device global to. */

@@ -15,6 +15,7 @@ import { type KernelResult, kept, shifted } from './kernel-result';
 import type { FoundKernel } from './kernels';
 import { type PlannedLaunch, planLaunches } from './launch-plan';
 import { remember } from './remember';
+import { isLeftOpen } from './sampling';
 import { checkable, KnownRuns, simulateLaunch } from './simulate';
 import { withFurtherRounds } from './told-rounds';
 import { instanceArguments, type Unit } from './unit';
@@ -26,6 +27,10 @@ const CACHE_SIZE = 512;
 function isOfData({ dataKey }: KernelResult, { name }: FoundKernel, data: Unit['data']): boolean {
   return dataKey === undefined || dataKey === data?.ask(name);
 }
+
+/** What the run of `main` has put into memory may count. */
+const asksRun = ({ program, plan }: KernelResult['launches'][number]): boolean =>
+  dataLoads(program).length > 0 || program.inputs.some((input) => isLeftOpen(input, plan));
 
 /** What is known of a kernel from before, or what its simulation gives; kept under its text, its launches and the settings. */
 export function kernelResult(
@@ -88,7 +93,7 @@ export function kernelResult(
   noteDropped(unit, kernel, plans.length - planned.length);
   const launches = withFurtherRounds(unit, planned, (program, plan) => simulateLaunch(program, plan, model, first));
   unit.effort.charge(effort.spent);
-  const dataKey = launches.some((l) => dataLoads(l.program).length > 0) ? unit.data?.keyOf(kernel.name) : undefined;
+  const dataKey = launches.some(asksRun) ? unit.data?.keyOf(kernel.name) : undefined;
   const result = {
     fingerprint,
     sourceKey,

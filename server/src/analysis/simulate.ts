@@ -230,6 +230,7 @@ function runSample(
     parameterNames: options.parameterNames,
     sample,
     under: plan.under?.(sample),
+    fromRun: (input) => options.data?.numberOf(plan, program, input),
   });
   const grid: Triple = plan.grid ?? sampledGrid(plan, sample) ?? assumedGrid(plan.block, sample);
   const shape: LaunchShape = {

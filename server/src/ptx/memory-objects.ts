@@ -121,7 +121,7 @@ export class Memory {
     const declared = scalarType(found.variable);
     if (declared === undefined) return undefined;
     const name = demangledName(found.variable.name);
-    return ctx.coerce(ctx.input(declared, { kind: 'global', path: [name] }, name), type);
+    return ctx.coerce(ctx.input(declared, { kind: 'global', path: [name], offset: 0 }, name), type);
   }
 
   /** Remembers how an object is read and written, for its contents. */

@@ -16,6 +16,16 @@ __global__ void k(float* out) {
 ${host('int p = 4; cudaMemcpyToSymbol(pitch, &p, sizeof p);')}`);
   });
 
+  it('have the value that only the run of main tells', () => {
+    check(`
+__constant__ int pitch, shift;
+__global__ void k(float* out) {
+  out[threadIdx.x * pitch + shift] = 1;
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store 9/4 sectors exact
+}
+${host('int p, s; sscanf("2 4", "%d %d", &p, &s); s /= 2; cudaMemcpyToSymbol(pitch, &p, sizeof p); cudaMemcpyToSymbol(shift, &s, sizeof s);')}`);
+  });
+
   it('may be structures, with pointers in them', () => {
     check(`
 struct Grid { int width; float* cells; int3 step; };

@@ -31,6 +31,37 @@ describe('programs of several files', () => {
     };
     check(files, 'scatter.cu', strided);
   });
+  it('are run where main calls what stands in more files than a person would count', () => {
+    const many = Array.from({ length: 30 }, (_, i) => i);
+    const files = {
+      'scatter.h': declarations,
+      'scatter.cu': kernel,
+      'steps.h': many.map((i) => `int step${i}(int i);`).join('\n'),
+      ...Object.fromEntries(many.map((i) => [`step${i}.cpp`, `#include "steps.h"\nint step${i}(int i) { return i; }`])),
+      'main.cpp': main(
+        `#include "steps.h"\nint place(int i) { return 8 * ${many.reduce((inner, i) => `step${i}(${inner})`, 'i')}; }`,
+      ),
+    };
+    check(files, 'scatter.cu', strided);
+  });
+  it('tell what constant memory holds that a third file defines', () => {
+    const files = {
+      'put.h': '#pragma once\nextern __constant__ int pitch, count;\n__global__ void put(int* out);',
+      'put.cu':
+        '#include "put.h"\n__global__ void put(int* out) { int i = threadIdx.x; if (i < count) out[i * pitch] = i; }',
+      'constants.cu': '__constant__ int pitch, count;',
+      'main.cu': `#include "put.h"
+int main() {
+  int p = 0, n = 0;
+  sscanf("8 24", "%d %d", &p, &n);
+  cudaMemcpyToSymbol(pitch, &p, sizeof p);
+  cudaMemcpyToSymbol(count, &n, sizeof n);
+  int* out; cudaMalloc(&out, 4096);
+  put<<<1, 32>>>(out);
+}`,
+    };
+    check(files, 'put.cu', ['put:2 store 24/3 24 lanes']);
+  });
   it('are run where a table in main leads to what the files define', () => {
     const files = {
       'scatter.h': declarations,
