@@ -8,9 +8,10 @@ import type {
 } from '../parse/ast';
 import { isParameter } from '../parse/parameter-names';
 import type { Context } from './context';
+import { lookupIn } from './lookup';
 import { argumentKey } from './records';
 import { evaluateArguments } from './resolve-type';
-import { addRecord, outOfClass, outOfClassRecords, outOfClassVariables, type Scope } from './scope';
+import { addRecord, hasOutOfClass, outOfClass, outOfClassRecords, outOfClassVariables, type Scope } from './scope';
 import { bindTemplateParameters } from './templates';
 import type { RecordInfo } from './types';
 
@@ -19,7 +20,8 @@ export function attachOutOfClass(ctx: Context, scope: Scope, primary: RecordDecl
   const record = inner.recordType?.kind === 'record' ? inner.recordType.record : undefined;
   const owner = ownerOf(primary, scope);
   if (!record || !owner) return;
-  for (const definition of outOfClass(owner.scope)) {
+  const places = placesOf(ctx, owner);
+  for (const definition of places.flatMap(outOfClass)) {
     const parts = definition.name.parts;
     if (!isOf(owner, parts)) continue;
     const given = parts[parts.length - 2].templateArguments;
@@ -32,7 +34,7 @@ export function attachOutOfClass(ctx: Context, scope: Scope, primary: RecordDecl
     define(record.methods.get(name) as FunctionDeclaration[] | undefined, member, isForOne);
     if (entity?.kind === 'functions') define(entity.declarations, member, isForOne);
   }
-  for (const variable of outOfClassVariables(owner.scope)) {
+  for (const variable of places.flatMap(outOfClassVariables)) {
     const parts = variable.scope?.parts ?? [];
     if (!variable.name || !isOf(owner, parts)) continue;
     const given = parts[parts.length - 2].templateArguments;
@@ -42,6 +44,16 @@ export function attachOutOfClass(ctx: Context, scope: Scope, primary: RecordDecl
     if (given && !isForOne) bindParameters(ctx, variable.templateParameters, given, record, inner);
     inner.define(variable.name, { kind: 'global', declaration: variable, scope: inner });
   }
+}
+
+/** The scope of the class, and those around it in which its name means the class too: `using namespace part; void A::f() {}`. */
+function placesOf(ctx: Context, { names: [name], scope }: Owner): Scope[] {
+  const places = [scope];
+  for (let outer = scope.parent; outer && outer !== ctx.unit.scope.parent; outer = outer.parent) {
+    const found = hasOutOfClass(outer) ? lookupIn(ctx, outer, name, new Set()) : undefined;
+    if (found?.kind === 'record' && found.scope === scope) places.push(outer);
+  }
+  return places;
 }
 
 /** Gives a class those of its own classes that are defined outside: `struct Owner::Impl { … };`. */

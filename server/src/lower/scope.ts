@@ -212,8 +212,18 @@ export function variableOfNamespace(from: Scope, name: string): Entity | undefin
 }
 
 function declareStaticMember(scope: Scope, declaration: VariableDeclaration): void {
-  outOfClassVariables(scope).push(declaration);
+  let target = scope;
+  for (const part of declaration.scope?.parts.slice(0, -1) ?? []) {
+    const entity = target.own(part.name);
+    if (entity?.kind !== 'namespace') break;
+    target = entity.scope;
+  }
+  outOfClassVariables(target).push(declaration);
 }
+
+/** Whether definitions of members stand in this scope. */
+export const hasOutOfClass = (scope: Scope): boolean =>
+  (definitions.get(scope)?.length ?? 0) > 0 || (staticMembers.get(scope)?.length ?? 0) > 0;
 
 /** The type that a variable's declaration defines: `struct Entry { … } stack[8];`. */
 export function declareInPlaceTypes(scope: Scope, declaration: VariableDeclaration): void {
