@@ -2,12 +2,12 @@
 
 import { type CopyCost, copyCost, type PastL1Cost, pastL1Cost } from '../hardware/async-copy';
 import { type AccessShape, emptyCounts, type MemoryModel, type WarpCounts } from '../hardware/memory-model';
-import { spaceOfAddress } from '../program/addresses';
+import { addressWindows, spaceOfAddress } from '../program/addresses';
 import type { AccessPlan, BytesRead } from './access-plan';
 import type { AtomicContention } from './atomic-contention';
 import { ACCESS_FIELDS, type AccessNotes, type CounterLayout, field, spaceNumber, spaces } from './counters';
 import { type Frame, type Mask, WARP } from './mask';
-import { KNOWN, type Lanes64, type LaneValue, laneOf, UNKNOWN, vectorOf } from './value';
+import { isUnknownIn, KNOWN, type Lanes64, type LaneValue, laneOf, UNKNOWN, vectorOf } from './value';
 import {
   addressAt,
   fillWarp,
@@ -34,6 +34,8 @@ export interface Tally {
   readonly contention: AtomicContention;
   /** Why a loop of compare and swap is not counted that stores only what is smaller or larger, a number of the reasons. */
   readonly comparedReason: number;
+  /** Why accesses to the device's heap have no figure; 0 where the program asks for none of it. */
+  readonly heapReason: number;
 }
 
 /** Addresses of a full warp, told from the first, and what they count. */
@@ -79,6 +81,10 @@ export class AccessCounter {
     if (value.unknown === UNKNOWN || isOpen) {
       const reason = isOpen ? this.tally.comparedReason : value.reason;
       this.countUnknown(plan, mask.warps, mask.count, reason, frame);
+      return;
+    }
+    if (this.tally.heapReason !== 0 && isInHeap(value, offset, frame)) {
+      this.countUnknown(plan, mask.warps, mask.count, this.tally.heapReason, frame);
       return;
     }
     if (value.unknown === KNOWN && value.geometry.warpsAlike && !value.filled && plan.site.space !== 'generic') {
@@ -508,4 +514,13 @@ function copyCounts(from: WarpCounts, to: WarpCounts): void {
   to.idealSectors = from.idealSectors;
   to.transactions = from.transactions;
   to.lanes = from.lanes;
+}
+
+/** Whether a lane's address lies in the heap of the device. */
+function isInHeap(value: LaneValue<Lanes64>, offset: number, { mask, lo, hi }: Frame): boolean {
+  for (let lane = lo; lane < hi; lane++) {
+    if (mask.lanes[lane] === 0 || isUnknownIn(value, lane)) continue;
+    if (laneOf(value, lane) + offset >= addressWindows.heap) return true;
+  }
+  return false;
 }

@@ -76,7 +76,8 @@ export class LaunchedBlocks {
     this.counters = new Float64Array(layout.size);
     const starts = new Int32Array(program.accesses.length * spaces.length);
     const comparedReason = reasons.number('how often its loop of compare and swap runs depends on the values');
-    const fixed = { model, layout, notes, contention, comparedReason };
+    const heapReason = program.usesHeap ? reasons.number('where the device puts what lanes ask for is not known') : 0;
+    const fixed = { model, layout, notes, contention, comparedReason, heapReason };
     this.tally = { ...fixed, counters: this.counters, block: [0, 0, 0], starts };
     const counter = new AccessCounter(this.tally, lanes);
     const decoder = { analysis, values: this.values, reasons, counter, memory: this.memory, geometry };

@@ -150,6 +150,7 @@ class WholeRun {
       starts: new Int32Array(program.accesses.length * spaces.length),
       contention: new AtomicContention(),
       comparedReason: 0,
+      heapReason: 0,
     };
     this.launch = {
       number: 0,

@@ -203,7 +203,7 @@ export class KernelRuns {
   /** Executes a launch. Where it is not done to its end memory may be half changed. */
   run(launched: Launched): { isDone: boolean; contradiction?: string } {
     const program = this.programOf(launched.index);
-    if (!program || program.skipped.length > 0) return { isDone: false };
+    if (!program || program.skipped.length > 0 || program.usesHeap) return { isDone: false };
     const failures = this.failures.get(program) ?? 0;
     if (failures >= MOST_FAILURES) return { isDone: false };
     const shape = shapeOf(program, launched);

@@ -13,6 +13,7 @@ import { hostLaunch } from './host/launch';
 import { newObject } from './host/new-objects';
 import { memberExpression } from './members';
 import { nameExpression, thisExpression } from './names';
+import { newOnDevice } from './new-on-device';
 import { assignExpression, binaryExpression, binaryOnValues, unaryExpression } from './operators';
 import { expandPack } from './packs';
 import { rvalue } from './places';
@@ -102,7 +103,7 @@ function lowerExpression(ctx: Context, node: ast.Expression): Value {
       return { kind: 'void', type: types.void };
     case 'new':
       if (ctx.unit.isHost) return newObject(ctx, node);
-      return unknownValue({ kind: 'pointer', to: types.void }, 'memory from new');
+      return newOnDevice(ctx, node);
     case 'requires':
       return answerValue(ctx, isFulfilled(ctx, node, ctx.scope));
     default:

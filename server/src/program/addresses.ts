@@ -11,7 +11,12 @@ export const addressWindows = {
   constant: 2 ** 35 + 2 ** 34,
   texture: 2 ** 35 + 2 ** 34 + 2 ** 33,
   global: 2 ** 36,
+  /** What lanes ask for in a kernel: a region for each, whose real places are not known. */
+  heap: 2 ** 52,
 } as const;
+
+/** Bytes of the heap from one lane's region to the next: those of 16 million lanes end below 2^53. */
+export const HEAP_OF_LANE = 2 ** 28;
 
 /** The space an address belongs to; addresses below the windows (null and wild pointers) count as global. */
 export function spaceOfAddress(address: number): MemorySpace {

@@ -68,6 +68,8 @@ export class ProgramBuilder {
   private readonly zeroBits = new ZeroBits(this.registers, this.lowBits, (r) => this.linear.of(r));
   private readonly intervals = new Intervals(this.registers);
   instructionCount = 0;
+  /** Where a lane's next allocation in the device's heap begins; undefined before the first. */
+  nextOfHeap: Register | undefined;
   /** Where registers are made: the first token of the statement, and the call that is being inlined. */
   statement: number | undefined = 0;
   /** Whether a library is being inlined there, or a function that it was handed: its calls all stand at the user's. */
@@ -201,6 +203,12 @@ export class ProgramBuilder {
     emit();
     this.blocks[block].terminator = terminator;
     this.current = current;
+  }
+
+  /** Emits where the kernel begins; in a block that control has left at its end, which nothing comes by without. */
+  atBegin(emit: () => void): void {
+    if (this.current === 0) emit();
+    else this.atEndOf(0, emit);
   }
 
   private terminate(terminator: Terminator): void {
@@ -552,6 +560,7 @@ export class ProgramBuilder {
       accesses: this.accesses,
       branches: this.branches,
       skipped: this.skipped,
+      ...(this.nextOfHeap !== undefined && { usesHeap: true }),
     };
   }
 }

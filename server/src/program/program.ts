@@ -494,6 +494,8 @@ export interface Program {
   readonly branches: readonly BranchSite[];
   /** Bytes that the static shared memory is rounded up to; 1 where nothing is said. */
   readonly sharedGranule?: number;
+  /** Lanes ask for memory of the device's heap. */
+  readonly usesHeap?: true;
   /** Of a program of the host. */
   readonly launches?: readonly HostLaunch[];
   /** Of the host's program: parts that call themselves. */

@@ -41,6 +41,7 @@ const MOST_INSTRUCTIONS = 400_000;
 /** An opcode that stands nowhere in the text. */
 export const opcodeOf = (...parts: string[]): Opcode => ({ text: parts.join('.'), base: parts[0], parts });
 const BRANCH = opcodeOf('bra');
+const ALLOCATION = opcodeOf('malloc');
 
 export function flatten(module: PtxModule, entry: PtxFunction): FlatKernel {
   const flattener = new Flattener(module);
@@ -152,6 +153,10 @@ class Flattener {
     const target = instruction.operands[at];
     const name = target?.kind === 'symbol' ? target.name : 'a function pointer';
     const callee = this.functions.get(name);
+    const isDeclared = callee?.body === undefined;
+    if (isDeclared && name === 'free') return;
+    const isAllocation = isDeclared && name === 'malloc' && !instruction.guard;
+    if (isAllocation && this.allocation(instruction, lists[at - 1]?.[0], lists[at + 1]?.[0], frame)) return;
     const isRecursive = callee !== undefined && this.isActive(callee, frame);
     const tooMuch = this.depth >= MOST_DEPTH || this.items.length > MOST_INSTRUCTIONS;
     if (!callee || isRecursive || tooMuch) {
@@ -176,6 +181,22 @@ class Flattener {
     }
     this.function(callee, frame, instruction.location, binding);
     if (instruction.guard) this.items.push({ kind: 'label', name: skip, frame });
+  }
+
+  /** `malloc` as an instruction of its own, from the size to the address; false where it is called in another way. */
+  private allocation(
+    instruction: FlatInstruction,
+    result: Operand | undefined,
+    size: Operand | undefined,
+    frame: number,
+  ): boolean {
+    const [to, from] = [result, size].map((each) => {
+      const name = each?.kind === 'symbol' ? this.slotName(each.name, frame) : undefined;
+      return name === undefined ? undefined : ({ kind: 'register', register: this.slot(name, 0, 'b64') } as const);
+    });
+    if (!to || !from) return false;
+    this.items.push({ ...instruction, opcode: ALLOCATION, operands: [to, from] });
+    return true;
   }
 
   private isActive(callee: PtxFunction, frame: number): boolean {

@@ -2,6 +2,7 @@
 
 import type { MachineCode } from '../cubin/machine-access';
 import { dominates } from '../program/control-flow';
+import { heapAddress } from '../program/heap';
 import type { Program } from '../program/program';
 import { arithmetic, type Handler } from './arithmetic';
 import { bits } from './bits';
@@ -61,8 +62,11 @@ function emptyProgram(kernel: string, reason: string): Program {
 /** By the first part of an opcode. */
 type Handlers = ReadonlyMap<string, Handler>;
 
+const allocate: Handler = (ctx, { operands: [to, size] }) =>
+  ctx.write(to, heapAddress(ctx.builder, ctx.read(size, 'i64')));
+
 /** What touches no memory is the same for all kernels. */
-const computations: Handlers = new Map(Object.entries({ ...arithmetic, ...bits, ...warp }));
+const computations: Handlers = new Map(Object.entries({ ...arithmetic, ...bits, ...warp, malloc: allocate }));
 
 function lowerEntry(module: PtxModule, entry: PtxFunction, options: LowerOptions): Program {
   const places = new Places(module, options.isUserFile ?? isUserFile);

@@ -52,6 +52,14 @@ describe('PTX: global memory', () => {
     ),
   );
   it(
+    'what lanes ask for has no figure, and null is not among it',
+    check(
+      `.extern .func (.param .b64 func_retval0) malloc (.param .b64 malloc_param_0);
+${kernel('.param .b64 param0; st.param.b64 [param0+0], 12; .param .b64 retval0; call.uni (retval0), malloc, (param0); ld.param.b64 %rd1, [retval0+0]; setp.ne.s64 %p1, %rd1, 0; @%p1 st.u32 [%rd1], %r90; @!%p1 st.global.u32 [%rd90], %r90;').replace(/^\.version.*\n.*\n.*\n/, '')}`,
+      ['global store 4 B: 1 requests of 32 lanes, unknown: where the device puts what lanes ask for is not known'],
+    ),
+  );
+  it(
     'an address that is loaded is not known, and why',
     check(
       kernel(

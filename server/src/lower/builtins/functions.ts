@@ -13,6 +13,7 @@ import { unknownValue, type Value } from '../values';
 import { asyncFunctions } from './async-copy';
 import { atomicFunctions } from './atomics';
 import { conversionFunctions } from './conversion-functions';
+import { heapFunctions } from './device-heap';
 import { fragmentFunctions } from './fragments';
 import { groupFunctions, groupMethod } from './groups';
 import { laneFunctions, vote } from './lanes';
@@ -190,6 +191,7 @@ const functions: ReadonlyMap<string, BuiltinFunction> = new Map<string, BuiltinF
   ['clock64', notKnown(types.longlong, 'clock')],
   ['rand', notKnown(types.uint, 'random number')],
   ...Object.entries(memoryFunctions),
+  ...Object.entries(heapFunctions),
   ...Object.entries(atomicFunctions),
   ...Object.entries(laneFunctions),
   ...Object.entries(conversionFunctions),

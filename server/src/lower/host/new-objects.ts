@@ -112,7 +112,7 @@ export const isZeroExpression = (node: ast.Expression): boolean =>
 const hasConstructors = (type: Type): boolean => type.kind === 'record' && constructorsOf(type.record).length > 0;
 
 /** Records with something in them that is more than a number. */
-function hasObjects(type: Type): boolean {
+export function hasObjects(type: Type): boolean {
   if (type.kind === 'array') return hasObjects(type.of);
   if (type.kind !== 'record') return false;
   return (
@@ -121,7 +121,7 @@ function hasObjects(type: Type): boolean {
 }
 
 /** `new (place) T`: the address; `new (std::nothrow) T` has none. */
-function placeGiven(ctx: Context, { placement }: ast.NewExpression): Register | undefined {
+export function placeGiven(ctx: Context, { placement }: ast.NewExpression): Register | undefined {
   const [node] = placement ?? [];
   const given = node && rvalue(ctx, expression(ctx, node), node);
   if (given?.kind === 'placePointer' && given.target.owner) demandMemory(ctx, given.target.owner);
