@@ -76,12 +76,14 @@ export function withDeviceCode(unit: ParsedUnit, parts: readonly LinkedUnit[]): 
 const withCode = new WeakMap<ParsedUnit, { readonly key: string; readonly whole: ParsedUnit }>();
 
 function joined(unit: ParsedUnit, parts: readonly LinkedUnit[]): ParsedUnit {
-  const room = roomFor(unit, parts);
-  const { tree, tokens } = linkedProgram(unit, parts, room);
-  const pragmas = [...unit.source.pragmas, ...parts.flatMap((part, index) => moved(part.pragmas, (index + 1) * room))];
-  const context = { ...createUnitContext(tree, tokens), linkedFrom: room };
+  const begins = beginsOf([unit.source.tokens, ...parts.map((part) => part.tokens)]);
+  const { tree, tokens } = linkedProgram(unit, parts, begins);
+  const [, linkedFrom] = begins;
+  const others = parts.flatMap(({ pragmas }, index) => moved(pragmas, begins[index + 1]));
+  const pragmas = [...unit.source.pragmas, ...others];
+  const context = { ...createUnitContext(tree, tokens), linkedFrom };
   const kernels = oncePerPlace(findKernels(tree, context.scope), tokens);
-  const isOwn = ({ declaration }: FoundKernel) => declaration.first < room;
+  const isOwn = ({ declaration }: FoundKernel) => declaration.first < linkedFrom;
   return {
     source: { ...unit.source, tokens, pragmas },
     tree,
