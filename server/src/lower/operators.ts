@@ -19,11 +19,12 @@ import { addressOf, assign, peeked, reasonOf, rvalue } from './places';
 import { dereference, elementAt, onlyIndex } from './pointers';
 import { isPaddedCopy } from './record-padding';
 import { findMethods, recordOf } from './records';
+import { distanceBetween, moved } from './register-pointers';
 import { isLeftOpen, threeWay } from './three-way';
 import { arithmeticType, isFloat, promote, scalarOf, sizeOf, type Type, types, withoutReference } from './types';
 import { useValues } from './unknown-calls';
 import { userOperator } from './user-operators';
-import { type RegisterTarget, unknownValue, type Value } from './values';
+import { unknownValue, type Value } from './values';
 
 const arithmetic: Record<string, BinaryOp> = {
   '+': 'add',
@@ -397,15 +398,17 @@ function differentObjects(ctx: Context, operator: string, a: Value, b: Value): V
     return undefined;
   const objectOf = (value: Value) =>
     value.kind === 'placePointer' ? value.target.elements[value.target.index] : undefined;
+  const bytesOf = (value: Value) => (value.kind === 'placePointer' ? value.target.bytes : undefined);
   const isKnown = [a, b].every(({ kind }) => kind === 'placePointer' || kind === 'scalar');
-  const isSame = objectOf(a) === objectOf(b);
+  const isSame = objectOf(a) === objectOf(b) && bytesOf(a) === bytesOf(b);
   return isKnown ? number(ctx, types.bool, isSame === (operator === '==') ? 1 : 0) : undefined;
 }
 
 function registerPointers(ctx: Context, operator: string, a: Value, b: Value): Value | undefined {
   if (a.kind !== 'placePointer' || b.kind !== 'placePointer' || a.target.elements !== b.target.elements)
     return ctx.unit.isHost ? differentObjects(ctx, operator, a, b) : undefined;
-  const distance = a.target.index - b.target.index;
+  const to = a.type.kind === 'pointer' ? a.type.to : a.target.elementType;
+  const distance = distanceBetween(a.target, b.target, to);
   if (operator === '-') return number(ctx, types.long, distance);
   const order = comparison[operator];
   if (!order) return undefined;
@@ -441,8 +444,7 @@ function offsetPointer(
       if (open) return { ...pointer, target: { elements: [open], index: 0, elementType: pointer.target.elementType } };
       return unknownValue(type, 'offset into a local array that is not constant');
     }
-    const target: RegisterTarget = { ...pointer.target, index: pointer.target.index + i };
-    return { ...pointer, target };
+    return { ...pointer, target: moved(pointer.target, type.to, i) };
   }
   const element = elementAt(ctx, pointer, index, node);
   if (element.kind === 'place' && element.place.kind === 'memory')

@@ -11,6 +11,7 @@ import { lookupName } from './lookup';
 import { chosenElement, openElement } from './open-elements';
 import { reasonOf, rvalue, writeStorage } from './places';
 import { findMethods, recordOf } from './records';
+import { isAlike, moved } from './register-pointers';
 import { qualified, sizeOf, type Type, typeKey, unqualified, withoutReference } from './types';
 import {
   type FlatRows,
@@ -271,7 +272,7 @@ const placeIn = (storage: Storage, type: Type): Value => ({ kind: 'place', type,
 function dereferenceRegisters(ctx: Context, pointer: Value & { kind: 'placePointer' }, offset: number): Value {
   const { target } = pointer;
   const to = pointer.type.kind === 'pointer' ? pointer.type.to : target.elementType;
-  if (typeKey(unqualified(to)) === typeKey(unqualified(target.elementType)) || to.kind === 'void') {
+  if (isAlike(target, to) || to.kind === 'void') {
     const element = target.elements[target.index + offset];
     // `(&x)[1]` of a vector's first member is the second: members lie one behind the other in memory
     if (!element && ctx.unit.isHost && target.owner) demandMemory(ctx, target.owner);
@@ -280,13 +281,16 @@ function dereferenceRegisters(ctx: Context, pointer: Value & { kind: 'placePoint
     return { kind: 'place', type: to, place: { kind: 'storage', storage: element } };
   }
   const [part, base] = [target.elements[target.index + offset], recordOf(to)];
-  const object = part && target.elementType.kind === 'record' ? placeIn(part, target.elementType) : undefined;
+  const isWhole = part && target.bytes === undefined;
+  const object = isWhole && target.elementType.kind === 'record' ? placeIn(part, target.elementType) : undefined;
   const ofBase = object && base && baseOf(object, base);
   if (ofBase) return ofBase;
   const storage = viewOf(ctx, target, to, offset);
   // memory knows byte by byte what has been written
   const isPart = storage?.kind === 'view' && !storage.isWhole;
   if (isPart && ctx.unit.isHost && target.owner) demandMemory(ctx, target.owner);
+  // bytes follow each other: `&p[1]` reaches on
+  if (storage?.kind === 'view') ctx.arrayOf.set(storage, moved(target, to, offset));
   if (storage) return { kind: 'place', type: to, place: { kind: 'storage', storage } };
   return unknownValue(to, `bits of a local variable seen as ${typeKey(to)}`);
 }

@@ -175,6 +175,7 @@ function isSame(a: Value, b: Value): boolean {
     return (
       b.kind === 'placePointer' &&
       a.target.elements[a.target.index] === b.target.elements[b.target.index] &&
+      a.target.bytes === b.target.bytes &&
       a.target.elements.length === b.target.elements.length
     );
   if (a.kind === 'builtin') return b.kind === 'builtin' && a.name === b.name;

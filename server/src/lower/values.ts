@@ -92,6 +92,8 @@ export interface RegisterTarget {
   /** the elements that can be reached by pointer arithmetic */
   readonly elements: readonly Storage[];
   readonly index: number;
+  /** behind the beginning of that element, where a pointer to smaller things has stepped into it */
+  readonly bytes?: number;
   readonly elementType: Type;
   /** what was declared, should it have to move to memory after all */
   readonly owner?: LocalDeclaration;

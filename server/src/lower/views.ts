@@ -31,8 +31,9 @@ export function viewOf(ctx: Context, target: RegisterTarget, to: Type, offset: n
   const size = sizeOf(to);
   const stride = sizeOf(target.elementType);
   if (size === undefined || stride === undefined) return undefined;
-  const leaves = leavesOf(ctx, target, stride, (offset + 1) * size);
-  return leaves && build(to, offset * size, leaves);
+  const at = (target.bytes ?? 0) + offset * size;
+  const leaves = leavesOf(ctx, target, stride, at + size);
+  return leaves && build(to, at, leaves);
 }
 
 /** What a member of a union means of the one that has registers, the target. */

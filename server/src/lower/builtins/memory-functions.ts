@@ -43,8 +43,11 @@ const copy: BuiltinFunction = (call) => {
   if (to.kind !== 'place' || from.kind !== 'place' || to.type.kind === 'void') return target;
   if (target.kind === 'placePointer' && source.kind === 'placePointer') {
     const isOther = typeKey(unqualified(to.type)) !== typeKey(unqualified(from.type));
-    const elements = isOther || source.target.elements.length > 1 ? elementsCopied(call, target.target) : undefined;
-    const bits = elements?.map((_, k) => viewOf(call.ctx, source.target, target.target.elementType, k));
+    const isPart = target.target.bytes !== undefined || source.target.bytes !== undefined;
+    const isApart = isOther || isPart || source.target.elements.length > 1;
+    const elements = isApart ? elementsCopied(call, target.target) : undefined;
+    const unit = target.target.bytes === undefined ? target.target.elementType : types.uchar;
+    const bits = elements?.map((_, k) => viewOf(call.ctx, source.target, unit, k));
     if (elements && bits?.every((each) => each !== undefined)) {
       const values = bits.map((each) => readStorage(call.ctx, each));
       const isRead = firstRegister(source.target) < firstRegister(target.target);
@@ -85,9 +88,9 @@ function copyBytes(call: BuiltinCall, target: Value, source: Value): boolean {
 }
 
 /** Whether a local variable is so many bytes, of elements that are seen as bytes one by one. */
-function isWhole({ elements, index, elementType }: RegisterTarget, bytes: number): boolean {
+function isWhole({ elements, index, bytes: behind = 0, elementType }: RegisterTarget, bytes: number): boolean {
   const size = sizeOf(elementType);
-  return Boolean(size) && bytes > 0 && bytes <= MOST_BYTES && elements.length - index >= bytes / (size ?? 1);
+  return Boolean(size) && bytes > 0 && bytes <= MOST_BYTES && elements.length - index >= (behind + bytes) / (size ?? 1);
 }
 
 /** Calls a function of the library with what this one was given. */
@@ -122,10 +125,17 @@ function markRead(call: BuiltinCall, value: Value): void {
   else if (value.kind === 'scalar') call.ctx.builder.readAt(value.register, () => placeOf(call.ctx, call.node));
 }
 
-/** The elements of a local variable that memcpy writes: one at least. */
-function elementsCopied(call: BuiltinCall, { elements, index, elementType }: RegisterTarget): readonly Storage[] {
+/** The elements of a local variable that memcpy writes, one at least; of one that it begins inside of, the bytes. */
+function elementsCopied(call: BuiltinCall, target: RegisterTarget): readonly Storage[] {
+  const { elements, index, elementType } = target;
   const size = sizeOf(elementType) ?? 1;
   const bytes = constantArgument(call, 2) ?? size;
+  if (target.bytes !== undefined) {
+    const parts = Array.from({ length: Math.min(bytes, MOST_BYTES) }, (_, k) =>
+      viewOf(call.ctx, target, types.uchar, k),
+    );
+    return parts.filter((part) => part !== undefined);
+  }
   return elements.slice(index, index + Math.max(1, Math.floor(bytes / size)));
 }
 
@@ -149,9 +159,11 @@ const set: BuiltinFunction = (call) => {
 function setLocal(call: BuiltinCall, target: RegisterTarget): void {
   const count = constantArgument(call, 2) ?? Number.POSITIVE_INFINITY;
   const size = sizeOf(target.elementType) ?? 1;
+  const { bytes: behind = 0 } = target;
   for (const [i, element] of target.elements.slice(target.index).entries()) {
-    if (i * size >= count) break;
-    const isZero = constantArgument(call, 1) === 0 && (i + 1) * size <= count;
+    if (i * size >= behind + count) break;
+    const isCovered = i * size >= behind && (i + 1) * size <= behind + count;
+    const isZero = constantArgument(call, 1) === 0 && isCovered;
     fill(call, element, isZero);
   }
 }

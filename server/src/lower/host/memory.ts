@@ -4,7 +4,7 @@ import type { HostInstruction } from '../../program/host-program';
 import type { Register } from '../../program/program';
 import { type Context, placeOf } from '../context';
 import { convertRegister } from '../conversions';
-import { assign, readMemory, readRegister, readStorage, writeRegister, writeStorage } from '../places';
+import { addressOf, assign, readMemory, readRegister, readStorage, writeRegister, writeStorage } from '../places';
 import { alignOf, sizeOf, type Type, typeKey, withoutReference } from '../types';
 import { type MemoryPlace, type Storage, unknownValue, type Value } from '../values';
 import { isOfLibrary, isOnlyRead } from './only-read';
@@ -45,7 +45,7 @@ export function pointed(ctx: Context, pointer: Value, node: Node): Pointed | und
     assign(ctx, placeOfElement(i), target.elementType, readStorage(ctx, storage), node);
   });
   return {
-    address: home.address,
+    address: addressOf(ctx, { ...home, offset: target.bytes ?? 0 }),
     written: () => {
       elements.forEach((storage, i) => {
         writeStorage(ctx, storage, readMemory(ctx, placeOfElement(i), target.elementType), node);
