@@ -55,6 +55,7 @@ import { isPure } from './pure';
 import { countReads } from './read-counts';
 import { shareAddress } from './share-address';
 import { emit, moveTo, withOffset } from './sunk-code';
+import { placeBehindStores } from './sunk-store-lines';
 
 export function sinkCommon(program: Program): Program {
   const flow = controlFlow(program);
@@ -74,7 +75,11 @@ export function sinkCommon(program: Program): Program {
     readsOfSums: countReadsOfSums(program),
     sources: sourcesOf(program),
   };
-  for (const join of joins.keys()) if (!isTakenByAll(work, join)) while (sinkStore(work, join));
+  for (const join of joins.keys()) {
+    if (isTakenByAll(work, join)) continue;
+    while (sinkStore(work, join));
+    placeBehindStores(work, join);
+  }
   for (const join of joins.keys()) sinkVariables(work, join);
   return { ...work.program, blocks: work.blocks, registers: work.registers };
 }

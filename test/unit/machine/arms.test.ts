@@ -237,6 +237,39 @@ describe('arms of a branch that end alike', () => {
       `${element} //= global load 1 x 4 bytes`,
       '0; //= none',
     ]));
+  /** Several tiles of which one is padded. @param head what is shown at the loop around */
+  const paddedTile = (head: string, stores: readonly string[], unroll = '#pragma unroll 8') =>
+    checkLines(`k(const float *a, const float *b, float *c, int n)
+{
+    __shared__ float x[8][64], weight[64];
+    int t = threadIdx.x;
+    float sum = 0;
+    for (int tile = 0; tile < (n + 63) / 64; tile++) { //= ${head}
+        int j = tile * 64 + t;
+        if (j < n) {
+            ${stores.join('\n            ')}
+            weight[t] = b[j]; //= global load 1 x 4 bytes
+        } else
+            weight[t] = 0; //= none
+        __syncthreads();
+        ${unroll}
+        for (int k = 0; k < 64; k++)
+            sum += x[0][k] * weight[k] + x[1][k];
+        __syncthreads();
+    }
+    c[blockIdx.x * blockDim.x + t] = sum; //= global store 1 x 4 bytes
+}`);
+  const filled = (row: number, count: number) =>
+    `x[${row}][t] = ${row ? 'c' : 'a'}[j]; //= global load 1 x 4 bytes, shared store ${count} x 4 bytes`;
+  it('behind the last store to shared memory that is left in an arm, where another loop follows', () => {
+    paddedTile('none', [filled(0, 2)]);
+    paddedTile('none', [filled(0, 1), filled(1, 2)]);
+  });
+  it('at the head where the stores before it do not wait as it does, or no loop follows', () => {
+    paddedTile('shared store 1 x 4 bytes', ['x[0][t] = 1; //= shared store 1 x 4 bytes']);
+    const row = 'x[0][t] = a[j]; //= global load 1 x 4 bytes, shared store 1 x 4 bytes';
+    paddedTile('shared store 1 x 4 bytes', [row], '#pragma unroll');
+  });
   it('at the last arm, where that one loads what it stores', () =>
     guardedTile('none', [
       'ty >= rows || m * 16 + tx >= cols',
