@@ -35,6 +35,8 @@ export class Sums {
   private readonly members = new Map<number, LoadInstruction | true>();
   /** By frame and address: `p[0]` of a pointer is read there, so that the caller has the sum and `p[1]`, `p[2]` are next to it (42 kernels). */
   private readonly handed = new Set<number>();
+  /** Addresses of shared variables: numbers that the assembler knows. */
+  private readonly shared: ReadonlySet<Register>;
 
   constructor(
     private readonly program: Program,
@@ -43,6 +45,7 @@ export class Sums {
     /** Where loops are not written out as well. */
     private readonly stepping: Uint8Array,
   ) {
+    this.shared = new Set(program.objects.filter((o) => o.space === 'shared').map((o) => o.register));
     for (const [block, { instructions }] of program.blocks.entries())
       for (const i of instructions) {
         if (i.op !== 'load') continue;
@@ -60,6 +63,11 @@ export class Sums {
       }
   }
 
+  /** Whether it is the address of a shared variable. */
+  isFixed(register: Register): boolean {
+    return this.shared.has(register);
+  }
+
   isMoving(register: Register): boolean {
     return this.moving[register] === 1;
   }
@@ -73,7 +81,7 @@ export class Sums {
     const isFirst = !this.used.has(load.address);
     if (role === 'temporary' || role === 'input') this.used.add(load.address);
     // a parameter of the kernel is fetched where it is an address as it is
-    if (role === 'input') return isFirst && load.offset === 0;
+    if (role === 'input') return isFirst && load.offset === 0 && !this.isFixed(load.address);
     if (role !== 'temporary') return false;
     if (this.handed.has(this.keyOf(load))) return false;
     if (this.members.get(this.keyOf(load)) === true) return true;

@@ -37,6 +37,9 @@
  *
  * - loads behind a mask are one block with what stands around them (masked-loads.ts).
  *
+ * - elements of shared memory at known addresses wait for nothing: the first vector of them that a call reads is its first instruction, what a chain of look-ups
+ *   needs later is loaded between these (issued-order.ts).
+ *
  * Other stores wait for values, atomics stand in headers of CUDA's: they stay where they are. So do loads in the passes that are left of a loop,
  * whose addresses are computed anew.
  */

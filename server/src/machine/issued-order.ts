@@ -127,6 +127,10 @@ class StraightCode {
   /** Levels at which something was loaded. */
   private readonly loaded = new Set<number>();
   private readonly computed = new Set<Register>();
+  /** Elements of shared memory that lie at known addresses, by what they are loaded into. */
+  private readonly known = new Map<Register, Issued>();
+  /** Of these: the level of what is first computed with them. */
+  private readonly needed = new Map<Issued, number>();
   private readonly reads: Register[] = [];
 
   constructor(
@@ -164,9 +168,15 @@ class StraightCode {
     let level = 0;
     const count = readsInto(i, reads);
     for (let k = 0; k < count; k++) level = Math.max(level, levels.get(reads[k]) ?? 0);
+    for (let k = 0; k < count; k++) this.noteNeed(reads[k], level);
     const behind = i.op === 'load' ? level + 1 : level;
     if (behind > 0) for (const r of writesOf(i)) levels.set(r, behind);
     return level;
+  }
+
+  private noteNeed(register: Register, level: number): void {
+    const load = this.known.get(register);
+    if (load) this.needed.set(load, Math.min(level, this.needed.get(load) ?? level));
   }
 
   /** What keeps its place among the others. */
@@ -208,7 +218,9 @@ class StraightCode {
     const { statement, row, stretches, level } = load;
     if ((order.sums.hasOwn(i, block) && !isHanded) || guarded?.isHanded === false)
       piece.push({ statement, row, stretches, level, phase: Phase.before, isPointer });
-    piece.push({ ...load, needsDescriptor: order.needsDescriptor[block] === 1 && isGlobal(order.program, i) });
+    const issued = { ...load, needsDescriptor: order.needsDescriptor[block] === 1 && isGlobal(order.program, i) };
+    piece.push(issued);
+    if (order.sums.isFixed(i.address)) for (const r of i.dst) this.known.set(r, issued);
     this.loaded.add(level);
   }
 
@@ -230,11 +242,22 @@ class StraightCode {
     piece.push(...descriptorsOf(piece));
     // where nothing else is to be done in front of the load, the pointer is fetched in one row with it
     const isAlone = !piece.some(({ level, phase, isPointer }) => level === 0 && phase !== Phase.load && !isPointer);
-    const kept = isAlone ? piece.filter(({ isPointer }) => !isPointer) : piece;
+    const kept = (isAlone ? piece.filter(({ isPointer }) => !isPointer) : piece).map((i) => this.asNeeded(i));
     this.all.push(...kept.sort((a, b) => a.level - b.level || a.phase - b.phase));
     this.piece = [];
     this.levels.clear();
     this.loaded.clear();
+    this.known.clear();
+    this.needed.clear();
+  }
+
+  /**
+   * An element at a known address waits for nothing, and is loaded with what goes before its use: of a table that a chain of look-ups goes through
+   * (Blowfish's keys) the first vector comes before all else, the next ones between the look-ups (machine code of 14 kernels; global memory is read at once).
+   */
+  private asNeeded(issued: Issued): Issued {
+    const level = (this.needed.get(issued) ?? 0) - 1;
+    return level > issued.level ? { ...issued, level } : issued;
   }
 }
 

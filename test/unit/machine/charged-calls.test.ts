@@ -72,6 +72,31 @@ __device__ void rows(unsigned (&r)[4], unsigned at) {
     );
   });
 
+  /** A table in shared memory that a chain of look-ups goes through, eight of its keys. @param key which of them comes when */
+  const chain = (key: string, found: string) =>
+    checkLines(
+      `k(const unsigned *g, unsigned *o) {
+  __shared__ alignas(16) unsigned keys[32], table[32];
+  int i = threadIdx.x;
+  keys[i] = g[i];
+  table[i] = g[i + 32];
+  __syncthreads();
+  unsigned v = o[i];
+  through(keys, table, &v); //= shared load 1 x 16 bytes
+  o[i] = v;
+}`,
+      `__device__ void through(const unsigned *p, const unsigned *t, unsigned *v) {
+  for (int i = 0; i < 8; i++) {
+    *v ^= p[${key}]; //= ${found}
+    *v = t[*v & 31]; //= shared load 8 x 4 bytes
+  }
+}`,
+    );
+  it('at the call where the address is known and nothing waited for, in the function where it is needed later', () => {
+    chain('i', 'shared load 1 x 16 bytes');
+    chain('7 - i', 'shared load 1 x 16 bytes');
+  });
+
   it('in the function where it makes sums of its own', () => {
     checkLines(
       `k(const float *u, float *o, int n) {
