@@ -220,7 +220,8 @@ function callIn(value: unknown, depth: number): ast.Node | undefined {
   return undefined;
 }
 
-const standingAt = (value: Value, at: ast.Node | undefined): Value =>
+/** A place in memory that the compiler gives another line. */
+export const standingAt = (value: Value, at: ast.Node | undefined): Value =>
   at && value.kind === 'place' && value.place.kind === 'memory' ? { ...value, place: { ...value.place, at } } : value;
 
 function combine(ctx: Context, operator: string, place: Value, right: Value, node: ast.AssignExpression): Value {

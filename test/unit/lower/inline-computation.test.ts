@@ -1,6 +1,7 @@
 /** What inline assembly computes is followed, so that indices made with it are known. */
 import assert from 'node:assert/strict';
 import { check } from '../analysis/check-accesses';
+import { checkLines } from '../machine/check-lines';
 
 function understood(source: string): void {
   for (const kernel of check(source).kernels) assert.deepEqual(kernel.skipped, [], kernel.name);
@@ -77,4 +78,24 @@ __global__ void packed(const unsigned* in, const float* old, unsigned* out) {
 }
 int main() { unsigned* a; float* b; packed<<<1, 32>>>(a, b, a); }
 `));
+
+  it('stores its results with the last operand', () => {
+    checkLines(`k(float *out, const float *in, int n) {
+  int i = threadIdx.x;
+  asm volatile("{ add.f32 %0, %2, %3; mul.f32 %1, %2, %3; }"
+    : "=f"(out[i]),     //= none
+      "=f"(out[i + n])  //= none
+    : "f"(in[i]),       //= global load 1 x 4 bytes
+      "f"(in[i + n] +   //= global load 1 x 4 bytes
+          1.0f)         //= global store 2 x 4 bytes
+  );
+}`);
+    checkLines(`k(unsigned *out, int n) {
+  int i = threadIdx.x;
+  asm volatile("{ mov.u32 %0, %%laneid; mov.u32 %1, %%laneid; }"
+    : "=r"(out[i]),     //= none
+      "=r"(out[i + n])  //= global store 2 x 4 bytes
+  );
+}`);
+  });
 });

@@ -3,13 +3,13 @@
  * operands of others become unknown.
  */
 import { isSwapLoop } from '../../hardware/atomic-class';
-import type { AsmStatement } from '../../parse/ast';
+import type { AsmStatement, Expression, Node } from '../../parse/ast';
 import { bytesOf, type Register, type ScalarType } from '../../program/program';
 import { accessSite } from '../access-sites';
 import { type Context, skip } from '../context';
 import { expression } from '../expressions';
 import { emitFence } from '../fences';
-import { store } from '../operators';
+import { standingAt, store } from '../operators';
 import { rvalue } from '../places';
 import { sharedPointer, toSharedOffset } from '../shared-window';
 import { isFloat, type Type, types } from '../types';
@@ -34,7 +34,7 @@ export function asmStatement(ctx: Context, node: AsmStatement): void {
   for (const output of node.outputs)
     store(
       ctx,
-      expression(ctx, output.expression),
+      placeOfOutput(ctx, node, output),
       unknownValue({ kind: 'unknown', reason: 'inline assembly' }, 'result of inline assembly'),
       output.expression,
     );
@@ -93,7 +93,7 @@ function sharedOffset(ctx: Context, node: AsmStatement, text: string, inputs: re
   const [pointer] = inputs;
   if (!/\bcvta\.to\.shared/.test(text) || node.outputs.length !== 1 || pointer?.kind !== 'scalar') return false;
   const register = toSharedOffset(ctx, pointer.register);
-  store(ctx, expression(ctx, node.outputs[0].expression), { kind: 'scalar', type: types.ulong, register }, node);
+  store(ctx, placeOfOutput(ctx, node, node.outputs[0]), { kind: 'scalar', type: types.ulong, register }, node);
   return true;
 }
 
@@ -162,14 +162,38 @@ function operandOf(ctx: Context, type: ScalarType, value: Value | undefined): Re
     : ctx.builder.unknown(type, 'operand of inline assembly');
 }
 
+/** Where an output is stored: all of them with the last operand, which nvcc looks at last (line tables of 20 kernels). */
+const placeOfOutput = (ctx: Context, node: AsmStatement, output: AsmStatement['outputs'][number]): Value =>
+  standingAt(
+    expression(ctx, output.expression),
+    lastOf((node.inputs.at(-1) ?? node.outputs.at(-1) ?? output).expression),
+  );
+
+/** What is computed last of an expression. */
+function lastOf(node: Expression): Node {
+  switch (node.kind) {
+    case 'binary':
+      return lastOf(node.right);
+    case 'unary':
+      return lastOf(node.operand);
+    case 'index':
+      return lastOf(node.indices[node.indices.length - 1] ?? node.base);
+    case 'cast':
+      return node.arguments.length === 0 ? node : lastOf(node.arguments[node.arguments.length - 1]);
+    default:
+      return node;
+  }
+}
+
 function storeOutput(
   ctx: Context,
+  node: AsmStatement,
   output: AsmStatement['outputs'][number],
   type: ScalarType,
   register: Register,
 ): void {
   const value: Value = { kind: 'scalar', type: typeOfMachine(type), register };
-  store(ctx, expression(ctx, output.expression), value, output.expression);
+  store(ctx, placeOfOutput(ctx, node, output), value, output.expression);
 }
 
 /** `ld` and `st` */
@@ -194,7 +218,7 @@ function plainAccess(ctx: Context, node: AsmStatement, text: string, inputs: rea
   );
   operands.forEach((o, i) => {
     const output = node.outputs[o];
-    if (output) storeOutput(ctx, output, type, dst[i]);
+    if (output) storeOutput(ctx, node, output, type, dst[i]);
   });
   return true;
 }
@@ -222,7 +246,7 @@ function atomicAccess(ctx: Context, node: AsmStatement, text: string, inputs: re
     ctx.builder.emit({ op: 'atomic', fn, type, dst: read, address, offset, value, compare, access }),
   );
   const output = resultUsed ? node.outputs[written.operands[0]] : undefined;
-  if (output && dst !== undefined) storeOutput(ctx, output, type, dst);
+  if (output && dst !== undefined) storeOutput(ctx, node, output, type, dst);
   return true;
 }
 
@@ -249,7 +273,7 @@ function computes(ctx: Context, node: AsmStatement, inputs: readonly Value[]): b
   if (!computed) return false;
   if (computed.losesOperands) useOperands(ctx, given);
   computed.outputs.forEach(({ type, register }, i) => {
-    storeOutput(ctx, node.outputs[i], type, register);
+    storeOutput(ctx, node, node.outputs[i], type, register);
   });
   return true;
 }
