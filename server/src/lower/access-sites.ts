@@ -68,6 +68,7 @@ function siteOf(
     isMember: place.isOfMember === true,
     isAssembly: place.isAssembly,
     isPastL1: place.isPastL1,
+    isInHeader: place.isInHeader,
     ...extra,
   };
   const index = ctx.builder.access(site);

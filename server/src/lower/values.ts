@@ -80,6 +80,7 @@ export interface MemoryPlace {
   /** Read or written by inline assembly, as __ldg does. */
   readonly isAssembly?: boolean;
   readonly isPastL1?: boolean;
+  readonly isInHeader?: boolean;
   readonly bits?: Bits;
   /** What the record types it is a member of promise of `address + offset`. */
   readonly aligned?: Alignment;

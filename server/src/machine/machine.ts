@@ -23,6 +23,7 @@ import { hoistCommonLoads } from './hoist-common';
 import { hoistInvariants } from './hoist-invariants';
 import { convertBranches, convertCheapBranches } from './if-conversion';
 import { inferObjects } from './infer-objects';
+import { placeCopies } from './lines-of-copies';
 import { placeLoadsOfPasses } from './lines-of-passes';
 import { loadForAlternatives } from './load-for-alternatives';
 import { loadOnce } from './load-once';
@@ -101,6 +102,7 @@ const passes: readonly Pass[] = [
   unrollFurther,
   placeLoadsOfPasses,
   chargeCalls,
+  placeCopies,
   chargeAtomics,
   meetAtSharedBlocks,
 ];

@@ -420,6 +420,8 @@ export interface AccessSite {
   readonly isAssembly?: boolean;
   /** Half of an asynchronous copy that does not go through L1. */
   readonly isPastL1?: boolean;
+  /** Half of an asynchronous copy that a function of the toolkit's header makes, several calls deep. */
+  readonly isInHeader?: boolean;
   /** How an atomic is counted. A load that has one reads for its loop of compare and swap. */
   readonly atomic?: AtomicClass;
   readonly resultUsed?: boolean;

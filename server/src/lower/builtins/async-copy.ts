@@ -1,7 +1,7 @@
 /** Copies from global to shared memory that bypass registers (LDGSTS). */
-import type { Node } from '../../parse/ast';
+import type { AsmStatement, CallExpression } from '../../parse/ast';
 import { accessSite } from '../access-sites';
-import type { Context } from '../context';
+import { type Context, LIBRARY_TOKENS } from '../context';
 import { convertValue } from '../conversions';
 import { sharedPointer } from '../shared-window';
 import { types } from '../types';
@@ -19,7 +19,7 @@ const voidValue: Value = { kind: 'void', type: types.void };
  */
 export function emitAsyncCopy(
   ctx: Context,
-  node: Node,
+  node: AsmStatement | CallExpression,
   destination: Value,
   source: Value,
   bytes: number,
@@ -33,7 +33,8 @@ export function emitAsyncCopy(
       : ctx.builder.unknown('i64', v.kind === 'unknown' ? v.reason : 'address of an asynchronous copy');
   const from = register(source);
   const to = sharedPointer(ctx, destination, 'address of an asynchronous copy');
-  const place = (address: number): MemoryPlace => ({ kind: 'memory', address, offset: 0, node });
+  const isInHeader = node.kind === 'call' && node.first < LIBRARY_TOKENS;
+  const place = (address: number): MemoryPlace => ({ kind: 'memory', address, offset: 0, node, isInHeader });
   const loadAccess = accessSite(ctx, { ...place(from), isPastL1 }, 'load', from);
   const storeAccess = accessSite(ctx, { ...place(to), isPastL1 }, 'store', to);
   const read = reading && readBytes(ctx, reading, bytes);
