@@ -64,6 +64,7 @@ const passes: readonly Pass[] = [
   convertCheapBranches,
   reuseLoads,
   dropDeadCode,
+  convertCheapBranches,
   passDecided,
   placeLoadsAtHeads,
   hoistCommonLoads,

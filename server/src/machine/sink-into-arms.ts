@@ -15,6 +15,7 @@
  * - what a copy of an aligned record reads at once stays together: it goes where all of it is used that is used at all (PTX of 13 kernels, records of two, four
  *   and eight numbers aligned to 8 and 16 bytes; H200: 16 bytes of halves, each used under a condition of its own);
  * - an early return is such a condition, and so is `continue`;
+ * - conditions that ask for what is loaded already are one (`j != i && a[j] != 0` behind `m = a[j]`: machine.ts looks for cheap branches again behind reuseLoads);
  * - arms of a few cheap operations are selections before (if-conversion.ts), `c ? u : 0` among them; `c ? expf(u) : 0` is none.
  */
 import { type ControlFlow, controlFlow, dominates } from '../program/control-flow';

@@ -26,6 +26,18 @@ describe('loads that one arm uses', () => {
     arm('float u = a[i];', 'none', 'q[i] = t; if (i > 3) y[i] = u;');
     arm('float u = a[i]; if (n < 300) return;', 'none', 'y[i] = u;');
   });
+  it('behind a condition that asks for what is loaded already', () => {
+    const asked = (condition: string) =>
+      checkLines(`k(const float *a, const float *b, float *y, int n)
+{
+    int i = threadIdx.x;
+    float m = a[i]; //= global load 1 x 4 bytes
+    float u = b[i]; //= none
+    if (${condition}) y[i] = u * m; //= none
+}`);
+    asked('i < n - 500 && m > 0');
+    asked('i < n - 500 && a[i] > 0');
+  });
   it('not where another arm or what follows uses them too', () => {
     arm('float u = a[i];', load, 'y[i] = u;', 'else q[i] = u + 1;');
     arm('float u = a[i];', load, 'y[i] = u;', 'q[i] = u;');
