@@ -2,7 +2,7 @@
  * Which of several `__pipeline_memcpy_async` in a loop that is written out a profiler shows. The toolkit's function calls others of its header, and PTX names each of these by
  * the line that calls it alone (`inlined_at 3 219 9`), which is the same whoever called the first; the assembler takes the last that was named in full,
  * which NVVM does once for each call of the source. So the first pass of the loop is shown where it stands, and all copies of further passes at the call
- * that comes last in it, whatever their sizes (line tables of five kernels, nvcc 13.0, sm_90). In straight code alone: whether a loop that has loops or conditions in it
+ * that comes last in it, whatever their sizes (line tables of five kernels, nvcc 13.0, sm_90: all copies but one). In straight code alone: whether a loop that has loops or conditions in it
  * is written out is not known well enough (H200: wmma_pipeline.cu:29, whose stages are not).
  */
 import type { AccessSite, Instruction, Program, SourcePlace } from '../program/program';
