@@ -164,12 +164,20 @@ function forget(ctx: Context, node: object, scope: Scope, visited: Set<object>):
   }
   for (const [name, isBehind] of names) {
     const entity = lookupName(ctx, scope, name);
+    // a call that is handed a constant cannot change it
+    if (entity?.kind === 'value' && isConstant(entity.value)) continue;
     if (entity?.kind === 'value' && isBehind) forgetBehind(ctx, entity.value, visited);
     else if (entity?.kind === 'value') forgetValue(ctx, entity.value, visited);
     if (entity?.kind === 'global' && entity.scope.recordType) forgetThis(ctx, visited);
   }
   if (calls) forgetThis(ctx, visited);
 }
+
+const isConstant = (value: Value): boolean =>
+  value.kind === 'place' &&
+  value.type.isConst === true &&
+  scalarOf(value.type) !== undefined &&
+  value.type.kind !== 'pointer';
 
 /** Of what is stored behind a name, `p[i]` or `f.p[i]`: a pointer stays what it is, and so do pointers that are members of a record. */
 function forgetBehind(ctx: Context, value: Value, visited: Set<object>): void {

@@ -112,7 +112,8 @@ function declareOuter(ctx: Context, declaration: VariableDeclaration, name: stri
 // ---- locals ----
 
 function declareLocal(ctx: Context, declaration: VariableDeclaration, name: string): void {
-  let type = resolveType(ctx, declaration.type);
+  const written = resolveType(ctx, declaration.type);
+  let type: Type = declaration.specifiers.isConstexpr && scalarOf(written) ? { ...written, isConst: true } : written;
   const init = declaration.initializer;
   const first = singleValue(init);
   if ((hasAuto(declaration) || (type.kind === 'unknown' && isAnyGroup(declaration))) && first) {

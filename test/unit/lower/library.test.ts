@@ -231,4 +231,19 @@ template <typename T, typename Layout> __global__ void load(const T *in, int pit
 int main() { signed char *in; load<signed char, nvcuda::wmma::row_major><<<1, 32>>>(in, 64); }
 `);
   });
+
+  it('a constant that calls in a loop are handed stays one', () => {
+    check(`
+#include <mma.h>
+__global__ void load(const half *in, int n) {
+  constexpr int SIDE = 16;
+  for (int t = 0; t < n; t += SIDE) {
+    nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, SIDE, SIDE, SIDE, half, nvcuda::wmma::row_major> a;
+    nvcuda::wmma::load_matrix_sync(a, in + t * SIDE, SIDE);
+//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global load 8/4 sectors exact
+  }
+}
+int main() { half *in; load<<<1, 32>>>(in, 64); }
+`);
+  });
 });
