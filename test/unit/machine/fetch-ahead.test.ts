@@ -54,6 +54,14 @@ describe('the second word of a record behind a branch', () => {
       'struct Entry { int key, value; };',
     );
 
+  it('is loaded with the first, however many branches stand between them', () => {
+    second(
+      '8 bytes',
+      'g[i] = s[i].value; //= global store 1 x 4 bytes',
+      '#pragma unroll\n for (int k = 1; k < 20; k++) if (n > 9 * k) atomicAdd(g + n * k, n); //= global atomic 1 x 4 bytes\n',
+    );
+  });
+
   it('is loaded with the first, whatever stands between them', () => {
     second('8 bytes', 'g[i] = s[i].value; //= global store 1 x 4 bytes');
     second('8 bytes', 'g[i] = s[i].value; //= global store 1 x 4 bytes', 'g[i + 1] = __shfl_xor_sync(~0u, i, 1);');
