@@ -20,8 +20,16 @@ struct option { const char* name; int has_arg; int* flag; int val; };
 
 /** What a header that is not read declares beside the functions; nothing where no unit names one of them. */
 export function optionVariables(units: readonly { readonly tokens: TokenStream }[]): readonly Declaration[] {
-  if (!units.some(({ tokens }) => tokens.text.some((word) => readers.includes(word)))) return [];
-  return variables().declarations;
+  return units.some(({ tokens }) => asksForOptions(tokens)) ? variables().declarations : [];
+}
+
+/** Launches of a unit are looked for many times, once a sample of sizes. */
+const asking = new WeakMap<TokenStream, boolean>();
+
+function asksForOptions(tokens: TokenStream): boolean {
+  let known = asking.get(tokens);
+  if (known === undefined) asking.set(tokens, (known = readers.some((name) => tokens.text.includes(name))));
+  return known;
 }
 
 /** Made anew each time: what is found of a declaration is kept by it. */
