@@ -31,6 +31,7 @@ import { placeLoadsAtHeads } from './loads-at-heads';
 import { meetAtSharedBlocks } from './meet-at-shared-blocks';
 import { mergeNeighbours } from './merge-neighbours';
 import { narrowIntegers } from './narrow-integers';
+import { narrowLoads } from './narrow-loads';
 import { narrowVectors } from './narrow-vectors';
 import { narrowWords } from './narrow-words';
 import { placeExtended } from './place-extended';
@@ -96,6 +97,7 @@ const passes: readonly Pass[] = [
   gatherSharedScalars,
   mergeNeighbours,
   narrowVectors,
+  narrowLoads,
   narrowWords,
   dropDeadCode,
   aggregateAtomics,
