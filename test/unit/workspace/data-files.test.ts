@@ -10,8 +10,10 @@ import { temporaryFolder } from '../../host/bundle';
 const options = { computeCapability: '9.0', defines: new Map(), assume: new Map() };
 
 const program = (read: string) => `#include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <string>
+namespace fs = std::filesystem;
 __global__ void gather(const int* at, const float* in, float* out) { int i = threadIdx.x; out[i] = in[at[i]]; }
 int main(int argc, char** argv) {
   int at[32], *d_at;
@@ -62,6 +64,15 @@ describe('data files', () => {
   it('are read with the functions of C and as streams', () => {
     check(`FILE* f = fopen("at.txt", "r"); ${each('fscanf(f, "%d", &at[i])')}`, [numbers((i) => 8 * i)], '32');
     check(`std::ifstream f("at.txt"); ${each('f >> at[i]')}`, [numbers((i) => 8 * i)], '32');
+  });
+
+  it('are named by paths', () => {
+    check(`fs::path p("at.txt"); std::ifstream f(p); ${each('f >> at[i]')}`, [numbers((i) => 8 * i)], '32');
+    const found =
+      'fs::path folder = "src"; std::ifstream f; if (fs::exists(folder / "at.txt")) f.open(folder / "at.txt");';
+    check(`${found} ${each('f >> at[i]')}`, [numbers((i) => 8 * i)], '32', 'app/src/at.txt');
+    check(`fs::path p = "at.txt"; ${each('at[i] = fs::file_size(p) * i')}`, ['12345678', '1'], '32 4');
+    check(`std::ofstream(fs::path("at.txt")) << argc; std::ifstream f("at.txt"); ${each('f >> at[i]')}`, ['1'], '?');
   });
 
   it('tell whether they are there, and how large', () =>

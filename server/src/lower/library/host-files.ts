@@ -117,6 +117,7 @@ long lseek(int descriptor, long by, int from) { FILE* f = __descriptors[(descrip
 /** `std::ifstream`: a stream over what the file holds. */
 export const fileStreams = `
 namespace std {
+namespace filesystem { struct path; }
 typedef long streamsize;
 typedef long streamoff;
 typedef long streampos;
@@ -141,7 +142,9 @@ struct ifstream : stringstream {
   ifstream() {}
   explicit ifstream(const char* name, int mode = 1) { open(name, mode); }
   explicit ifstream(const string& name, int mode = 1) { open(name.c_str(), mode); }
+  explicit ifstream(const filesystem::path& name, int mode = 1) { open(name.c_str(), mode); }
   void open(const string& name, int mode = 1) { open(name.c_str(), mode); }
+  void open(const filesystem::path& name, int mode = 1) { open(name.c_str(), mode); }
   void open(const char* name, int mode = 1) {
     // to be written, and not read
     char* held = (char*)__warplens_file(name, (mode & 3) == 2);
@@ -196,7 +199,9 @@ struct ofstream {
   ofstream() {}
   explicit ofstream(const char* name, int mode = 2) { open(name, mode); }
   explicit ofstream(const string& name, int mode = 2) { open(name.c_str(), mode); }
+  explicit ofstream(const filesystem::path& name, int mode = 2) { open(name.c_str(), mode); }
   void open(const string& name, int mode = 2) { open(name.c_str(), mode); }
+  void open(const filesystem::path& name, int mode = 2) { open(name.c_str(), mode); }
   void open(const char* name, int mode = 2) {
     __warplens_file(name, 1);
     open_ = __warplens_unknown<bool>(0);

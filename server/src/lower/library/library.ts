@@ -38,6 +38,7 @@ import { inserters } from './host-inserters';
 import { manyHashed } from './host-many-hashed';
 import { numerics, wantedNumerics } from './host-numerics';
 import { orderings } from './host-orderings';
+import { paths } from './host-paths';
 import { hostStreams } from './host-streams';
 import { valarrays } from './host-valarray';
 import { rangeViews } from './host-views';
@@ -105,6 +106,7 @@ const laterParts: readonly Part[] = [
   { text: hostStreams, wanted: /^(?:[io]?stringstream|[io]?fstream|freopen)$/ },
   { text: hostFiles, wanted: oneOf('fopen fscanf fgets fread fgetc fseek ftell rewind feof O_RDONLY freopen') },
   { text: fileStatus, wanted: oneOf('stat') },
+  { text: paths, wanted: oneOf('filesystem') },
   { text: fileDescriptors, wanted: oneOf('O_RDONLY') },
   { text: fileStreams, wanted: oneOf('ifstream fstream ofstream freopen') },
   { text: writtenStreams, wanted: oneOf('ofstream') },
