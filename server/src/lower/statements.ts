@@ -11,6 +11,7 @@ import { expression } from './expressions';
 import { firstOfLine } from './first-of-line';
 import { forgetAssigned } from './flow';
 import { destroySince, endObject, isDestroyed, leaveLocals, withTemporaries } from './host/destructors';
+import { endsInError } from './host/error-ways';
 import { tryStatement } from './host/exceptions';
 import { endProgram } from './host/memory';
 import { declareStatic } from './host/statics';
@@ -47,6 +48,10 @@ export function statement(ctx: Context, node: ast.Statement): void {
 
 function lowerStatement(ctx: Context, node: ast.Statement): void {
   if (!ctx.builder.reachable && node.kind !== 'label' && node.kind !== 'case') return;
+  if (endsInError(ctx, node)) {
+    endProgram(ctx, 'end', ctx.builder.constant('i32', 1));
+    return;
+  }
   switch (node.kind) {
     case 'compound':
       withScope(ctx, 'block', () => {
