@@ -24,13 +24,16 @@ export interface ResolvedInputs {
 export interface ResolveContext {
   readonly assume: ReadonlyMap<string, number>;
   readonly parameterNames: readonly (string | undefined)[];
-  /** 0 … SAMPLES.length - 1, or LARGE_SAMPLE */
+  /** 0 … SAMPLES.length - 1, LARGE_SAMPLE or BORDER_SAMPLE */
   readonly sample: number;
   /** The launch as it would be under the sample. */
   readonly under?: Launch;
   /** What the run of `main` has put into constant memory. */
   readonly fromRun?: (input: Input) => RunNumber | undefined;
 }
+
+/** A power of two with one more at either end: rows with their border may be aligned where rows without are not. */
+const WITHIN_BORDER = 1022;
 
 /** Gives every parameter and global of a program a value for one launch and sample. */
 export function resolveInputs(program: Program, plan: PlannedLaunch, context: ResolveContext): ResolvedInputs {
@@ -184,11 +187,14 @@ export function sampleValue(name: string, sample: number): number {
   if (inner.test(last)) return INNER[sample] ?? INNER[0];
   if (places.test(last)) return PLACES[sample] ?? PLACES[0];
   if (isSmallName(last)) return [2, 3, 1, 64][sample] ?? 2;
+  if (sample === BORDER_SAMPLE) return WITHIN_BORDER;
   return SAMPLES[sample] ?? SAMPLES[0];
 }
 
 /** Index of a further sample: the first again, with 64 for what is taken to be small. */
 export const LARGE_SAMPLE = 3;
+/** Index of another: sizes that are powers of two with a border of one at either end. */
+export const BORDER_SAMPLE = 4;
 
 /** Whether a name is taken for something small, of which nobody says that it is. */
 export function isSmallName(name: string): boolean {

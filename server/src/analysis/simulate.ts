@@ -14,7 +14,7 @@ import type { Assumption } from '../report/report';
 import type { KernelEffort } from './effort';
 import type { HostData } from './host-data';
 import { type PlannedLaunch, type Triple, tripleOf } from './launch-plan';
-import { assumedGrid, isSmallName, LARGE_SAMPLE, resolveInputs, SAMPLES } from './sampling';
+import { assumedGrid, BORDER_SAMPLE, isSmallName, LARGE_SAMPLE, resolveInputs, SAMPLES } from './sampling';
 import { isSymbolTable, withSymbolTables } from './symbols';
 
 /** The execution for one set of values. */
@@ -49,9 +49,9 @@ type MakeSample = (counted: ReadonlySet<number>, cancelled?: () => boolean) => S
 
 /**
  * What else is tried. 'sizes': other values of the sizes that nobody gives. 'large': larger values for what is taken to be small
- * by its name. 'shapes': other shapes of a block that nobody gives.
+ * by its name. 'border': sizes that are aligned with a border around them. 'shapes': other shapes of a block that nobody gives.
  */
-export type CheckKind = 'sizes' | 'large' | 'shapes';
+export type CheckKind = 'sizes' | 'large' | 'border' | 'shapes';
 
 type CheckMakers = Readonly<Record<CheckKind, readonly MakeSample[]>>;
 
@@ -152,7 +152,7 @@ export function simulateLaunch(
   return checkable(simulation, plan, model, options);
 }
 
-const nothing: CheckMakers = { sizes: [], large: [], shapes: [] };
+const nothing: CheckMakers = { sizes: [], large: [], border: [], shapes: [] };
 
 /** The same without what its samples are made from: the unit, its text and its launches. */
 export const resting = (simulation: Simulation): Simulation => ({
@@ -177,6 +177,7 @@ export function checkable(
   const checks = simulation.checks.madeBy({
     sizes: isSampled ? SAMPLES.slice(1).map((_, i) => make(i + 1)) : [],
     large: hasSmall ? [make(LARGE_SAMPLE)] : [],
+    border: isSampled ? [make(BORDER_SAMPLE)] : [],
     shapes: otherShapes(program, plan).map((block) => make(0, block)),
   });
   return { ...simulation, checks };

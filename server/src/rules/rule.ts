@@ -176,7 +176,9 @@ export function conditionText(worst: WorstAccess, threshold: number): string {
   if (excesses.some(Number.isNaN)) return ` (${access.reason})`;
   const one = worst.assumed.length === 1;
   const [power, multiple, odd] = excesses.map((e) => e >= threshold);
-  if (power && multiple && odd) return smallText(worst, threshold);
+  const { borderExcess = threshold } = worst;
+  if (power && multiple && odd && borderExcess >= threshold) return smallText(worst, threshold);
+  if (power && multiple && odd) return ` For some ${names}, not for all.`;
   if (power && multiple) return ` When ${names} ${one ? 'is a multiple' : 'are multiples'} of 32.`;
   if (power) return ` When ${names} ${one ? 'is a power' : 'are powers'} of two.`;
   if (odd && !multiple) return ` When ${names} ${one ? 'is' : 'are'} odd.`;

@@ -22,6 +22,8 @@ export interface WorstAccess {
   readonly shapeExcesses: readonly number[];
   /** the excess with larger values for what is taken to be small; undefined without such */
   readonly largeExcess: number | undefined;
+  /** the excess with sizes that are aligned with a border around them; undefined where it is small under another sample already */
+  readonly borderExcess: number | undefined;
   /** names of these sizes */
   readonly assumed: readonly string[];
   /** excess of everything of the same space and operation on the line, as the profiler's source view sums it up */
@@ -249,15 +251,18 @@ function checked(
   const excesses = [measure(access), ...tried('sizes', names.length > 0)];
   const shapeExcesses = tried('shapes', names.includes('blockDim'));
   const [largeExcess] = tried('large', sizes.some(isSmallName));
+  const smallest = Math.min(...excesses, ...shapeExcesses, largeExcess ?? excesses[0]);
+  const [borderExcess] = tried('border', sizes.length > 0 && smallest > 1);
   return {
     ...found,
     certainExcess:
       isPartlyFollowed(access) && measure(access) < BAD_FOR_FEW
         ? Number.NaN
-        : Math.min(...excesses, ...shapeExcesses, largeExcess ?? excesses[0]) * (1 - errorOf(access)),
+        : Math.min(smallest, borderExcess ?? smallest) * (1 - errorOf(access)),
     excesses,
     shapeExcesses,
     largeExcess,
+    borderExcess,
     assumed: simulation.checks.has('sizes') ? sizes : [],
     lineExcess: excessOfLine(sums, launch, access, measure),
   };
