@@ -14,7 +14,7 @@ import { callArguments, callFunction, listElements } from './calls';
 import { unevaluatedType } from './casts';
 import { deduceClass } from './class-arguments';
 import { type Context, LIBRARY_TOKENS, skip } from './context';
-import { convertValue } from './conversions';
+import { conversionTo, convertToRecord, convertValue } from './conversions';
 import { expression } from './expressions';
 import { containerFromList } from './host/copies';
 import { changeByCall, freshObject } from './host/memory';
@@ -63,6 +63,8 @@ function constructRecord(
 ): Value {
   const { record } = type;
   if (args.length === 1 && recordOf(args[0].type) === record) return rvalue(ctx, args[0], node);
+  const converted = args.length === 1 ? convertToRecord(ctx, args[0], type, node) : undefined;
+  if (converted) return converted;
   const constructed = callConstructor(ctx, type, args, node, uninitialised);
   if (constructed) return constructed;
   const elsewhere = args.length > 0 ? declaredConstructor(record, args.length) : undefined;
@@ -203,7 +205,9 @@ export function constructCopy(ctx: Context, type: Type, from: Value, node: Node)
 export function isMadeOf(ctx: Context, record: RecordInfo, argument: Value): boolean {
   const name = record.declaration?.name?.parts.at(-1)?.name ?? '';
   const constructors = constructorsOf(record).filter((m) => !isCopyOf(name, m));
-  if (recordOf(argument.type)?.name === record.name) return false;
+  const own = recordOf(argument.type);
+  if (own?.name === record.name) return false;
+  if (own && conversionTo(ctx, own, { kind: 'record', record })) return true;
   if (inheritedConstructor(ctx, record, [argument])) return true;
   if (constructors.length === 0 || !record.scope) return false;
   return chooseOverload(ctx, constructors, record.scope, [argument], undefined) !== undefined;
@@ -221,7 +225,8 @@ export function constructInPlace(
   const plain = unqualified(type);
   if (plain.kind !== 'record' || !plain.record.scope) return false;
   const isCopy = args.length === 1 && recordOf(args[0].type) === plain.record;
-  if (isCopy && !hasOwnCopy) return false;
+  const from = args.length === 1 ? recordOf(args[0].type) : undefined;
+  if ((isCopy && !hasOwnCopy) || (from && conversionTo(ctx, from, plain))) return false;
   const maker = constructorFor(ctx, plain.record, args);
   if (!maker) return false;
   initialiseFields(ctx, place, plain.record, node);
@@ -246,7 +251,9 @@ export function convertByConstructor(
   target: Type & { kind: 'record' },
   node: Node,
 ): Value | undefined {
-  return callConstructor(ctx, target, argumentsOfList(value) ?? [value], node, false);
+  const list = argumentsOfList(value);
+  const converted = list ? undefined : convertToRecord(ctx, value, target, node);
+  return converted ?? callConstructor(ctx, target, list ?? [value], node, false);
 }
 
 /** What stands in braces that are an argument: the arguments of the constructor that makes the parameter. */

@@ -9,7 +9,7 @@ import { withClass } from './host/virtual-calls';
 import { rvalue } from './places';
 import { recordOf } from './records';
 import { resolveType } from './resolve-type';
-import { isFloat, scalarOf, type Type, typeKey, types, unqualified, withoutReference } from './types';
+import { isFloat, type RecordInfo, scalarOf, type Type, typeKey, types, unqualified, withoutReference } from './types';
 import { unknownValue, type Value } from './values';
 
 export function convertRegister(ctx: Context, register: Register, from: ScalarType, to: ScalarType): Register {
@@ -69,6 +69,50 @@ function recordToRecord(
 ): Value {
   const base = baseOf(value, target.record);
   return (base && withClass(ctx, base)) ?? convertByConstructor(ctx, value, target, node) ?? value;
+}
+
+/** What an object makes of itself where an object of another class is wanted: `operator std::string()`, before what that class's constructors make of it. */
+export function convertToRecord(
+  ctx: Context,
+  value: Value,
+  target: Type & { kind: 'record' },
+  node: Node,
+): Value | undefined {
+  const record = recordOf(value.type);
+  const declaration = record && conversionTo(ctx, record, target);
+  if (!declaration || !record.scope) return undefined;
+  const chosen = { declaration, scope: record.scope, templateArguments: [] };
+  return rvalue(ctx, callFunction(ctx, chosen, [], value, node), node);
+}
+
+/** Its function that gives an object of exactly this class. */
+export function conversionTo(
+  ctx: Context,
+  { methods, scope, name }: RecordInfo,
+  target: Type & { kind: 'record' },
+): FunctionDeclaration | undefined {
+  if (!scope || name === target.record.name || takesObject(ctx, target.record, name)) return undefined;
+  const wanted = typeKey(unqualified(target));
+  for (const [method, declarations] of methods) {
+    if (!/^operator [\w(:]/.test(method)) continue;
+    const found = declarations.find(
+      ({ body, parameters, result }) =>
+        body &&
+        parameters.length === 0 &&
+        typeKey(unqualified(withoutReference(resolveType(ctx, result, scope)))) === wanted,
+    );
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** Whether a class has a constructor or an assignment for objects of another class, by its name. */
+function takesObject(ctx: Context, { declaration, methods, scope }: RecordInfo, other: string): boolean {
+  const makers = methods.get(declaration?.name?.parts.at(-1)?.name ?? '') ?? [];
+  return [...makers, ...(methods.get('operator=') ?? [])].some(({ parameters: [first], templateParameters }) => {
+    if (!first || !scope || templateParameters) return false;
+    return recordOf(resolveType(ctx, first.type, scope))?.name === other;
+  });
 }
 
 /** `operator T*()` and the like of a user's record. */

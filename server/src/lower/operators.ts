@@ -9,7 +9,7 @@ import { onChosenSide } from './chosen-targets';
 import { conditionalPlace, logical } from './conditional';
 import { initialiseFromList } from './construct';
 import { type Context, LIBRARY_TOKENS, skip } from './context';
-import { convertRegister, numberOf, toPredicate } from './conversions';
+import { convertRegister, convertToRecord, numberOf, toPredicate } from './conversions';
 import { expression, number } from './expressions';
 import { endBehind, endMembers } from './host/destructors';
 import { behindMemberPointer, memberPointer } from './host/member-pointers';
@@ -21,7 +21,17 @@ import { isPaddedCopy } from './record-padding';
 import { findMethods, recordOf } from './records';
 import { distanceBetween, moved } from './register-pointers';
 import { isLeftOpen, threeWay } from './three-way';
-import { arithmeticType, isFloat, promote, scalarOf, sizeOf, type Type, types, withoutReference } from './types';
+import {
+  arithmeticType,
+  isFloat,
+  promote,
+  scalarOf,
+  sizeOf,
+  type Type,
+  types,
+  unqualified,
+  withoutReference,
+} from './types';
 import { useValues } from './unknown-calls';
 import { userOperator } from './user-operators';
 import { unknownValue, type Value } from './values';
@@ -164,7 +174,8 @@ function assignTo(ctx: Context, node: ast.AssignExpression, first: Value | undef
   const operator = node.operator.slice(0, -1);
   const place = targetOf(ctx, node.left);
   if (recordOf(place.type)) {
-    const right = first ?? (node.right.kind === 'initList' ? undefined : expression(ctx, node.right));
+    const given = first ?? (node.right.kind === 'initList' ? undefined : expression(ctx, node.right));
+    const right = given && operator === '' ? asAssigned(ctx, given, place.type, node) : given;
     const overloaded = right && userOperator(ctx, `operator${node.operator}`, [place, right], node);
     if (overloaded) return overloaded;
     const at = recordLine(ctx, node);
@@ -182,6 +193,12 @@ function assignTo(ctx: Context, node: ast.AssignExpression, first: Value | undef
   const right = first ?? expression(ctx, node.right);
   store(ctx, place, combine(ctx, operator, place, right, node), node.left);
   return place;
+}
+
+/** An object of another class that makes one of this itself. */
+function asAssigned(ctx: Context, given: Value, type: Type, node: ast.Node): Value {
+  const target = unqualified(withoutReference(type));
+  return (target.kind === 'record' && convertToRecord(ctx, given, target, node)) || given;
 }
 
 /** What is assigned is evaluated before what it is assigned to: `known[n] = f(n - 1)`. */

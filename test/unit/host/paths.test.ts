@@ -36,7 +36,7 @@ int main() {
   copy.replace_extension();
   p.replace_filename("out");
   k<<<1, 32>>>(is(copy, "data/in.txt"), is(p, "data/out"), folder < p); //= a: 1, b: 1, c: 1
-  std::string text = p.string();
+  std::string text = p;
   p = "other";
   k<<<1, 32>>>((int)text.size(), text == "data/out", (int)p.string().size()); //= a: 8, b: 1, c: 5
 }`);
