@@ -74,6 +74,7 @@ export function emitStore(
     isCopy,
     callsThrough,
     ...(isReinterpreted && { isReinterpreted }),
+    ...(place.offset === 0 && ctx.builder.isGiven(place.address) && { isAtGivenPlace: true }),
   });
 }
 

@@ -227,6 +227,7 @@ class StraightCode {
   /** A store, behind the sum of its address where one of the functions around it makes that. */
   private storeOf(store: StoreInstruction, block: number, issued: Issued): Issued[] {
     const { order, computed } = this;
+    if (store.isOfBothArms) return [];
     const calls = store.callsThrough || callsThrough(order, store, block);
     if (calls === 0 || !isStoreOfValue(order, store, block)) return [{ ...issued, at: undefined }];
     const { statement, stretches, level, phase } = issued;

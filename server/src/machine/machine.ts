@@ -44,6 +44,7 @@ import { separateVariables } from './separate-variables';
 import { gatherSharedScalars } from './shared-scalars';
 import { sinkCommon } from './sink-common';
 import { sinkIntoArms } from './sink-into-arms';
+import { storeAtGivenPlace } from './store-at-given-place';
 import { storeOnce } from './store-once';
 import { threadJumps } from './thread-jumps';
 import { dropUnreadShared } from './unread-shared';
@@ -69,6 +70,7 @@ const passes: readonly Pass[] = [
   passDecided,
   placeLoadsAtHeads,
   hoistCommonLoads,
+  storeAtGivenPlace,
   storeOnce,
   sinkIntoArms,
   sinkCommon,

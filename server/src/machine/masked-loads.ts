@@ -170,7 +170,15 @@ function predicatedResult(graph: Graph, block: number, masked: MaskedLoad): Regi
     end.condition === next.condition &&
     blocks[join].instructions.every(isPure) &&
     !maskedAt(graph, join);
-  return isAsked ? undefined : results[0];
+  return isAsked || isStoredInArm(graph, block, join) ? undefined : results[0];
+}
+
+/** A store that stands for both sides at the end of an `if` of the caller is one of what ptxas branches around, and the load with it. */
+function isStoredInArm({ program: { blocks, branches }, flow }: Graph, block: number, join: number): boolean {
+  const [guard, ...others] = flow.predecessors[block];
+  const end = guard === undefined ? undefined : blocks[guard].terminator;
+  const isArm = others.length === 0 && end?.kind === 'branch' && branches[end.branch].kind !== 'loop';
+  return isArm && blocks[join].instructions.some((i) => i.op === 'store' && i.isOfBothArms);
 }
 
 /** Of an arm that stays one: what computes the address is made there, in front of the load. To NVVM a vector is several numbers at first. */
@@ -178,6 +186,7 @@ function guardedLoad(graph: Graph, arm: number): Code['guarded'] {
   const [guard, ...others] = graph.flow.predecessors[arm];
   if (guard === undefined || others.length > 0) return undefined;
   const masked = maskedAt(graph, guard);
+  if (masked && isStoredInArm(graph, guard, masked.join)) return undefined;
   if (masked?.arm !== arm || predicatedResult(graph, guard, masked) !== undefined) return undefined;
   const { load } = masked;
   const isHanded = isHandedTo(graph, load);

@@ -36,7 +36,7 @@ const isChanged = ({ blocks }: Work, { block }: Arm, { address, offset }: StoreI
   blocks[block].instructions.some((i) => i.op === 'load' && i.address === address && i.offset === offset);
 
 /** Whether two arms compute the same, from what is known in front of them. */
-function isAlike(work: Work, arm: Arm, a: Register, beside: Arm, b: Register): boolean {
+export function isAlike(work: Work, arm: Arm, a: Register, beside: Arm, b: Register): boolean {
   const [one, other] = [arm.definedBy.get(a), beside.definedBy.get(b)];
   if (!one || !other) return a === b && !one && !other && work.registers[a].role !== 'variable';
   if (!isPure(one) || !isSameOperation(work, one, other)) return false;
@@ -45,7 +45,7 @@ function isAlike(work: Work, arm: Arm, a: Register, beside: Arm, b: Register): b
 }
 
 /** What an arm computes a register of. */
-function definitionsOf(arm: Arm, register: Register, into = new Set<Instruction>()): Set<Instruction> {
+export function definitionsOf(arm: Arm, register: Register, into = new Set<Instruction>()): Set<Instruction> {
   const by = arm.definedBy.get(register);
   if (by === undefined || into.has(by)) return into;
   into.add(by);

@@ -518,6 +518,13 @@ export class ProgramBuilder {
     return this.callsThrough(register) > 0;
   }
 
+  /** Made in front of the call that is being inlined, or of one around it, whatever has branched since. */
+  isGiven(register: Register): boolean {
+    const { call } = this.registers[register];
+    for (let at = this.call; at; at = at.call) if (at.call === call) return true;
+    return false;
+  }
+
   /** How many calls a register was handed through to where it is used; 0: it was made there, or something has branched since. */
   callsThrough(register: Register): number {
     const { call } = this.registers[register];

@@ -266,6 +266,10 @@ export interface StoreInstruction {
   readonly isOfLoop?: boolean;
   /** As of a load. */
   readonly isReinterpreted?: boolean;
+  /** To the place as it was given to the function that the store stands in. */
+  readonly isAtGivenPlace?: boolean;
+  /** It stands for the last stores of both sides of a branch, without a line of its own (store-at-given-place.ts). */
+  readonly isOfBothArms?: boolean;
 }
 export interface AtomicInstruction {
   readonly op: 'atomic';

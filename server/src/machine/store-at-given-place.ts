@@ -1,0 +1,120 @@
+/**
+ * A function that stores on both sides of a branch to a place that it was given (`if (c) *to = p[i]; else *to = 0;`), or to an element whose index is known once the
+ * call is inlined (`s[y][x]` of `put(s, 0, 17)`), stores once, behind both: the value is selected. InstCombine of NVVM sees the inlined code, with one address on both
+ * sides, before SimplifyCFG puts the end of the function together with what is behind the call, so that it holds as well where the call ends an `if` of the
+ * caller, where all lanes take one side, and for a zero (sink-common.ts has the rules of code that stands in the kernel itself). What the function adds to the place (`to[3] = …`), or
+ * computes of an index, is another address on each side. Evidence: machine code of 72 kernels (eight functions, three places, three surroundings; nvcc 13.0, sm_90).
+ *
+ * Such a store has no line of its own and is shown with what is written before it, the load of its side (charge-calls.ts).
+ */
+import { type ControlFlow, controlFlow } from '../program/control-flow';
+import type { Instruction, Program, Register, SourcePlace, StoreInstruction } from '../program/program';
+import { divergentRegisters } from '../program/uniformity';
+import { lineArm, takenArm } from './arm-lines';
+import { type Arm, planOf, type Work } from './arm-plans';
+import { armsOf, lastStore } from './arm-stores';
+import { FixedVariables } from './fixed-variables';
+import { LoopAddresses } from './loop-addresses';
+import { isPure } from './pure';
+import { countReads } from './read-counts';
+import { definitionsOf, isAlike } from './share-address';
+import { emit, moveTo } from './sunk-code';
+
+export function storeAtGivenPlace(program: Program): Program {
+  if (!program.accesses.some(({ operation, place }) => operation === 'store' && place.call)) return program;
+  const flow = controlFlow(program);
+  const joins = joinsOf(program, flow);
+  if (joins.size === 0) return program;
+  const work: Work = {
+    program: { ...program, accesses: [...program.accesses] },
+    flow,
+    addresses: new LoopAddresses(program, flow),
+    given: new FixedVariables(program, flow),
+    divergent: divergentRegisters(program),
+    endsLoop: () => false,
+    joins,
+    blocks: program.blocks.map((b) => ({ instructions: [...b.instructions], terminator: b.terminator })),
+    registers: [...program.registers],
+    reads: countReads(program),
+    readsOfSums: program.registers.map(() => 0),
+    sources: new Map(),
+  };
+  const sunk = [...joins.keys()].filter((join) => storeBehind(work, join));
+  return sunk.length === 0 ? program : { ...work.program, blocks: work.blocks, registers: work.registers };
+}
+
+/** By join: two arms that end with a store to a place that one call was given. */
+function joinsOf(program: Program, flow: ControlFlow): Map<number, readonly number[]> {
+  const joins = new Map<number, readonly number[]>();
+  for (const block of flow.order) {
+    const arms = flow.predecessors[block];
+    if (arms.length !== 2 || flow.loopAtHeader[block] >= 0) continue;
+    if (arms.some((arm) => program.blocks[arm].terminator.kind !== 'jump' || flow.predecessors[arm].length !== 1))
+      continue;
+    const [one, other] = arms.map((arm) => givenStore(program, arm));
+    if (one && one === other && isEndOf(program, flow, block, one)) joins.set(block, arms);
+  }
+  return joins;
+}
+
+/** The call whose function an arm's last store stands in, if the store's place was given to that. */
+function givenStore({ blocks, accesses, objects }: Program, arm: number): SourcePlace | undefined {
+  const store = blocks[arm].instructions.findLast((i) => !isPure(i));
+  if (store?.op !== 'store' || store.values.length !== 1) return undefined;
+  const { place, isVolatile, isAssembly, atomic, copiedBytes, space } = accesses[store.access];
+  if (isVolatile || isAssembly || atomic || copiedBytes !== undefined) return undefined;
+  const isFixed = space === 'shared' && objects.some((o) => o.register === store.address && !o.isDynamic);
+  return isFixed || store.isAtGivenPlace ? place.call : undefined;
+}
+
+/** Whether the branch that is over there is no part of another one of the same function. */
+function isEndOf({ blocks, branches }: Program, flow: ControlFlow, join: number, call: SourcePlace): boolean {
+  const callOf = (block: number) => {
+    const { terminator } = blocks[block] ?? {};
+    return terminator?.kind === 'branch' ? branches[terminator.branch].place.call : undefined;
+  };
+  if (callOf(flow.dominator[join]) !== call) return false;
+  const { instructions, terminator } = blocks[join];
+  if (instructions.length > 0 || terminator.kind !== 'jump') return true;
+  const behind = terminator.target;
+  return flow.predecessors[behind].length === 1 || callOf(flow.dominator[behind]) !== call;
+}
+
+function storeBehind(work: Work, join: number): boolean {
+  const arms = armsOf(work, join);
+  const stores = arms.map(({ block }) => lastStore(work, block)).filter((store) => store !== undefined);
+  const [one, other] = stores;
+  if (stores.length !== 2 || one.type !== other.type || one.offset !== other.offset) return false;
+  if (!isAlike(work, arms[0], one.address, arms[1], other.address)) return false;
+  const registers = stores.map(({ values: [value] }) => value);
+  if (registers.some((r) => work.registers[r].role === 'variable')) return false;
+  const ends = arms.map((arm, k) => arm.position.get(stores[k]) ?? 0);
+  const value = planOf(work, arms, registers, ends) ?? { kind: 'selected', registers };
+  const chosen = chosenArm(work, join, arms, stores);
+  computeInFront(work, join, arms[0], one.address);
+  const gone = new Set<Instruction>(stores);
+  const out: Instruction[] = [];
+  const values = [emit(work, arms, value, out, gone, chosen)];
+  const isOfBothArms = isLoading(work, arms[chosen]) ? true : undefined;
+  out.push({ ...stores[chosen], address: one.address, values, isOfBothArms });
+  moveTo(work, join, arms, out, gone);
+  return true;
+}
+
+const isLoading = ({ blocks }: Work, { block }: Arm): boolean =>
+  blocks[block].instructions.some(({ op }) => op === 'load');
+
+/** The arm whose line the store bears, where nothing else is written before it. */
+function chosenArm(work: Work, join: number, arms: readonly Arm[], stores: readonly StoreInstruction[]): number {
+  const loading = arms.map((arm) => isLoading(work, arm));
+  if (loading[0] !== loading[1]) return loading.indexOf(true);
+  return loading[0] ? lineArm(work, arms, stores) : takenArm(work, join, arms);
+}
+
+/** What an arm computes an address of stands in front of both. */
+function computeInFront({ blocks, flow }: Work, join: number, arm: Arm, address: Register): void {
+  const chain = definitionsOf(arm, address);
+  const own = blocks[arm.block];
+  blocks[flow.dominator[join]].instructions.push(...own.instructions.filter((i) => chain.has(i)));
+  own.instructions = own.instructions.filter((i) => !chain.has(i));
+}
