@@ -7,12 +7,20 @@ import { headOf } from './loop-head';
 /** Blocks without code of a line that are passed over. */
 const MOST_BLOCKS = 4;
 
-/** The place of the first instruction from a block on that has one; of the head of a loop where its next pass follows. */
-export function placeBehind(program: Program, flow: ControlFlow, block: number): SourcePlace | undefined {
+/**
+ * The place of the first instruction from a block on that has one; of the head of a loop where its next pass follows.
+ * @param skipsBarriers what stands behind a barrier counts, not the barrier
+ */
+export function placeBehind(
+  program: Program,
+  flow: ControlFlow,
+  block: number,
+  skipsBarriers = false,
+): SourcePlace | undefined {
   for (let at = block, blocks = 0; blocks < MOST_BLOCKS; blocks++) {
     const { instructions, terminator } = program.blocks[at];
     for (const i of instructions) {
-      const place = placeOf(program, i);
+      const place = skipsBarriers && i.op === 'barrier' ? undefined : placeOf(program, i);
       if (place) return place;
     }
     if (terminator.kind === 'branch') return program.branches[terminator.branch].place;

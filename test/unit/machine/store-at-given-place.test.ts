@@ -53,4 +53,41 @@ ${lines}
 }`,
     );
   });
+
+  it('are one in the kernel itself where it is a variable in shared memory, and something follows', () => {
+    const kernel = (condition: string, behind: string, end: string) => `k(const float *p, float *o, int n) {
+  __shared__ float m;
+  int t = threadIdx.x, i = blockIdx.x * 32 + t;
+  if (t == 31) {
+    if (${condition}) {
+      m = p[i + 64]; //= global load 1 x 4 bytes
+    } else {
+      m = 0.0f; //= none
+    }
+    ${behind}
+  }
+  __syncthreads();
+  o[i] = m; //= ${end}
+}`;
+    const store = 'shared store 1 x 4 bytes, global store 1 x 4 bytes';
+    checkLines(kernel('t > n', `o[i + 99] = m + i; //= ${store}`, 'shared load 1 x 4 bytes, global store 1 x 4 bytes'));
+    checkLines(
+      kernel('blockIdx.x == 0', `o[i + 99] = 3.0f; //= ${store}`, 'shared load 1 x 4 bytes, global store 1 x 4 bytes'),
+    );
+  });
+
+  it('are two where they end the body of another if', () => {
+    checkLines(`k(const float *p, float *o, int n) {
+  __shared__ float m;
+  int t = threadIdx.x, i = blockIdx.x * 32 + t;
+  if (t > 20) {
+    if (t > n * 2 + 4)
+      m = p[i + 64]; //= global load 1 x 4 bytes, shared store 1 x 4 bytes
+    else
+      m = 0.0f; //= shared store 1 x 4 bytes
+  }
+  __syncthreads();
+  o[i] = m; //= shared load 1 x 4 bytes, global store 1 x 4 bytes
+}`);
+  });
 });
