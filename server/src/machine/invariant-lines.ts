@@ -53,7 +53,7 @@ export function lineInFront(
 }
 
 /** Accesses, barriers and arithmetic with floats; what counts and what makes addresses moves about too much to tell. */
-const hasLine = (i: Instruction): boolean =>
+export const hasLine = (i: Instruction): boolean =>
   isAccess(i) ||
   i.op === 'barrier' ||
   ((i.op === 'binary' || i.op === 'fma') && (i.type === 'f32' || i.type === 'f64'));

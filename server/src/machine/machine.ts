@@ -23,6 +23,7 @@ import { hoistCommonLoads } from './hoist-common';
 import { hoistInvariants } from './hoist-invariants';
 import { convertBranches, convertCheapBranches } from './if-conversion';
 import { inferObjects } from './infer-objects';
+import { placeInvariantsOfCopies } from './invariants-of-copies';
 import { placeCopies } from './lines-of-copies';
 import { placeLoadsOfPasses } from './lines-of-passes';
 import { loadForAlternatives } from './load-for-alternatives';
@@ -64,6 +65,7 @@ const passes: readonly Pass[] = [
   placeReinterpreted,
   forwardCopies,
   convertCheapBranches,
+  placeInvariantsOfCopies,
   reuseLoads,
   dropDeadCode,
   convertCheapBranches,
