@@ -41,18 +41,15 @@ import {
   type SourcePlace,
   type StoreInstruction,
 } from '../program/program';
-import { divergentRegisters } from '../program/uniformity';
 import { lineArm, takenArm } from './arm-lines';
 import { type Arm, addressPlan, isFixedElement, type Plan, planOf, type Work } from './arm-plans';
 import { armsOf, isPlainStore, lastStore } from './arm-stores';
+import { workOn } from './arm-work';
 import { endsAlike, endsInPair, isMadeOf, partsOfSum, readWithParts } from './arms-apart';
-import { FixedVariables } from './fixed-variables';
 import { isLatch, isTakenByAll, joinsOf, loopEnds } from './joins';
-import { LoopAddresses } from './loop-addresses';
 import { headOf } from './loop-head';
 import { placeBehind } from './place-behind';
 import { isPure } from './pure';
-import { countReads } from './read-counts';
 import { shareAddress } from './share-address';
 import { emit, moveTo, withOffset } from './sunk-code';
 import { placeBehindStores } from './sunk-store-lines';
@@ -62,16 +59,8 @@ export function sinkCommon(program: Program): Program {
   const joins = joinsOf(program, flow);
   if (![...joins.values()].some((arms) => hasCandidate(program, arms))) return program;
   const work: Work = {
-    program: { ...program, accesses: [...program.accesses] },
-    flow,
-    addresses: new LoopAddresses(program, flow),
-    given: new FixedVariables(program, flow),
-    divergent: divergentRegisters(program),
+    ...workOn(program, flow, joins),
     endsLoop: loopEnds(program, flow),
-    joins,
-    blocks: program.blocks.map((b) => ({ instructions: [...b.instructions], terminator: b.terminator })),
-    registers: [...program.registers],
-    reads: countReads(program),
     readsOfSums: countReadsOfSums(program),
     sources: sourcesOf(program),
   };

@@ -13,15 +13,12 @@
  */
 import { type ControlFlow, controlFlow } from '../program/control-flow';
 import type { AccessSite, Instruction, Program, Register, SourcePlace, StoreInstruction } from '../program/program';
-import { divergentRegisters } from '../program/uniformity';
 import { lineArm, takenArm } from './arm-lines';
 import { type Arm, planOf, type Work } from './arm-plans';
 import { armsOf, isPlainStore, lastStore } from './arm-stores';
-import { FixedVariables } from './fixed-variables';
-import { LoopAddresses } from './loop-addresses';
+import { workOn } from './arm-work';
 import { placeBehind } from './place-behind';
 import { isPure } from './pure';
-import { countReads } from './read-counts';
 import { definitionsOf, isAlike } from './share-address';
 import { emit, moveTo } from './sunk-code';
 
@@ -32,16 +29,8 @@ export function storeAtGivenPlace(program: Program): Program {
   const joins = joinsOf(program, flow);
   if (joins.size === 0) return program;
   const work: Work = {
-    program: { ...program, accesses: [...program.accesses] },
-    flow,
-    addresses: new LoopAddresses(program, flow),
-    given: new FixedVariables(program, flow),
-    divergent: divergentRegisters(program),
+    ...workOn(program, flow, joins),
     endsLoop: () => false,
-    joins,
-    blocks: program.blocks.map((b) => ({ instructions: [...b.instructions], terminator: b.terminator })),
-    registers: [...program.registers],
-    reads: countReads(program),
     readsOfSums: program.registers.map(() => 0),
     sources: new Map(),
   };
