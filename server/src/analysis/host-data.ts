@@ -247,8 +247,11 @@ export class HostData {
   /** A number that the program of the host has put into constant memory before a launch; undefined where it is not always the same. */
   numberOf(plan: PlannedLaunch, program: Program, input: Input): RunNumber | undefined {
     const all = this.roundsFor(plan);
+    // the planned round is gone where the run waits to be made anew
     const rounds =
-      plan.round === undefined ? all.filter((r) => isPlanned(r, plan, program, NO_NUMBERS)) : [all[plan.round]];
+      plan.round === undefined
+        ? all.filter((r) => isPlanned(r, plan, program, NO_NUMBERS))
+        : all.slice(plan.round, plan.round + 1);
     const symbols = this.entry?.run?.symbols;
     return symbols && rounds.length > 0 ? numberAt(rounds, symbols, program, input) : undefined;
   }

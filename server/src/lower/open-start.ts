@@ -10,8 +10,7 @@
 import type * as ast from '../parse/ast';
 import type { Interval } from '../program/intervals';
 import type { Context } from './context';
-import { lookupName } from './lookup';
-import { assignedNames, loopVariable, stepOf, testOf } from './trip-count';
+import { assignedNames, heldVariable, loopVariable, stepOf, testOf } from './trip-count';
 
 /** Passes up to which a pragma writes them out, and up to which a loop without one stays. */
 const MOST_WRITTEN_OUT = 64;
@@ -34,7 +33,10 @@ export function openStart(ctx: Context, node: ast.ForStatement): OpenStart | und
   const start = startOf(ctx, name);
   const step = stepOf(ctx, node.increment);
   const test = testOf(ctx, node.condition, name);
-  if (!start || !step || !test || step(start.least) <= start.least) return undefined;
+  if (!start || !step || !test) return undefined;
+  // passes are counted of what is added each time, not of what doubles
+  const by = step(0);
+  if (by <= 0 || step(1) !== 1 + by) return undefined;
   const passes = (from: number) => {
     let count = 0;
     for (let value = from; test(value) && count <= MOST_WRITTEN_OUT; value = step(value)) count++;
@@ -48,15 +50,10 @@ export function openStart(ctx: Context, node: ast.ForStatement): OpenStart | und
 
 /** Where the variable starts: nothing is told of one whose value is known, or may be negative. */
 function startOf(ctx: Context, name: string): (Interval & { readonly isAny: boolean }) | undefined {
-  const entity = lookupName(ctx, ctx.scope, name);
-  if (entity?.kind !== 'value' || entity.value.kind !== 'place' || entity.value.place.kind !== 'storage')
-    return undefined;
-  const { storage } = entity.value.place;
-  const value = storage.kind === 'scalar' ? ctx.known.get(storage.register) : undefined;
-  if (storage.kind !== 'scalar' || value === undefined || ctx.builder.constantValue(value) !== undefined)
-    return undefined;
-  const known = ctx.builder.intervalOf(value);
-  const isUnsigned = ctx.builder.typeOf(storage.register) === 'u32';
+  const variable = heldVariable(ctx, name);
+  if (!variable || ctx.builder.constantValue(variable.held) !== undefined) return undefined;
+  const known = ctx.builder.intervalOf(variable.held);
+  const isUnsigned = ctx.builder.typeOf(variable.register) === 'u32';
   if (known && known.least >= 0) return { ...known, isAny: false };
   return isUnsigned ? { least: 0, most: Number.POSITIVE_INFINITY, isAny: true } : undefined;
 }

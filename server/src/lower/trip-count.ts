@@ -128,14 +128,23 @@ export function constantVariable(
   ctx: Context,
   name: string,
 ): { readonly register: Register; readonly value: number } | undefined {
+  const variable = heldVariable(ctx, name);
+  const value = variable && ctx.builder.constantValue(variable.held);
+  return variable && value !== undefined ? { register: variable.register, value } : undefined;
+}
+
+/** A local variable in a register, with the one that holds its value here. */
+export function heldVariable(
+  ctx: Context,
+  name: string,
+): { readonly register: Register; readonly held: Register } | undefined {
   const entity = lookupName(ctx, ctx.scope, name);
   if (entity?.kind !== 'value' || entity.value.kind !== 'place' || entity.value.place.kind !== 'storage')
     return undefined;
   const storage = entity.value.place.storage;
   if (storage.kind !== 'scalar') return undefined;
-  const known = ctx.known.get(storage.register);
-  const value = known === undefined ? undefined : ctx.builder.constantValue(known);
-  return value === undefined ? undefined : { register: storage.register, value };
+  const held = ctx.known.get(storage.register);
+  return held === undefined ? undefined : { register: storage.register, held };
 }
 
 const assignedCache = new WeakMap<ast.Statement, ReadonlySet<string>>();

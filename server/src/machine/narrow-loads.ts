@@ -35,6 +35,7 @@ const masks: ReadonlyMap<number | undefined, Part['bytes']> = new Map([
 ]);
 
 export function narrowLoads(program: Program): Program {
+  if (!program.blocks.some(({ instructions }) => instructions.some((i) => mayMakePart(program, i)))) return program;
   const loads = program.blocks.flatMap(({ instructions }) => instructions.filter((i) => isCandidate(program, i)));
   if (loads.length === 0) return program;
   const readers = readersOf(program);
@@ -56,6 +57,16 @@ export function narrowLoads(program: Program): Program {
       : block,
   );
   return { ...program, registers, blocks };
+}
+
+/** Hardly any program does: nothing is looked for in the others. */
+function mayMakePart({ registers }: Program, i: Instruction): boolean {
+  if (i.op === 'convert') return /^[iu](8|16)$/.test(i.type);
+  if (i.op !== 'binary') return false;
+  const by = registers[i.b].value;
+  return i.fn === 'shr'
+    ? by !== undefined && by % 8 === 0
+    : i.fn === 'and' && (masks.has(by) || masks.has(registers[i.a].value));
 }
 
 function isCandidate({ accesses, registers }: Program, i: Instruction): i is LoadInstruction {
@@ -94,6 +105,7 @@ function partOf(program: Program, readers: Readers, load: LoadInstruction): Part
     shiftedPart(program, readers, user, isWidened ? 'u32' : load.type, load) ?? maskedPart(program, user, 0, whole);
   if (!part) return undefined;
   const isUpperHalf = whole === 2 && part.offset === 1 && part.user.op === 'binary' && part.user.fn === 'shr';
+  if (isOnlyStored(readers, part.user.dst)) return undefined;
   return isUpperHalf || !isScaled(program, readers, part.user.dst) ? part : undefined;
 }
 
@@ -138,11 +150,12 @@ function maskedPart(program: Program, user: Instruction, offset: number, whole: 
   return fits ? { offset, bytes, user } : undefined;
 }
 
+const isOnlyStored = (readers: Readers, register: Register): boolean =>
+  (readers.get(register) ?? []).every((i) => i.op === 'store' && i.values.includes(register));
+
 /** Whether it is multiplied by a power of two, as an index is by the size of an element. */
 function isScaled(program: Program, readers: Readers, register: Register): boolean {
-  const uses = readers.get(register) ?? [];
-  if (uses.length > 0 && uses.every((i) => i.op === 'store' && i.values.includes(register))) return true;
-  return uses.some((i) => {
+  return (readers.get(register) ?? []).some((i) => {
     if (i.op === 'convert') return isScaled(program, readers, i.dst);
     if (i.op !== 'binary' || (i.fn !== 'shl' && i.fn !== 'mul')) return false;
     const by = program.registers[i.a === register ? i.b : i.a].value;

@@ -39,4 +39,16 @@ describe('loops from an open start', () => {
     'of unsigned variables are written out too',
     check('#pragma unroll\nfor (unsigned i = lane + n - 7; i < 200; i += 10)', '20 requests, 604 lanes'),
   );
+  it('that double stay loops with a pragma too, and what they number is in memory', () => {
+    const { kernels } = analyse(`__global__ void clear(float *s) {
+  float v[8];
+  int k = 0;
+#pragma unroll
+  for (int i = (threadIdx.x & 31) + 1; i < 64; i *= 2) v[k++] = s[i];
+  s[0] = v[0] + v[1];
+}
+int main() { float *s; clear<<<1, 32>>>(s); }`);
+    const stores = kernels[0].launches[0].accesses.filter((a) => a.operation === 'store');
+    assert.deepEqual(stores.map(({ space }) => space).sort(), ['global', 'local']);
+  });
 });
