@@ -236,7 +236,7 @@ function preparedCompilation(
     return known;
   }
   const { text, include } = compilation;
-  // a compiler has seen a header on its own
+  // a compiler has seen a header on its own, and a file without those that are linked to it: kernels that call these keep the source's answer
   const alone = { ...request, text, include: include ?? request.include, root: undefined };
   const before = [...compilations.values()].findLast(({ path }) => path === request.path);
   const prepared = new PreparedCompilation(request.path, compilation, units.parse(alone), before);

@@ -18,10 +18,17 @@ interface Declared {
   /** Variables, of which a program has but one under a name that units share. */
   readonly variables: ReadonlySet<string>;
   readonly all: ReadonlySet<string>;
-  /** By name of a type or an enumerator outside of namespaces: the text that defines it. */
-  readonly types: ReadonlyMap<string, string>;
+  /** By name of a type or an enumerator outside of namespaces: what defines it. */
+  readonly types: ReadonlyMap<string, Words>;
   /** Names of members of its records. */
   readonly members: ReadonlySet<string>;
+}
+
+/** A stretch of tokens; compared only where two files have a name in common. */
+interface Words {
+  readonly text: readonly string[];
+  readonly from: number;
+  readonly count: number;
 }
 
 /**
@@ -51,8 +58,12 @@ export function withOwnNames(
 }
 
 /** Files may have types of their own under one name; what is written alike in both is one that goes from file to file. */
-const isOther = (a: string | undefined, b: string | undefined): boolean =>
-  a !== undefined && b !== undefined && a !== b;
+function isOther(a: Words | undefined, b: Words | undefined): boolean {
+  if (!a || !b) return false;
+  if (a.count !== b.count) return true;
+  for (let k = 0; k < a.count; k++) if (a.text[a.from + k] !== b.text[b.from + k]) return true;
+  return false;
+}
 
 function renamed(tokens: TokenStream, names: ReadonlySet<string>): TokenStream {
   const { kind, text } = tokens;
@@ -81,12 +92,11 @@ function collect({ declarations, tokens, base }: ProgramPart): Declared {
   const variables = new Set<string>();
   const all = new Set<string>();
   const members = new Set<string>();
-  const types = new Map<string, string>();
+  const types = new Map<string, Words>();
   for (const declaration of declarations) {
-    const names = definedTypes(declaration);
-    if (names.length === 0) continue;
-    const text = tokens.text.slice(declaration.first - base, declaration.last - base + 1).join(' ');
-    for (const name of names) types.set(name, text);
+    const { first, last } = declaration;
+    const words = { text: tokens.text, from: first - base, count: last - first + 1 };
+    for (const name of definedTypes(declaration)) types.set(name, words);
   }
   const visit = (list: readonly Declaration[], isHidden: boolean): void => {
     for (const declaration of list) {
