@@ -122,7 +122,7 @@ def sources_of(program):
 
 def extra_flags(source):
     """A program may ask for compiler flags in its first line: '// nvcc: --extended-lambda'."""
-    with open(source, encoding="utf-8") as file:
+    with open(source, encoding="utf-8", errors="replace") as file:
         found = re.match(r"//\s*nvcc:\s*(.*)", file.readline())
     return found.group(1).split() if found else []
 

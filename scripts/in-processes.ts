@@ -1,6 +1,7 @@
 /** Work for one program after the other, in as many processes as there are processors: each runs the script that asks, as a child. */
 import { fork } from 'node:child_process';
 import * as os from 'node:os';
+import { optimiseLate } from '../server/src/late-optimisation';
 import { bundled } from './bundled';
 
 const MOST_PROCESSES = 4;
@@ -43,6 +44,7 @@ export const isChild = (): boolean => process.send !== undefined;
 
 /** Answers as one of them. */
 export function serve<Result>(answer: (program: string) => Result | Promise<Result>): void {
+  optimiseLate();
   process.on('message', (program: string) => {
     void Promise.resolve(answer(program)).then((result) => process.send?.(result));
   });
