@@ -9,6 +9,7 @@ import {
   StreamMessageReader,
   StreamMessageWriter,
 } from 'vscode-languageserver-protocol/node';
+import { type AnalysedParams, analysedNotification } from '../../server/src/lsp/protocol';
 
 export interface ServerOptions {
   /** The server's program; its worker lies beside it. */
@@ -25,6 +26,8 @@ export interface ServerOptions {
 export class LanguageServer {
   /** All that was published, the latest last. */
   readonly published: PublishDiagnosticsParams[] = [];
+  /** Documents, `uri version`, of which all kernels have been looked at. */
+  private readonly whole = new Set<string>();
   /** Lines the server logged. */
   readonly log: string[] = [];
   private listeners: (() => void)[] = [];
@@ -44,6 +47,10 @@ export class LanguageServer {
     const server = new LanguageServer(child, connection);
     connection.onNotification('textDocument/publishDiagnostics', (params: PublishDiagnosticsParams) => {
       server.published.push(params);
+      for (const listener of [...server.listeners]) listener();
+    });
+    connection.onNotification(analysedNotification, ({ uri, version }: AnalysedParams) => {
+      server.whole.add(`${uri} ${version}`);
       for (const listener of [...server.listeners]) listener();
     });
     connection.onNotification('window/logMessage', ({ message }: { message: string }) => void server.log.push(message));
@@ -82,9 +89,10 @@ export class LanguageServer {
     return this.connection.sendNotification('textDocument/didClose', { textDocument: { uri } });
   }
 
-  /** Resolves with what is published for this version of a document (also if it has been already). */
+  /** Resolves with what is published for this version of a document (also if it has been already), all of its kernels. */
   async diagnostics(uri: string, version: number, limitMs = 20_000): Promise<PublishDiagnosticsParams> {
-    return this.publishedWhere((params) => params.uri === uri && params.version === version, limitMs);
+    const isWhole = () => this.whole.has(`${uri} ${version}`);
+    return this.publishedWhere((params) => params.uri === uri && params.version === version && isWhole(), limitMs);
   }
 
   publishedWhere(

@@ -141,6 +141,13 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
   const reports: KernelReport[] = [];
   const findings: Finding[] = [];
   const model = memoryModel(row);
+  const told = (notes: FileReport['notes']): FileReport => ({
+    path: request.path,
+    kernels: [...reports],
+    diagnostics: suppressed(findings, source),
+    notes,
+    dataPending: unit.data?.isPending ? true : undefined,
+  });
   if (withFindings) request.onParsed?.();
   for (const [index, kernel] of wanted.entries()) {
     if (request.cancelled?.()) {
@@ -167,6 +174,7 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
       );
     }
     if (withFindings) request.onKernel?.(report);
+    if (withFindings && index + 1 < wanted.length) request.onPart?.(() => told([]));
   }
   const notes = [
     ...source.notes.map((n) => ({ ...spanOf(source, n.file, n.start, n.end), message: n.message })),
@@ -182,15 +190,7 @@ function analyzeUnit(request: AnalysisRequest, memory: Memory, withFindings = tr
     ...tree.notes.map((n) => ({ ...locate(n.first, n.last), message: n.message })),
     ...unit.notes,
   ];
-  const own = parsed.isWhole ? notes : notes.filter(({ file }) => file === request.path);
-  const dataPending = unit.data?.isPending ? true : undefined;
-  return {
-    path: request.path,
-    kernels: reports,
-    diagnostics: suppressed(findings, source),
-    notes: own,
-    dataPending,
-  };
+  return told(parsed.isWhole ? notes : notes.filter(({ file }) => file === request.path));
 }
 
 /** Work that the first kernel to ask for it does for all of the file. */

@@ -1,6 +1,6 @@
 /** What a caller asks of the analysis: pure data and functions, so that editor, command line and tests share one entry. */
 import type { MachineCode } from '../cubin/machine-access';
-import type { KernelReport } from '../report/report';
+import type { FileReport, KernelReport } from '../report/report';
 
 export interface CompiledKernel {
   readonly mangled: string;
@@ -104,6 +104,8 @@ export interface AnalysisRequest {
   /** Told when work for the whole file begins (true) and ends between two kernels: the run of its host code, its launches under a sample. For measuring. */
   readonly onFileWork?: (isBegin: boolean) => void;
   readonly onKernel?: (report: KernelReport) => void;
+  /** Behind each kernel but the last: `report` makes what is known by then, without notes. */
+  readonly onPart?: (report: () => FileReport) => void;
   /** Told of an error of ours that cost an answer its data, and nothing else: who measures wants to know. */
   readonly onDefect?: (error: unknown) => void;
 }

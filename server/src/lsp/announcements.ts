@@ -29,8 +29,10 @@ export class Announcements {
   }
 
   /** A document has a new report. */
-  analysed({ uri, version, report, computeCapability, milliseconds }: Analysed): void {
+  analysed({ uri, version, report, computeCapability, milliseconds, isPart }: Analysed): void {
     this.publisher.update(uri, version, diagnosticsOf(report, this.uriOf));
+    this.refreshLenses(uri, kernelsOf(report).map(lensTitle).join('\n'));
+    if (isPart) return;
     const params: AnalysedParams = {
       uri,
       version,
@@ -41,7 +43,6 @@ export class Announcements {
     };
     void this.connection.sendNotification(analysedNotification, params);
     this.status(undefined);
-    this.refreshLenses(uri, kernelsOf(report).map(lensTitle).join('\n'));
   }
 
   /** Nothing is to be shown for a document any more. */

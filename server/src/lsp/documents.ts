@@ -2,7 +2,7 @@
 import type { TextDocument } from 'vscode-languageserver-textdocument';
 import type { FileReport } from '../report/report';
 import { AnalysisHost, type Outcome } from '../worker/analysis-host';
-import type { AnalysisJob, CompilerAnswer } from '../worker/worker-messages';
+import type { AnalysisJob, Answer, CompilerAnswer } from '../worker/worker-messages';
 import { withLastGood } from './last-good';
 import { pathOfUri } from './positions';
 import { Schedule } from './schedule';
@@ -20,6 +20,8 @@ export interface Analysed {
   readonly computeCapability: string;
   readonly milliseconds: number;
   readonly headers: readonly string[];
+  /** Kernels of the file are still looked at for the first time. */
+  readonly isPart?: boolean;
 }
 
 export interface DocumentsOptions {
@@ -51,6 +53,7 @@ export class Documents {
       host: this.host,
       jobFor: (uri) => this.jobFor(uri),
       finished: (uri, job, outcome) => this.finished(uri, job, outcome),
+      part: (uri, job, answer) => this.answered(uri, job, answer, true),
     });
   }
 
@@ -135,16 +138,26 @@ export class Documents {
       return undefined;
     }
     const path = pathOfUri(uri);
-    return { path, text, options: settings.options, workspace: workspaceOf(settings, path, this.options.folders()) };
+    const workspace = workspaceOf(settings, path, this.options.folders());
+    // later on the last whole report stays until the next one is there: kernels that are left to look at would lose what is shown for them
+    const before = this.latest.get(uri);
+    const wantsParts = before === undefined || before.isPart;
+    return { path, text, options: settings.options, workspace, wantsParts };
   }
 
   private finished(uri: string, job: AnalysisJob, outcome: Outcome): void {
+    if (outcome.kind === 'report') this.answered(uri, job, outcome, false);
+    else if (outcome.kind === 'failed' && this.isLatest(uri, job)) this.options.failed(uri, outcome.reason);
+  }
+
+  /** false: a newer text is on its way already. */
+  private isLatest(uri: string, job: AnalysisJob): boolean {
+    return this.open.get(uri)?.getText() === job.text;
+  }
+
+  private answered(uri: string, job: AnalysisJob, { report, headers, milliseconds }: Answer, isPart: boolean): void {
     const document = this.open.get(uri);
-    // a newer text is on its way already
-    if (document === undefined || document.getText() !== job.text) return;
-    if (outcome.kind === 'failed') this.options.failed(uri, outcome.reason);
-    if (outcome.kind !== 'report') return;
-    const { report, headers, milliseconds } = outcome;
+    if (document === undefined || !this.isLatest(uri, job)) return;
     const before = this.latest.get(uri);
     const isSameUnit = before?.computeCapability === job.options.computeCapability;
     const analysed: Analysed = {
@@ -156,6 +169,7 @@ export class Documents {
       computeCapability: job.options.computeCapability,
       milliseconds,
       headers,
+      isPart: isPart || undefined,
     };
     this.latest.set(uri, analysed);
     this.options.analysed(analysed);

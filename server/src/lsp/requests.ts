@@ -68,7 +68,9 @@ export function answerRequests({ connection, configuration, documents, uriOf, lo
     simulateRequest,
     guarded('simulate', null, async (params: SimulateParams): Promise<SimulateResult | null> => {
       const [analysed] = await reportsFor(params.uri);
-      return analysed === undefined ? null : simulateResult(analysed, params, pathOfUri(params.uri), uriOf);
+      if (analysed === undefined) return null;
+      const result = simulateResult(analysed, params, pathOfUri(params.uri), uriOf);
+      return analysed.isPart && result.kernel === undefined ? null : result;
     }),
   );
 }

@@ -1,12 +1,14 @@
 /** Which document is analysed next: the one edited last, and never an old text when there is a new one. */
 import type { AnalysisHost, Outcome } from '../worker/analysis-host';
-import type { AnalysisJob } from '../worker/worker-messages';
+import type { AnalysisJob, Answer } from '../worker/worker-messages';
 
 export interface ScheduleOptions {
   readonly host: Pick<AnalysisHost, 'run' | 'cancel'>;
   /** The document's latest text and settings; undefined when it is not to be analysed (closed, switched off). */
   readonly jobFor: (uri: string) => Promise<AnalysisJob | undefined>;
   readonly finished: (uri: string, job: AnalysisJob, outcome: Outcome) => void;
+  /** What is known of a document's first kernels, while the others are looked at. */
+  readonly part: (uri: string, job: AnalysisJob, answer: Answer) => void;
 }
 
 /** Below this many milliseconds the last analysis was so fast that waiting for a pause in the typing gains nothing. */
@@ -112,7 +114,9 @@ export class Schedule {
     // an edit while the settings were asked for: the text in hand is old already
     if (job !== undefined && !this.ready.has(uri)) {
       const runsHost = this.waitsForData.delete(uri);
-      const outcome = await this.options.host.run(runsHost ? job : withReadyData(job));
+      const outcome = await this.options.host.run(runsHost ? job : withReadyData(job), (answer) =>
+        this.options.part(uri, job, answer),
+      );
       if (outcome.kind === 'report' && !runsHost) this.lastMs.set(uri, outcome.milliseconds);
       if (outcome.kind !== 'cancelled') this.options.finished(uri, job, outcome);
       if (outcome.kind === 'report' && outcome.report.dataPending && !this.isWaiting(uri)) this.runHostSoon(uri);

@@ -1,16 +1,18 @@
 /** The other side of an analysis worker (the editor's server, or the command line): starts it, stops a job, and replaces a worker that hangs or dies. */
 import * as path from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { FileReport } from '../report/report';
-import type { AnalysisJob, CompilerAnswer, FromWorker, ToWorker, WorkerSetup, WorkerStart } from './worker-messages';
+import type {
+  AnalysisJob,
+  Answer,
+  CompilerAnswer,
+  FromWorker,
+  ToWorker,
+  WorkerSetup,
+  WorkerStart,
+} from './worker-messages';
 
 export type Outcome =
-  | {
-      readonly kind: 'report';
-      readonly report: FileReport;
-      readonly headers: readonly string[];
-      readonly milliseconds: number;
-    }
+  | ({ readonly kind: 'report' } & Answer)
   /** Stopped by `cancel`: there is newer text. */
   | { readonly kind: 'cancelled' }
   /** One line. */
@@ -37,6 +39,7 @@ interface Running {
   readonly path: string;
   cancelled: boolean;
   timer: NodeJS.Timeout;
+  readonly part: (answer: Answer) => void;
   readonly finish: (outcome: Outcome) => void;
 }
 
@@ -66,8 +69,11 @@ export class AnalysisHost {
     this.post({ kind: 'compiled', path, answer });
   }
 
-  /** Runs one job; there must be none running. Never rejects. */
-  run(job: AnalysisJob): Promise<Outcome> {
+  /**
+   * Runs one job; there must be none running. Never rejects.
+   * @param part told what is known of the first kernels, where the job wants that
+   */
+  run(job: AnalysisJob, part: (answer: Answer) => void = () => {}): Promise<Outcome> {
     this.worker ??= this.start();
     const id = ++this.jobs;
     return new Promise((resolve) => {
@@ -77,7 +83,7 @@ export class AnalysisHost {
         resolve(outcome);
       };
       const timer = setTimeout(() => this.askToStop(), this.options.budgetMs ?? 10_000);
-      this.running = { id, path: job.path, cancelled: false, timer, finish };
+      this.running = { id, path: job.path, cancelled: false, timer, part, finish };
       this.post({ kind: 'analyze', id, job });
     });
   }
@@ -155,7 +161,9 @@ export class AnalysisHost {
     }
     const { running } = this;
     if (running === undefined || running.id !== message.id) return;
-    if (running.cancelled) running.finish({ kind: 'cancelled' });
+    if (message.kind === 'part') {
+      if (!running.cancelled) running.part(message);
+    } else if (running.cancelled) running.finish({ kind: 'cancelled' });
     else if (message.kind === 'failed') running.finish({ kind: 'failed', reason: message.reason });
     else running.finish(message);
   }

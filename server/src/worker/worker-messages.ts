@@ -35,6 +35,16 @@ export interface AnalysisJob {
   readonly text: string;
   readonly options: AnalysisOptions;
   readonly workspace: Workspace;
+  /** Nothing is shown for the file yet: what is known of its first kernels is sent while the others are looked at. */
+  readonly wantsParts?: boolean;
+}
+
+/** What is known of a file, whole or of its first kernels. */
+export interface Answer {
+  readonly report: FileReport;
+  /** Absolute paths of the headers that were read. */
+  readonly headers: readonly string[];
+  readonly milliseconds: number;
 }
 
 export type ToWorker =
@@ -45,13 +55,7 @@ export type ToWorker =
   | { readonly kind: 'compiled'; readonly path: string; readonly answer: CompilerAnswer | undefined };
 
 export type FromWorker =
-  | {
-      readonly kind: 'report';
-      readonly id: number;
-      readonly report: FileReport;
-      /** Absolute paths of the headers that were read. */
-      readonly headers: readonly string[];
-      readonly milliseconds: number;
-    }
+  | ({ readonly kind: 'report'; readonly id: number } & Answer)
+  | ({ readonly kind: 'part'; readonly id: number } & Answer)
   | { readonly kind: 'failed'; readonly id: number; readonly reason: string }
   | { readonly kind: 'log'; readonly line: string };

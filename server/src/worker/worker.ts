@@ -2,6 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { createAnalyzer } from '../analysis/analyze';
 import type { Compilation } from '../analysis/request';
+import type { FileReport } from '../report/report';
 import { UnitReader } from '../workspace/units';
 import { warmUpSources } from './warm-up/sources';
 import { WarmUp } from './warm-up/warm-up';
@@ -11,6 +12,8 @@ import type { AnalysisJob, FromWorker, ToWorker, WorkerSetup } from './worker-me
 const IDLE_MS = 400;
 /** The same behind the start: documents that are open then have been sent before the worker is there. */
 const IDLE_AT_START_MS = 50;
+/** Milliseconds behind a job's start after which what is known by then is sent; the next part comes when twice as many are over. */
+const FIRST_PART_MS = 250;
 
 const setup = workerData as WorkerSetup;
 const stop = new Int32Array(setup.stop);
@@ -35,14 +38,24 @@ function analyze(id: number, job: AnalysisJob): void {
   const { path, text, options, workspace } = job;
   const started = performance.now();
   const headers = new Set<string>();
+  const tell = (kind: 'report' | 'part', report: FileReport): void =>
+    send({ kind, id, report, headers: [...headers], milliseconds: performance.now() - started });
+  let nextPartMs = FIRST_PART_MS;
+  const onPart = (report: () => FileReport): void => {
+    const elapsed = performance.now() - started;
+    if (elapsed < nextPartMs) return;
+    nextPartMs = 2 * elapsed;
+    tell('part', report());
+  };
   try {
     const request = units.request(path, text, options, workspace, (file) => headers.add(file));
     const report = analyzer.analyze({
       ...request,
       compilation: compilationOf(job),
       cancelled: () => Atomics.load(stop, 0) === id,
+      onPart: job.wantsParts ? onPart : undefined,
     });
-    send({ kind: 'report', id, report, headers: [...headers], milliseconds: performance.now() - started });
+    tell('report', report);
   } catch (error) {
     const reason =
       error instanceof Error ? (error.stack ?? error.message).split('\n').slice(0, 2).join(' ') : String(error);

@@ -60,6 +60,7 @@ describe('documents with a compiler', function () {
   it('the source answers at once, then the compiler; an edited kernel is the source’s until the next save', async () => {
     // the compiler takes as long as the source needs, however busy the machine is
     await start(true, `while [ ! -e "$(dirname "$0")/go" ]; do sleep 0.05; done; ${copies}`);
+    await server.diagnostics(uri, 1);
     assert.equal(await lastLineOfHover(text, inRows), 'From the source.');
     fs.writeFileSync(path.join(folder, 'go'), '');
     await until(text, inRows, /^From the PTX/);
@@ -85,6 +86,7 @@ describe('documents with a compiler', function () {
     while (!states.some(({ state }) => state === 'failed') && Date.now() < deadline)
       await new Promise((resolve) => setTimeout(resolve, 20));
     assert.equal(states.at(-1)?.message, 'several.cu(3): error: no such header');
+    await server.diagnostics(uri, 1);
     assert.equal(await lastLineOfHover(text, inRows), 'From the source.');
     assert.match(server.log.join('\n'), /several\.cu was not compiled: several\.cu\(3\): error: no such header/);
   });

@@ -1,7 +1,7 @@
 import * as assert from 'node:assert/strict';
 import { Schedule, typingDelay } from '../../../server/src/lsp/schedule';
 import type { Outcome } from '../../../server/src/worker/analysis-host';
-import type { AnalysisJob } from '../../../server/src/worker/worker-messages';
+import type { AnalysisJob, Answer } from '../../../server/src/worker/worker-messages';
 
 const report = { path: '', kernels: [], diagnostics: [], notes: [] };
 
@@ -9,9 +9,11 @@ const report = { path: '', kernels: [], diagnostics: [], notes: [] };
 class Host {
   readonly started: string[] = [];
   readonly data: unknown[] = [];
+  part: (answer: Answer) => void = () => {};
   private end: ((outcome: Outcome) => void) | undefined;
 
-  run(job: AnalysisJob): Promise<Outcome> {
+  run(job: AnalysisJob, part: (answer: Answer) => void): Promise<Outcome> {
+    this.part = part;
     assert.equal(this.end, undefined, 'one job at a time');
     this.started.push(job.text);
     this.data.push(job.options.followData);
@@ -56,6 +58,7 @@ describe('the schedule', () => {
           : { path: uri, text, options, workspace: { folders: [], includePaths: [] } };
       },
       finished: (uri, job) => finished.push(`${uri}:${job.text}`),
+      part: (uri, job) => finished.push(`part of ${uri}:${job.text}`),
     });
   });
 
@@ -83,6 +86,15 @@ describe('the schedule', () => {
     await turn();
     assert.deepEqual(host.started, ['a1', 'b1', 'a1']);
     assert.deepEqual(finished, ['b:b1', 'a:a1']);
+  });
+  it('passes on what is known of the first kernels, and is not done with it', async () => {
+    schedule.edited('a');
+    await turn();
+    host.part({ report, headers: [], milliseconds: 1 });
+    assert.deepEqual(finished, ['part of a:a1']);
+    host.finish();
+    await turn();
+    assert.deepEqual(finished, ['part of a:a1', 'a:a1']);
   });
   it('forgets what is closed', async () => {
     schedule.edited('a');

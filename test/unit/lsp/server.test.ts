@@ -84,6 +84,25 @@ describe('the server', () => {
   });
   const isLatest = (uri: string, params: object) => server.published.findLast((each) => each.uri === uri) === params;
 
+  it('shows what it knows of the first kernels of a new document while it looks at the others', async () => {
+    // each of another shape, so that none is known from the one before
+    const kernel = (n: number) => conflicting.replace('columns', `columns${n}`).replace('{', `{ int own${n} = ${n};`);
+    const text = Array.from({ length: 40 }, (_, n) => kernel(n)).join('\n');
+    const uri = uriOf(`file${files++}.cu`);
+    await server.open(uri, text);
+    const whole = await server.diagnostics(uri, 1);
+    const [first] = server.published.filter((params) => params.uri === uri);
+    assert.equal(whole.diagnostics.length, 40);
+    assert.ok(first.diagnostics.length > 0 && first.diagnostics.length < 40, `${first.diagnostics.length}`);
+    const told = new Set(whole.diagnostics.map(({ range }) => range.start.line));
+    for (const { range } of first.diagnostics) assert.ok(told.has(range.start.line));
+    // an edit keeps what is shown until the whole answer is there
+    const before = server.published.length;
+    await server.change(uri, 2, `${text}\n#define LATER 1\n`);
+    await server.diagnostics(uri, 2);
+    for (const { diagnostics } of server.published.slice(before)) assert.equal(diagnostics.length, 40);
+  });
+
   it('shows nothing for a closed document', async () => {
     const { uri } = await opened(conflicting);
     await server.close(uri);

@@ -1,7 +1,7 @@
 import * as assert from 'node:assert/strict';
 import * as path from 'node:path';
 import { AnalysisHost } from '../../../server/src/worker/analysis-host';
-import type { AnalysisJob } from '../../../server/src/worker/worker-messages';
+import type { AnalysisJob, Answer } from '../../../server/src/worker/worker-messages';
 import { temporaryFolder } from '../../host/bundle';
 
 /** A worker that does what the text says: answers, hangs, eats memory, ends, waits until it is stopped. */
@@ -13,6 +13,8 @@ const acts = {
   eat() { const kept = []; for (;;) kept.push(new Array(1000).fill(kept.length)); },
   end() { process.exit(3); },
   throw() { throw new Error('boom\\nand more'); },
+  part(id) { parentPort.postMessage({ kind: 'part', id, report: { path: 'first kernels' }, headers: [], milliseconds: 1 }); },
+  late(id) { acts.wait(id); acts.part(id); },
   wait(id) { while (Atomics.load(stop, 0) !== id); },
 };
 parentPort.on('message', ({ kind, id, job }) => {
@@ -44,10 +46,10 @@ describe('the analysis host', () => {
   });
   beforeEach(() => void (log.length = 0));
 
-  function run(text: string, host = patient) {
+  function run(text: string, host = patient, part?: (answer: Answer) => void) {
     const options = { computeCapability: '9.0', defines: new Map<string, string>(), assume: new Map<string, number>() };
     const job: AnalysisJob = { path: 'a.cu', text, options, workspace: { folders: [], includePaths: [] } };
-    return host.run(job);
+    return host.run(job, part);
   }
   async function answersAfterwards(host = patient): Promise<void> {
     assert.equal((await run('ok', host)).kind, 'report');
@@ -57,6 +59,16 @@ describe('the analysis host', () => {
   it('takes what a long analysis has when its time is over', async () => {
     assert.equal((await run('wait', hurried)).kind, 'report');
     await answersAfterwards(hurried);
+  });
+  it('passes on what is known of the first kernels before the whole report', async () => {
+    const parts: string[] = [];
+    const whole = await run('part', patient, ({ report }) => parts.push(report.path));
+    assert.deepEqual([parts, whole.kind], [['first kernels'], 'report']);
+  });
+  it('drops parts of a cancelled one', async () => {
+    const running = run('late', patient, () => assert.fail('a part'));
+    patient.cancel();
+    assert.equal((await running).kind, 'cancelled');
   });
   it('drops the answer of a cancelled one', async () => {
     const running = run('wait');
