@@ -24,6 +24,8 @@ const root = hardwareFolder;
 /** Tables of single accesses whose addresses are loaded: they teach the memory model, not the front end. */
 const microbenchmarks = new Set(['request_shapes', 'wide_load_phases', 'async_copy_shapes']);
 
+const options = /^--(?:json|misses|times|check|all|compiler|judge|folder=.*)$/;
+
 type Outcome = 'right' | 'wrong' | 'unknown' | 'data' | 'missing';
 
 interface Row {
@@ -283,6 +285,9 @@ async function main(): Promise<void> {
   const args = process.argv.slice(2);
   const nvcc = compilerOf(args);
   const wanted = args.filter((a) => !a.startsWith('--'));
+  // a run of everything takes minutes: nobody should start one by a slip of the pen
+  const strange = args.find((a) => a.startsWith('--') && !options.test(a));
+  if (strange !== undefined) throw new Error(`no option ${strange}: see the head of scripts/accuracy.ts`);
   const files = fs.readdirSync(path.join(root, 'recorded')).filter((f) => f.endsWith('.json'));
   const { long, sets } = readThresholds();
   const isLeftOut = (program: string) =>
