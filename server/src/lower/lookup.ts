@@ -1,5 +1,5 @@
 /** Name lookup: from the innermost scope outwards, through namespaces, records with their bases, and using-directives. */
-import type { Expression, NamePart, QualifiedName } from '../parse/ast';
+import type { AliasDeclaration, Expression, NamePart, QualifiedName } from '../parse/ast';
 import { unevaluatedType } from './casts';
 import type { Context } from './context';
 import { recordOf } from './records';
@@ -11,18 +11,26 @@ const MAX_SCOPES = 200;
 /** Records that lead back to an alias within one another (`using Node = std::variant<Sum*, Product*, ...>`), each of which names it again. */
 const MOST_OPEN = 16;
 
-/** Finds an unqualified name. */
-export function lookupName(ctx: Context, from: Scope, name: string): Entity | undefined {
+/**
+ * Finds an unqualified name.
+ * @param at token where it is written: in an alias's own type its name means what was declared before, and never itself
+ */
+export function lookupName(ctx: Context, from: Scope, name: string, at?: number): Entity | undefined {
   let scope: Scope | undefined = from;
   let open: Entity | undefined;
   for (let i = 0; scope && i < MAX_SCOPES; i++, scope = scope.parent) {
     const found = scope.own(name) ?? (scope.isPlain ? undefined : lookupIn(ctx, scope, name, new Set()));
     const times = found?.kind === 'alias' ? (ctx.openAliases.get(found.declaration) ?? 0) : 0;
     if (found && times === 0) return found;
+    if (found?.kind === 'alias' && at !== undefined && isWithin(found.declaration, at)) continue;
     if (times < MOST_OPEN) open ??= found;
   }
   return open;
 }
+
+/** Whether a token stands in what an alias is made of; a record that is defined there knows its own name. */
+const isWithin = ({ type, first, last }: AliasDeclaration, at: number): boolean =>
+  type.kind === 'named' && at >= first && at <= last;
 
 /** Finds a name in one scope, its bases, inline namespaces and using-directives. */
 export function lookupIn(ctx: Context, scope: Scope, name: string, seen: Set<Scope>): Entity | undefined {
@@ -91,7 +99,7 @@ function namespaceOf(ctx: Context, scope: Scope, name: QualifiedName): Scope | u
 /** Finds `a::b<T>::c`; template arguments of the last part are left to the caller. */
 export function lookupQualified(ctx: Context, from: Scope, name: QualifiedName): Entity | undefined {
   if (name.scopeOf) return lookupInType(ctx, from, name, name.scopeOf);
-  if (name.parts.length === 1 && !name.global) return lookupName(ctx, from, name.parts[0].name);
+  if (name.parts.length === 1 && !name.global) return lookupName(ctx, from, name.parts[0].name, name.first);
   const found = findQualified(ctx, name.global ? ctx.unit.scope : from, name, from);
   // the user's files may open a library's namespace too
   return found ?? (ctx.unit.scope.parent && findQualified(ctx, ctx.unit.scope.parent, name, from));

@@ -310,6 +310,19 @@ describe('templates as people write them', () => {
        template <int N> struct Stats { using Reducer = Reducer<N>; Reducer r; __device__ int get() { return r.all(); } };`,
     );
   });
+  it('an alias that hides what nobody has declared does not mean itself', () => {
+    // four of its own name: meant it itself, they would be looked into to the fourth power of the depth
+    equals(
+      'Stats<4> s;',
+      's.get()',
+      4,
+      `template <class A, class B, class C, class D> struct Pick { using type = A; };
+       template <int N> struct Stats {
+         using Reducer = typename Pick<Reducer<N>, Reducer<N + 1>, Reducer<N + 2>, Reducer<N + 3>>::type;
+         __device__ int get() { Reducer* none = nullptr; return N; }
+       };`,
+    );
+  });
   it('an array element seen as a vector reaches into the elements behind it', () => {
     equals('int part[8] = {1, 2, 3, 4, 5, 6, 7, 8}; int4& whole = (int4&)part[4];', 'whole.x + whole.y - whole.w', 3);
   });
