@@ -97,10 +97,13 @@ function asBase(state: HostState, type: HostType, name: string): HostType {
 const baseNamed = (state: HostState, record: RecordType, name: string): RecordType[] =>
   record.name === name ? [record] : layoutOf(state, record).bases.flatMap((base) => baseNamed(state, base, name));
 
-/** @param pattern the template's name: a constant goes by two */
+/** @param pattern the template's name: constants and sequences of numbers go by two */
 function argumentsOf(type: HostType, pattern: string): readonly BoundArgument[] {
   if (type.kind === 'record') return type.arguments ?? [];
-  if (type.kind === 'sequence') return type.values.map((value) => ({ kind: 'value', value }));
+  if (type.kind === 'sequence') {
+    const values = type.values.map((value): BoundArgument => ({ kind: 'value', value }));
+    return pattern === 'integer_sequence' ? [{ kind: 'type', type: type.of }, ...values] : values;
+  }
   if (type.kind === 'constant') return constantArguments(type.value, pattern);
   if (type.kind !== 'container') return [];
   const element: BoundArgument = { kind: 'type', type: type.element };

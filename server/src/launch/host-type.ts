@@ -21,8 +21,8 @@ export type HostType =
   | { readonly kind: 'pack'; readonly elements: readonly HostType[] }
   /** std::integral_constant and its kin */
   | { readonly kind: 'constant'; readonly value: Value }
-  /** std::integer_sequence */
-  | { readonly kind: 'sequence'; readonly values: readonly Value[] };
+  /** std::integer_sequence; `of`: the type of its numbers */
+  | { readonly kind: 'sequence'; readonly of: HostType; readonly values: readonly Value[] };
 
 export interface VectorType {
   readonly kind: 'vector';
@@ -69,6 +69,7 @@ export interface RecordField {
 }
 
 export const intType: HostType = { kind: 'arithmetic', name: 'int' };
+export const sizeType: HostType = { kind: 'arithmetic', name: 'unsigned long' };
 export const voidType: HostType = { kind: 'arithmetic', name: 'void' };
 export const autoType: HostType = { kind: 'auto' };
 

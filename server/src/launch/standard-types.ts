@@ -1,5 +1,5 @@
 /** Library types whose headers are not read: containers, smart pointers and the usual traits. */
-import { type HostType, withoutReference } from './host-type';
+import { type HostType, sizeType, withoutReference } from './host-type';
 import { traitAnswer, traitNames } from './type-traits';
 import { type BoundArgument, number, truth, type Value } from './value';
 
@@ -45,25 +45,26 @@ const makers: ReadonlyMap<string, Make> = new Map<string, Make>([
   ['false_type', () => ({ kind: 'constant', value: number(0, 'bool') })],
   ...traitNames.map((name): [string, Make] => [name, (types) => answered(traitAnswer(name, types))]),
   ['conditional_t', (_types, values) => chosen(values)],
-  ['index_sequence', (_types, values) => sequence(values)],
-  ['integer_sequence', (_types, [, ...values]) => sequence(values)],
-  ['make_index_sequence', (_types, [count]) => counting(count)],
-  ['make_integer_sequence', (_types, [, count]) => counting(count)],
+  ['index_sequence', (_types, values) => sequence(sizeType, values)],
+  ['integer_sequence', ([of], [, ...values]) => sequence(of, values)],
+  ['make_index_sequence', (_types, [count]) => counting(sizeType, count)],
+  ['make_integer_sequence', ([of], [, count]) => counting(of, count)],
 ]);
 
 const answered = (holds: boolean | undefined): HostType | undefined =>
   holds === undefined ? undefined : { kind: 'constant', value: number(holds ? 1 : 0, 'bool') };
 
-function sequence(given: readonly BoundArgument[]): HostType {
-  return { kind: 'sequence', values: given.flatMap((g) => (g.kind === 'value' ? [g.value] : [])) };
+function sequence(of: HostType, given: readonly BoundArgument[]): HostType {
+  return { kind: 'sequence', of, values: given.flatMap((g) => (g.kind === 'value' ? [g.value] : [])) };
 }
 
 const longestSequence = 256;
 
-function counting(argument: BoundArgument | undefined): HostType | undefined {
+function counting(of: HostType, argument: BoundArgument | undefined): HostType | undefined {
   const count = numberArgument(argument);
   if (count === undefined || count < 0 || count > longestSequence) return undefined;
-  return { kind: 'sequence', values: Array.from({ length: count }, (_, i) => number(i, 'unsigned long')) };
+  const name = of.kind === 'arithmetic' ? of.name : 'int';
+  return { kind: 'sequence', of, values: Array.from({ length: count }, (_, i) => number(i, name)) };
 }
 
 function container(name: string, element: HostType | undefined): HostType | undefined {

@@ -248,6 +248,18 @@ describe('templates', () => {
        void f(float* a, float** in) { run(a, in, std::make_index_sequence<2>{}); }`,
       't<float, float*, float*> <<<(1,1,1),(32,1,1),0>>>(a, in[1], in[2])',
     );
+    const sizes =
+      'template <int N> __global__ void t() {}\ntemplate <class T, T... N> void all(std::integer_sequence<T, N...>) { (t<32 << N><<<1, 32 << N>>>(), ...); }';
+    check(
+      `${sizes} int main() { all(std::make_integer_sequence<int, 2>{}); }`,
+      't<32> <<<(1,1,1),(32,1,1),0>>>()',
+      't<64> <<<(1,1,1),(64,1,1),0>>>()',
+    );
+    check(
+      'template <int N> __global__ void t() {}\ntemplate <int... N> void all(std::integer_sequence<int, N...>) { (t<N><<<1, N>>>(), ...); } int main() { all(std::integer_sequence<int, 96, 32>{}); }',
+      't<96> <<<(1,1,1),(96,1,1),0>>>()',
+      't<32> <<<(1,1,1),(32,1,1),0>>>()',
+    );
     check(
       'template <int N> __global__ void t() {}\ntemplate <int... N> struct List {}; template <int... N> void run(List<N...>) { (t<N><<<1, N>>>(), ...); } int main() { run(List<32, 64>()); }',
       't<32> <<<(1,1,1),(32,1,1),0>>>()',
