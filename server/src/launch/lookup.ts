@@ -273,8 +273,11 @@ function memberOfExpression(state: HostState, name: QualifiedName, of: Expressio
   return found;
 }
 
+/** What stands in front of a `::`; in a class the name of a base is the base, and its constructors have no scope. */
 function firstPart(state: HostState, part: NamePart, from: Scope): Found | undefined {
-  return lookup(state, part.name, from);
+  const found = lookup(state, part.name, from);
+  const record = found?.kind === 'functions' ? found.overloads[0]?.scope.record : undefined;
+  return record?.name === part.name ? { kind: 'type', type: record } : found;
 }
 
 function memberPart(state: HostState, within: Found | undefined, part: NamePart, from: Scope): Found | undefined {

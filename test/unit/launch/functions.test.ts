@@ -40,6 +40,15 @@ describe('host functions', () => {
       'k <<<(8,1,1),(32,1,1),0>>>()',
     );
   });
+  it('a method of a base by its name, where the base has a constructor too', () => {
+    check(
+      `struct Step { int b; explicit Step(int b) : b(b) {} virtual void go(int n) { k<<<n / b, b>>>(n); } };
+       struct Twice : Step { Twice() : Step(32) {} void go(int n) override { Step::go(n); Step::go(n / 2); } };
+       int main() { Twice t; t.go(128); }`,
+      'k <<<(4,1,1),(32,1,1),0>>>(128)',
+      'k <<<(2,1,1),(32,1,1),0>>>(64)',
+    );
+  });
   it('reach objects through smart pointers, and the class that they are of', () => {
     const job = 'struct Job { int n, b; Job(int n, int b) : n(n), b(b) {} void go(int m) { k<<<n / b, b>>>(m); } };';
     check(
