@@ -96,6 +96,23 @@ int main() {
   k<<<1, 32>>>(d, n * 100 + later.get() * 10 + count.load()); //= n: 683`);
   });
 
+  it('does what is done later at once: without a policy, without a result, once only, by a promise', () => {
+    checkMain(`
+  int n = 0;
+  std::jthread t([&] { n = 1; });
+  auto number = std::async([](int x) { return x + 1; }, 1);
+  std::vector<std::future<void>> done;
+  for (int i = 0; i < 2; ++i) done.push_back(std::async(std::launch::async, [&n] { n += 2; }));
+  for (auto& each : done) each.get();
+  k<<<1, 32>>>(d, n * 10 + number.get()); //= n: 52
+  std::once_flag flag;
+  for (int i = 0; i < 3; ++i) std::call_once(flag, [&n, i] { n = 7 + i; });
+  std::promise<int> promise;
+  std::future<int> future = promise.get_future();
+  std::thread sets([&promise] { promise.set_value(4); });
+  k<<<1, 32>>>(d, n * 10 + future.get()); //= n: 74`);
+  });
+
   it('knows a constant that was first named where control did not come by', () => {
     checkMain(`
   std::string s = "k=512";

@@ -8,14 +8,49 @@ struct thread {
   void detach() { joinable_ = false; }
   bool joinable() const { return joinable_; }
 };
+using jthread = thread;
+struct once_flag { bool done_ = false; };
+template <class F, class... A> void call_once(once_flag& flag, F f, A... a) {
+  if (flag.done_) return;
+  flag.done_ = true;
+  f(a...);
+}
 template <class T> struct future {
-  T held_;
-  T get() { return held_; }
+  T* held_;
+  T get() { return *held_; }
   void wait() const {}
   bool valid() const { return true; }
+  future<T> share() { return *this; }
+};
+template <> struct future<void> {
+  void get() {}
+  void wait() const {}
+  bool valid() const { return true; }
+  future<void> share() { return *this; }
+};
+template <class T> using shared_future = future<T>;
+template <class T> struct promise {
+  T* held_;
+  promise() : held_(new T()) {}
+  void set_value(T x) { *held_ = x; }
+  future<T> get_future() { return future<T>{held_}; }
+};
+template <> struct promise<void> {
+  void set_value() {}
+  future<void> get_future() { return future<void>{}; }
 };
 enum class launch { async = 1, deferred = 2 };
-template <class F, class... A> auto async(launch, F f, A... a) { auto made = f(a...); return future<decltype(made)>{made}; }
+template <class F, class... A> auto __done(F f, A... a) {
+  using R = decltype(f(a...));
+  if constexpr (is_void_v<R>) {
+    f(a...);
+    return future<void>{};
+  } else return future<R>{new R(f(a...))};
+}
+template <class F, class... A> auto async(F f, A... a) {
+  if constexpr (is_same_v<F, launch>) return __done(a...);
+  else return __done(f, a...);
+}
 template <class T> struct atomic {
   T held_;
   atomic() : held_() {}
