@@ -323,6 +323,7 @@ export function evaluateArguments(state: HostState, list: readonly Expression[],
 
 function evaluateArgument(state: HostState, expression: Expression, scope: Scope): HostArgument {
   const source = forwarded(expression) ?? expression;
+  if (source.kind === 'initList') return { value: evaluate(state, source, scope), braces: { list: source, scope } };
   if (!places.has(source.kind)) return { value: evaluate(state, source, scope) };
   if (source.kind === 'unary' && source.operator !== '*') return { value: evaluate(state, source, scope) };
   const place = locate(state, source, scope);

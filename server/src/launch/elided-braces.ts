@@ -2,7 +2,7 @@
 import type { Expression, InitListExpression } from '../parse/ast';
 import { evaluate } from './expression';
 import { constructorsOf } from './function-call';
-import type { HostType } from './host-type';
+import { dim3Type, type HostType } from './host-type';
 import { layoutOf } from './layout';
 import type { Scope } from './scope';
 import type { HostState } from './state';
@@ -14,6 +14,8 @@ type Element = InitListExpression['elements'][number];
 function partsOf(state: HostState, type: HostType): readonly HostType[] | undefined {
   if (type.kind === 'array') return repeated(type.of, type.length);
   if (type.kind === 'container' && type.length !== undefined) return repeated(type.element, type.length);
+  // of the vectors dim3 alone has a constructor: a number is one
+  if (type.kind === 'vector' && type.name === dim3Type.name) return undefined;
   if (type.kind === 'vector') return repeated({ kind: 'arithmetic', name: type.element }, type.lanes);
   if (type.kind !== 'record' || constructorsOf(state, type).length > 0) return undefined;
   return layoutOf(state, type).fields.map((field) => field.type);

@@ -1,13 +1,13 @@
 /** Inlining of host functions, methods and constructors. */
-import type { Expression, FunctionDeclaration, Parameter } from '../parse/ast';
+import type { Expression, FunctionDeclaration, InitListExpression, Parameter } from '../parse/ast';
 import { isCopyOf } from '../parse/constructors';
 import { isParameter } from '../parse/parameter-names';
 import { bestOf } from './best-overload';
 import { callUnknown, evaluateArguments } from './call';
 import { convert } from './conversion';
 import { evaluate } from './expression';
-import { autoType, type HostType, type RecordType, typeName } from './host-type';
-import { construct, initialised } from './initialise';
+import { autoType, type HostType, type RecordType, typeName, withoutReference } from './host-type';
+import { construct, fromList, initialised } from './initialise';
 import { layoutOf } from './layout';
 import { blur, forget, makeCell, named, store, watch } from './memory';
 import { resolveType } from './resolve-type';
@@ -33,6 +33,8 @@ export interface HostArgument {
   readonly cell?: Cell;
   /** `std::ref(x)`: who is given it may keep it and write to it at any time */
   readonly isHandedOut?: true;
+  /** `f({1, 2})`: what the braces mean is the parameter's to say, where the caller's names hold */
+  readonly braces?: { readonly list: InitListExpression; readonly scope: Scope };
 }
 
 const valuesOf = (list: readonly HostArgument[]): readonly Value[] => list.map(({ value }) => value);
@@ -225,9 +227,17 @@ function bindParameter(state: HostState, parameter: Parameter, argument: HostArg
     return;
   }
   const cell = makeCell(unknown(''), { type: parameterType(type, argument), name, depth: state.depth });
-  const value = argument?.value ?? defaultArgument(state, parameter, type, name, scope);
+  const value = valueFor(state, argument, type) ?? defaultArgument(state, parameter, type, name, scope);
   cell.value = named(state, cell, initialised(state, value, type));
   scope.values.set(name, cell);
+}
+
+const madeOfBraces: ReadonlySet<HostType['kind']> = new Set(['record', 'vector', 'tuple', 'container']);
+
+function valueFor(state: HostState, argument: HostArgument | undefined, type: HostType): Value | undefined {
+  const own = withoutReference(type);
+  if (!argument?.braces || !madeOfBraces.has(own.kind)) return argument?.value;
+  return fromList(state, argument.braces.list, own, argument.braces.scope);
 }
 
 /** A member that is a reference is what it is given, if that is an object: whatever is done to either is done to both. */

@@ -25,6 +25,12 @@ describe('inner braces that are left out', () => {
       pass('0, {d: [256, 4000, 2], s: 10}'),
     );
   });
+  it('of vectors; a dim3 is made of one number', () => {
+    checkMain(
+      'struct S { dim3 g; dim3 b; int4 v; int n; }; S s = {4, 32, 1, 2, 3, 4, 5}; k<<<s.g, s.b>>>(s.v.w, s.n);',
+      'k <<<(4,1,1),(32,1,1),0>>>(4, 5)',
+    );
+  });
   it('of records in records', () => {
     check(
       'struct P { int x, y; }; struct C { P a, b; int n = 9; }; int main() { int two = 2; C c{1, two, 3, 4}; C d{c.a, 7, 8, 5}; k<<<1, 1>>>(c, d.b.y, d.n); }',
