@@ -41,10 +41,9 @@ const FIRST_BASE = 2 ** 24;
 const SLOT = 2 ** 21;
 /** Units kept between calls. */
 const KEPT = 128;
-/** Units that use a unit, how many are looked at for that, and how many callers are followed up. */
-const MOST_USERS = 6;
+/** Units that use a unit, and how many are looked at for each step of the way to a main. */
+const MOST_USERS = 8;
 const MOST_TRIED = 12;
-const DEPTH = 3;
 /** Folders that what defines a missing function may be away: repositories hold many programs. */
 const FARTHEST = 2;
 /** Units that one program is linked from: so many whatever their size, and more of them as long as all have no more tokens, with their headers. */
@@ -93,7 +92,8 @@ export class Linker {
   private allUsers(unit: ParsedUnit, request: AnalysisRequest): Kept[] {
     const linked: Kept[] = [];
     const own = new Set(unit.source.tokens.files.map(({ path }) => path));
-    for (let depth = 0; depth < DEPTH && linked.length < MOST_USERS; depth++) {
+    // each step finds one at least: programs in layers have a file for each between a kernel and main
+    while (linked.length < MOST_USERS) {
       const found = this.users(unit, linked, request, own);
       if (found.length === 0) break;
       linked.push(...found);

@@ -89,6 +89,22 @@ template <int STEP> void drive(int n) {
     };
     check(files, 'scatter.cu', strided);
   });
+  it('are run where layers of files lie between the launch and main', () => {
+    const layers = ['tile', 'layer', 'model', 'session'];
+    const declared = (name: string) => `void ${name}(const std::vector<int>& at, int* out)`;
+    const layer = (name: string, i: number) => {
+      const inner = i === 0 ? 'scatter' : layers[i - 1];
+      return `#include <vector>\n${declared(inner)};\n${declared(name)} { ${inner}(at, out); }`;
+    };
+    const files = {
+      'scatter.h': declarations,
+      'scatter.cu': kernel,
+      ...Object.fromEntries(layers.map((name, i) => [`${name}.cpp`, layer(name, i)])),
+      'main.cpp': main('int place(int i) { return i * 8; }').replaceAll('scatter', 'session'),
+      'session.h': `#include <vector>\n${declared('session')};`,
+    };
+    check(files, 'scatter.cu', strided);
+  });
   it('are run where a third file makes the data, in the order of its names', () => {
     const files = {
       'scatter.h': `${declarations}\nint place(int i);`,
