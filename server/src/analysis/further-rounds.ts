@@ -96,7 +96,8 @@ export function furtherRounds(launches: readonly Simulated[], data: HostData, mo
     }
   }
   const room = Math.max(0, most - launches.length);
-  for (const { of, ordinal, alike } of others.slice(room)) left[of].push(ordinal, ...alike);
+  // what was launched with other numbers is no time of this launch: nobody tells of it
+  for (const { of, change, ordinal, alike } of others.slice(room)) if (!change.grid) left[of].push(ordinal, ...alike);
   return { own, others: others.slice(0, room), left };
 }
 

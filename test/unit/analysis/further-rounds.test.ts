@@ -109,6 +109,28 @@ int main() {
     assert.ok(rounds[0].every((time) => time < 2 || time >= 27));
   });
 
+  it('with other numbers are told with none where there is no room for them', () => {
+    const network = `
+__global__ void exchange(float *data, int stride) {
+  int at = threadIdx.x, other = at ^ stride;
+  if (other > at && data[at] > data[other]) data[at] = data[other];
+}
+int main() {
+  float h[64], *data;
+  for (int i = 0; i < 64; i++) h[i] = 64 - i;
+  cudaMalloc(&data, 256);
+  cudaMemcpy(data, h, 256, cudaMemcpyHostToDevice);
+  for (int round = 0; round < 40; round++) exchange<<<1, 64>>>(data, round + 1);
+}`;
+    const told = reportOf(network, PATIENCE).kernels.flatMap(({ launches }) =>
+      launches.map(({ rounds, assumptions }) => ({
+        rounds,
+        stride: assumptions.find((a) => a.name === 'stride')?.value,
+      })),
+    );
+    const wrong = told.filter(({ rounds = [], stride }) => rounds.some((round) => stride !== round + 1));
+    assert.deepEqual(wrong, []);
+  });
   it('are named', () => {
     const [{ launches }] = reportOf(passes, PATIENCE).kernels;
     assert.deepEqual(launches.map(originText), [
