@@ -1,6 +1,6 @@
 /** Template argument deduction, as far as host wrappers and kernels need it. */
 import type { Expression, TemplateArgument, TypeNode } from '../parse/ast';
-import { type HostType, intType, type RecordType, withoutReference } from './host-type';
+import { type FunctionType, type HostType, intType, type RecordType, withoutReference } from './host-type';
 import { layoutOf } from './layout';
 import type { HostState } from './state';
 import { type BoundArgument, number, typeOf, type Value } from './value';
@@ -26,6 +26,9 @@ export function deduceType(
     case 'array':
       deduceArray(state, pattern, type, names, bound);
       break;
+    case 'function':
+      if (type.kind === 'function') deduceFunction(state, pattern, type, names, bound);
+      break;
     case 'named':
       deduceNamed(state, pattern, type, names, bound);
       break;
@@ -46,6 +49,27 @@ function deduceArray(
   const name = openExpression(pattern.size, names);
   if (name && type.length !== undefined)
     bind(bound, name, { kind: 'value', value: number(type.length, 'unsigned long') });
+}
+
+/** `R (A, B)`, `R (A...)` */
+function deduceFunction(
+  state: HostState,
+  pattern: TypeNode & { kind: 'function' },
+  { result, parameters = [] }: FunctionType,
+  names: ReadonlySet<string>,
+  bound: Map<string, BoundArgument>,
+): void {
+  if (result) deduceType(state, pattern.result, result, names, bound);
+  for (const [index, { type, pack }] of pattern.parameters.entries()) {
+    const { first, last } = type;
+    const name = pack ? openArgument({ first, last, type, pack }, names) : undefined;
+    if (name)
+      bind(bound, name, {
+        kind: 'pack',
+        elements: parameters.slice(index).map((each) => ({ kind: 'type', type: each })),
+      });
+    else if (index < parameters.length) deduceType(state, type, parameters[index], names, bound);
+  }
 }
 
 function deduceNamed(

@@ -16,13 +16,20 @@ export type HostType =
   | { readonly kind: 'container'; readonly name: string; readonly element: HostType; readonly length?: number }
   /** a type of which only the name (and perhaps the size) is known */
   | { readonly kind: 'opaque'; readonly name: string; readonly bytes?: number; readonly node?: TypeNode }
-  | { readonly kind: 'function' }
+  | FunctionType
   | { readonly kind: 'auto' }
   | { readonly kind: 'pack'; readonly elements: readonly HostType[] }
   /** std::integral_constant and its kin */
   | { readonly kind: 'constant'; readonly value: Value }
   /** std::integer_sequence; `of`: the type of its numbers */
   | { readonly kind: 'sequence'; readonly of: HostType; readonly values: readonly Value[] };
+
+/** Its signature, where it is known: what partial specialisations take apart (`Traits<R (*)(A)>`). */
+export interface FunctionType {
+  readonly kind: 'function';
+  readonly result?: HostType;
+  readonly parameters?: readonly HostType[];
+}
 
 export interface VectorType {
   readonly kind: 'vector';
@@ -184,7 +191,7 @@ export function typeName(type: HostType | undefined): string {
     case 'arithmetic':
       return type.name;
     case 'pointer':
-      return `${typeName(type.to)}*`;
+      return type.to.kind === 'function' && type.to.parameters ? functionName(type.to, '(*)') : `${typeName(type.to)}*`;
     case 'reference':
       return `${typeName(type.to)}&`;
     case 'array':
@@ -202,12 +209,16 @@ export function typeName(type: HostType | undefined): string {
     case 'sequence':
       return `integer_sequence<${type.values.map((value) => argumentName({ kind: 'value', value })).join(', ')}>`;
     case 'function':
+      return type.parameters ? functionName(type, '') : type.kind;
     case 'auto':
       return type.kind;
     default:
       return type.name;
   }
 }
+
+const functionName = ({ result, parameters = [] }: FunctionType, declarator: string): string =>
+  `${typeName(result)} ${declarator}(${parameters.map(typeName).join(', ')})`;
 
 /** A member's begins with its record's: `View<float>::Handle` and `View<double>::Handle` are two types. */
 function recordName(type: RecordType): string {

@@ -14,10 +14,11 @@ import {
 } from './host-type';
 import { declareEnumerators, lookupQualified, undeclaredType } from './lookup';
 import { addSymbol, childScope, type HostSymbol, lastName, type Scope, spelledName } from './scope';
+import { signatureOf, typeOfDecltype } from './signatures';
 import { standardType } from './standard-types';
 import type { HostState } from './state';
 import { bindPack, bindParameters } from './template-binding';
-import { type BoundArgument, typeOf, type Value } from './value';
+import type { BoundArgument, Value } from './value';
 
 type RecordSymbol = HostSymbol & { kind: 'record' };
 
@@ -35,7 +36,7 @@ export function resolveType(state: HostState, node: TypeNode, scope: Scope): Hos
     case 'array':
       return { kind: 'array', of: resolveType(state, node.of, scope), length: arrayLength(state, node.size, scope) };
     case 'decltype':
-      return typeOf(evaluate(state, node.expression, scope)) ?? autoType;
+      return typeOfDecltype(state, node.expression, scope);
     case 'record':
       return instantiateRecord(state, { kind: 'record', declaration: node.record, scope }, undefined);
     case 'enum':
@@ -43,6 +44,7 @@ export function resolveType(state: HostState, node: TypeNode, scope: Scope): Hos
     case 'packExpansion':
       return resolveType(state, node.of, scope);
     case 'function':
+      return signatureOf(state, node, scope);
     case 'memberPointer':
       return { kind: 'function' };
     default:
@@ -181,7 +183,8 @@ function specialisedFor(
     // which it is nobody knows
     if (bound && isMeant === undefined) return { kind: 'opaque', name: lastName(candidate.declaration.name ?? noName) };
   }
-  return undefined;
+  const isOpen = candidates.length > 0 && given.some((each) => each.kind === 'type' && each.type.kind === 'auto');
+  return isOpen ? { kind: 'opaque', name: lastName(candidates[0].declaration.name ?? noName) } : undefined;
 }
 
 const noName: QualifiedName = { first: 0, last: 0, global: false, parts: [{ name: '' }] };

@@ -2,6 +2,7 @@
 import type {
   EnumDeclaration,
   Expression,
+  FunctionDeclaration,
   NamePart,
   Parameter,
   QualifiedName,
@@ -90,7 +91,11 @@ function resolveUnqualified(ctx: Context, node: TypeNode, scope: Scope): Type {
   }
 }
 
-function signature(ctx: Context, { result, parameters }: TypeNode & { kind: 'function' }, scope: Scope): FunctionType {
+function signature(
+  ctx: Context,
+  { result, parameters }: Pick<FunctionDeclaration, 'result' | 'parameters'>,
+  scope: Scope,
+): FunctionType {
   const typesOf = (p: Parameter): readonly Type[] =>
     (p.pack && expandTypes(ctx, p.type, scope)) || [parameterType(resolveType(ctx, p.type, scope))];
   return { kind: 'function', result: resolveType(ctx, result, scope), parameters: parameters.flatMap(typesOf) };
@@ -100,9 +105,24 @@ function signature(ctx: Context, { result, parameters }: TypeNode & { kind: 'fun
 function typeOfDecltype(ctx: Context, { expression, isTypeof }: TypeNode & { kind: 'decltype' }): Type {
   if (expression.kind !== 'name' && isValid(ctx, expression) === false)
     return { kind: 'unknown', reason: 'an expression that is not valid', isFailure: true };
+  const signature = signatureNamed(ctx, expression);
+  if (signature) return signature;
   if (isTypeof || expression.kind === 'name' || expression.kind === 'member')
     return withoutReference(unevaluatedType(ctx, expression));
   return typeOfExpression(ctx, expression);
+}
+
+/** `f`, `&f` of one function that is no template. */
+function signatureNamed(ctx: Context, expression: Expression): Type | undefined {
+  const isAddress = expression.kind === 'unary' && expression.operator === '&';
+  const named = isAddress ? expression.operand : expression;
+  if (named.kind !== 'name' || named.name.parts.at(-1)?.templateArguments) return undefined;
+  const entity = lookupQualified(ctx, ctx.scope, named.name);
+  if (entity?.kind !== 'functions' || entity.scope.recordType) return undefined;
+  const [only, ...others] = entity.declarations.filter(({ body }) => body);
+  if (!only || others.length > 0 || only.templateParameters) return undefined;
+  const type = signature(ctx, only, entity.scope);
+  return isAddress ? { kind: 'pointer', to: type } : type;
 }
 
 /** Runs something with another innermost scope. */

@@ -10,7 +10,15 @@ import { argumentKey } from './records';
 import { evaluateArguments, inScope, resolveType } from './resolve-type';
 import { Scope } from './scope';
 import { type Callable, type Deduction, nameOfArgument } from './templates';
-import { type RecordInfo, type TemplateValue, type Type, typeKey, types, withoutReference } from './types';
+import {
+  type FunctionType,
+  type RecordInfo,
+  type TemplateValue,
+  type Type,
+  typeKey,
+  types,
+  withoutReference,
+} from './types';
 
 /** The declaration whose pattern fits the arguments and is the most special of those that do, and what its parameters are then. */
 /** A constraint of a specialisation of which nobody knows whether it holds. */
@@ -209,6 +217,7 @@ function matchType(ctx: Context, node: TypeNode, type: Type, state: Deduction, s
       return matchList(ctx, pattern, record.templateArguments ?? [], state, scope);
     }
   }
+  if (node.kind === 'function') return type.kind === 'function' && matchFunction(ctx, node, type, state, scope);
   if (node.kind === 'pointer') return type.kind === 'pointer' && matchType(ctx, node.to, type.to, state, scope);
   if (node.kind === 'array') return type.kind === 'array' && matchArray(ctx, node, type, state, scope);
   if (node.kind === 'reference') return type.kind === 'reference' && matchType(ctx, node.to, type.to, state, scope);
@@ -216,6 +225,20 @@ function matchType(ctx: Context, node: TypeNode, type: Type, state: Deduction, s
     const plain = resolveType(ctx, node, at);
     return typeKey(plain) === typeKey(type) && Boolean(plain.isConst) === Boolean(type.isConst);
   });
+}
+
+/** `R (A, B)`, `R (A...)` */
+function matchFunction(
+  ctx: Context,
+  node: TypeNode & { kind: 'function' },
+  { result, parameters }: FunctionType,
+  state: Deduction,
+  scope: Scope,
+): boolean {
+  if (!result || !parameters) return false;
+  const given = parameters.map((type): TemplateValue => ({ kind: 'type', type }));
+  const pattern = node.parameters.map(({ first, last, type, pack }): TemplateArgument => ({ first, last, type, pack }));
+  return matchType(ctx, node.result, result, state, scope) && matchList(ctx, pattern, given, state, scope);
 }
 
 /** Compares now, or once the parameters that the syntax names are bound. */

@@ -336,6 +336,8 @@ export function typeKey(type: Type): string {
       return `lambda#${type.lambda.first}${capturesKey(type.captures)}`;
     case 'callable':
       return `function<${signatureKey(type.of)}>`;
+    case 'function':
+      return type.parameters && !type.isMember ? signatureKey(type) : type.kind;
     default:
       return type.kind;
   }

@@ -218,4 +218,28 @@ int main() {
   k<<<1, 32>>>(d, code.size(), widthOf(three)); //= code: 103 107 3 -1 -2, n: 5, width: 13
 }`);
   });
+  it('classes by the signature of a function, and a table of functions that variables fill before main', () => {
+    check(`
+__global__ void k(const int* out, int n, int count) {}
+struct Job { int* out; int n; };
+template <class F> struct Taken;
+template <class R, class A> struct Taken<R (*)(A)> { using type = A; static constexpr int count = 1; };
+template <class R, class... A> struct Taken<R (*)(int, A...)> { static constexpr int count = 10 + sizeof...(A); };
+template <class T> struct Table {
+  using Entry = void (*)(T);
+  static std::map<std::string, Entry>& all() { static std::map<std::string, Entry> table; return table; }
+  static bool add(const std::string& name, Entry entry) { all()[name] = entry; return true; }
+};
+int three(int a, float b, Job c);
+void fill(Job job) { k<<<1, 32>>>(job.out, job.n, Taken<decltype(&three)>::count); } //= n: 20, count: 12
+int three(int a, float b, Job c) { return a; }
+namespace { const bool isAdded = Table<Taken<decltype(&fill)>::type>::add("fill", fill); }
+int main() {
+  Job job;
+  cudaMalloc(&job.out, 128);
+  sscanf("20", "%d", &job.n);
+  auto found = Table<Job>::all().find("fill");
+  if (found != Table<Job>::all().end()) found->second(job);
+}`);
+  });
 });

@@ -2,6 +2,26 @@
 import { check } from './support';
 
 describe('templates of host code', () => {
+  it('are told apart by the signatures of functions', () => {
+    const traits = `struct Shape { int n; }; void one(Shape s); int two(float x, int n); template <class... A> void many(A... a);
+      template <class F> struct Taken { static constexpr int count = 9; }; template <class R, class A> struct Taken<R (*)(A)> { using type = A; static constexpr int count = 1; };
+      template <class R, class A, class B> struct Taken<R (*)(A, B)> { using type = B; static constexpr int count = 2; };
+      template <class F> struct All; template <class R, class... A> struct All<R(A...)> { static constexpr int count = sizeof...(A); };
+      template <class T> struct Kept { static int& of() { static int value = 3; return value; } };`;
+    check(
+      `${traits} int main() { k<<<Taken<decltype(&one)>::count, Taken<decltype(&two)>::count>>>(Taken<void (*)(Shape)>::count); k<<<All<decltype(two)>::count, 32>>>(All<void()>::count); }`,
+      'k <<<(1,1,1),(2,1,1),0>>>(1)',
+      'k <<<(2,1,1),(32,1,1),0>>>(0)',
+    );
+    check(
+      `${traits} void one(Shape s) {} int main() { k<<<1, Taken<decltype(&one)>::count>>>(Taken<decltype(&many<int>)>::count); }`,
+      'k <<<(1,1,1),(1,1,1),0>>>(?Taken::count)',
+    );
+    check(
+      `${traits} int main() { Kept<Shape>::of() = 7; k<<<1, 32>>>(Kept<Taken<decltype(&one)>::type>::of()); }`,
+      'k <<<(1,1,1),(32,1,1),0>>>(7)',
+    );
+  });
   it('are overloads by the parameters that name no template parameter', () => {
     const policies = `struct Flat { int n; }; struct Team { int teams, size; };
       template <class F> void forEach(const Flat& p, F f) { k<<<p.n, 64>>>(f); }
