@@ -1,4 +1,5 @@
 /** What other translation units may start in this one: they are asked for launches that its own text cannot settle. */
+import { anywhere } from '../parse/anywhere';
 import type { FunctionDeclaration } from '../parse/ast';
 import type { HostTokens } from './host-tokens';
 import { findSites } from './launch-sites';
@@ -31,7 +32,36 @@ export function outsideNames(index: HostIndex, tokens: HostTokens): ReadonlyMap<
     ),
   ])
     if (!isHidden(each.declaration)) add(each, ownerOf(each));
+  const tables = tablesOf(launching, index);
+  if (tables.size > 0)
+    for (const each of index.functions) {
+      const owner = ownerOf(each);
+      if (owner !== undefined && tables.has(owner) && lastName(each.declaration.name) !== owner) add(each, owner);
+    }
   return names;
+}
+
+/**
+ * Classes that are handed a function that launches where a variable is made (`const bool isAdded = Table<Job>::add("fill", fill);`): who asks these
+ * for what they hold starts it.
+ */
+function tablesOf(launching: readonly IndexedFunction[], index: HostIndex): ReadonlySet<string> {
+  const handed = new Set(launching.map(({ declaration }) => lastName(declaration.name)));
+  const tables = new Set<string>();
+  for (const [, symbols] of namespaceSymbols(index))
+    for (const symbol of symbols) {
+      if (symbol.kind !== 'variable' || !symbol.declaration.initializer) continue;
+      let isHanded = false;
+      const owners: string[] = [];
+      anywhere(symbol.declaration.initializer, (node) => {
+        if (node.kind !== 'name') return false;
+        isHanded ||= handed.has(lastName(node.name));
+        if (node.name.parts.length > 1) owners.push(node.name.parts[node.name.parts.length - 2].name);
+        return false;
+      });
+      if (isHanded) for (const owner of owners) tables.add(owner);
+    }
+  return tables;
 }
 
 /** Whether others than its own methods mention a class: these may make objects of it. */

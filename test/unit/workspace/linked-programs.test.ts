@@ -105,6 +105,40 @@ template <int STEP> void drive(int n) {
     };
     check(files, 'scatter.cu', strided);
   });
+  it('are run where main asks a table of functions that a variable of the file is made by', () => {
+    const files = {
+      'table.h': `#pragma once
+#include <map>
+#include <string>
+template <class T> struct Table {
+  using Entry = void (*)(T);
+  static std::map<std::string, Entry>& all() { static std::map<std::string, Entry> table; return table; }
+  static bool add(const std::string& name, Entry entry) { all()[name] = entry; return true; }
+  static Entry find(const std::string& name) { return all().find(name)->second; }
+};
+template <class F> struct Taken;
+template <class R, class A> struct Taken<R (*)(A)> { using type = A; };`,
+      'job.h': '#pragma once\nstruct Job { int* out; int n; };',
+      'driver.h': `#pragma once
+#include "table.h"
+template <class T> struct Driver { typename Table<T>::Entry entry; Driver(const char* name) { entry = Table<T>::find(name); } };`,
+      'fill.cu': `#include "job.h"
+#include "table.h"
+__global__ void put(int* out, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) out[i * 8] = i; }
+void fill(Job job) { put<<<(job.n + 31) / 32, 32>>>(job.out, job.n); }
+namespace { static const bool isAdded = Table<Taken<decltype(&fill)>::type>::add("fill", fill); }`,
+      'main.cu': `#include "driver.h"
+#include "job.h"
+int main() {
+  Driver<Job> driver("fill");
+  Job job;
+  job.n = 48;
+  cudaMalloc(&job.out, 4096);
+  driver.entry(job);
+}`,
+    };
+    check(files, 'fill.cu', ['put:3 store 48/6 48 lanes']);
+  });
   it('are run where a third file makes the data, in the order of its names', () => {
     const files = {
       'scatter.h': `${declarations}\nint place(int i);`,
