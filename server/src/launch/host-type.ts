@@ -1,5 +1,6 @@
 /** Types of host code, resolved: what sizeof, conversions and template deduction need. */
 import type { BuiltinTypeName, RecordDeclaration, TypeNode, VariableDeclaration } from '../parse/ast';
+import { headerTypes } from '../parse/header-types';
 import { arithmeticTypes } from './arithmetic';
 import type { Scope } from './scope';
 import type { BoundArgument, Value } from './value';
@@ -117,36 +118,18 @@ const renamed: Readonly<Record<string, string>> = {
   cufftDoubleComplex: 'double2',
 };
 
-const arithmeticNames: Readonly<Record<string, BuiltinTypeName>> = {
-  size_t: 'unsigned long',
-  ssize_t: 'long',
-  ptrdiff_t: 'long',
-  intptr_t: 'long',
-  uintptr_t: 'unsigned long',
-  int8_t: 'signed char',
-  uint8_t: 'unsigned char',
-  int16_t: 'short',
-  uint16_t: 'unsigned short',
-  int32_t: 'int',
-  uint32_t: 'unsigned int',
-  int64_t: 'long',
-  uint64_t: 'unsigned long',
-  uint: 'unsigned int',
-  uchar: 'unsigned char',
-  ushort: 'unsigned short',
-  ulong: 'unsigned long',
-  u_int32_t: 'unsigned int',
-  clock_t: 'long',
-  time_t: 'long',
-  byte: 'unsigned char',
-  cufftReal: 'float',
-  cufftDoubleReal: 'double',
-  cudaError_t: 'int',
-  cudaError: 'int',
-  CUresult: 'int',
-  cublasStatus_t: 'int',
-  cufftResult: 'int',
-};
+const arithmeticNames: ReadonlyMap<string, BuiltinTypeName> = new Map([
+  ...headerTypes,
+  ['uchar', 'unsigned char'],
+  ['byte', 'unsigned char'],
+  ['cufftReal', 'float'],
+  ['cufftDoubleReal', 'double'],
+  ['cudaError_t', 'int'],
+  ['cudaError', 'int'],
+  ['CUresult', 'int'],
+  ['cublasStatus_t', 'int'],
+  ['cufftResult', 'int'],
+]);
 
 /** Sizes of CUDA's own opaque types. */
 const opaqueSizes: Readonly<Record<string, number>> = {
@@ -174,7 +157,8 @@ const opaqueSizes: Readonly<Record<string, number>> = {
 /** A type that every CUDA program knows without a declaration; undefined for others. */
 export function wellKnownType(name: string): HostType | undefined {
   if (name === 'dim3') return dim3Type;
-  if (Object.hasOwn(arithmeticNames, name)) return { kind: 'arithmetic', name: arithmeticNames[name] };
+  const arithmetic = arithmeticNames.get(name);
+  if (arithmetic) return { kind: 'arithmetic', name: arithmetic };
   const vector = vectorTypes.get(Object.hasOwn(renamed, name) ? renamed[name] : name);
   if (vector) return vector;
   return Object.hasOwn(opaqueSizes, name) ? { kind: 'opaque', name, bytes: opaqueSizes[name] } : undefined;

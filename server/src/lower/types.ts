@@ -1,5 +1,6 @@
 /** Semantic types: what the syntactic ones mean after lookup and template substitution, with sizes and layouts (LP64). */
-import type { FunctionDeclaration, LambdaExpression, RecordDeclaration } from '../parse/ast';
+import type { BuiltinTypeName, FunctionDeclaration, LambdaExpression, RecordDeclaration } from '../parse/ast';
+import { headerTypes } from '../parse/header-types';
 import { bytesOf, type ScalarType } from '../program/program';
 import type { Entity, Scope } from './scope';
 
@@ -117,8 +118,7 @@ export const types = {
 
 export const unknownType = (reason: string): Type => ({ kind: 'unknown', reason });
 
-/** Type names by canonical spelling, and the names that headers we do not read would declare. */
-export const namedTypes: ReadonlyMap<string, Type> = new Map<string, Type>([
+const builtinTypes: readonly (readonly [BuiltinTypeName, Type])[] = [
   ['void', types.void],
   ['bool', types.bool],
   ['char', types.char],
@@ -139,27 +139,15 @@ export const namedTypes: ReadonlyMap<string, Type> = new Map<string, Type>([
   ['char8_t', types.uchar],
   ['char16_t', types.ushort],
   ['char32_t', types.uint],
-  ['int8_t', types.schar],
-  ['uint8_t', types.uchar],
-  ['int16_t', types.short],
-  ['uint16_t', types.ushort],
-  ['int32_t', types.int],
-  ['uint32_t', types.uint],
-  ['int64_t', types.long],
-  ['uint64_t', types.ulong],
-  ['int_fast32_t', types.long],
-  ['uint_fast32_t', types.ulong],
-  ['intptr_t', types.long],
-  ['uintptr_t', types.ulong],
-  ['size_t', types.ulong],
-  ['ssize_t', types.long],
-  ['ptrdiff_t', types.long],
-  ['clock_t', types.long],
+];
+const typeOfBuiltin: ReadonlyMap<BuiltinTypeName, Type> = new Map(builtinTypes);
+
+/** Type names by canonical spelling, and the names that headers we do not read would declare. */
+export const namedTypes: ReadonlyMap<string, Type> = new Map<string, Type>([
+  ...builtinTypes,
+  ...[...headerTypes].map(([name, builtin]): [string, Type] => [name, typeOfBuiltin.get(builtin) ?? types.int]),
   ['byte', types.uchar],
   ['uchar', types.uchar],
-  ['ushort', types.ushort],
-  ['uint', types.uint],
-  ['ulong', types.ulong],
   ['half', types.half],
   ['__half', types.half],
   ['half_t', types.half],

@@ -2,6 +2,7 @@
  * Names that CUDA's and the standard library's headers declare. Those headers are usually not read, so that what a name is
  * has to be known here: whether `(half)(x)` is a cast, or `wmma::fragment<…>` a template.
  */
+import { headerTypes } from './header-types';
 
 const vectorBases = 'char uchar short ushort int uint long ulong longlong ulonglong float double';
 const types = new Set<string>();
@@ -52,7 +53,7 @@ const functionTemplates = new Set(
 
 /** Whether a name nobody declared is a type of CUDA, of its libraries, or of the C library. */
 export function isKnownType(name: string): boolean {
-  return types.has(name) || (name.endsWith('_t') && name.length > 2);
+  return types.has(name) || headerTypes.has(name) || (name.endsWith('_t') && name.length > 2);
 }
 
 /** Class templates of the usual libraries, by their last name. */

@@ -1,5 +1,6 @@
 /** The PTX entry that is a kernel of the source: by its name and, of templates, by its arguments. */
 
+import { headerTypes } from '../parse/header-types';
 import { type DemangledFunction, demangle } from './demangle';
 import type { PtxFunction, PtxModule } from './module';
 import { entriesOf } from './parse';
@@ -92,18 +93,10 @@ const spellings: ReadonlyMap<string, string> = new Map([
   ['true', '1'],
   ['false', '0'],
   ['unsigned', 'unsignedint'],
-  ['uint', 'unsignedint'],
-  ['uint32_t', 'unsignedint'],
-  ['int32_t', 'int'],
-  ['int64_t', 'long'],
-  ['uint64_t', 'unsignedlong'],
-  ['size_t', 'unsignedlong'],
-  ['uint8_t', 'unsignedchar'],
   ['uchar', 'unsignedchar'],
-  ['int8_t', 'signedchar'],
-  ['uint16_t', 'unsignedshort'],
   ['half', '__half'],
   ['half2', '__half2'],
+  ...[...headerTypes].map(([name, type]): [string, string] => [name, type.replaceAll(' ', '')]),
 ]);
 
 function normalised(argument: string): string {
