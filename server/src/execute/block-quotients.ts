@@ -5,6 +5,7 @@
 import { definitionsOf } from '../program/definitions';
 import { readsOf } from '../program/operands';
 import type { Instruction, Program, Register } from '../program/program';
+import { asLaunched, type BlockOrder } from './block-numbers';
 import type { LaunchShape } from './execution';
 import { LaunchValues } from './launch-values';
 
@@ -52,9 +53,10 @@ export class TurnsOfRow {
   /** 1 where no condition rests on a quotient; undefined where the turns are not known. */
   private readonly period: number | undefined;
 
-  constructor(program: Program, launch: LaunchShape) {
-    const [, height, depth] = launch.grid;
-    this.period = height * depth === 1 ? quotientPeriod(program, launch) : 1;
+  /** @param order the shape in which the grid is looked at */
+  constructor(program: Program, launch: LaunchShape, order = asLaunched(launch)) {
+    const [, height, depth] = order.grid;
+    this.period = height * depth === 1 ? quotientPeriod(program, launch, order) : 1;
   }
 
   /** A period of another cause together with this one, unless that is too long. */
@@ -73,11 +75,11 @@ export class TurnsOfRow {
  * Blocks of a row along x after which all quotients that conditions rest on come again; 1 where there is none, undefined where a
  * divisor or a step is not known.
  */
-function quotientPeriod(program: Program, launch: LaunchShape): number | undefined {
+function quotientPeriod(program: Program, launch: LaunchShape, order: BlockOrder): number | undefined {
   const values = new LaunchValues(program, launch);
   let period = 1;
   for (const quotient of decidingQuotients(program)) {
-    const own = periodOf(quotient, values, launch);
+    const own = periodOf(quotient, values, order);
     if (own === undefined) return undefined;
     period = leastCommonMultiple(period, own);
   }
@@ -86,10 +88,10 @@ function quotientPeriod(program: Program, launch: LaunchShape): number | undefin
 
 const origin = [0, 0, 0];
 
-function periodOf(quotient: Quotient, values: LaunchValues, { grid }: LaunchShape): number | undefined {
+function periodOf(quotient: Quotient, values: LaunchValues, { grid, at }: BlockOrder): number | undefined {
   const first = values.at(quotient.a, origin, origin);
-  const second = values.at(quotient.a, [1, 0, 0], origin);
-  const last = values.at(quotient.a, [grid[0] - 1, 0, 0], origin);
+  const second = values.at(quotient.a, at([1, 0, 0]), origin);
+  const last = values.at(quotient.a, at([grid[0] - 1, 0, 0]), origin);
   if (first === undefined || second === undefined || last === undefined) return 1;
   const step = Math.abs(second - first);
   if (step === 0 && last === first) return 1;

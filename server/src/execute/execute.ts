@@ -4,6 +4,7 @@ import type { MemoryModel } from '../hardware/memory-model';
 import { dataLoads } from '../program/data-loads';
 import type { Program } from '../program/program';
 import { AtomicContention } from './atomic-contention';
+import { asLaunched, type BlockOrder, numberedBlocks } from './block-numbers';
 import { TurnsOfRow } from './block-quotients';
 import { type AccessNotes, type CounterLayout, counterLayout } from './counters';
 import { type Analysis, analyse } from './decode';
@@ -82,6 +83,8 @@ class GridRun {
   private alignment = 0;
   /** Blocks of a row after which the places within segments at which they begin repeat. */
   private period = 1;
+  /** How the blocks of a grid that is not small are looked at. */
+  private readonly order: BlockOrder;
   private readonly turns: TurnsOfRow;
   private isUniform = true;
   private sampledLoops = false;
@@ -102,7 +105,8 @@ class GridRun {
   ) {
     this.spent = new GridBudget(budget);
     this.analysis = analyse(program, launch.data !== undefined, counted);
-    this.turns = new TurnsOfRow(program, launch);
+    this.order = (!isSmall(launch, budget) && numberedBlocks(program, launch)) || asLaunched(launch);
+    this.turns = new TurnsOfRow(program, launch, this.order);
     this.layout = counterLayout(program);
     this.totals = new Float64Array(this.layout.size);
     this.differs = new Uint8Array(this.layout.size);
@@ -128,11 +132,11 @@ class GridRun {
       this.note(launched.machine.stop ?? (launched.machine.abandoned ? 'budget' : undefined));
       return launched.counters;
     };
-    if (size <= Math.min(SMALL_GRID, this.budget.blocks)) {
+    if (isSmall(this.launch, this.budget)) {
       this.sampleClass(allBlocks(grid), (block) => runBlock(block, size === 1));
       return;
     }
-    this.sampleGrid(grid, size, (block) => runBlock(block, false));
+    this.sampleGrid(this.order.grid, size, (block) => runBlock(this.order.at(block), false));
   }
 
   private launchedBlocks(isShared: boolean): LaunchedBlocks {
@@ -207,7 +211,7 @@ class GridRun {
     runBlock: (block: BlockIndex) => Float64Array,
     ends?: SingledBlocks,
   ): void {
-    const singled = withEnds(singledBlocks(this.program, this.launch), ends);
+    const singled = withEnds(singledBlocks(this.program, this.launch, this.order), ends);
     const classes = blockClasses(grid, singled);
     const probe = runBlock(classes[0].sample(0)).slice();
     const cost = this.spent.warpInstructions;
@@ -530,6 +534,10 @@ class GridRun {
     return this.contention.mostUpdates(requests, width * height * depth);
   }
 }
+
+/** Whether all blocks are executed anyway. */
+const isSmall = ({ grid }: LaunchShape, { blocks }: ExecutionBudget): boolean =>
+  grid[0] * grid[1] * grid[2] <= Math.min(SMALL_GRID, blocks);
 
 /** Averages are right over whole cycles of samples only. */
 function wholeCycles(samples: number, cycle: number): number {

@@ -23,6 +23,9 @@ export class GridBudget {
   /** The same of which they cannot do without. */
   private needed = 0;
 
+  /** What was executed before the class whose turn it is. */
+  private before = { warpInstructions: 0, blocks: 0 };
+
   constructor(readonly limit: ExecutionBudget) {}
 
   /** Warp instructions that are left, at least 0. */
@@ -33,6 +36,13 @@ export class GridBudget {
   /** Warp instructions of a block, the average of those executed. */
   get costOfBlock(): number {
     return this.blocks === 0 ? 0 : this.warpInstructions / this.blocks;
+  }
+
+  /** The same of the class whose turn it is, where it costs more: blocks that have nothing to do tell nothing of those that have. */
+  private get costWithinClass(): number {
+    const blocks = this.blocks - this.before.blocks;
+    const own = blocks === 0 ? 0 : (this.warpInstructions - this.before.warpInstructions) / blocks;
+    return Math.max(1, this.costOfBlock, own);
   }
 
   /** Another block can be executed to its end. */
@@ -57,6 +67,8 @@ export class GridBudget {
   release({ least, most }: Pick<BlockClass, 'least' | 'most'>): void {
     this.reserved -= most;
     this.needed -= least;
+    const { warpInstructions, blocks } = this;
+    this.before = { warpInstructions, blocks };
   }
 
   spend(warpInstructions: number): void {
@@ -68,6 +80,7 @@ export class GridBudget {
   forget(): void {
     this.warpInstructions = 0;
     this.blocks = 0;
+    this.before = { warpInstructions: 0, blocks: 0 };
   }
 
   /**
@@ -84,8 +97,8 @@ export class GridBudget {
   /** Blocks that may still be executed where blocks differ. */
   affordable(): number {
     const { warpInstructions } = this.limit;
-    const cost = Math.max(1, this.costOfBlock);
-    const free = warpInstructions - this.warpInstructions - this.reserved * cost;
+    const cost = this.costWithinClass;
+    const free = warpInstructions - this.warpInstructions - this.reserved * Math.max(1, this.costOfBlock);
     const left = Math.min(DIVERSE_GRID, warpInstructions / DIVERSE_PART, free / 2);
     // Half of the blocks is left to other classes.
     const blocks = (this.limit.blocks - this.blocks - this.reserved) / 2;

@@ -1,8 +1,10 @@
 /**
  * Blocks that a kernel singles out: `if (blockIdx.x == k && blockIdx.y == k) return`, `if (i == source) …` with i of one thread of the grid.
- * One block in hundreds does something else there, which no sample of the others would tell.
+ * One block in hundreds does something else there, which no sample of the others would tell. The same where `i < n` changes in the middle
+ * of the grid: the block in which it does stands alone, and the blocks before and behind it are looked at apart.
  */
-import type { Instruction, Program } from '../program/program';
+import { type Instruction, isFloat, type Program } from '../program/program';
+import { asLaunched } from './block-numbers';
 import type { LaunchShape } from './execution';
 import type { BlockIndex } from './grid';
 import { LaunchValues } from './launch-values';
@@ -20,32 +22,41 @@ type Comparison = Instruction & { readonly op: 'compare' };
 
 const known = new WeakMap<Program, readonly Comparison[]>();
 
-function equalitiesOf(program: Program): readonly Comparison[] {
+/** Of integers, the equalities first. */
+function comparisonsOf(program: Program): readonly Comparison[] {
   const found = known.get(program);
   if (found) return found;
   const comparisons: Comparison[] = [];
   for (const { instructions } of program.blocks)
-    for (const i of instructions)
-      if (i.op === 'compare' && (i.fn === 'eq' || i.fn === 'ne') && i.type !== 'f32' && i.type !== 'f64')
-        comparisons.push(i);
-  known.set(program, comparisons);
-  return comparisons;
+    for (const i of instructions) if (i.op === 'compare' && !isFloat(i.type)) comparisons.push(i);
+  const inOrder = [...comparisons.filter(isEquality), ...comparisons.filter((i) => !isEquality(i))];
+  known.set(program, inOrder);
+  return inOrder;
 }
 
-/** The blocks within a grid, its ends aside, that an equality holds in alone. */
-export function singledBlocks(program: Program, launch: LaunchShape): SingledBlocks {
-  const comparisons = equalitiesOf(program);
+const isEquality = ({ fn }: Comparison): boolean => fn === 'eq' || fn === 'ne';
+
+/**
+ * The blocks within a grid, its ends aside, that an equality holds in alone, or in which an inequality changes.
+ * @param order the shape in which the grid is looked at
+ */
+export function singledBlocks(program: Program, launch: LaunchShape, order = asLaunched(launch)): SingledBlocks {
+  const comparisons = comparisonsOf(program);
   if (comparisons.length === 0) return NONE;
   const values = new LaunchValues(program, launch);
   const found = [new Set<number>(), new Set<number>(), new Set<number>()];
-  for (const { a, b } of comparisons) {
+  for (const comparison of comparisons) {
+    const { a, b } = comparison;
     const difference = (block: readonly number[], thread: readonly number[]) => {
-      const left = values.at(a, block, thread);
-      const right = left === undefined ? undefined : values.at(b, block, thread);
+      const at = order.at(block);
+      const left = values.at(a, at, thread);
+      const right = left === undefined ? undefined : values.at(b, at, thread);
       return left === undefined || right === undefined ? undefined : left - right;
     };
-    const at = placeOf(difference, launch);
-    for (const block of at?.blocks ?? []) found[at?.axis ?? 0].add(block);
+    const at = placeOf(difference, order.grid, launch.block);
+    if (!at) continue;
+    const places = new Set([...found[at.axis], ...at.blocks]);
+    if (isEquality(comparison) || places.size <= MOST_OF_AXIS) found[at.axis] = places;
   }
   const inOrder = (blocks: ReadonlySet<number>) =>
     blocks.size > MOST_OF_AXIS ? [] : [...blocks].sort((a, b) => a - b);
@@ -55,7 +66,8 @@ export function singledBlocks(program: Program, launch: LaunchShape): SingledBlo
 /** Where along which axis both sides are equal for some thread; undefined where that is not one place of one axis. */
 function placeOf(
   difference: (block: readonly number[], thread: readonly number[]) => number | undefined,
-  { grid, block }: LaunchShape,
+  grid: BlockIndex,
+  block: BlockIndex,
 ): { readonly axis: number; readonly blocks: readonly number[] } | undefined {
   const first: BlockIndex = [0, 0, 0];
   const start = difference(first, first);
