@@ -137,10 +137,13 @@ export class AvailableLoads {
     base.values.set(valueKey(range.first, type, values.length), { ...range, values, type, isStored });
   }
 
-  /** Forgets what a store may change; other bytes of the same base it does not. */
-  store(site: AccessSite, range?: Range): void {
+  /**
+   * Forgets what a store may change; other bytes of the same base it does not.
+   * @param bytes of a lane, together with those that become part of the store
+   */
+  store(site: AccessSite, range?: Range, bytes = range && range.last - range.first + 1): void {
     for (const [key, group] of this.groups) {
-      if (group.readOnly || !mayTouch(this.program, group.site, site)) continue;
+      if (group.readOnly || !mayTouch(this.program, group.site, site, bytes)) continue;
       const base = range && group.bases.get(range.address);
       if (!base) this.groups.delete(key);
       else this.keepBase(key, group, range, base);

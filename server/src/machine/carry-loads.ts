@@ -29,7 +29,7 @@ import {
 } from '../program/program';
 import { withOperands } from './common-expressions';
 import { type Around, type Definition, type Form, formOf, keyOf, nextForm, one, type Work } from './loop-forms';
-import { changesAtFence, isFence, isReadOnly, mayTouch } from './memory-overlap';
+import { changesAtFence, isFence, isReadOnly, mayTouch, widthOf } from './memory-overlap';
 import { isPure } from './pure';
 
 interface Read {
@@ -236,7 +236,8 @@ function isKept({ program, blocks }: Work, { inside }: Around, { access }: LoadI
 
 export function mayChange(program: Program, site: AccessSite, i: Instruction): boolean {
   if (isFence(i) && changesAtFence(program, site)) return true;
-  if (i.op === 'store' || i.op === 'atomic') return mayTouch(program, site, program.accesses[i.access]);
+  if (i.op === 'store') return mayTouch(program, site, program.accesses[i.access], widthOf(i));
+  if (i.op === 'atomic') return mayTouch(program, site, program.accesses[i.access]);
   if (i.op === 'asyncCopy') return mayTouch(program, site, program.accesses[i.storeAccess]);
   return i.op === 'matrix' && i.direction === 'store';
 }

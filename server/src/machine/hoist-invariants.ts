@@ -24,19 +24,21 @@ import type {
 import { hoistedAsAssembled, isInlineAssembly } from './hoist-as-assembled';
 import { lineInFront, onlyAccesses, surelyHasPass } from './invariant-lines';
 import { changesAtFence, isFence, isReadOnly, mayTouch } from './memory-overlap';
+import { writtenBytes } from './merged-widths';
 
 interface Work extends Program {
   readonly blocks: { readonly instructions: Instruction[]; readonly terminator: Terminator }[];
   readonly accesses: AccessSite[];
   /** Loads in front of inner loops that may have no pass. */
   readonly guarded: Set<Instruction>;
+  readonly before: Program;
 }
 
 export function hoistInvariants(program: Program): Program {
   const flow = controlFlow(program);
   if (flow.loops.length === 0) return program;
   const blocks = program.blocks.map((b) => ({ ...b, instructions: [...b.instructions] }));
-  const work: Work = { ...program, blocks, accesses: [...program.accesses], guarded: new Set() };
+  const work: Work = { ...program, blocks, accesses: [...program.accesses], guarded: new Set(), before: program };
   // inner loops first: what leaves an inner loop may leave the outer one too
   const order = [...flow.loops].sort((a, b) => a.blocks.length - b.blocks.length);
   const only = onlyAccesses(program);
@@ -44,7 +46,7 @@ export function hoistInvariants(program: Program): Program {
   const writtenIn = new Int32Array(program.registers.length).fill(-1);
   for (const loop of order) if (hoistFrom(work, flow, loop, only, writtenIn)) changes = true;
   if (!changes) return program;
-  const { guarded: _, ...changed } = work;
+  const { guarded: _, before: __, ...changed } = work;
   return changed;
 }
 
@@ -55,20 +57,22 @@ interface LoopFacts {
   readonly loop: number;
   /** By register: the index of the loop, where the loop writes it. */
   readonly writtenIn: Int32Array;
-  readonly stores: readonly AccessSite[];
+  /** With the bytes of each that is a plain store. */
+  readonly stores: readonly (readonly [AccessSite, number?])[];
   readonly hasFence: boolean;
 }
 
 /** @param writtenIn by register; what other loops have left there counts for nothing */
-function factsOf(program: Program, { blocks, index }: Loop, writtenIn: Int32Array): LoopFacts {
-  const stores: AccessSite[] = [];
+function factsOf(program: Work, { blocks, index }: Loop, writtenIn: Int32Array): LoopFacts {
+  const stores: [AccessSite, number?][] = [];
   let hasFence = false;
   for (const block of blocks) {
     for (const i of program.blocks[block].instructions) {
       const count = writesInto(i, registers);
       for (let k = 0; k < count; k++) writtenIn[registers[k]] = index;
-      if (i.op === 'store' || i.op === 'atomic') stores.push(program.accesses[i.access]);
-      if (i.op === 'asyncCopy') stores.push(program.accesses[i.storeAccess]);
+      if (i.op === 'store') stores.push([program.accesses[i.access], writtenBytes(program.before, i)]);
+      if (i.op === 'atomic') stores.push([program.accesses[i.access]]);
+      if (i.op === 'asyncCopy') stores.push([program.accesses[i.storeAccess]]);
       if (isFence(i)) hasFence = true;
     }
   }
@@ -205,7 +209,6 @@ function mayLeave(program: Program, i: Instruction, facts: LoopFacts, always: bo
 function mayHoistLoad(program: Program, site: AccessSite, facts: LoopFacts): boolean {
   if (site.isVolatile || site.isAssembly) return false;
   if (isReadOnly(site, program)) return true;
-  return (
-    !(facts.hasFence && changesAtFence(program, site)) && facts.stores.every((store) => !mayTouch(program, site, store))
-  );
+  if (facts.hasFence && changesAtFence(program, site)) return false;
+  return facts.stores.every(([store, bytes]) => !mayTouch(program, site, store, bytes));
 }

@@ -18,9 +18,13 @@ export function isReadOnly(site: AccessSite, program: Program): boolean {
 
 /**
  * Whether two accesses may meet: not in different spaces, not in different declared arrays, not through a pointer that is
- * `__restrict__` and another one. Pointers that are not may point to the same buffer, a declared array among them.
+ * `__restrict__` and another one. Pointers that are not may point to the same buffer, a declared array among them, but not to a
+ * variable that is smaller than what is read or written (loads and stores; atomics may). Evidence: PTX of 14 kernels, nvcc 13.0, sm_90: a
+ * `__device__ int` leaves a loop that stores doubles, float2 as a whole or by both members, or records that are aligned to 8 bytes, a char one
+ * that stores integers; it stays where float or int are stored, records that are copied by members, one member of a float2, or an atomic is.
+ * @param bytes that are read or written by `b`, where that is a load or a store
  */
-export function mayTouch(program: Program, a: AccessSite, b: AccessSite): boolean {
+export function mayTouch(program: Program, a: AccessSite, b: AccessSite, bytes = 0): boolean {
   const first = objectOf(program, a);
   const second = objectOf(program, b);
   const spaceOfFirst = first?.space ?? a.space;
@@ -28,6 +32,7 @@ export function mayTouch(program: Program, a: AccessSite, b: AccessSite): boolea
   if (spaceOfFirst !== 'generic' && spaceOfSecond !== 'generic' && spaceOfFirst !== spaceOfSecond) return false;
   if (first === undefined || second === undefined || first === second) return true;
   if (first.isRestrict || second.isRestrict) return false;
+  if (first.bytes !== undefined && !first.isDynamic && bytes > first.bytes) return false;
   return first.bytes === undefined || second.bytes === undefined;
 }
 
@@ -64,10 +69,13 @@ export function changesAtFence(program: Program, site: AccessSite): boolean {
   return site.object === undefined || !program.objects[site.object].isRestrict;
 }
 
+/** Bytes of a lane. */
+export const widthOf = (i: LoadInstruction | StoreInstruction): number =>
+  bytesOf[i.type] * (i.op === 'load' ? i.dst.length : i.values.length);
+
 /** Whether two accesses of one base are to other bytes. */
 export function isBeside(a: LoadInstruction | StoreInstruction, b: LoadInstruction | StoreInstruction): boolean {
   if (a.address !== b.address) return false;
-  const end = (i: LoadInstruction | StoreInstruction): number =>
-    i.offset + bytesOf[i.type] * (i.op === 'load' ? i.dst.length : i.values.length);
+  const end = (i: LoadInstruction | StoreInstruction): number => i.offset + widthOf(i);
   return end(a) <= b.offset || end(b) <= a.offset;
 }

@@ -23,7 +23,7 @@ import type {
   RegisterInfo,
   StoreInstruction,
 } from '../program/program';
-import { changesAtFence, isBeside, isFence, isReadOnly, mayTouch } from './memory-overlap';
+import { changesAtFence, isBeside, isFence, isReadOnly, mayTouch, widthOf } from './memory-overlap';
 
 type Access = LoadInstruction | StoreInstruction;
 
@@ -147,7 +147,7 @@ function changes(work: Work, i: Instruction, site: Program['accesses'][number], 
   if (isFence(i) && changesAtFence(work.program, site)) return true;
   switch (i.op) {
     case 'store':
-      return mayTouch(work.program, site, accesses[i.access]) && !isBeside(i, place.members[0].instruction);
+      return mayTouch(work.program, site, accesses[i.access], widthOf(i)) && !isBeside(i, place.members[0].instruction);
     case 'atomic':
       return mayTouch(work.program, site, accesses[i.access]);
     case 'asyncCopy':
@@ -171,7 +171,11 @@ function isUnseen(work: Work, inside: readonly number[], place: Place): boolean 
       if (i.op === 'asyncCopy' || i.op === 'matrix') return false;
       if (i.op !== 'load') return true;
       const other = work.accesses[i.access];
-      return isReadOnly(other, program) || !mayTouch(program, site, other) || isBeside(i, place.members[0].instruction);
+      return (
+        isReadOnly(other, program) ||
+        !mayTouch(program, site, other, widthOf(i)) ||
+        isBeside(i, place.members[0].instruction)
+      );
     }),
   );
 }
@@ -280,7 +284,9 @@ function takeSunk(work: Work, before: number, place: Place): readonly Register[]
   const site = work.accesses[store.access];
   const isTouched = block.slice(at + 1).some((i) => {
     if (isAccess(i))
-      return mayTouch(work.program, site, work.accesses[i.access]) && !isBeside(i, place.members[0].instruction);
+      return (
+        mayTouch(work.program, site, work.accesses[i.access], widthOf(i)) && !isBeside(i, place.members[0].instruction)
+      );
     return i.op === 'atomic' || isFence(i) || i.op === 'asyncCopy' || i.op === 'matrix';
   });
   if (isTouched) return undefined;

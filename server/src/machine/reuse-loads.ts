@@ -19,6 +19,7 @@ import {
 import { AvailableLoads, rangeOf, type Vector, valueKey } from './available-loads';
 import { FixedVariables } from './fixed-variables';
 import { isFence, isReadOnly } from './memory-overlap';
+import { writtenBytes } from './merged-widths';
 import { countReads } from './read-counts';
 
 export function reuseLoads(program: Program): Program {
@@ -134,8 +135,10 @@ function kill(program: Program, table: AvailableLoads, i: Instruction): void {
 
 /** Forgets what an instruction may write to. */
 export function forgetStored(program: Program, table: AvailableLoads, i: Instruction): void {
-  if (i.op === 'store') table.store(program.accesses[i.access], rangeOf(i.address, i.offset, i.type, i.values.length));
-  else if (i.op === 'atomic') table.store(program.accesses[i.access]);
+  if (i.op === 'store') {
+    const range = rangeOf(i.address, i.offset, i.type, i.values.length);
+    table.store(program.accesses[i.access], range, writtenBytes(program, i));
+  } else if (i.op === 'atomic') table.store(program.accesses[i.access]);
   else if (i.op === 'asyncCopy') table.store(program.accesses[i.storeAccess]);
   else if (i.op === 'matrix' && i.direction === 'store') table.store(program.accesses[i.access]);
 }
