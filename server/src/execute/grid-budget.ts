@@ -7,6 +7,8 @@ const DIVERSE_GRID = 3_000_000;
 const DIVERSE_PART = 2;
 /** By how much a block may cost more than those before it. */
 const MARGIN = 1.25;
+/** Blocks that cost this many times what those before them did tell that these had nothing to do. */
+const IDLE = 4;
 /** Times the cost of a block, so that none of its loops is left before its end (a loop may take most of what its block may). */
 const ENOUGH = 2;
 
@@ -38,11 +40,11 @@ export class GridBudget {
     return this.blocks === 0 ? 0 : this.warpInstructions / this.blocks;
   }
 
-  /** The same of the class whose turn it is, where it costs more: blocks that have nothing to do tell nothing of those that have. */
+  /** The same of the class whose turn it is, where it costs much more: blocks that have nothing to do tell nothing of those that have. */
   private get costWithinClass(): number {
     const blocks = this.blocks - this.before.blocks;
     const own = blocks === 0 ? 0 : (this.warpInstructions - this.before.warpInstructions) / blocks;
-    return Math.max(1, this.costOfBlock, own);
+    return Math.max(1, own > IDLE * this.costOfBlock ? own : this.costOfBlock);
   }
 
   /** Another block can be executed to its end. */
