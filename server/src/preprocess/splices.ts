@@ -5,6 +5,7 @@
 
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
+const BACKSLASH = 92;
 
 export interface SplicedText {
   readonly text: string;
@@ -36,10 +37,15 @@ export function spliceLines(text: string): SplicedText | undefined {
   return { text: pieces.join(''), cuts: new Int32Array(cuts), removed: new Int32Array(removed) };
 }
 
-/** Where the continuation that begins with the backslash at `at` ends, or -1; blanks before the line break are allowed (GCC). */
+/**
+ * Where the continuation that begins with the backslash at `at` ends, or -1; blanks before the line break are allowed (GCC).
+ * Two backslashes are one as well: nvcc preprocesses first, which joins the second one's line and writes the first one at the
+ * end of a line again, and its front end joins that (nvcc 13.0 takes such a text, g++ alone does not).
+ */
 function continuationEnd(text: string, at: number): number {
   let position = at + 1;
   let code = text.charCodeAt(position);
+  if (code === BACKSLASH) code = text.charCodeAt(++position);
   while (code === 32 || code === 9) code = text.charCodeAt(++position);
   if (code === LINE_FEED) return position + 1;
   if (code !== CARRIAGE_RETURN) return -1;

@@ -65,6 +65,12 @@ describe('lexer', () => {
     check('a\\\n R"(\\\n)" b', ['a', 'R"(\\\n)"', 'b'], 'isi');
   });
 
+  it('splices a line behind two backslashes, as nvcc does, but behind no more', () => {
+    check('f(a, \\\\\n  b) \\\\ \r\nc', ['f', '(', 'a', ',', 'b', ')', 'c'], 'ipipipi');
+    check('a \\\\ b', ['a', '\\', '\\', 'b'], 'i??i');
+    check('a \\\\\\\nb', ['a', '\\', 'b'], 'i?i');
+  });
+
   it('places tokens of spliced text in the text as written', () => {
     const text = 'x\\\n  ab\\\ncd R"(\\\n)" e';
     const { file } = read(text);
