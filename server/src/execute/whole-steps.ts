@@ -2,7 +2,8 @@
  * Steps of a launch that is executed for what it leaves in memory: nothing is counted, every byte that is loaded or stored is looked up
  * or written. Lanes come one after the other, which is one of the orders the hardware may take.
  */
-import { type AccessSite, bytesOf, type Instruction, type ScalarType } from '../program/program';
+import { dependencies } from '../program/dependence';
+import { type AccessSite, bytesOf, type Instruction, type Program, type ScalarType } from '../program/program';
 import { type ByteMemory, Contradiction, NotFollowed, type Range } from './byte-memory';
 import { address as addressOf, type Decoder, operand, type Target, target as targetOf } from './decode';
 import { type LoadLoop, loadLoops, type Piece } from './known-loads';
@@ -80,6 +81,7 @@ type Access = Extract<Instruction, { op: 'load' | 'store' | 'atomic' }>;
 /** The places of an access, lane by lane. */
 class Place {
   private readonly memory: ByteMemory;
+  private readonly program: Program;
   private readonly site: AccessSite;
   private readonly piece: Piece = { low: 0, high: 0, shift: 0, stride: 0 };
   private writable = false;
@@ -89,17 +91,23 @@ class Place {
   constructor(
     decoder: Decoder,
     private readonly launch: WholeLaunch,
-    access: number,
+    private readonly access: number,
     readonly address: LaneValue,
     private readonly bytes: number,
   ) {
     this.memory = launch.memory;
-    this.site = decoder.analysis.program.accesses[access];
+    this.program = decoder.analysis.program;
+    this.site = this.program.accesses[access];
   }
 
   /** What lies around the last address was claimed. */
   get isWritable(): boolean {
     return this.writable;
+  }
+
+  /** The address rests on nothing that was loaded: it tells nothing of what memory holds. */
+  private get isComputed(): boolean {
+    return dependencies(this.program).addressLoads[this.access].size === 0;
   }
 
   get isTexture(): boolean {
@@ -137,13 +145,15 @@ class Place {
     return place;
   }
 
-  /** Where an address leads to that is written. */
+  /** Where an address leads to that is written; -1 where it changes nothing that anybody has. */
   toWrite(address: number, lane: number, isCertain: boolean): number {
     const place = this.at(address, lane);
-    if (place < 0)
+    if (place < 0) {
+      if (this.memory.isSpare(address, this.isComputed)) return -1;
       throw new (isCertain && this.memory.hasAll(address) ? Contradiction : NotFollowed)(
         'a store to where no memory is',
       );
+    }
     if (!this.writable && !this.memory.isOwn(place)) {
       this.launch.claim(place);
       this.writable = true;
@@ -171,7 +181,7 @@ class Place {
       if (isUnknownIn(this.address, lane)) this.forgetObject();
       else {
         const place = this.toWrite(laneOf(this.address, lane), lane, frame.speculative === 0);
-        this.memory.forget(place, place + this.bytes);
+        if (place >= 0) this.memory.forget(place, place + this.bytes);
       }
     }
   }
@@ -283,6 +293,7 @@ function storeLanes(
       continue;
     }
     const at = place.toWrite(laneOf(address, lane) + offset, lane, isCertain);
+    if (at < 0) continue;
     // Under a condition that is not known the store may not happen: afterwards neither value is certain.
     if (values === undefined || !isCertain || isUnknownIn(value, lane)) memory.mark(at, bytes, false);
     else memory.write(type, at, values[lane]);
@@ -316,9 +327,10 @@ function atomicStep(decoder: Decoder, launch: WholeLaunch, instruction: Access &
         continue;
       }
       const at = place.toWrite(laneOf(address, lane) + offset, lane, frame.speculative === 0);
-      const old = memory.isKnown(at, bytes) ? memory.read(type, at) : undefined;
+      const old = at >= 0 && memory.isKnown(at, bytes) ? memory.read(type, at) : undefined;
       if (target && old !== undefined) target.out.vector[lane] = old;
       else if (target) markLanes(target.out, launch.notKnown)[lane] = 1;
+      if (at < 0) continue;
       const isKnown =
         old !== undefined &&
         frame.speculative === 0 &&
@@ -385,6 +397,7 @@ function copyStep(decoder: Decoder, launch: WholeLaunch, instruction: Extract<In
         continue;
       }
       const at = to.toWrite(laneOf(destination, lane), lane, frame.speculative === 0);
+      if (at < 0) continue;
       const origin = isUnknownIn(source, lane) ? -1 : from.at(laneOf(source, lane), lane);
       const isWhole = !read || (!isUnknownIn(read, lane) && laneOf(read, lane) >= bytes);
       if (origin < 0 || !isWhole || frame.speculative !== 0) memory.forget(at, at + bytes);

@@ -9,6 +9,8 @@ export interface Block {
   readonly end: number;
   /** Only copies and kernels write to it. */
   isDevice: boolean;
+  /** The driver gave it. */
+  readonly isOfDevice?: boolean;
   /** Of what its address may be handed to (points-to.ts); ANY where it is not known. */
   readonly memoryClass: number;
   /** A kernel that was executed has written to it. */
@@ -60,6 +62,10 @@ export class Stop extends Error {}
 
 /** About a second. */
 const MOST_MOVED = 2 ** 32;
+/** Of cudaMalloc's addresses at least (CUDA C++ Programming Guide, Device Memory Accesses). */
+const ALIGNMENT = 256;
+/** Bytes that the driver maps at once: what is behind a block in its page can be written (seen on an H200). */
+const DEVICE_PAGE = 2 ** 21;
 /** Bytes that are moved in the time of an instruction. */
 const MOVED_AT_ONCE = 16;
 /** Looking at a block takes as long as moving so many bytes. */
@@ -108,7 +114,7 @@ export class HostBlocks {
     const isOpen = bytes < 0;
     const size = isOpen ? UNKNOWN_SIZE : bytes;
     this.hasOpen ||= isOpen;
-    const start = Math.ceil(this.top / 256) * 256;
+    const start = roundUp(this.top, ALIGNMENT);
     if (!(start + size + (isOpen ? GAP : 0) <= SHADOW)) {
       const at = this.nowhere;
       this.nowhere += 256;
@@ -121,6 +127,7 @@ export class HostBlocks {
       start,
       end: start + size,
       isDevice,
+      isOfDevice: isDevice,
       memoryClass,
       isBlank: isDevice,
       isFresh: isDevice && !isOpen && !this.isUsed,
@@ -152,6 +159,12 @@ export class HostBlocks {
   }
 
   blockAt(place: number): Block | undefined {
+    const block = this.all[this.behind(place) - 1];
+    return block && place < Math.max(block.end, block.start + 1) ? block : undefined;
+  }
+
+  /** Index of the first block that begins behind a place. */
+  private behind(place: number): number {
     let low = 0;
     let high = this.all.length;
     while (low < high) {
@@ -159,8 +172,7 @@ export class HostBlocks {
       if (this.all[middle].start <= place) low = middle + 1;
       else high = middle;
     }
-    const block = this.all[low - 1];
-    return block && place < Math.max(block.end, block.start + 1) ? block : undefined;
+    return low;
   }
 
   private isWithin = (place: number, bytes: number): boolean => bytes >= 0 && place >= 0 && place + bytes <= SHADOW;
@@ -298,6 +310,24 @@ export class HostBlocks {
     return block;
   }
 
+  /**
+   * Whether what a kernel stores at a place, behind a block of the device, changes nothing that anybody has: up to the next
+   * multiple of what blocks are aligned to, and behind the last block of the device, where the address says nothing against
+   * what memory holds, up to the end of its page (on an H200 programs that do it run to their end).
+   */
+  isSpare(place: number, isComputed: boolean): boolean {
+    if (this.blockAt(place)) return false;
+    const next = this.behind(place);
+    let last = next - 1;
+    while (last >= 0 && !this.all[last].isOfDevice) last--;
+    if (last < 0 || this.all[last].isFree) return false;
+    const { start, end } = this.all[last];
+    if (place < roundUp(end, ALIGNMENT)) return true;
+    if (!isComputed || place >= start + roundUp(end - start, DEVICE_PAGE)) return false;
+    for (let i = next; i < this.all.length; i++) if (this.all[i].isOfDevice && !this.all[i].isFree) return false;
+    return true;
+  }
+
   /** The zeros that a block holds come to stand in memory. */
   private writeZeros(block: Block): void {
     const { start, end } = block;
@@ -329,6 +359,8 @@ export class HostBlocks {
     for (const block of this.all) this.putAside(block);
   }
 }
+
+const roundUp = (bytes: number, step: number): number => Math.ceil(bytes / step) * step;
 
 /** Places are what is left of an address without its base. */
 export const placeOf = (address: bigint): number => Number(address & 0xffffffffn);

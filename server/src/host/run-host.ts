@@ -155,6 +155,7 @@ class HostMachine {
         return !blocks.hasOpen;
       },
       blockAt: (place, isRead) => blocks.found(place, isRead),
+      isSpare: (place, isComputed) => blocks.isSpare(place, isComputed),
       aboutToUse: (end) => memory.raise(end),
       aboutToChange: (place) => {
         blocks.aboutToChange(place);

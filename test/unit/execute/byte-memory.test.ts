@@ -12,6 +12,7 @@ function memory(): ByteMemory {
     free: BLOCK.end,
     isComplete: true,
     blockAt: () => undefined,
+    isSpare: () => false,
     aboutToChange: () => {},
     aboutToUse: () => {},
   });

@@ -21,6 +21,7 @@ function memory(bytes: Uint8Array, open: readonly number[]): ByteMemory {
     free: BLOCK.end,
     isComplete: true,
     blockAt: () => BLOCK,
+    isSpare: () => false,
     aboutToChange: () => {},
     aboutToUse: () => {},
   });
