@@ -16,8 +16,8 @@ export interface DeviceMemory {
   readonly base: number;
   /** The block around a place; undefined where nothing was allocated. @param isRead what it holds is asked for */
   blockAt(place: number, isRead: boolean): Range | undefined;
-  /** Whether what is stored behind a block goes to memory of nobody. @param isComputed the address rests on nothing that was loaded */
-  isSpare(place: number, isComputed: boolean): boolean;
+  /** Whether what is stored there, behind all blocks, goes to memory of nobody. */
+  isSpare(place: number): boolean;
   /** To be called before a block is written. */
   aboutToChange(place: number): void;
   /** To be called before memory behind the blocks is written. @param end of what may be */
@@ -164,8 +164,7 @@ export class ByteMemory implements Views {
   /** Whether all is known of the memory that there is around an address. */
   hasAll = (address: number): boolean => this.device.isComplete && address < this.base + this.shadow;
 
-  isSpare = (address: number, isComputed: boolean): boolean =>
-    address >= this.base && this.device.isSpare(address - this.base, isComputed);
+  isSpare = (address: number): boolean => address >= this.base && this.device.isSpare(address - this.base);
 
   blockAt = (place: number, isRead: boolean): Range | undefined => this.device.blockAt(place, isRead);
 

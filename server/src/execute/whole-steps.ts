@@ -149,7 +149,7 @@ class Place {
   toWrite(address: number, lane: number, isCertain: boolean): number {
     const place = this.at(address, lane);
     if (place < 0) {
-      if (this.memory.isSpare(address, this.isComputed)) return -1;
+      if (this.isComputed && this.memory.isSpare(address)) return -1;
       throw new (isCertain && this.memory.hasAll(address) ? Contradiction : NotFollowed)(
         'a store to where no memory is',
       );

@@ -155,7 +155,7 @@ class HostMachine {
         return !blocks.hasOpen;
       },
       blockAt: (place, isRead) => blocks.found(place, isRead),
-      isSpare: (place, isComputed) => blocks.isSpare(place, isComputed),
+      isSpare: (place) => blocks.isSpare(place),
       aboutToUse: (end) => memory.raise(end),
       aboutToChange: (place) => {
         blocks.aboutToChange(place);

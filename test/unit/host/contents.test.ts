@@ -35,7 +35,7 @@ int main() {
 }`);
   });
 
-  it('is zero in memory that the device gave and nobody wrote to; what follows memory given back may be old', () => {
+  it('is zero in memory that the device gave and nobody wrote to, up to what blocks are aligned to; what follows memory given back may be old', () => {
     check(`
 __global__ void k(const int* a, const int* b) {}
 __global__ void copy(const int* a, int* b) { b[a[threadIdx.x]] = a[threadIdx.x] + 3; }
@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
   cudaMalloc(&a, 4 * sizeof(int));
   cudaMalloc(&b, 4 * sizeof(int));
   cudaMalloc(&large, 1 << 25);
-  k<<<1, 32>>>(a, large); //= a: 0 0 0 0 ?, b: 0 0
+  k<<<1, 32>>>(a, large); //= a: 0 0 0 0 0, b: 0 0
   copy<<<1, 1>>>(a, b);
   k<<<1, 32>>>(b, a); //= a: 3 0 0 0, b: 0 0
   cudaMemcpy(large + 1, &one, sizeof one, cudaMemcpyHostToDevice);

@@ -40,6 +40,18 @@ describe('stores behind blocks of the device', () => {
     );
   });
 
+  it('change nothing a little behind a large block, whatever else there is', () => {
+    check(
+      around(
+        raise,
+        `cudaMalloc(&a, 2600000); b = up(h);
+  raise<<<2560, 256>>>(a); // 21440 bytes too many
+  look<<<1, 32>>>(b, out); //= a: 0 1 2
+  look<<<1, 32>>>(a, out); //= a: 1 1 1`,
+      ),
+    );
+  });
+
   it('change nothing where they are atomic, or come from where nothing is known', () => {
     check(
       around(
