@@ -23,6 +23,7 @@
  *   its line is that of the side that is taken (PTX of 3,500 kernels in eleven contexts for these four);
  * - where the arm's condition says what a variable is (`if (i == 0)`), it reads a constant in its place, which is a difference; stores to a[i] stay apart then, but
  *   where both arms store what is known in front of them (168 kernels);
+ * - where the last of two arms has a loop or an `if` of its own before its store, the stores stay apart, outside of loops (behind-branch.ts);
  * - cases of a switch stay apart, and so do stores of loops within the arms, which are written out only later (twenty kernels);
  * - stores stay apart where all lanes of a warp take the same arm (`m == 0`, `blockIdx.x < 3`, `j < m` of a loop's counter, a value read at such a place), and
  *   in a loop where the first of several conditions is such a one that the loop does not change, since the loop is made twice for it (68 kernels);
@@ -46,6 +47,7 @@ import { type Arm, addressPlan, isFixedElement, type Plan, planOf, type Work } f
 import { armsOf, isPlainStore, lastStore } from './arm-stores';
 import { workOn } from './arm-work';
 import { endsAlike, endsInPair, isMadeOf, partsOfSum, readWithParts } from './arms-apart';
+import { isBehindBranch } from './behind-branch';
 import { isLatch, isTakenByAll, joinsOf, loopEnds } from './joins';
 import { headOf } from './loop-head';
 import { placeBehind } from './place-behind';
@@ -204,6 +206,7 @@ function isWorthIt(
   const isMixed = constants.includes(true) && constants.includes(false);
   const isZero = value.kind === 'selected' && work.registers[value.registers[chosen]].value === 0;
   if (isMixed && constants[chosen] && isZero) return false;
+  if (arms.length === 2 && isBehindBranch(work, join, arms[chosen].block)) return false;
   if (value.kind === 'sunk') return true;
   const isApart = arms.length > 2 || work.flow.dominator[join] === 0;
   const parts =

@@ -353,6 +353,30 @@ describe('arms of a branch that end alike', () => {
     else
         out[i] = in[i + 1] + 3; //= global load 1 x 4 bytes, global store 1 x 4 bytes
 }`));
+  it('stay apart where the last branches before its store', () => {
+    const kernel = (
+      first: string,
+      last: string,
+      inFirst: string,
+      inLast: string,
+    ) => `k(const float *in, float *out, int n)
+{
+    int i = threadIdx.x + blockIdx.x * blockDim.x;
+    if (in[n] > i) {
+        ${first}
+        out[i] = 1; //= ${inFirst}
+    } else {
+        ${last}
+        out[i] = 3 * in[n + 2]; //= ${inLast}
+    }
+}`;
+    const loop = 'for (int j = 0; in[j] > 2; j++) n += 5;';
+    const both = 'global load 1 x 4 bytes, global store 1 x 4 bytes';
+    checkLines(kernel('', 'if (in[n + 1] > 2) out[i + 1024] = 2;', 'global store 1 x 4 bytes', both));
+    checkLines(kernel('', loop, 'global store 1 x 4 bytes', both));
+    checkLines(kernel('if (in[n + 1] > 2) out[i + 1024] = 2;', '', 'none', both));
+    checkLines(kernel('', 'if (n > 2) n = i;', 'none', both));
+  });
   it('cases of a switch stay apart', () =>
     checkLines(`k(const float *in, float *out, int n)
 {
