@@ -478,7 +478,10 @@ function fill(ctx: Context, type: Type, cursor: ListCursor): Value {
     return fillArray(ctx, plain, cursor, plain.count ?? items.length - cursor.next);
   const value = cursor.seen ?? rvalue(ctx, items[cursor.next].known ?? expression(ctx, node), node);
   cursor.seen = undefined;
-  const isWhole = plain.kind !== 'record' || (plain.record.methods.size > 0 && !isAggregate(plain.record));
+  const isWhole =
+    plain.kind !== 'record' ||
+    plain.record.name === 'dim3' ||
+    (plain.record.methods.size > 0 && !isAggregate(plain.record));
   if (plain.kind === 'record' && value.kind === 'scalar' && !isWhole) {
     cursor.seen = value;
     return fillRecord(ctx, plain, cursor);

@@ -113,6 +113,15 @@ int main() {
   k<<<1, 32>>>(d, n * 10 + future.get()); //= n: 74`);
   });
 
+  it('makes a whole dim3 of one number in braces, and a vector of several', () => {
+    checkMain(`
+  struct Shape { dim3 grid, block; int4 more; int last; };
+  Shape s{3, 32, 1, 2, 3, 4, 5};
+  Shape* at = new Shape{6, {7, 8}, {1}, 9};
+  k<<<1, 32>>>(d, s.grid.y * 10000 + s.block.x * 100 + s.more.w * 10 + s.last); //= n: 13245
+  k<<<1, 32>>>(d, at->grid.x * 1000 + at->grid.z * 100 + at->block.y * 10 + at->last); //= n: 6189`);
+  });
+
   it('knows a constant that was first named where control did not come by', () => {
     checkMain(`
   std::string s = "k=512";
