@@ -5,6 +5,7 @@ import { libraryBuiltins } from './builtins-library';
 import { mathBuiltins } from './builtins-math';
 import { memoryBuiltins } from './builtins-memory';
 import { evaluateArguments, forgetBehind } from './call';
+import { callingBuiltins } from './calling';
 import { makeVector } from './conversion';
 import type { HostArgument } from './function-call';
 import { wellKnownType } from './host-type';
@@ -28,7 +29,14 @@ export type Builtin = (call: BuiltinCall) => Value | undefined;
 let table: ReadonlyMap<string, Builtin> | undefined;
 
 function builtins(): ReadonlyMap<string, Builtin> {
-  table ??= new Map([...mathBuiltins, ...memoryBuiltins, ...cudaBuiltins, ...libraryBuiltins, ...tupleBuiltins]);
+  table ??= new Map([
+    ...mathBuiltins,
+    ...memoryBuiltins,
+    ...cudaBuiltins,
+    ...libraryBuiltins,
+    ...tupleBuiltins,
+    ...callingBuiltins,
+  ]);
   return table;
 }
 

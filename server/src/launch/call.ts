@@ -259,6 +259,22 @@ function callValue(state: HostState, value: Value, call: CallExpression, scope: 
   const { callee } = call;
   if (callee.kind === 'binary' && /^(?:\.|->)\*$/.test(callee.operator))
     forgetBehindMemberPointer(state, callee, scope);
+  return callWith(state, value, list, call, sourceText(state, callee), cell);
+}
+
+/**
+ * Calls what is no function of a name: a pointer, a lambda, an object with an `operator()`.
+ * @param text how what is called is written
+ * @param cell the object that it is
+ */
+export function callWith(
+  state: HostState,
+  value: Value,
+  list: readonly HostArgument[],
+  call: CallExpression,
+  text: string,
+  cell?: Cell,
+): Value {
   if (value.kind === 'function') return callFunctionValue(state, value, list, call);
   if (value.kind === 'lambda') return callLambda(state, value, list);
   if (value.kind === 'struct') {
@@ -268,7 +284,7 @@ function callValue(state: HostState, value: Value, call: CallExpression, scope: 
   if (value.kind === 'unknown' && value.type?.kind === 'constant') return value.type.value;
   // it may be any of those that are kept somewhere
   if (value.kind === 'unknown') for (const lambda of state.lambdas.values()) forgetAssigned(state, lambda);
-  return callUnknown(state, list, call, sourceText(state, call.callee));
+  return callUnknown(state, list, call, text);
 }
 
 export function callFunctionValue(

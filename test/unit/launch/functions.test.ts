@@ -40,6 +40,17 @@ describe('host functions', () => {
       'k <<<(8,1,1),(32,1,1),0>>>()',
     );
   });
+  it('are called through std::invoke and std::apply', () => {
+    check(
+      `struct K { void (*f)(int, int); dim3 g, b; template <class T> void operator()(T&& t) { std::apply([this](auto... a) { f<<<g, b>>>(a...); }, std::forward<T>(t)); } };
+       __global__ void pair(int a, int b) {} void go(int n) { k<<<n, 32>>>(n); }
+       int main() { K run{pair, 3, 64}; run(std::make_tuple(1, 2)); std::invoke(go, 5); std::apply(go, std::make_tuple(6)); std::invoke([](int n) { k<<<1, n>>>(n); }, 96); }`,
+      'pair <<<(3,1,1),(64,1,1),0>>>(1, 2)',
+      'k <<<(5,1,1),(32,1,1),0>>>(5)',
+      'k <<<(6,1,1),(32,1,1),0>>>(6)',
+      'k <<<(1,1,1),(96,1,1),0>>>(96)',
+    );
+  });
   it('braces are an object of the parameter’s type', () => {
     check(
       `struct Shape { dim3 grid{1}; dim3 block{32}; int n = 7; }; void by_reference(const Shape& s) { k<<<s.grid, s.block>>>(s.n); } void by_value(Shape s) { k<<<s.grid, s.block>>>(s.n); }
