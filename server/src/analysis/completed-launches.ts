@@ -32,7 +32,8 @@ export function completedLaunches(
     if (!data || (isWhole && !launch.isFirstOfMany) || isAnnotated(launch.kernel)) return [found];
     const { place, instance } = launch;
     const instances = new Set(launches.filter((l) => l.place.first === place.first).map((l) => l.instance));
-    const all = data.roundsAt(place.first, instance);
+    const here = data.roundsAt(place.first, instance);
+    const all = isWhole ? here : ownRounds(here, launch, launches);
     const agreeing = all.filter((round) => agrees(launch, round));
     // a way that the text's first round does not take, with numbers of that round
     const isOfOthers = (!launch.reached || launch !== found) && agreeing.length === 0;
@@ -49,6 +50,24 @@ export function completedLaunches(
     const isOfMany = isOfOthers || launch.isFirstOfMany === true || rounds.length > 1;
     return picked.map((at) => completed(launch, untold[at], isOfMany));
   });
+}
+
+/** The rounds without those that are another launch of the place, which the text tells whole. */
+function ownRounds(
+  rounds: readonly HostRound[],
+  { place, instance }: Launch,
+  launches: readonly Launch[],
+): readonly HostRound[] {
+  const others = launches.filter(
+    (other) =>
+      other.place.first === place.first &&
+      other.instance === instance &&
+      other.reached &&
+      !other.isFirstOfMany &&
+      !isOpen(other),
+  );
+  const own = rounds.filter((round) => !others.some((other) => agrees(other, round)));
+  return own.length > 0 ? own : rounds;
 }
 
 const isUnknown = (value: HostValue): boolean => value.kind === 'unknown';

@@ -39,6 +39,25 @@ int main() {
     );
   });
 
+  it('of one place, one of which the text tells: it is told once', () => {
+    check(
+      `${kernel}
+void send(const std::vector<int>& h) {
+  float* d;
+  cudaMalloc(&d, h.size() * 4);
+  k<<<(h.size() + 31) / 32, 32>>>(d, (int)h.size());
+}
+int main() {
+  std::vector<int> odd;
+  for (int i = 0; i < 300; i++) if (i * i % 7 == 1) odd.push_back(i);
+  send(odd);
+  std::vector<int> some(64);
+  send(some);
+}`,
+      ['3x1x1, 85 lanes', '2x1x1, 64 lanes'],
+    );
+  });
+
   it('instances of a template that only a table of functions leads to', () => {
     const [{ launches }] = analyse(`
 template <class T, int W> __global__ void strided(T* p) { p[W * (blockIdx.x * 256 + threadIdx.x)] = T(1); }
