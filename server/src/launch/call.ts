@@ -339,7 +339,10 @@ export function evaluateArguments(state: HostState, list: readonly Expression[],
 
 function evaluateArgument(state: HostState, expression: Expression, scope: Scope): HostArgument {
   const source = forwarded(expression) ?? expression;
-  if (source.kind === 'initList') return { value: evaluate(state, source, scope), braces: { list: source, scope } };
+  if (source.kind === 'initList') {
+    const value = evaluate(state, source, scope);
+    return mayBeRepeated(state, source, scope) ? { value, braces: { list: source, scope } } : { value };
+  }
   if (!places.has(source.kind)) return { value: evaluate(state, source, scope) };
   if (source.kind === 'unary' && source.operator !== '*') return { value: evaluate(state, source, scope) };
   const place = locate(state, source, scope);
@@ -348,6 +351,16 @@ function evaluateArgument(state: HostState, expression: Expression, scope: Scope
   const value = read(place);
   return place.kind === 'somewhere' ? { value, cell: standFor(makeCell(value), place.buffer) } : { value };
 }
+
+/** Braces are evaluated once more as an object of the parameter's type: only where nothing happens twice then. */
+const mayBeRepeated = (state: HostState, list: Expression, scope: Scope): boolean =>
+  !anywhere(list, (node) => {
+    if (node.kind === 'unary') return /\+\+|--|delete/.test(node.operator);
+    if (node.kind !== 'call') return node.kind === 'assign' || node.kind === 'new' || node.kind === 'lambda';
+    const name = node.callee.kind === 'name' ? node.callee.name : undefined;
+    const makesObject = name && (lookupQualified(state, name, scope)?.kind === 'type' || undeclaredType(name));
+    return !makesObject;
+  });
 
 /** What may name an object. */
 const places: ReadonlySet<Expression['kind']> = new Set(['name', 'index', 'member', 'unary', 'conditional']);

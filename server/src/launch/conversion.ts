@@ -1,7 +1,7 @@
 /** Conversions to a declared type: what an initialisation, an assignment, a cast or an argument does to a value. */
 import { convertNumber } from './arithmetic';
 import { convertedByClass, slicedTo } from './conversion-functions';
-import { dim3Type, type HostType, isPointerLike, isView, vectorFields } from './host-type';
+import { dim3Type, type HostType, isPointerLike, isView, sizeType, vectorFields } from './host-type';
 import { copyValue, makeCell } from './memory';
 import type { HostState } from './state';
 import { asTyped, type Cell, number, type StructValue, unknown, unknownFrom, type Value } from './value';
@@ -57,8 +57,6 @@ export function viewOf(value: Value, type: HostType): Value | undefined {
   const own: HostType = type.kind === 'container' ? type : { kind: 'container', name: 'string_view', element };
   return { kind: 'container', type: own, element, buffer, size: makeCell(size.value, { type: sizeType }) };
 }
-
-const sizeType: HostType = { kind: 'arithmetic', name: 'unsigned long' };
 
 const asTypedIfOpen = (value: Value, type: HostType): Value =>
   value.kind === 'unknown' ? asTyped(value, type) : value;

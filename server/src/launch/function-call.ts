@@ -232,8 +232,10 @@ function bindParameter(state: HostState, parameter: Parameter, argument: HostArg
   scope.values.set(name, cell);
 }
 
+/** Types that take braces as an object of theirs. */
 const madeOfBraces: ReadonlySet<HostType['kind']> = new Set(['record', 'vector', 'tuple', 'container']);
 
+/** What a parameter is given; braces mean what its type makes of them. */
 function valueFor(state: HostState, argument: HostArgument | undefined, type: HostType): Value | undefined {
   const own = withoutReference(type);
   if (!argument?.braces || !madeOfBraces.has(own.kind)) return argument?.value;

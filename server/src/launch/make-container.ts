@@ -1,6 +1,6 @@
 /** Containers of host code, as their initialisers make them. */
 import { convert, decay, viewOf } from './conversion';
-import { type HostType, isView } from './host-type';
+import { type HostType, isView, sizeType } from './host-type';
 import { sizeOf } from './layout';
 import { cellAt, makeBuffer, makeCell } from './memory';
 import type { HostState } from './state';
@@ -23,8 +23,6 @@ export function fill(
     cell.value = convert(state, value, element);
   }
 }
-
-const sizeType: HostType = { kind: 'arithmetic', name: 'unsigned long' };
 
 function makeContainer(type: HostType & { kind: 'container' }, buffer: Buffer, size: Value): ContainerValue {
   return { kind: 'container', type, element: type.element, buffer, size: makeCell(size, { type: sizeType }) };

@@ -1,7 +1,6 @@
 /** Abstract values of a type: what a parameter without a caller, or a variable without initialiser, holds. */
 import { convertNumber } from './arithmetic';
-import type { HostType, RecordType } from './host-type';
-import { vectorFields } from './host-type';
+import { type HostType, type RecordType, sizeType, vectorFields } from './host-type';
 import { layoutOf, sizeOf } from './layout';
 import type { HostState } from './state';
 import { tupleOf } from './tuples';
@@ -73,7 +72,6 @@ function arrayOf(state: HostState, type: HostType & { kind: 'array' }, name: str
 
 function containerOf(state: HostState, type: HostType & { kind: 'container' }, name: string, how: Blankness): Value {
   const sizeName = `${name}.size()`;
-  const sizeType: HostType = { kind: 'arithmetic', name: 'unsigned long' };
   let size: Value = number(type.length ?? 0, 'unsigned long');
   if (type.length === undefined && how === 'parameter') size = unknownScalar(state, sizeType, sizeName, how);
   return {

@@ -1,4 +1,4 @@
-/** Inner braces that lists leave out, and what the text knows of the types of operands. */
+/** Inner braces that lists leave out, braces as arguments, and what the text knows of the types of operands. */
 import { check, checkMain } from './support';
 
 const pass = (list: string) => `k <<<(1,1,1),(1,1,1),0>>>(${list})`;
@@ -35,6 +35,27 @@ describe('inner braces that are left out', () => {
     check(
       'struct P { int x, y; }; struct C { P a, b; int n = 9; }; int main() { int two = 2; C c{1, two, 3, 4}; C d{c.a, 7, 8, 5}; k<<<1, 1>>>(c, d.b.y, d.n); }',
       pass('{a: {x: 1, y: 2}, b: {x: 3, y: 4}, n: 9}, 8, 5'),
+    );
+  });
+});
+
+describe('arguments in braces', () => {
+  it('braces are an object of the parameter’s type', () => {
+    check(
+      `struct Shape { dim3 grid{1}; dim3 block{32}; int n = 7; }; void by_reference(const Shape& s) { k<<<s.grid, s.block>>>(s.n); } void by_value(Shape s) { k<<<s.grid, s.block>>>(s.n); }
+       struct Runner { void go(const Shape& s, dim3 more, std::vector<int> v) { k<<<s.grid, more>>>(v[1]); } };
+       int main() { by_reference({.grid = {4, 2}, .block = 128}); by_value({{3, 1}, 64, 2}); by_reference({}); Runner r; int n = 5; r.go({n}, {8, 8}, {1, 2}); }`,
+      'k <<<(4,2,1),(128,1,1),0>>>(7)',
+      'k <<<(1,1,1),(32,1,1),0>>>(7)',
+      'k <<<(3,1,1),(64,1,1),0>>>(2)',
+      'k <<<(5,1,1),(8,8,1),0>>>(2)',
+    );
+  });
+  it('braces that do something do it once', () => {
+    check(
+      `struct P { int a, b; }; void by(P p) {} int made = 0; int next() { return ++made; }
+       int main() { int n = 0; by({++n, 5}); by({next(), 5}); by({n, int(made)}); k<<<n, made>>>(1); }`,
+      'k <<<(1,1,1),(1,1,1),0>>>(1)',
     );
   });
 });

@@ -51,17 +51,6 @@ describe('host functions', () => {
       'k <<<(1,1,1),(96,1,1),0>>>(96)',
     );
   });
-  it('braces are an object of the parameter’s type', () => {
-    check(
-      `struct Shape { dim3 grid{1}; dim3 block{32}; int n = 7; }; void by_reference(const Shape& s) { k<<<s.grid, s.block>>>(s.n); } void by_value(Shape s) { k<<<s.grid, s.block>>>(s.n); }
-       struct Runner { void go(const Shape& s, dim3 more, std::vector<int> v) { k<<<s.grid, more>>>(v[1]); } };
-       int main() { by_reference({.grid = {4, 2}, .block = 128}); by_value({{3, 1}, 64, 2}); by_reference({}); Runner r; int n = 5; r.go({n}, {8, 8}, {1, 2}); }`,
-      'k <<<(4,2,1),(128,1,1),0>>>(7)',
-      'k <<<(1,1,1),(32,1,1),0>>>(7)',
-      'k <<<(3,1,1),(64,1,1),0>>>(2)',
-      'k <<<(5,1,1),(8,8,1),0>>>(2)',
-    );
-  });
   it('a method of a base by its name, where the base has a constructor too', () => {
     check(
       `struct Step { int b; explicit Step(int b) : b(b) {} virtual void go(int n) { k<<<n / b, b>>>(n); } };
