@@ -25,6 +25,8 @@ export function completedLaunches(
   most: number,
 ): Launch[] {
   const told = new Set<HostRound>();
+  // the same for all open launches of a place
+  const own = new Map<string, readonly HostRound[]>();
   return launches.flatMap((found) => {
     // a grid of no blocks is what comes of a container that the text does not follow, where the run has blocks
     const launch = isEmpty(found) ? withoutZeros(found) : found;
@@ -33,7 +35,9 @@ export function completedLaunches(
     const { place, instance } = launch;
     const instances = new Set(launches.filter((l) => l.place.first === place.first).map((l) => l.instance));
     const here = data.roundsAt(place.first, instance);
-    const all = isWhole ? here : ownRounds(here, launch, launches);
+    const site = `${place.first};${instance}`;
+    const all = isWhole ? here : (own.get(site) ?? ownRounds(here, launch, launches));
+    if (!isWhole) own.set(site, all);
     const agreeing = all.filter((round) => agrees(launch, round));
     // a way that the text's first round does not take, with numbers of that round
     const isOfOthers = (!launch.reached || launch !== found) && agreeing.length === 0;
