@@ -29,10 +29,11 @@ export function meetAtSharedBlocks(program: Program): Program {
 
 function meetOnce(program: Program): Program {
   const flow = controlFlow(program);
+  const accessing = flow.order.filter((block) => hasAccess(program.blocks[block]));
   const work: Work = { program, registers: [...program.registers], blocks: [...program.blocks] };
   const changed = new Set<number>();
   for (const shared of flow.order) {
-    const conditions = conditionsBefore(program, flow, shared);
+    const conditions = conditionsBefore(program, flow, shared, accessing);
     if (!conditions || conditions.some((block) => changed.has(block))) continue;
     for (const block of conditions) changed.add(block);
     join(work, shared, conditions);
@@ -41,7 +42,12 @@ function meetOnce(program: Program): Program {
 }
 
 /** The blocks whose conditions lead to a block, the first one first; undefined where lanes wait there anyway, or none may lead there alone. */
-function conditionsBefore(program: Program, flow: ControlFlow, shared: number): readonly number[] | undefined {
+function conditionsBefore(
+  program: Program,
+  flow: ControlFlow,
+  shared: number,
+  accessing: readonly number[],
+): readonly number[] | undefined {
   const before = flow.predecessors[shared];
   if (before.length < 2 || flow.loopAtHeader[shared] >= 0) return undefined;
   const isCondition = (block: number) => {
@@ -52,9 +58,7 @@ function conditionsBefore(program: Program, flow: ControlFlow, shared: number): 
   const ordered = [...before].sort((a, b) => (dominates(flow.dominator, a, b) ? -1 : 1));
   if (ordered.some((block, i) => i > 0 && !dominates(flow.dominator, ordered[i - 1], block))) return undefined;
   if (reconvergence(program, flow).point[ordered[0]] === shared) return undefined;
-  return flow.order.some((block) => dominates(flow.dominator, shared, block) && hasAccess(program.blocks[block]))
-    ? ordered
-    : undefined;
+  return accessing.some((block) => dominates(flow.dominator, shared, block)) ? ordered : undefined;
 }
 
 /** How often anything else is made is not counted. */

@@ -17,7 +17,7 @@ import { type Instruction, isFloat, type Program, type Register, type Terminator
 import { reconvergence } from '../program/reconvergence';
 
 /** Tests that go: a kernel that is written out has one a copy and more. */
-const MOST_ROUNDS = 1000;
+const MOST_TESTS = 1000;
 /** Blocks that are looked at for what a variable holds. */
 const MOST_BLOCKS_BACK = 64;
 
@@ -64,20 +64,19 @@ export function threadJumps(program: Program): Program {
     meets: reconvergence(program, flow).point,
   };
   for (let block = 0; block < blocks.length; block++) enter(graph, block);
-  let isOther = false;
-  for (let changed = true, rounds = 0; changed && rounds < MOST_ROUNDS; rounds++) {
+  markReached(graph);
+  let gone = 0;
+  for (let changed = true; changed; ) {
     changed = false;
-    markReached(graph);
-    for (let block = blocks.length - 1; block > 0; block--) {
+    for (let block = blocks.length - 1; block > 0 && gone < MOST_TESTS; block--) {
       if (graph.mayTest[block] === 0) continue;
       const test = testOf(graph, block);
       if (!test || !thread(graph, block, test)) continue;
       changed = true;
-      isOther = true;
-      break;
+      gone++;
     }
   }
-  return isOther ? { ...program, blocks } : program;
+  return gone > 0 ? { ...program, blocks } : program;
 }
 
 /** Another block in place of one: what is known of the graph is kept, since a kernel has many blocks and few that change. */
@@ -134,6 +133,23 @@ function markReached({ blocks, isReached }: Graph): void {
   }
 }
 
+/** A block may not be reached any more, nor what it leads to. */
+function unreach(graph: Graph, block: number): void {
+  const { blocks, predecessors, isReached, headers } = graph;
+  const open = [block];
+  for (let at = open.pop(); at !== undefined; at = open.pop()) {
+    if (at === 0 || isReached[at] === 0) continue;
+    // a loop leads to its own beginning
+    if (headers.has(at)) {
+      markReached(graph);
+      return;
+    }
+    if (predecessors[at].some((from) => isReached[from] === 1)) continue;
+    isReached[at] = 0;
+    open.push(...targetsOf(blocks[at].terminator));
+  }
+}
+
 /** A block that reads a variable, which nothing else does, and branches on it. */
 function testOf(graph: Graph, block: number): Test | undefined {
   const { instructions, terminator } = graph.blocks[block];
@@ -186,6 +202,8 @@ function thread(graph: Graph, block: number, test: Test): boolean {
   if (parts(graph, block, test, changes)) return false;
   for (const change of changes) if (change) redirect(graph, change, test.copies);
   if (!isPartly) replace(graph, block, { instructions: [], terminator: { kind: 'exit' } });
+  for (const { to } of ways) unreach(graph, to);
+  for (const side of targetsOf(test.branch)) unreach(graph, side);
   return true;
 }
 
