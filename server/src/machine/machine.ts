@@ -30,6 +30,7 @@ import { loadForAlternatives } from './load-for-alternatives';
 import { loadOnce } from './load-once';
 import { placeLoadsAtHeads } from './loads-at-heads';
 import { meetAtSharedBlocks } from './meet-at-shared-blocks';
+import { mergeBesideWider } from './merge-beside-wider';
 import { mergeNeighbours } from './merge-neighbours';
 import { narrowIntegers } from './narrow-integers';
 import { narrowLoads } from './narrow-loads';
@@ -100,6 +101,7 @@ const passes: readonly Pass[] = [
   fetchAhead,
   gatherSharedScalars,
   mergeNeighbours,
+  mergeBesideWider,
   narrowVectors,
   narrowLoads,
   narrowWords,

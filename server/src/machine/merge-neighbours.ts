@@ -243,8 +243,8 @@ function mergeGroup(
 }
 
 /** The site that a load bears which ptxas makes of several, unless the first of them. */
-function bearerOf(
-  { program }: MergeWork,
+export function bearerOf(
+  { program }: Pick<MergeWork, 'program'>,
   instructions: readonly Instruction[],
   run: readonly Candidate[],
   width: number,
@@ -257,8 +257,8 @@ function bearerOf(
 }
 
 /**
- * Accesses of one size outside of shared memory, by the windows that NVVM makes. What a neighbour of another size is aligned to tells it
- * nothing (`struct { int d; char q[8]; }`: d is read by itself, and q in a loop byte by byte).
+ * Accesses of one size outside of shared memory, by the windows that NVVM makes. What a neighbour of another size is aligned to tells NVVM
+ * nothing (`struct { int d; char q[8]; }`: d is read by itself, and q in a loop byte by byte); what it tells the assembler: merge-beside-wider.ts.
  */
 function mergeVectors(
   work: MergeWork,
@@ -345,8 +345,8 @@ function promisedAlignment(program: Program, i: Access): number {
 }
 
 /** Nothing between the first and the last of them may touch the same memory. */
-function mayMove(
-  work: MergeWork,
+export function mayMove(
+  work: Pick<MergeWork, 'program'>,
   instructions: readonly Instruction[],
   run: readonly Candidate[],
   width: number,
