@@ -34,6 +34,7 @@ import { mergeBesideWider } from './merge-beside-wider';
 import { mergeNeighbours } from './merge-neighbours';
 import { narrowIntegers } from './narrow-integers';
 import { narrowLoads } from './narrow-loads';
+import { narrowSwitches } from './narrow-switches';
 import { narrowVectors } from './narrow-vectors';
 import { narrowWords } from './narrow-words';
 import { placeExtended } from './place-extended';
@@ -104,6 +105,7 @@ const passes: readonly Pass[] = [
   mergeBesideWider,
   narrowVectors,
   narrowLoads,
+  narrowSwitches,
   narrowWords,
   dropDeadCode,
   aggregateAtomics,

@@ -69,17 +69,18 @@ function mayMakePart({ registers }: Program, i: Instruction): boolean {
     : i.fn === 'and' && (masks.has(by) || masks.has(registers[i.a].value));
 }
 
-function isCandidate({ accesses, registers }: Program, i: Instruction): i is LoadInstruction {
+/** A load that nothing keeps whole. */
+export function isCandidate({ accesses, registers }: Program, i: Instruction): i is LoadInstruction {
   if (i.op !== 'load' || i.dst.length !== 1 || !/^[iu](16|32|64)$/.test(i.type)) return false;
   const { space, readOnly, isVolatile, isAssembly, atomic, copiedBytes } = accesses[i.access];
   const isPlain = !readOnly && !isVolatile && !isAssembly && atomic === undefined && copiedBytes === undefined;
   return isPlain && (space === 'global' || space === 'shared') && registers[i.dst[0]].role === 'temporary';
 }
 
-type Readers = ReadonlyMap<Register, readonly Instruction[]>;
+export type Readers = ReadonlyMap<Register, readonly Instruction[]>;
 
 /** By register: what reads it; branches do not, since nobody branches on an integer. */
-function readersOf({ blocks }: Program): Readers {
+export function readersOf({ blocks }: Program): Readers {
   const readers = new Map<Register, Instruction[]>();
   const reads: Register[] = [];
   for (const { instructions } of blocks)
@@ -110,7 +111,7 @@ function partOf(program: Program, readers: Readers, load: LoadInstruction): Part
 }
 
 /** The one instruction that reads a register. */
-function onlyReader({ registers }: Program, readers: Readers, register: Register): Instruction | undefined {
+export function onlyReader({ registers }: Program, readers: Readers, register: Register): Instruction | undefined {
   const list = readers.get(register);
   return list?.length === 1 && registers[register].role === 'temporary' ? list[0] : undefined;
 }
