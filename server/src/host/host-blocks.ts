@@ -1,5 +1,5 @@
 /** The blocks of memory of the host's program, and what it does with whole ones: copies, fills, what becomes unknown, what launches see. */
-import type { HostMemory } from './host-memory';
+import type { HostMemory, Kept } from './host-memory';
 import { ALL, DEEPEST, HOST_BASE, SHADOW } from './memory-layout';
 import { ANY } from './points-to';
 
@@ -23,14 +23,13 @@ export interface Block {
   isFresh?: boolean;
   /** The program has given it back. */
   isFree?: boolean;
+  /** What was kept of it last. */
+  kept?: Kept;
 }
 
 /** What a block held at some time. */
 export class Contents {
-  /** As far as something of it is known; undefined: nothing is. */
-  bytes: Uint8Array | undefined;
-  /** By byte: 0 where it is not known; undefined: all is known. */
-  shadows: Uint8Array | undefined;
+  kept: Kept | undefined;
   /** All is zero; there are no bytes. */
   isZero?: boolean;
 
@@ -40,6 +39,16 @@ export class Contents {
     readonly size: number,
     readonly isResult: boolean,
   ) {}
+
+  /** As far as something of it is known; undefined: nothing is. */
+  get bytes(): Uint8Array | undefined {
+    return this.kept?.bytes.bytes;
+  }
+
+  /** By byte: 0 where it is not known; undefined: all is known. */
+  get shadows(): Uint8Array | undefined {
+    return this.kept?.shadows?.bytes;
+  }
 }
 
 /** Bytes of all contents that are kept, and how many of them only small blocks may take: indices and lengths beside large fields. */
@@ -343,14 +352,21 @@ export class HostBlocks {
     block.pending = undefined;
   }
 
-  private save({ start, end, isBlank, isFresh }: Block, into: Contents): void {
+  private save(block: Block, into: Contents): void {
+    const { start, end, isBlank, isFresh } = block;
     into.isZero = isFresh;
     if (isBlank) return;
     const last = this.memory.knownEnd(start, end);
     const size = last - start;
-    if (size === 0 || this.kept + size > (size > SMALL ? MOST_BYTES - FOR_SMALL : MOST_BYTES)) return;
-    this.kept += size;
-    Object.assign(into, this.memory.save(start, last));
+    if (size === 0) return;
+    const most = size > SMALL ? MOST_BYTES - FOR_SMALL : MOST_BYTES;
+    // of what is as it was nothing is taken again, which is not known before it was looked at
+    if (this.kept + size > most && !block.kept) return;
+    const kept = this.memory.keep(start, last, block.kept);
+    if (this.kept + kept.bytes.taken > most) return;
+    this.kept += kept.bytes.taken;
+    block.kept = kept;
+    into.kept = kept;
   }
 
   savePending(): void {
