@@ -26,6 +26,8 @@ export interface Work {
   /** Whether a join is the end of the body of a `for` whose head stands before the token. */
   readonly endsLoop: (join: number, first: number) => boolean;
   readonly joins: ReadonlyMap<number, readonly number[]>;
+  /** Whether more than one condition leads to a block. */
+  readonly isOfSeveralConditions: (block: number) => boolean;
   readonly blocks: { instructions: Instruction[]; readonly terminator: Terminator }[];
   readonly registers: RegisterInfo[];
   /** By register: how often it is read. */

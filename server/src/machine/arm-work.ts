@@ -4,6 +4,7 @@ import type { Program } from '../program/program';
 import { divergentRegisters } from '../program/uniformity';
 import type { Work } from './arm-plans';
 import { FixedVariables } from './fixed-variables';
+import { severalConditions } from './joins';
 import { LoopAddresses } from './loop-addresses';
 import { countReads } from './read-counts';
 
@@ -20,6 +21,7 @@ export function workOn(
     given: new FixedVariables(program, flow),
     divergent: divergentRegisters(program),
     joins,
+    isOfSeveralConditions: severalConditions(program),
     blocks: program.blocks.map((b) => ({ instructions: [...b.instructions], terminator: b.terminator })),
     registers: [...program.registers],
     reads: countReads(program),

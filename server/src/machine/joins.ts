@@ -1,8 +1,9 @@
 /** Where the arms of branches meet, and what decides between them. */
-import { type ControlFlow, dominates, EXIT } from '../program/control-flow';
+import { type ControlFlow, controlFlow, dominates, EXIT } from '../program/control-flow';
 import type { Program, Register, SourcePlace } from '../program/program';
 import type { Work } from './arm-plans';
 import { placeBehind } from './place-behind';
+import { threadJumps } from './thread-jumps';
 
 /**
  * By join: the blocks that jump there, blocks without instructions left out. Of a switch or a loop it is no matter. What ends the body of a loop
@@ -63,5 +64,19 @@ export function loopEnds(program: Program, flow: ControlFlow): (join: number, fi
     if (!behind.has(join)) behind.set(join, placeBehind(program, flow, join));
     const place = behind.get(join);
     return place !== undefined && place.first < first;
+  };
+}
+
+/** Whether more than one condition leads to a block, once each part of `a && b` leads on for itself (thread-jumps.ts). */
+export function severalConditions(program: Program): (block: number) => boolean {
+  let threaded: { readonly program: Program; readonly flow: ControlFlow } | undefined;
+  return (block) => {
+    if (!threaded) {
+      const after = threadJumps(program);
+      threaded = { program: after, flow: controlFlow(after) };
+    }
+    const { blocks } = threaded.program;
+    const conditions = threaded.flow.predecessors[block];
+    return conditions.length > 1 && conditions.every((each) => blocks[each].terminator.kind === 'branch');
   };
 }

@@ -24,6 +24,9 @@
  * - where the arm's condition says what a variable is (`if (i == 0)`), it reads a constant in its place, which is a difference; stores to a[i] stay apart then, but
  *   where both arms store what is known in front of them (168 kernels);
  * - where the last of two arms has a loop or an `if` of its own before its store, the stores stay apart, outside of loops (behind-branch.ts);
+ * - where several conditions lead to the arm whose line the store would bear, the stores stay apart: that of `else` behind `a && b`, but in front of the step of a `for` the first
+ *   one behind `a || b`; both where the parts are mixed, as in merging (`i < n && (j >= m || a[i] <= b[j])`). Conditions that only compute are one by then, and stores to two places are
+ *   made one all the same (PTX of 480 kernels);
  * - cases of a switch stay apart, and so do stores of loops within the arms, which are written out only later (twenty kernels);
  * - stores stay apart where all lanes of a warp take the same arm (`m == 0`, `blockIdx.x < 3`, `j < m` of a loop's counter, a value read at such a place), and
  *   in a loop where the first of several conditions is such a one that the loop does not change, since the loop is made twice for it (68 kernels);
@@ -134,6 +137,8 @@ function sinkStore(work: Work, join: number): boolean {
   const address = addressPlan(work, asking, stores, ends);
   if (!isPlain && address && hasLoadedPointer(address)) return false;
   if (arms.length > 2 && address?.kind === 'same') return false;
+  const isOneOfTwo = arms.length === 2 && address?.kind !== 'selected';
+  if (isOneOfTwo && work.isOfSeveralConditions(arms[lineArm(work, arms, stores, join)].block)) return false;
   const stored = stores.map((s) => s.values[0]);
   const value = planOf(work, arms, stored, ends);
   if (address?.kind !== 'selected' && value?.kind === 'selected' && endsInPair(work, arms, plain, value.registers))
