@@ -26,7 +26,17 @@ export function recordedFlags(file: string): string[] {
 /** Macros that the first line of a program gives the compiler: `// nvcc: -DSIZE=64`. */
 export function definesOf(text: string): Map<string, string> {
   const [, flags = ''] = /^\/\/ nvcc: (.*)/.exec(text) ?? [];
-  return new Map([...flags.matchAll(/-D(\w+)(?:=(\S+))?/g)].map(([, name, value = '1']) => [name, value]));
+  return definesIn(flags.split(/\s+/));
+}
+
+/** Macros among flags of the compiler. */
+export function definesIn(flags: readonly string[]): Map<string, string> {
+  return new Map(
+    flags.flatMap((flag) => {
+      const [, name, value = '1'] = /^-D(\w+)(?:=(.*))?$/.exec(flag) ?? [];
+      return name === undefined ? [] : [[name, value] as const];
+    }),
+  );
 }
 
 /**

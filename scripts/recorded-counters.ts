@@ -57,6 +57,8 @@ export function recordedPrograms(wanted: readonly string[]): string[] {
 interface Recording {
   /** As the driver names it. */
   readonly device: string;
+  /** What the program was compiled with, all its files alike. */
+  readonly flags: readonly string[];
   readonly launches: readonly RecordedLaunch[];
 }
 
@@ -65,6 +67,8 @@ function recordingOf(program: string): Recording {
 }
 
 export const recordedLaunches = (program: string): readonly RecordedLaunch[] => recordingOf(program).launches;
+
+export const recordedFlags = (program: string): readonly string[] => recordingOf(program).flags;
 
 /** Counters are those of the capability, times those of the device. */
 export const isRecordedOn = (device: string, program: string): boolean =>

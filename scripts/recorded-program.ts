@@ -5,8 +5,8 @@ import { analyzeFile } from '../server/src/analysis/analyze';
 import { PATIENCE } from '../server/src/cli/options';
 import type { FileReport } from '../server/src/report/report';
 import { UnitReader } from '../server/src/workspace/units';
-import { compiledProgram, cudaFilesIn, definesOf } from './compiled-program';
-import { hardwareFolder } from './recorded-counters';
+import { compiledProgram, cudaFilesIn, definesIn } from './compiled-program';
+import { hardwareFolder, recordedFlags } from './recorded-counters';
 import { includeFrom } from './tiers';
 
 /** The program's file, or its folder. */
@@ -31,16 +31,18 @@ export async function analyseProgram(
 ): Promise<FileReport> {
   const place = placeOf(program);
   const reports: FileReport[] = [];
+  // a file's own first line may say nothing of them: its program's other files do
+  const flags = recordedFlags(program).map((flag) => inFolder(flag, place));
   for (const file of cudaFilesIn(place)) {
     const text = fs.readFileSync(file, 'utf8');
     const options = {
       computeCapability: '9.0',
-      defines: definesOf(text),
+      defines: definesIn(flags),
       assume: new Map(),
       patience: PATIENCE,
       followData,
     };
-    const compilation = nvcc === undefined ? undefined : await compiledProgram(nvcc, file);
+    const compilation = nvcc === undefined ? undefined : await compiledProgram(nvcc, file, flags);
     const request = place.endsWith('.cu')
       ? { path: file, text, options, include: includeFrom(path.dirname(file)) }
       : new UnitReader(new Map(), () => {}).request(file, text, options, { folders: [place], includePaths: [] });
@@ -51,4 +53,10 @@ export async function analyseProgram(
   const ofAll = <T>(part: (report: FileReport) => readonly T[]) => reports.flatMap(part);
   const kernels = ofAll((r) => r.kernels);
   return { path: place, kernels, diagnostics: ofAll((r) => r.diagnostics), notes: ofAll((r) => r.notes) };
+}
+
+/** Folders of a flag are those from which the program was compiled. */
+function inFolder(flag: string, place: string): string {
+  const folder = place.endsWith('.cu') ? path.dirname(place) : place;
+  return flag.startsWith('-I') ? `-I${path.resolve(folder, flag.slice('-I'.length))}` : flag;
 }
