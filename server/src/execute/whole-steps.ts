@@ -61,11 +61,17 @@ export function wholeStep(decoder: Decoder, launch: WholeLaunch, instruction: In
         }
       };
     }
+    case 'work':
+      return instruction.isNotFollowed && notFollowedStep;
     case 'barrier':
       return instruction.scope === 'warp' ? () => {} : barrierStep(instruction.scope === 'grid');
     default:
       return undefined;
   }
+}
+
+function notFollowedStep(): void {
+  throw new NotFollowed('a call that is not followed');
 }
 
 /** Lanes that part from others before a barrier would come to it one side after the other. */

@@ -9,7 +9,7 @@ import { takesNumbers } from './builtins/math';
 import { conditionalPlace } from './conditional';
 import { constexprValue } from './constexpr';
 import { construct, initialiseMembers } from './construct';
-import { type Context, type Frame, forgetSince, LIBRARY_TOKENS, placeOf, skip } from './context';
+import { type Context, type Frame, forgetSince, LIBRARY_TOKENS, placeOf, skip, skipCall } from './context';
 import { expression } from './expressions';
 import { emitFence } from './fences';
 import { callClosure, signatureOf } from './host/closures';
@@ -264,7 +264,7 @@ export function callFunction(
   if (itself) return itself;
   if (isTooDeep(ctx, declaration)) {
     const reason = `${name} is recursive or nested too deeply to follow`;
-    skip(ctx, node, reason);
+    skipCall(ctx, node, reason);
     if (ctx.unit.isHost) changeByCall(ctx, declaration, args, self, node);
     return unknownValue(returnTypeOf(ctx, chosen), reason);
   }
@@ -307,7 +307,8 @@ const isConstructor = (declaration: ast.FunctionDeclaration, self: Value): boole
 /** Calls of a function in calls of itself; the host's (a sort, a search: two calls in each) only as far as they leave room for the rest of the program. */
 function isTooDeep(ctx: Context, declaration: ast.FunctionDeclaration): boolean {
   const running = ctx.active.get(declaration) ?? 0;
-  if (ctx.callDepth >= ctx.budget.callDepth || running >= (declaration.templateParameters ? 64 : 8)) return true;
+  if (ctx.callDepth >= ctx.budget.callDepth || running >= (declaration.templateParameters ? 64 : ctx.budget.recursion))
+    return true;
   if (!ctx.unit.isHost || running < 2 || declaration.first >= LIBRARY_TOKENS) return false;
   return ctx.builder.instructionCount > ctx.budget.instructions / RECURSION_SHARE;
 }

@@ -68,6 +68,8 @@ export interface Frame {
 export interface LoweringBudget {
   readonly instructions: number;
   readonly callDepth: number;
+  /** Calls of a function within calls of itself. */
+  readonly recursion: number;
   readonly templateDepth: number;
   readonly unrolledIterations: number;
   /** Of a kernel that is too large as the compiler writes it out: short loops only, other local arrays become unknown. */
@@ -78,6 +80,8 @@ export interface LoweringBudget {
   readonly foresees?: boolean;
   /** A loop that may be two (index-split.ts) is the only one. */
   readonly splitsLoop?: boolean;
+  /** Calls that are not followed are marked where they stand: the kernel is executed for what it leaves in memory. */
+  readonly marksCalls?: boolean;
   /** Expressions and types looked at: bounds what is evaluated without emitting anything. */
   readonly steps: number;
   /** Polled now and then; true ends it as a spent budget does. */
@@ -90,6 +94,7 @@ const POLLED_EACH = 256;
 export const defaultBudget: LoweringBudget = {
   instructions: 40_000,
   callDepth: 40,
+  recursion: 8,
   templateDepth: 64,
   unrolledIterations: 1024,
   steps: 500_000,
@@ -302,11 +307,18 @@ export function forgetSince(ctx: Context, first: Register): void {
 }
 
 /** Notes a construct that was not understood; what depends on it becomes unknown, nothing else. */
-export function skip(ctx: Context, node: Node, reason: string): void {
+export function skip(ctx: Context, node: Node, reason: string, isMarked?: true): void {
   const key = `${inUserText(ctx, node).first}:${reason}`;
   if (ctx.notes.has(key) || !ctx.builder.reachable) return;
   ctx.notes.add(key);
-  ctx.builder.skipped.push({ place: placeOf(ctx, node), reason });
+  ctx.builder.skipped.push({ place: placeOf(ctx, node), reason, isMarked });
+}
+
+/** A call that is not followed, which whoever does not come to it need not know: the end of a recursion, say, that goes no deeper. */
+export function skipCall(ctx: Context, node: Node, reason: string): void {
+  const marks = ctx.budget.marksCalls ?? false;
+  if (marks) ctx.builder.emit({ op: 'work', unit: 'other', count: 0, isNotFollowed: true });
+  skip(ctx, node, reason, marks || undefined);
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Calls that cannot be followed: what they use and what they may change. */
 import type * as ast from '../parse/ast';
-import { type Context, skip } from './context';
+import { type Context, skipCall } from './context';
 import { changeByUnknown } from './host/memory';
 import { rvalue, writeStorage } from './places';
 import { scalarOf, withoutReference } from './types';
@@ -14,7 +14,7 @@ export function unknownCall(
   reason: string,
   parameters?: readonly ast.Parameter[],
 ): Value {
-  skip(ctx, node, reason);
+  skipCall(ctx, node, reason);
   const values = args.filter(
     (a) => a.kind === 'scalar' || a.kind === 'aggregate' || (a.kind === 'place' && scalarOf(withoutReference(a.type))),
   );

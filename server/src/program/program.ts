@@ -216,6 +216,8 @@ export type Instruction =
        * not inlined), to the assembler too ('memory').
        */
       readonly fence?: Fence;
+      /** Something stands here that is not followed: what whoever comes here does is not known (host/run-kernel.ts). */
+      readonly isNotFollowed?: true;
     };
 
 export type Fence = 'code' | 'call' | 'memory';
@@ -514,5 +516,7 @@ export interface Program {
     readonly reason: string;
     /** An access that is not counted. */
     readonly isAccess?: true;
+    /** Where it stands the program says so (`isNotFollowed`): it matters to nobody who does not come there. */
+    readonly isMarked?: true;
   }[];
 }

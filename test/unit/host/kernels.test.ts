@@ -32,6 +32,27 @@ describe('kernels in the run of the host', () => {
     );
   });
 
+  const halve = `__device__ void halve(int* b, int n) {
+  if (n < 2) { b[0] += 100; return; }
+  halve(b, n / 2);
+  halve(b + n / 2, n - n / 2);
+}
+__global__ void k(int* b, int n) { halve(b + n * threadIdx.x, n); }`;
+
+  it('may call themselves as deep as that is followed', () => {
+    check(around(halve, 'k<<<1, 4>>>(b, 8);\n  look<<<1, 32>>>(b, out); //= a: 100 101 102'));
+  });
+
+  it('of which one lane goes deeper than is followed leave nothing that is known', () => {
+    check(around(halve, 'k<<<1, 1>>>(b, 2000);\n  look<<<1, 32>>>(b, out); //= a: ?'));
+  });
+
+  it('may name functions that nobody defines where nobody comes to them', () => {
+    const kernel = '__device__ void rest(int*); __global__ void k(int* b, int n) { b[0] = 7; if (n > 9) rest(b); }';
+    check(around(kernel, 'k<<<1, 1>>>(b, 9);\n  look<<<1, 32>>>(b, out); //= a: 7 1 2'));
+    check(around(kernel, 'k<<<1, 1>>>(b, 10);\n  look<<<1, 32>>>(b, out); //= a: ?'));
+  });
+
   it('are executed so often only: two thousand launches end the run, however short they are', () => {
     check(
       around(
