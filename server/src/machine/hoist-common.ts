@@ -20,7 +20,7 @@ import type {
 } from '../program/program';
 import { isForAllLanes } from './assembled-arms';
 import { withOperands } from './common-expressions';
-import { placeOfGlobal, placeOfShared, type Rest } from './common-load-lines';
+import { isOfOneLine, placeOfGlobal, placeOfShared, type Rest } from './common-load-lines';
 import { FixedVariables } from './fixed-variables';
 import { isPure } from './pure';
 
@@ -62,10 +62,12 @@ export function hoistLoads(program: Program, accessOfBoth?: AccessOfBoth, withCa
     if (!arms.every((arm) => flow.predecessors[arm].length === 1 && hasLoad(blocks[arm]))) continue;
     if (isCase && !isForAllLanes(program, blocks[arms[0]], blocks[arms[1]])) continue;
     const isScheduled = isCase || accessOfBoth !== undefined;
-    const line = (first: number, second: number, rest: Rest) =>
-      accesses[second].space === 'shared'
+    const line = (first: number, second: number, rest: Rest) => {
+      if (isOfOneLine(accesses[first], accesses[second])) return undefined;
+      return accesses[second].space === 'shared'
         ? placeOfShared(program, flow, index, arms[0], rest)
         : placeOfGlobal({ program, flow, given, block: index, arms, rest }, accesses[first], accesses[second]);
+    };
     const chosen =
       accessOfBoth ??
       ((first, second, rest) => (isCase ? first : chargedTo(accesses, second, line(first, second, rest))));

@@ -30,6 +30,33 @@ describe('loads common to both arms', () => {
 }`);
   });
 
+  it('keep their line where both stand in it', () => {
+    checkLines(`k(int *in, int n, int step) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  int j = i ^ step;
+  if (j > i) {
+    if (i < n && j < n) {
+      int isUp = (i & 4) == 0;
+      if ((isUp && in[i] > in[j]) || (!isUp && in[i] < in[j])) { //= global load 2 x 4 bytes
+        int v = in[i];
+        in[i] = in[j];
+        in[j] = v;
+      }
+    }
+  }
+}`);
+    checkLines(`k(const int *in, int *out) {
+  __shared__ int s[32];
+  int i = threadIdx.x;
+  s[i] = in[i];
+  __syncthreads();
+  int j = i ^ 8;
+  bool isUp = (i & 4) == 0;
+  if ((isUp && s[i] > s[j]) || (!isUp && s[i] < s[j])) //= shared load 2 x 4 bytes
+    out[i] = 1;
+}`);
+  });
+
   it('are shown at the first arm behind another branch, unless the second computes an address of its own', () => {
     checkLines(`k(const float *in, float *out, int m) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -58,6 +58,32 @@ describe('a statement that several conditions lead to', () => {
     );
   });
 
+  it('where the conditions are the sides of another, in a loop as well', () => {
+    check(
+      launched(`
+  int j = i ^ 1, *c = (int *)a;
+  if (j > i) {
+    bool isUp = (i & 4) == 0;
+    if ((isUp && c[i] > c[j]) || (!isUp && c[i] < c[j])) {
+      int v = c[i];
+      c[i] = c[j];
+    //^^^^ global store x1
+      c[j] = v;
+    }
+  }`),
+    );
+    check(
+      launched(`
+  #pragma unroll 1
+  for (int p = 1; p < 3; p++) {
+    int j = i ^ p, *c = (int *)a;
+    bool isUp = (i & 4) == 0;
+    if ((isUp && c[i] > c[j]) || (!isUp && c[i] < c[j])) c[i] = 1;
+    //                                                   ^^^^ global store x2
+  }`),
+    );
+  });
+
   it('in front of a return', () => {
     check(
       launched(`
