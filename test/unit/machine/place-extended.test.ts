@@ -45,6 +45,37 @@ describe('what is loaded as the upper part of a wider number is shown', () => {
 }`);
   });
 
+  it('where it stands if it is one of two halves of a word', () => {
+    checkLines(`k(const unsigned short *p, unsigned *d) {
+  int i = threadIdx.x;
+  unsigned short a = p[i]; //= global load 1 x 2 bytes
+  unsigned short b = p[i + 77]; //= global load 1 x 2 bytes
+  unsigned word = a | ((unsigned)b << 16);
+  d[i] = word; //= global store 1 x 4 bytes
+}`);
+    checkLines(`k(const unsigned short *p, unsigned *d) {
+  int i = threadIdx.x;
+  unsigned short a = p[i]; //= global load 1 x 2 bytes
+  unsigned short b = p[i + 77]; //= global load 1 x 2 bytes
+  unsigned word = ((unsigned)b << 16) + (unsigned)a;
+  d[i] = word; //= global store 1 x 4 bytes
+}`);
+    checkLines(`k(const unsigned short *p, unsigned *d) {
+  int i = threadIdx.x;
+  unsigned short a = i * 3;
+  unsigned short b = p[i + 77];
+  unsigned word = a | ((unsigned)b << 16); //= global load 1 x 2 bytes
+  d[i] = word; //= global store 1 x 4 bytes
+}`);
+    checkLines(`k(const unsigned *p, unsigned long long *d) {
+  int i = threadIdx.x;
+  unsigned a = p[i]; //= global load 1 x 4 bytes
+  unsigned b = p[i + 77];
+  unsigned long long both = a | ((unsigned long long)b << 32); //= global load 1 x 4 bytes
+  d[i] = both; //= global store 1 x 8 bytes
+}`);
+  });
+
   it('where it stands if it is read-only', () => {
     checkLines(`k(const unsigned *__restrict__ p, unsigned long long *__restrict__ d) {
   int i = threadIdx.x;
