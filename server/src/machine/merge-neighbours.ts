@@ -6,6 +6,7 @@
  * - Loads: three of the four words of an aligned 16 bytes are enough (s[1], s[2], s[3] → LDS.128, the fourth is read too);
  *   of two words both are needed, and they must be the first or the second half (s[1], s[2] → two loads).
  * - Stores: only exact 16 or 8 bytes; of elements of two bytes in shared memory 8 or 4 (30 kernels: `short`, halves, members; never bytes, nor loads; H200: hevc_intra_satd_sao.cu:69).
+ * - Loads of two bytes in shared memory that are read to make words only (word-halves.ts): 8 or 4.
  * - Else elements of one or two bytes in shared memory are merged only where the array is declared with an alignment of 4 or more,
  *   or is dynamic (`__shared__ unsigned char s[1024]`: byte loads; with __align__(4): LDS.64), and not across inline assembly, as __ldg is
  *   (39 kernels: `__ldg(p + s[k])` byte by byte, `p[s[k]]` LDS.128; floats in both).
@@ -38,6 +39,7 @@ import { writtenFirst } from './issue-order';
 import { changesAtFence, isFence, mayTouch } from './memory-overlap';
 import { type Base, copyWindows, loadWindows, storeWindows, type Window } from './vector-windows';
 import { type Access, type Candidate, replaceByOne } from './wide-access';
+import { halvesOfWords } from './word-halves';
 
 const WIDEST = 16;
 
@@ -45,6 +47,8 @@ export interface MergeWork {
   readonly program: Program;
   readonly registers: RegisterInfo[];
   readonly known: Congruences;
+  /** Loaded by the half and only read as words (word-halves.ts). */
+  readonly halves?: ReadonlySet<Register>;
   /** Where registers of loops point; only where widths are not read off machine code. */
   readonly pivotOf?: PivotOf;
   /** Where addresses are computed anew in every pass; likewise. */
@@ -53,12 +57,17 @@ export interface MergeWork {
 
 export function mergeNeighbours(program: Program): Program {
   if (!program.blocks.some((block) => hasNeighbours(block.instructions))) return program;
+  let halves: ReadonlySet<Register> | undefined;
   const work: MergeWork = {
     program,
     registers: [...program.registers],
     // asked for where several accesses may become one, which is seldom
     get known() {
       return congruences(program);
+    },
+    get halves() {
+      halves ??= halvesOfWords(program);
+      return halves;
     },
     pivotOf: pivots(program),
     stepOf: stepsOfChoosingLoops(program),
@@ -230,12 +239,14 @@ function mergeGroup(
   }
   const base = promisedBase(proven, group);
   const small = mergesSmall(work.program, group);
+  const isHalfOfWord = ({ instruction: i, bytes }: Candidate): boolean =>
+    i.op === 'load' && bytes === 2 && work.halves?.has(i.dst[0]) === true;
   for (const width of [WIDEST, 8, 4, 2]) {
     if (width > base.modulus) continue;
     const starts = new Set([...byOffset.keys()].map((offset) => offset - modulo(offset + base.remainder, width)));
     for (const start of [...starts].sort((a, b) => a - b)) {
       const run = within(byOffset, start, width).filter((c) => !replaced.has(c.index));
-      const isSmall = small || (width <= 8 && run.every(isHalfWordStore));
+      const isSmall = small || (width <= 8 && (run.every(isHalfWordStore) || run.every(isHalfOfWord)));
       if (!isMergeable(run, width, isSmall) || !mayMove(work, instructions, run, width)) continue;
       replaceByOne(work.registers, run, start, width, replaced, bearerOf(work, instructions, run, width));
     }

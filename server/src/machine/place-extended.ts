@@ -4,8 +4,7 @@
  * that NVVM extends so bears the line of the extension. Evidence (PTX of 24 kernels, nvcc 13.0; H100: gps_correlator_bank.cu:115): 32 bits as the upper half of 64,
  * 16 or 8 bits at the upper end of 32, floats whose bits are asked for, from shared memory too, in a loop or behind a condition that becomes a selection. Not where
  * the number is used as it is as well, nor where other bits of the wide number are; read-only data (`const __restrict__`) is loaded by an instruction of its own.
- * Nor where two numbers of 16 bits make a word (`a | ((unsigned)b << 16)`, with `+` and `^` too): they are put together as they are (`mov.b32 {a, b}`), so that nothing is
- * widened. Two of 32 bits or of eight are not, nor is what was cut to 16 bits before (PTX of 13 kernels).
+ * Nor where two numbers of 16 bits make a word (word-halves.ts), so that nothing is widened; two of 32 bits or of eight do not.
  */
 import {
   bytesOf,
@@ -19,6 +18,7 @@ import { withChargedLoads } from './charged-loads';
 import { isReadOnly } from './memory-overlap';
 import { statementOf } from './place-behind';
 import { countReads } from './read-counts';
+import { halvesOfWords } from './word-halves';
 
 type Convert = Extract<Instruction, { op: 'convert' }>;
 
@@ -36,42 +36,24 @@ export function placeExtended(program: Program): Program {
 }
 
 /** By register that was widened and is shifted: how often it is shifted so far that nothing of what was added is left. */
-function shiftedOut({ blocks, registers }: Program): Map<Register, number> {
+function shiftedOut(program: Program): Map<Register, number> {
+  const { blocks, registers } = program;
   const widened = new Map<Register, Convert>();
   const shifted = new Map<Register, number>();
   for (const { instructions } of blocks) for (const i of instructions) if (widens(i)) widened.set(i.dst, i);
   if (widened.size === 0) return shifted;
-  const halves = upperHalves(blocks, widened);
+  const halves = halvesOfWords(program);
   for (const { instructions } of blocks)
     for (const i of instructions) {
       const by = i.op === 'binary' && i.fn === 'shl' ? widened.get(i.a) : undefined;
       if (i.op !== 'binary' || !by) continue;
       const { role, value = 0 } = registers[i.b];
-      if (halves.has(i.dst)) continue;
+      if (halves.has(i.a)) continue;
       if (role === 'constant' && value >= 8 * (bytesOf[by.type] - bytesOf[by.from]))
         shifted.set(i.a, (shifted.get(i.a) ?? 0) + 1);
     }
   return shifted;
 }
-
-/** What is put together with another number of 16 bits, as a word. */
-function upperHalves(blocks: Program['blocks'], widened: ReadonlyMap<Register, Convert>): Set<Register> {
-  const cut = new Set<Register>();
-  const halves = new Set<Register>();
-  for (const { instructions } of blocks)
-    for (const i of instructions) {
-      if (i.op === 'convert' && bytesOf[i.type] < bytesOf[i.from]) cut.add(i.dst);
-      if (i.op !== 'binary' || !joins.has(i.fn)) continue;
-      if (isLowerHalf(widened.get(i.a), cut)) halves.add(i.b);
-      if (isLowerHalf(widened.get(i.b), cut)) halves.add(i.a);
-    }
-  return halves;
-}
-
-const joins: ReadonlySet<string> = new Set(['or', 'xor', 'add']);
-
-const isLowerHalf = (by: Convert | undefined, cut: ReadonlySet<Register>): boolean =>
-  by?.from === 'u16' && bytesOf[by.type] === 4 && !cut.has(by.a);
 
 const isInteger = (type: string): boolean => /^[iu]\d/.test(type);
 
