@@ -103,6 +103,19 @@ __global__ void k(const int* in, int* out) {
   out[blockIdx.x * 256 + threadIdx.x] = tile[threadIdx.x];
 }
 void run(const int* in, int* out) { k<<<1, 128>>>(in, out); }`);
+    understood(`
+namespace cg = cooperative_groups;
+__global__ void k(const int4* in, int* out) {
+  __shared__ int4 tile[128];
+  auto thread = cg::this_thread();
+  auto pipe = cuda::make_pipeline();
+  cuda::memcpy_async(thread, tile + threadIdx.x, in + threadIdx.x, sizeof(int4), pipe);
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global load 16/16 sectors x4
+  thread.sync();
+  out[128 * thread.thread_rank() + threadIdx.x] = thread.size();
+//^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ global store 4/4 sectors x4
+}
+void run(const int4* in, int* out) { k<<<1, 128>>>(in, out); }`);
   });
 
   it('atomics of cuda::', () => {

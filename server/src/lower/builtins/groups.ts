@@ -194,6 +194,7 @@ export const groupFunctions: Record<string, BuiltinFunction> = {
   exclusive_scan: scanOverGroup,
   this_thread_block: () => empty(groupType('block')),
   this_grid: () => empty(groupType('grid')),
+  this_thread: () => empty(groupType('tile', 1)),
   coalesced_threads: (call) => groupOfLanes(activeLanes(call.ctx)),
   tiled_partition: partition,
   sync: syncFunction,
