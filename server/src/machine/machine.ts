@@ -41,6 +41,7 @@ import { placeExtended } from './place-extended';
 import { placeReinterpreted } from './place-reinterpreted';
 import { promoteMemory } from './promote-memory';
 import { propagateCopies } from './propagate-copies';
+import { dropRepeatedMatrices } from './repeated-matrices';
 import { reuseAsAssembled } from './reuse-as-assembled';
 import { reuseLoads } from './reuse-loads';
 import { separateVariables } from './separate-variables';
@@ -95,6 +96,7 @@ const passes: readonly Pass[] = [
   carryUnmovedLoads,
   reuseLoads,
   reuseAsAssembled,
+  dropRepeatedMatrices,
   dropDeadStores,
   dropDeadCode,
   placeExtended,

@@ -311,6 +311,7 @@ export interface MatrixLoadInstruction {
   readonly op: 'matrix';
   readonly direction: 'load' | 'store';
   readonly matrices: 1 | 2 | 4;
+  readonly isTransposed?: boolean;
   readonly dst: readonly Register[];
   readonly address: Register;
   readonly access: number;

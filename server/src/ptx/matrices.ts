@@ -40,7 +40,8 @@ function rows(ctx: Context, memory: Memory, instruction: FlatInstruction, direct
   const access = newSite(ctx, memory, instruction, direction, 'shared', address, 16);
   const at = whole(ctx, addressOf(ctx, address, spaceOf(opcode.parts)));
   const dst = isLoad ? Array.from({ length: matrices }, () => builder.register('u32', 'temporary')) : [];
-  builder.emit({ op: 'matrix', direction, matrices, dst, address: at, access });
+  const isTransposed = opcode.parts.includes('trans');
+  builder.emit({ op: 'matrix', direction, matrices, isTransposed, dst, address: at, access });
   const targets = operands[0]?.kind === 'vector' ? operands[0].elements : [operands[0]];
   if (isLoad) for (const [index, target] of targets.entries()) ctx.write(target, dst[index] ?? dst[0]);
 }

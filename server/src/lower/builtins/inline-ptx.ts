@@ -76,7 +76,8 @@ function matrixAccess(ctx: Context, node: AsmStatement, text: string, inputs: re
   const place: MemoryPlace = { kind: 'memory', address, offset: 0, node };
   const dst = direction === 'load' ? node.outputs.map(() => ctx.builder.register('u32', 'temporary')) : [];
   const access = accessSite(ctx, place, direction, address);
-  ctx.builder.emit({ op: 'matrix', direction, matrices, dst, address, access });
+  const isTransposed = /\.trans\b/.test(text);
+  ctx.builder.emit({ op: 'matrix', direction, matrices, isTransposed, dst, address, access });
   node.outputs.forEach((output, i) => {
     store(
       ctx,
