@@ -75,6 +75,14 @@ function roundsOf(recorded: readonly RecordedLaunch[], of: RecordedLaunch): read
   return recorded.filter((r) => r.kernel === of.kernel && same(r.grid, of.grid) && same(r.block, of.block));
 }
 
+/** Of kernels of one name (in namespaces of their own, which the report does not name) those in a file that counters were recorded for. */
+function kernelsOf(report: FileReport, recorded: RecordedLaunch): readonly KernelReport[] {
+  const named = report.kernels.filter((k) => k.name === recorded.function);
+  const files = new Set(recorded.groups.map(({ file }) => file));
+  const inFiles = named.filter((k) => files.has(path.basename(k.nameRange.file)));
+  return inFiles.length > 0 ? inFiles : named;
+}
+
 /**
  * The reported launch that a recorded one is compared with: of its shape; where several are, in the order of both. A host loop is
  * reported for its first, a typical and its last round: each recorded round is compared with the nearest of these, and rounds
@@ -85,7 +93,7 @@ function matchLaunch(
   all: readonly RecordedLaunch[],
   recorded: RecordedLaunch,
 ): LaunchReport | undefined {
-  const launches = report.kernels.filter((k) => k.name === recorded.function).flatMap((k) => k.launches);
+  const launches = kernelsOf(report, recorded).flatMap((k) => k.launches);
   // of several instances the one whose arguments the profiler names
   const named = launches.filter((l) => isInstance(recorded.kernel, l.templateArguments));
   const candidates = named.length > 0 ? named : launches;
