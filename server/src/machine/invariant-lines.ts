@@ -9,6 +9,7 @@
  *   which is made one where it is read);
  * - where no condition stands in front of the loop, since it counts between constants, the last access of the same block, before all else; without any the condition
  *   that leads there, or its own line where the kernel begins;
+ * - from shared memory, in front of a loop over the threads of a block, what is fetched for the loop (shared-in-front.ts);
  * - else the loop's head (H200: nbody.cu:59, lennard_jones.cu:39, merging_neighbours.cu:85).
  */
 import type { ControlFlow, Loop } from '../program/control-flow';
@@ -18,6 +19,7 @@ import { headOf } from './loop-head';
 import { isFence } from './memory-overlap';
 import { placeOf, statementOf } from './place-behind';
 import { isPure } from './pure';
+import { lineOfSharedInFront } from './shared-in-front';
 
 type Access = Extract<Instruction, { readonly op: 'load' | 'store' | 'atomic' }>;
 
@@ -47,7 +49,7 @@ export function lineInFront(
   if (last) return program.accesses[last.access].place;
   const first = firstCode(program);
   if (first && instructions.slice(own).some((i) => i.op === 'load' && only.has(i.access))) return first;
-  if (!isSure) return headOf(program, loop);
+  if (!isSure) return lineOfSharedInFront(program, flow, loop, before, own) ?? headOf(program, loop);
   const [condition] = flow.predecessors[before].map((from) => program.blocks[from].terminator);
   return condition?.kind === 'branch' ? program.branches[condition.branch].place : undefined;
 }
