@@ -63,7 +63,44 @@ interface Recording {
 }
 
 function recordingOf(program: string): Recording {
-  return JSON.parse(fs.readFileSync(path.join(hardwareFolder, 'recorded', `${program}.json`), 'utf8'));
+  const text = fs.readFileSync(path.join(hardwareFolder, 'recorded', `${program}.json`), 'utf8');
+  const recording: Recording = JSON.parse(text);
+  if (!text.includes('"generic"')) return recording;
+  const launches = recording.launches.map((launch) => ({ ...launch, groups: inTheirSpaces(launch.groups) }));
+  return { ...recording, launches };
+}
+
+/**
+ * Accesses whose space the compiler lost (`LD.E`, of a pointer that was loaded, say) with those of their line that went to the same memory, as the
+ * analysis tells them. Where a line has no others they stay apart: most are those of a grid's barrier, which nobody tells.
+ */
+function inTheirSpaces(groups: readonly RecordedGroup[]): readonly RecordedGroup[] {
+  const keyOf = ({ file, line, operation }: RecordedGroup, space: string) => `${file}:${line} ${space} ${operation}`;
+  const told = new Map(groups.map((group) => [keyOf(group, group.space), group]));
+  for (const group of groups) {
+    if (group.space !== 'generic') continue;
+    const key = keyOf(group, group.wavefronts ? 'shared' : 'global');
+    const known = told.get(key);
+    if (!known) continue;
+    told.set(key, together(known, group));
+    told.delete(keyOf(group, 'generic'));
+  }
+  return [...told.values()];
+}
+
+function together(a: RecordedGroup, b: RecordedGroup): RecordedGroup {
+  const sum = (x: number | undefined, y: number | undefined) =>
+    x === undefined && y === undefined ? undefined : (x ?? 0) + (y ?? 0);
+  return {
+    ...a,
+    bytes: [...new Set([...a.bytes, ...b.bytes])].sort((x, y) => x - y),
+    requests: a.requests + b.requests,
+    predicatedOnLanes: a.predicatedOnLanes + b.predicatedOnLanes,
+    wavefronts: sum(a.wavefronts, b.wavefronts),
+    idealWavefronts: sum(a.idealWavefronts, b.idealWavefronts),
+    sectors: sum(a.sectors, b.sectors),
+    idealSectors: sum(a.idealSectors, b.idealSectors),
+  };
 }
 
 export const recordedLaunches = (program: string): readonly RecordedLaunch[] => recordingOf(program).launches;
