@@ -66,6 +66,19 @@ describe('data files', () => {
     check(`std::ifstream f("at.txt"); ${each('f >> at[i]')}`, [numbers((i) => 8 * i)], '32');
   });
 
+  it('are opened in modes that the class of a stream names', () => {
+    const modes = [
+      'std::ifstream::in',
+      'std::ifstream::in | std::ifstream::binary',
+      'std::fstream::in',
+      'std::ios::in',
+    ];
+    for (const mode of modes)
+      check(`std::ifstream f; f.open("at.txt", ${mode}); ${each('f >> at[i]')}`, [numbers((i) => 8 * i)], '32');
+    const written = 'std::ofstream g("at.txt", std::ofstream::app); g << argc;';
+    check(`${written} std::ifstream f("at.txt"); ${each('f >> at[i]')}`, ['1'], '?');
+  });
+
   it('are named by paths', () => {
     check(`fs::path p("at.txt"); std::ifstream f(p); ${each('f >> at[i]')}`, [numbers((i) => 8 * i)], '32');
     const found =

@@ -121,20 +121,6 @@ namespace filesystem { struct path; }
 typedef long streamsize;
 typedef long streamoff;
 typedef long streampos;
-struct ios_base {
-  static constexpr int in = 1;
-  static constexpr int out = 2;
-  static constexpr int binary = 4;
-  static constexpr int ate = 8;
-  static constexpr int app = 16;
-  static constexpr int trunc = 32;
-  static constexpr int beg = 0;
-  static constexpr int cur = 1;
-  static constexpr int end = 2;
-  typedef int openmode;
-  typedef int seekdir;
-};
-using ios = ios_base;
 using istream = stringstream;
 struct ifstream : stringstream {
   bool open_ = false;
@@ -193,7 +179,7 @@ template <class C> struct istreambuf_iterator {
 /** `std::ofstream`: what is written goes nowhere (that of `<<` in `operators.ts`), and whether the file could be opened is not known. */
 export const writtenStreams = `
 namespace std {
-struct ofstream {
+struct ofstream : ios_base {
   bool open_ = false;
   bool failed_ = false;
   ofstream() {}

@@ -11,7 +11,22 @@ struct __precision { int n; };
 __width setw(int n) { return __width{n}; }
 __fill setfill(char c) { return __fill{c}; }
 __precision setprecision(int n) { return __precision{n}; }
-struct stringstream {
+// every stream has these names too (std::ifstream::in)
+struct ios_base {
+  static constexpr int in = 1;
+  static constexpr int out = 2;
+  static constexpr int binary = 4;
+  static constexpr int ate = 8;
+  static constexpr int app = 16;
+  static constexpr int trunc = 32;
+  static constexpr int beg = 0;
+  static constexpr int cur = 1;
+  static constexpr int end = 2;
+  typedef int openmode;
+  typedef int seekdir;
+};
+using ios = ios_base;
+struct stringstream : ios_base {
   string held_;
   size_t at_ = 0;
   int width_ = 0;
