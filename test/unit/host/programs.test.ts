@@ -297,6 +297,31 @@ int main() {
 }`);
   });
 
+  it('what is read of a file that nobody has, and nothing else', () => {
+    check(`
+__global__ void k(int n, int m) {}
+struct Sizes { int rows, cols; };
+int main() {
+  Sizes* sizes = (Sizes*)malloc(sizeof(Sizes));
+  sizes->rows = 7;
+  int n = 1, count = 2;
+  FILE* f = fopen("sizes.bin", "rb");
+  if (f == nullptr) exit(1);
+  if (fread(&n, sizeof(int), 1, f) != 1) exit(1);
+  k<<<1, 32>>>(n, sizes->rows); //= n: ?, m: 7
+  fread(&sizes->rows, sizeof(int), n, f);
+  k<<<1, 32>>>(count, sizes->rows); //= n: 2, m: ?
+  int* cached = new int[1];
+  cached[0] = 3;
+  if (FILE* g = fopen("cache.bin", "rb")) { fread(cached, sizeof(int), 1, g); fclose(g); }
+  k<<<1, 32>>>(count, cached[0]); //= n: 2, m: ?
+  FILE* out = fopen("out.bin", "wb");
+  fwrite(cached, sizeof(int), 1, out);
+  fseek(out, 0, SEEK_SET);
+  k<<<1, 32>>>(count, ftell(out)); //= n: 2, m: ?
+}`);
+  });
+
   it('calls through a base the method of the class that the object is of', () => {
     check(`
 __global__ void k(int n) {}

@@ -8,8 +8,9 @@ struct FILE { char* bytes_; size_t size_; size_t at_; bool ended_; };
 FILE* fopen(const char* name, const char* mode) {
   bool writes = mode[0] != 'r' || mode[1] == '+' || (mode[1] != 0 && mode[2] == '+');
   char* held = (char*)__warplens_file(name, writes);
-  if (held == nullptr) return __warplens_unknown<FILE*>(0);
   FILE* f = (FILE*)malloc(sizeof(FILE));
+  // of it nothing is known, not even whether there is one: what is read moves it, and no other object of the program
+  if (held == nullptr) return __warplens_unknown<bool>(0) ? f : nullptr;
   f->bytes_ = held + 8;
   f->size_ = *(size_t*)held;
   f->at_ = 0;
