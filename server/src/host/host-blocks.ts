@@ -73,6 +73,8 @@ export class Stop extends Error {}
 const MOST_MOVED = 2 ** 32;
 /** Of cudaMalloc's addresses at least (CUDA C++ Programming Guide, Device Memory Accesses). */
 const ALIGNMENT = 256;
+/** Of smaller blocks of the host's: programs make a million nodes, and one that lies within a segment takes as many sectors and lines wherever that is. */
+const LEAST_ALIGNMENT = 32;
 /** Bytes that the driver maps at once: what is behind a block in its page can be written (seen on an H200). */
 const DEVICE_PAGE = 2 ** 21;
 /** Bytes that are moved in the time of an instruction. */
@@ -124,7 +126,7 @@ export class HostBlocks {
     const isDevice = kind === 2;
     const size = isOpen ? UNKNOWN_SIZE : isDevice ? roomOf(bytes) : bytes;
     this.hasOpen ||= isOpen;
-    const start = roundUp(this.top, ALIGNMENT);
+    const start = roundUp(this.top, isDevice || isOpen ? ALIGNMENT : alignmentOf(size));
     if (!(start + size + (isOpen ? GAP : 0) <= SHADOW)) {
       const at = this.nowhere;
       this.nowhere += 256;
@@ -382,6 +384,13 @@ export class HostBlocks {
 function roomOf(size: number): number {
   const aligned = roundUp(size, ALIGNMENT);
   return size < DEVICE_PAGE ? aligned : Math.min(roundUp(size, DEVICE_PAGE), roundUp(size + size / 16, ALIGNMENT));
+}
+
+/** Of a block of the host's: the next power of two that is as large. */
+function alignmentOf(size: number): number {
+  let alignment = LEAST_ALIGNMENT;
+  while (alignment < size && alignment < ALIGNMENT) alignment *= 2;
+  return alignment;
 }
 
 const roundUp = (bytes: number, step: number): number => Math.ceil(bytes / step) * step;
