@@ -149,6 +149,7 @@ function nameOf(type: HostType): string {
 
 function arithmeticCost(value: Value, type: HostType): number {
   if (value.kind === 'number') {
+    if (value.declared?.kind === 'pointer') return nameOf(type) === 'bool' ? 8 : Number.POSITIVE_INFINITY;
     if (type.kind === 'enum') return value.declared === type ? 0 : 12;
     // an enumerator is promoted
     if (value.declared) return type.kind === 'arithmetic' && value.of === type.name ? 1 : 2;
@@ -167,5 +168,6 @@ function pointerCost(value: Value, type: HostType & { kind: 'pointer' }): number
   }
   if (value.kind === 'unknown') return isPointerLike(value.type) ? 1 : 4;
   if (value.kind === 'string') return type.to.kind === 'arithmetic' && type.to.name === 'char' ? 0 : 8;
+  if (value.kind === 'number' && value.declared?.kind === 'pointer') return 1;
   return value.kind === 'number' && value.value === 0 ? 5 : value.kind === 'function' ? 2 : 15;
 }

@@ -22,7 +22,7 @@ import { areFulfilled, conceptHolds, standardConcept } from './constraints';
 import { convert } from './conversion';
 import { isBaseOf } from './conversion-functions';
 import { spellings } from './host-tokens';
-import { autoType, type HostType, isPointerLike } from './host-type';
+import { autoType, type HostType, isPointerLike, voidType } from './host-type';
 import { construct, fromList, newObject } from './initialise';
 import { evaluateLaunch } from './launch-expression';
 import { alignOf, partAt, sizeOf } from './layout';
@@ -52,7 +52,9 @@ export function evaluate(state: HostState, expression: Expression, scope: Scope)
 function evaluateKind(state: HostState, expression: Expression, scope: Scope): Value {
   switch (expression.kind) {
     case 'integer':
-      return literal(expression.value, expression.type === 'nullptr' ? 'long' : expression.type);
+      // a null pointer of any type, and no number
+      if (expression.type === 'nullptr') return { ...number(0, 'long'), declared: { kind: 'pointer', to: voidType } };
+      return literal(expression.value, expression.type);
     case 'float':
       return number(expression.type === 'float' ? Math.fround(expression.value) : expression.value, expression.type);
     case 'string':

@@ -24,6 +24,25 @@ describe('host functions', () => {
       'k <<<(7,4,1),(16,16,1),0>>>()',
     );
   });
+  it('take a null pointer for pointers, and for no number', () => {
+    const forwarded =
+      'template <class K, class... A> void go(K f, unsigned n, A... a) { go(nullptr, "", f, n, a...); }';
+    check(
+      `template <class K, class... A> void go(const int* log, const char* name, K f, unsigned n, A... a) { f<<<n, 32>>>(a...); } ${forwarded} int main() { go(k, 8, 1.5f, 2); }`,
+      'k <<<(8,1,1),(32,1,1),0>>>(1.5, 2)',
+    );
+    const both = 'void run(int n) { k<<<n, 32>>>(); } void run(float* p) { k<<<1, 64>>>(p); }';
+    check(
+      `${both} int main() { float* none = nullptr; run(nullptr); run(none); run(7); }`,
+      'k <<<(7,1,1),(32,1,1),0>>>()',
+      'k <<<(1,1,1),(64,1,1),0>>>(0)',
+    );
+    check(
+      'void run(bool b) { k<<<1, b ? 32 : 64>>>(); } int main() { float* none = nullptr; run(none); auto p = nullptr; k<<<1, p == none ? 96 : 1>>>(p); }',
+      'k <<<(1,1,1),(64,1,1),0>>>()',
+      'k <<<(1,1,1),(96,1,1),0>>>(0)',
+    );
+  });
   it('make objects of what they are given: by a constructor, as a kernel and a result do', () => {
     const record = 'struct Range { int from, to; Range(int n) : from(0), to(2 * n) {} };';
     check(
