@@ -152,7 +152,8 @@ function enter(ctx: Context, scope: Scope, part: NamePart, from: Scope, outward:
   }
 }
 
-function enumScope(entity: Entity & { kind: 'enum' }): Scope {
+/** Where the enumerators of a scoped enumeration are found, by each other's values too. */
+export function enumScope(entity: Pick<Entity & { kind: 'enum' }, 'declaration' | 'scope'>): Scope {
   const scope = new Scope(entity.scope, 'enum');
   entity.declaration.enumerators?.forEach((enumerator, index) => {
     scope.define(enumerator.name, { kind: 'enumerator', declaration: entity.declaration, index, scope: entity.scope });

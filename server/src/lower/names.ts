@@ -6,7 +6,7 @@ import { conceptHolds } from './constraints';
 import { type Context, LIBRARY_TOKENS } from './context';
 import { answerValue, number } from './expressions';
 import { globalValue, variableInstance } from './globals';
-import { lookupQualified } from './lookup';
+import { enumScope, lookupQualified } from './lookup';
 import { memberOf } from './members';
 import { addressOf } from './places';
 import { enumName, evaluateArguments, inScope, resolveNamedType } from './resolve-type';
@@ -158,7 +158,8 @@ function enumeratorNumber(
   while (given >= 0 && !list[given].value) given--;
   const node = given < 0 ? undefined : list[given].value;
   if (!node) return index;
-  const value = inScope(ctx, scope, () => constantOf(ctx, node));
+  const around = declaration.isScoped ? enumScope({ declaration, scope }) : scope;
+  const value = inScope(ctx, around, () => constantOf(ctx, node));
   return value === undefined ? undefined : value + index - given;
 }
 

@@ -34,7 +34,7 @@ describe('launch configuration', () => {
       'k <<<(8,1,1),(128,1,1),0>>>()',
     );
     check(
-      'enum { B = 64, C }; enum class E { x = 5 }; int main() { k<<<C, B, (int)E::x>>>(); }',
+      'enum { B = 64, C }; enum class E { w = 4, x, y = x }; int main() { k<<<C, B, (int)E::y>>>(); }',
       'k <<<(65,1,1),(64,1,1),5>>>()',
     );
     check('int n = 5; int main() { n = 6; k<<<n, 32>>>(); }', 'k <<<(6,1,1),(32,1,1),0>>>()');

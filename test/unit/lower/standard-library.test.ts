@@ -63,6 +63,7 @@ describe('type traits', () => {
     equals('', 'sizeof(std::make_unsigned_t<short>) + (std::make_unsigned_t<int>(-1) > 0)', 3);
     equals('', 'sizeof(std::common_type_t<short, double>)', 8);
     equals('', 'sizeof(std::underlying_type_t<E>)', 2, 'enum class E : short { a };');
+    equals('', '(int)E::c + (int)E::b', 7, 'enum class E { a = 3, b, c = a };');
     equals('', 'sizeof(cuda::std::conditional_t<true, short, double>)', 2);
     equals('', 'sizeof(std::tuple_element_t<1, std::tuple<int, short>>)', 2);
   });
