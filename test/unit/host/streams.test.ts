@@ -148,4 +148,21 @@ int main() {
   k<<<1, 32>>>(line[0] * 1000 + c, s.eof()); //= a: 120100, b: 1
 }`);
   });
+
+  it('are read byte by byte, from wherever the stream stands', () =>
+    check(`
+#include <sstream>
+__global__ void k(int a, int b, int c) {}
+int first(std::istream& in) {
+  if (unsigned char c; in.read(reinterpret_cast<char*>(&c), 1)) return c;
+  return -1;
+}
+int main() {
+  std::istringstream in("abcdef");
+  int a = first(in), b = first(in);
+  k<<<1, 32>>>(a, b, (int)in.tellg()); //= a: 97, b: 98, c: 2
+  in.seekg(-1, std::ios::end);
+  a = first(in), b = first(in);
+  k<<<1, 32>>>(a, b, (int)in.gcount()); //= a: 102, b: -1, c: 0
+}`));
 });

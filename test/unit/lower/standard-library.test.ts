@@ -197,6 +197,7 @@ describe('functions', () => {
     equals('int a[3] = {1, 2, 3}; int s = 0; std::for_each(a, a + 3, [&](int x) { s += x; });', 's', 6);
     equals('int s = 0; for (int i : {1, 2, 4}) s += i;', 's', 7);
     equals('float x = 1.f;', '(std::bit_cast<int>(x) >> 23) - 124', 3);
+    equals('', 'std::endian::native == std::endian::little ? 3 : 4', 3);
   });
 
   it('of functional', () => {

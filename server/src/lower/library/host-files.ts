@@ -119,13 +119,8 @@ long lseek(int descriptor, long by, int from) { FILE* f = __descriptors[(descrip
 export const fileStreams = `
 namespace std {
 namespace filesystem { struct path; }
-typedef long streamsize;
-typedef long streamoff;
-typedef long streampos;
-using istream = stringstream;
 struct ifstream : stringstream {
   bool open_ = false;
-  size_t taken_ = 0;
   ifstream() {}
   explicit ifstream(const char* name, int mode = 1) { open(name, mode); }
   explicit ifstream(const string& name, int mode = 1) { open(name.c_str(), mode); }
@@ -147,22 +142,6 @@ struct ifstream : stringstream {
   }
   bool is_open() const { return open_; }
   void close() { open_ = false; }
-  long tellg() { return failed_ ? -1l : (long)at_; }
-  ifstream& seekg(long at) { ended_ = false; at_ = (size_t)at; return *this; }
-  ifstream& seekg(long by, int from) {
-    ended_ = false;
-    at_ = (size_t)(from == 0 ? by : from == 1 ? (long)at_ + by : (long)held_.size_ + by);
-    return *this;
-  }
-  ifstream& read(char* to, size_t n) {
-    size_t left = held_.size_ - at_;
-    taken_ = n < left ? n : left;
-    if (taken_ < n) { failed_ = true; ended_ = true; }
-    memcpy(to, held_.first_ + at_, taken_);
-    at_ = at_ + taken_;
-    return *this;
-  }
-  size_t gcount() const { return taken_; }
 };
 using fstream = ifstream;
 template <class C> struct istreambuf_iterator {

@@ -11,6 +11,9 @@ struct __precision { int n; };
 __width setw(int n) { return __width{n}; }
 __fill setfill(char c) { return __fill{c}; }
 __precision setprecision(int n) { return __precision{n}; }
+typedef long streamsize;
+typedef long streamoff;
+typedef long streampos;
 // every stream has these names too (std::ifstream::in)
 struct ios_base {
   static constexpr int in = 1;
@@ -29,6 +32,7 @@ using ios = ios_base;
 struct stringstream : ios_base {
   string held_;
   size_t at_ = 0;
+  size_t taken_ = 0;
   int width_ = 0;
   int precision_ = 6;
   char fill_ = ' ';
@@ -82,6 +86,22 @@ struct stringstream : ios_base {
     to[n] = 0;
     return *this;
   }
+  long tellg() { return failed_ ? -1l : (long)at_; }
+  stringstream& seekg(long at) { ended_ = false; at_ = (size_t)at; return *this; }
+  stringstream& seekg(long by, int from) {
+    ended_ = false;
+    at_ = (size_t)(from == 0 ? by : from == 1 ? (long)at_ + by : (long)held_.size_ + by);
+    return *this;
+  }
+  stringstream& read(char* to, size_t n) {
+    size_t left = held_.size_ - at_;
+    taken_ = n < left ? n : left;
+    if (taken_ < n) { failed_ = true; ended_ = true; }
+    memcpy(to, held_.first_ + at_, taken_);
+    at_ = at_ + taken_;
+    return *this;
+  }
+  size_t gcount() const { return taken_; }
   struct __buffer { stringstream* of_; };
   __buffer rdbuf() { return __buffer{this}; }
   void __lose() { held_.size_ = held_.size_ + __warplens_unknown<size_t>(0); }
@@ -158,6 +178,7 @@ struct stringstream : ios_base {
 };
 using ostringstream = stringstream;
 using istringstream = stringstream;
+using istream = stringstream;
 stringstream& operator<<(stringstream& s, const string& x) { s.__show(x.first_, x.size_); return s; }
 stringstream& operator<<(stringstream& s, const char* x) { s.__show(x, strlen(x)); return s; }
 stringstream& operator<<(stringstream& s, char x) { s.__show(&x, 1); return s; }

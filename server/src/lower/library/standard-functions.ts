@@ -76,6 +76,7 @@ template <class T> constexpr int bit_width(T x) { return 8 * sizeof(T) - countl_
 template <class T> constexpr bool has_single_bit(T x) { return x != 0 && (x & (x - 1)) == 0; }
 template <class T> constexpr T bit_ceil(T x) { return x <= 1 ? T(1) : T(T(1) << bit_width(T(x - 1))); }
 template <class T> constexpr T bit_floor(T x) { return x == 0 ? T(0) : T(T(1) << (bit_width(x) - 1)); }
+enum class endian { little, big, native = little };
 `;
 
 /** The same in programs of the host, over iterators of any kind. */
