@@ -89,9 +89,21 @@ export class Linker {
     for (let found = find(); found.length > 0; found = find()) linked.push(...found);
   }
 
+  /**
+   * The nearest users; where these lead to no main, those farther away with them that do: of a library some layers stand beside the kernels and
+   * serve nobody here, while tests and benchmarks use the kernels themselves.
+   */
   private allUsers(unit: ParsedUnit, request: AnalysisRequest): Kept[] {
-    const linked: Kept[] = [];
     const own = new Set(unit.source.tokens.files.map(({ path }) => path));
+    const near = this.usersUpToMain(unit, request, own);
+    if (near.length === 0 || near.some(({ index }) => hasMain(index))) return near;
+    const far = this.usersUpToMain(unit, request, own);
+    return far.some(({ index }) => hasMain(index)) ? [...near, ...far] : near;
+  }
+
+  /** @param own files that are not asked for; those found are among them from then on */
+  private usersUpToMain(unit: ParsedUnit, request: AnalysisRequest, own: Set<string>): Kept[] {
+    const linked: Kept[] = [];
     // each step finds one at least: programs in layers have a file for each between a kernel and main
     while (linked.length < MOST_USERS) {
       const found = this.users(unit, linked, request, own);

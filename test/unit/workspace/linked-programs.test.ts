@@ -105,6 +105,17 @@ template <int STEP> void drive(int n) {
     };
     check(files, 'scatter.cu', strided);
   });
+  it('are run where what uses the kernels beside them leads to no main, and a folder of its own does', () => {
+    const files = {
+      'lib/scatter.h': declarations,
+      'lib/scatter.cu': kernel,
+      'lib/session.cpp': `#include "scatter.h"
+struct Session { void run(const std::vector<int>& at, int* out) { scatter(at, out); } };`,
+      'bench/main.cpp': main('int place(int i) { return i * 8; }').replace('scatter.h', '../lib/scatter.h'),
+    };
+    // both ways to the launch are told
+    check(files, 'lib/scatter.cu', [...strided, ...strided]);
+  });
   it('are run where main asks a table of functions that a variable of the file is made by', () => {
     const files = {
       'table.h': `#pragma once
