@@ -63,6 +63,8 @@ const each = (scan: string) => `for (int i = 0; i < 32; i++) ${scan};`;
 describe('data files', () => {
   it('are read with the functions of C and as streams', () => {
     check(`FILE* f = fopen("at.txt", "r"); ${each('fscanf(f, "%d", &at[i])')}`, [numbers((i) => 8 * i)], '32');
+    const named = `std::FILE* f = std::fopen("at.txt", "r"); ${each('std::fscanf(f, "%d", &at[i])')} std::fclose(f);`;
+    check(named, [numbers((i) => 8 * i)], '32');
     check(`std::ifstream f("at.txt"); ${each('f >> at[i]')}`, [numbers((i) => 8 * i)], '32');
   });
 

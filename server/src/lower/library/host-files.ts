@@ -85,6 +85,10 @@ template <class... R> int fscanf(FILE* f, const char* pattern, R*... to) {
   if (f->at_ >= f->size_) f->ended_ = true;
   return done;
 }
+namespace std {
+using ::FILE; using ::fopen; using ::fclose; using ::feof; using ::ferror; using ::rewind; using ::ftell; using ::fseek;
+using ::fgetc; using ::fputc; using ::putc; using ::fwrite; using ::getc; using ::ungetc; using ::fgets; using ::fread; using ::fscanf;
+}
 `;
 
 /** Whether there is a file, and how large it is. */
@@ -208,4 +212,5 @@ FILE* freopen(const char* name, const char* mode, FILE* f) {
   return stdin;
 }
 template <class... R> int scanf(const char* pattern, R*... to) { return fscanf(stdin, pattern, to...); }
+namespace std { using ::freopen; using ::scanf; }
 `;
