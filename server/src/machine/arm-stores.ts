@@ -35,6 +35,22 @@ export function lastStore({ blocks }: Work, block: number): StoreInstruction | u
   return i?.op === 'store' ? i : undefined;
 }
 
+/** Variables that an arm gives what it computes behind its store: `y[k] = x[i]; i++;`, but not `y[k] = x[i++]`. */
+export function computedBehind({ blocks, registers }: Work, block: number, store: StoreInstruction): Set<Register> {
+  const { instructions } = blocks[block];
+  const computed = new Set<Register>();
+  const variables = new Set<Register>();
+  for (const i of instructions.slice(instructions.indexOf(store) + 1)) {
+    const isMove = i.op === 'unary' && i.fn === 'mov';
+    for (const r of writesOf(i)) {
+      if (isMove && !computed.has(i.a)) continue;
+      if (registers[r].role === 'variable') variables.add(r);
+      else computed.add(r);
+    }
+  }
+  return variables;
+}
+
 /** Whether an arm only stores what is known in front of it, without computing anything but the address. */
 export function isPlainStore(work: Work, arm: Arm, store: StoreInstruction): boolean {
   const ofAddress = new Set<Instruction>();

@@ -46,6 +46,7 @@ import { reuseAsAssembled } from './reuse-as-assembled';
 import { reuseLoads } from './reuse-loads';
 import { separateVariables } from './separate-variables';
 import { gatherSharedScalars } from './shared-scalars';
+import { sinkChains } from './sink-chains';
 import { sinkCommon } from './sink-common';
 import { sinkIntoArms } from './sink-into-arms';
 import { storeAtGivenPlace } from './store-at-given-place';
@@ -69,6 +70,7 @@ const passes: readonly Pass[] = [
   forwardCopies,
   convertCheapBranches,
   placeInvariantsOfCopies,
+  sinkChains,
   reuseLoads,
   dropDeadCode,
   convertCheapBranches,

@@ -24,6 +24,7 @@
  * - where the arm's condition says what a variable is (`if (i == 0)`), it reads a constant in its place, which is a difference; stores to a[i] stay apart then, but
  *   where both arms store what is known in front of them (168 kernels);
  * - where the last of two arms has a loop or an `if` of its own before its store, the stores stay apart, outside of loops (behind-branch.ts);
+ * - stores that the arms compute something behind stay apart, but where it goes to the same variables: `y[k] = x[i]; i++;` and `y[k] = z[j]; j++;`, or nothing (PTX of 90 kernels);
  * - where several conditions lead to the arm whose line the store would bear, the stores stay apart: that of `else` behind `a && b`, but in front of the step of a `for` the first
  *   one behind `a || b`; both where the parts are mixed, as in merging (`i < n && (j >= m || a[i] <= b[j])`). Conditions that only compute are one by then, and stores to two places are
  *   made one all the same (PTX of 480 kernels);
@@ -47,7 +48,7 @@ import {
 } from '../program/program';
 import { lineArm, takenArm } from './arm-lines';
 import { type Arm, addressPlan, isFixedElement, type Plan, planOf, type Work } from './arm-plans';
-import { armsOf, isPlainStore, lastStore } from './arm-stores';
+import { armsOf, computedBehind, isPlainStore, lastStore } from './arm-stores';
 import { workOn } from './arm-work';
 import { endsAlike, endsInPair, isMadeOf, partsOfSum, readWithParts } from './arms-apart';
 import { isBehindBranch } from './behind-branch';
@@ -128,6 +129,8 @@ function sinkStore(work: Work, join: number): boolean {
       !accesses[s.access].isVolatile,
   );
   if (arms.some(({ block }, k) => isOfLoop(work, block, stores[k]))) return false;
+  const behind = arms.map(({ block }, k) => computedBehind(work, block, stores[k]));
+  if (behind.some((each) => each.size !== behind[0].size || [...each].some((r) => !behind[0].has(r)))) return false;
   if (!isSame) return false;
   const ends = arms.map((arm, k) => arm.position.get(stores[k]) ?? 0);
   const plain = arms.map((arm, k) => isPlainStore(work, arm, stores[k]));
