@@ -69,6 +69,7 @@ export function loopEnds(program: Program, flow: ControlFlow): (join: number, fi
 
 /** Whether more than one condition leads to a block, once each part of `a && b` leads on for itself (thread-jumps.ts). */
 export function severalConditions(program: Program): (block: number) => boolean {
+  if (!program.branches.some(({ kind }) => kind === 'logical')) return () => false;
   let threaded: { readonly program: Program; readonly flow: ControlFlow } | undefined;
   return (block) => {
     if (!threaded) {

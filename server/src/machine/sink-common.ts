@@ -26,8 +26,8 @@
  * - where the last of two arms has a loop or an `if` of its own before its store, the stores stay apart, outside of loops (behind-branch.ts);
  * - stores that the arms compute something behind stay apart, but where it goes to the same variables: `y[k] = x[i]; i++;` and `y[k] = z[j]; j++;`, or nothing (PTX of 90 kernels);
  * - where several conditions lead to the arm whose line the store would bear, the stores stay apart: that of `else` behind `a && b`, but in front of the step of a `for` the first
- *   one behind `a || b`; both where the parts are mixed, as in merging (`i < n && (j >= m || a[i] <= b[j])`). Conditions that only compute are one by then, and stores to two places are
- *   made one all the same (PTX of 480 kernels);
+ *   one behind `a || b`; both where the parts are mixed, as in merging (`i < n && (j >= m || a[i] <= b[j])`). Conditions that only compute are one by then
+ *   (PTX of 480 kernels; of stores to two places 46 kernels with sums as indices make one all the same, three with plain indices do not);
  * - cases of a switch stay apart, and so do stores of loops within the arms, which are written out only later (twenty kernels);
  * - stores stay apart where all lanes of a warp take the same arm (`m == 0`, `blockIdx.x < 3`, `j < m` of a loop's counter, a value read at such a place), and
  *   in a loop where the first of several conditions is such a one that the loop does not change, since the loop is made twice for it (68 kernels);
@@ -140,8 +140,7 @@ function sinkStore(work: Work, join: number): boolean {
   const address = addressPlan(work, asking, stores, ends);
   if (!isPlain && address && hasLoadedPointer(address)) return false;
   if (arms.length > 2 && address?.kind === 'same') return false;
-  const isOneOfTwo = arms.length === 2 && address?.kind !== 'selected';
-  if (isOneOfTwo && work.isOfSeveralConditions(arms[lineArm(work, arms, stores, join)].block)) return false;
+  if (arms.length === 2 && work.isOfSeveralConditions(arms[lineArm(work, arms, stores, join)].block)) return false;
   const stored = stores.map((s) => s.values[0]);
   const value = planOf(work, arms, stored, ends);
   if (address?.kind !== 'selected' && value?.kind === 'selected' && endsInPair(work, arms, plain, value.registers))
