@@ -105,7 +105,7 @@ function together(a: RecordedGroup, b: RecordedGroup): RecordedGroup {
 
 export const recordedLaunches = (program: string): readonly RecordedLaunch[] => recordingOf(program).launches;
 
-export const recordedFlags = (program: string): readonly string[] => recordingOf(program).flags;
+export const flagsOfRecording = (program: string): readonly string[] => recordingOf(program).flags;
 
 /** Counters are those of the capability, times those of the device. */
 export const isRecordedOn = (device: string, program: string): boolean =>

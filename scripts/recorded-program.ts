@@ -6,7 +6,7 @@ import { PATIENCE } from '../server/src/cli/options';
 import type { FileReport } from '../server/src/report/report';
 import { UnitReader } from '../server/src/workspace/units';
 import { compiledProgram, cudaFilesIn, definesIn } from './compiled-program';
-import { hardwareFolder, recordedFlags } from './recorded-counters';
+import { flagsOfRecording, hardwareFolder } from './recorded-counters';
 import { includeFrom } from './tiers';
 
 /** The program's file, or its folder. */
@@ -32,7 +32,7 @@ export async function analyseProgram(
   const place = placeOf(program);
   const reports: FileReport[] = [];
   // a file's own first line may say nothing of them: its program's other files do
-  const flags = recordedFlags(program).map((flag) => inFolder(flag, place));
+  const flags = flagsOfRecording(program).map((flag) => inFolder(flag, place));
   for (const file of cudaFilesIn(place)) {
     const text = fs.readFileSync(file, 'utf8');
     const options = {

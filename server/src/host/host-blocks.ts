@@ -1,5 +1,6 @@
 /** The blocks of memory of the host's program, and what it does with whole ones: copies, fills, what becomes unknown, what launches see. */
-import type { HostMemory, Kept } from './host-memory';
+import type { HostMemory } from './host-memory';
+import type { Kept } from './kept-bytes';
 import { ALL, DEEPEST, HOST_BASE, SHADOW } from './memory-layout';
 import { ANY } from './points-to';
 
@@ -362,10 +363,8 @@ export class HostBlocks {
     const size = last - start;
     if (size === 0) return;
     const most = size > SMALL ? MOST_BYTES - FOR_SMALL : MOST_BYTES;
-    // of what is as it was nothing is taken again, which is not known before it was looked at
-    if (this.kept + size > most && !block.kept) return;
-    const kept = this.memory.keep(start, last, block.kept);
-    if (this.kept + kept.bytes.taken > most) return;
+    const kept = this.memory.keep(start, last, block.kept, most - this.kept);
+    if (!kept) return;
     this.kept += kept.bytes.taken;
     block.kept = kept;
     into.kept = kept;

@@ -3,7 +3,7 @@
  * memory nobody has written needs no filling to be unknown. Half a gigabyte of it counts with the garbage collector whether it is touched
  * or not: each new one made it collect everything. It is therefore made once, and cleared as far as it was written.
  */
-import { KeptBytes } from './kept-bytes';
+import { type Kept, KeptBytes } from './kept-bytes';
 import { FIRST_OBJECT, PAGES, SHADOW } from './memory-layout';
 
 export interface WasmMemory {
@@ -28,12 +28,6 @@ const UNKNOWN = 0;
 
 /** Clean: as it was made. */
 let spare: WasmMemory | undefined;
-
-/** Bytes of a block, and which of them are known; no shadows where all are. */
-export interface Kept {
-  readonly bytes: KeptBytes;
-  readonly shadows: KeptBytes | undefined;
-}
 
 export class HostMemory {
   readonly memory: WasmMemory;
@@ -105,13 +99,16 @@ export class HostMemory {
     return start < last ? start + knownLength(this.shadows.subarray(start, last)) : start;
   }
 
-  /** As `save`, kept together with what the same places held before. */
-  keep(start: number, end: number, before: Kept | undefined): Kept {
+  /**
+   * As `save`, kept together with what the same places held before.
+   * @param most bytes that it may take; undefined where it would take more
+   */
+  keep(start: number, end: number, before: Kept | undefined, most: number): Kept | undefined {
+    const bytes = KeptBytes.of(this.bytes.subarray(start, end), before?.bytes, most);
+    if (!bytes) return undefined;
     const shadows = this.shadows.subarray(start, end);
-    return {
-      bytes: KeptBytes.of(this.bytes.subarray(start, end), before?.bytes),
-      shadows: isAllKnown(shadows) ? undefined : KeptBytes.of(shadows, before?.shadows),
-    };
+    const known = isAllKnown(shadows) ? undefined : KeptBytes.of(shadows, before?.shadows, shadows.length);
+    return { bytes, shadows: known };
   }
 
   /** What is between two places now; no shadows where all is known. */

@@ -12,6 +12,12 @@ const MOST_TOGETHER = 2 ** 25;
 const together = new Map<KeptBytes, Uint8Array>();
 let bytesTogether = 0;
 
+/** Bytes of a block, and which of them are known; no shadows where all are. */
+export interface Kept {
+  readonly bytes: KeptBytes;
+  readonly shadows: KeptBytes | undefined;
+}
+
 export class KeptBytes {
   private constructor(
     private readonly pages: readonly Uint8Array[],
@@ -24,21 +30,22 @@ export class KeptBytes {
   /**
    * @param bytes a view of memory, which is copied
    * @param before what the same block held when it was kept before
+   * @param most bytes that it may take: undefined, and nothing is copied, where it would take more
    */
-  static of(bytes: Uint8Array, before: KeptBytes | undefined): KeptBytes {
-    const shared = before && bytes.length >= 2 * PAGE ? sharedPages(bytes, before.pages) : undefined;
-    if (!shared?.some((page) => page !== undefined)) {
-      const whole = bytes.slice();
-      return new KeptBytes(pagesOf(whole), whole.length, whole, whole.length);
-    }
-    let taken = 0;
-    const pages = pagesOf(bytes).map((page, i) => {
-      const same = shared[i];
-      if (same) return same;
-      taken += page.length;
-      return page.slice();
-    });
-    return new KeptBytes(pages, bytes.length, undefined, taken);
+  static of(bytes: Uint8Array, before: KeptBytes | undefined, most: number): KeptBytes | undefined {
+    const pages = pagesOf(bytes);
+    const shared = pages.map((page, i) => sharedPage(page, before?.pages[i]));
+    const taken = pages.reduce((sum, page, i) => sum + (shared[i] ? 0 : page.length), 0);
+    if (taken > most) return undefined;
+    if (taken < bytes.length)
+      return new KeptBytes(
+        pages.map((page, i) => shared[i] ?? page.slice()),
+        bytes.length,
+        undefined,
+        taken,
+      );
+    const whole = bytes.slice();
+    return new KeptBytes(pagesOf(whole), whole.length, whole, taken);
   }
 
   /** All of them, one behind the other; nobody may write to them. */
@@ -71,9 +78,6 @@ function pagesOf(bytes: Uint8Array): Uint8Array[] {
   return pages;
 }
 
-/** By page: that of before which holds the same. */
-function sharedPages(bytes: Uint8Array, before: readonly Uint8Array[]): (Uint8Array | undefined)[] {
-  return pagesOf(bytes).map((page, i) =>
-    before[i]?.length === page.length && Buffer.compare(before[i], page) === 0 ? before[i] : undefined,
-  );
-}
+/** The page of before where it holds the same. */
+const sharedPage = (page: Uint8Array, before: Uint8Array | undefined): Uint8Array | undefined =>
+  before?.length === page.length && Buffer.compare(before, page) === 0 ? before : undefined;

@@ -1,6 +1,6 @@
 /**
  * The load of both arms of an `if` (hoist-common.ts) loses its line (that of `c ? x[i] : x[i] + 1` is one line's, and so is that of
- * `if (up && x[i] > x[j] || !up && x[i] < x[j])` in one line: lines of six kernels, global and shared memory, in a loop too; H200), and is shown at what stands
+ * `if (up && x[i] > x[j] || !up && x[i] < x[j])` in one line: lines of five kernels, global and shared memory, in a loop too; H200), and is shown at what stands
  * before it in the machine code: in a loop at what the condition has loaded (common-load-in-loop.ts) or at the head, else at what its index is computed by in the same block, or at the condition where an arm
  * reads more; at the condition in the kernel's first block or where the first arm stores nothing, else at the first arm, of which the place that it
  * stores to is computed before, but at the second where that computes an address of its own first. Where the condition says what the index is in

@@ -2,7 +2,7 @@
  * Where several conditions lead to one block, lanes wait there for each other, though all meet further on only: `if (a || b) x; else y;` makes `x` once,
  * and so does `if (a && b) y; else x;`. Evidence: machine code of 20 kernels (nvcc 13.0, sm_90): ptxas puts a barrier for convergence in front of the
  * shared block (BSSY), which lanes leave that go elsewhere (BREAK), in loops, in front of a return and where the conditions nest.
- * So it is where the conditions are the arms of another (`up && a > b || !up && a < b`: seven of these kernels' kin, in loops and with shared memory too).
+ * So it is where the conditions are the arms of another (`up && a > b || !up && a < b`: five of nine more kernels, in loops and with shared memory too).
  * Here the conditions become one: each says whether it leads to the shared block, and one branch behind the last asks that.
  */
 import { type ControlFlow, controlFlow, dominates } from '../program/control-flow';

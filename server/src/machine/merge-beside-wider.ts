@@ -11,7 +11,7 @@
  */
 import { controlFlow, dominates } from '../program/control-flow';
 import type { Block, Instruction, Program, Register, RegisterInfo } from '../program/program';
-import { accessBytes, bearerOf, type MergeWork, mayMove, within } from './merge-neighbours';
+import { accessBytes, bearerOf, type MergeWork, mayMove, modulo, within } from './merge-neighbours';
 import { type Access, type Candidate, replaceByOne } from './wide-access';
 
 /** What an access tells of the register behind it. */
@@ -68,11 +68,11 @@ function mergeBlock(
 ): readonly Instruction[] {
   const { program } = work;
   const replaced = new Map<number, readonly Instruction[]>();
+  const { dominator } = controlFlow(program);
   for (const group of groupsOf(program, told, instructions)) {
     const { address } = group[0].instruction;
-    const { dominator } = controlFlow(program);
     const base = (told.get(address) ?? [])
-      .filter((each) => dominates(dominator, each.block, block))
+      .filter((each) => Number.isInteger(Math.log2(each.bytes)) && dominates(dominator, each.block, block))
       .reduce((best, each) => (each.bytes > best.bytes ? each : best), { block, bytes: 1, offset: 0 });
     mergeGroup(work, instructions, group, base, replaced);
   }
@@ -135,5 +135,3 @@ function isMergeable(run: readonly Candidate[], width: number): boolean {
   if (covered === width) return true;
   return run[0].instruction.op === 'load' && covered === width - smallest && width === 4 * smallest;
 }
-
-const modulo = (a: number, n: number): number => ((a % n) + n) % n;

@@ -221,7 +221,7 @@ function baseOf({ program, known }: MergeWork, address: Register, access: number
   return { modulus: remainder & -remainder, remainder: 0 };
 }
 
-const modulo = (a: number, n: number): number => ((a % n) + n) % n;
+export const modulo = (a: number, n: number): number => ((a % n) + n) % n;
 
 /** Greedy from each aligned start: 16 bytes, then 8, then less for small elements. */
 function mergeGroup(

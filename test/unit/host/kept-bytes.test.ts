@@ -5,23 +5,36 @@ import { check } from './check-contents';
 
 const MB = 2 ** 20;
 
+/** Without a limit. */
+function keep(bytes: Uint8Array, before?: KeptBytes): KeptBytes {
+  const kept = KeptBytes.of(bytes, before, Number.POSITIVE_INFINITY);
+  assert.ok(kept);
+  return kept;
+}
+
 describe('bytes that are kept', () => {
   it('take memory for pages that are others than before only', () => {
     const memory = new Uint8Array(4 * MB).map((_, i) => i * 7);
-    const first = KeptBytes.of(memory, undefined);
+    const first = keep(memory);
     memory[MB] = 1;
     memory[3 * MB] = 1;
-    const second = KeptBytes.of(memory, first);
+    const second = keep(memory, first);
     memory.fill(9);
-    const third = KeptBytes.of(memory, second);
+    const third = keep(memory, second);
     assert.deepEqual([first.taken, second.taken, third.taken], [4 * MB, 2 ** 17, 4 * MB]);
     assert.deepEqual([first.bytes[MB], second.bytes[MB], third.bytes[MB]], [(MB * 7) & 255, 1, 9]);
     assert.deepEqual([second.bytes[3 * MB], second.bytes[3 * MB + 1]], [1, ((3 * MB + 1) * 7) & 255]);
   });
 
+  it('are not copied where they would take more than is left, which those that have not changed do not', () => {
+    const memory = new Uint8Array(MB).fill(5);
+    assert.equal(KeptBytes.of(memory, undefined, MB - 1), undefined);
+    assert.equal(KeptBytes.of(memory, keep(memory), 0)?.taken, 0);
+  });
+
   it('of another length too', () => {
-    const first = KeptBytes.of(new Uint8Array(300_000).fill(3), undefined);
-    const second = KeptBytes.of(new Uint8Array(200_000).fill(3), first);
+    const first = keep(new Uint8Array(300_000).fill(3));
+    const second = keep(new Uint8Array(200_000).fill(3), first);
     assert.equal(second.bytes.length, 200_000);
     assert.ok(second.bytes.every((byte) => byte === 3));
     assert.ok(second.taken < 70_000, String(second.taken));
