@@ -6,7 +6,7 @@ For every program (a .cu file, or a folder of sources): compile, run (it checks 
 in the format that test/hardware/README.md documents. Nothing in those files is edited by hand.
 
     python3 scripts/hardware-record.py [--programs DIR] [--out DIR] [--only NAME ...] [--arch sm_90] [--interface DIR]
-                                       [--accesses-only] [--launches N] [--seconds N]
+                                       [--accesses-only] [--launches N] [--each N] [--seconds N]
 
 Exit status: 0 all recorded, 1 a program failed to compile, failed its check or could not be profiled.
 """
@@ -301,6 +301,8 @@ def record(source, work, binary, flags, args):
     stem = os.path.join(work, name)
     sections = ACCESSES_ONLY if args.accesses_only else ["--set", "full"]
     count = ["--launch-count", str(args.launches)] if args.launches else []
+    if args.each:
+        count = ["--filter-mode", "per-launch-config", "--launch-count", str(args.each)]
     profile = run(["ncu", "--clock-control", "none", *sections, *count, "--import-source", "yes", "-f",
                    "-o", stem, binary], timeout=args.seconds, cwd=folder)
     if not os.path.exists(stem + ".ncu-rep"):
@@ -357,6 +359,7 @@ def main():
     options.add_argument("--interface", default=find_interface(), help="folder of ncu_report.py")
     options.add_argument("--accesses-only", action="store_true", help="fewer passes: no times, throughputs, cache hits")
     options.add_argument("--launches", type=int, help="the first so many launches of a program")
+    options.add_argument("--each", type=int, help="the first so many launches of each kernel and shape, instead of --launches")
     options.add_argument("--seconds", type=int, default=300, help="for profiling one program")
     options.add_argument("--keep", help="folder that keeps binaries and reports")
     args = options.parse_args()
