@@ -11,6 +11,7 @@ import { locate, read } from './place';
 import { instantiateRecord, resolveType } from './resolve-type';
 import { bring, lastName, type Scope } from './scope';
 import type { HostState } from './state';
+import { asSupposed } from './supposed';
 import { unknownOf } from './unknown-of';
 import { lose } from './unseen';
 import { type Cell, number, unknown, type Value } from './value';
@@ -106,7 +107,7 @@ function initialised(state: HostState, declaration: VariableDeclaration, name: s
   const { value, type } = initialValue(state, declaration, scope, 'uninitialised');
   const cell = makeCell(unknown(''), { type, name, depth: state.depth });
   cell.value = named(state, cell, value);
-  return cell;
+  return asSupposed(state, cell, state.frame.rerun?.supposed);
 }
 
 function boundCell(state: HostState, declaration: VariableDeclaration, scope: Scope): Cell | undefined {

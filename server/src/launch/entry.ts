@@ -1,12 +1,13 @@
 /** Functions that are run for their own sake: main, and those nobody in the unit calls. */
 import type { CompoundStatement, FunctionDeclaration, RecordDeclaration } from '../parse/ast';
-import { runBody } from './function-call';
+import { runBody, supposeParameters } from './function-call';
 import type { HostType } from './host-type';
 import { lookupQualified } from './lookup';
 import { makeBuffer, makeCell } from './memory';
 import { bindArguments, instantiateRecord, resolveType } from './resolve-type';
 import { childScope, type IndexedFunction, lastName, type Scope } from './scope';
 import type { HostState } from './state';
+import { nothingSupposed, type Rerun } from './supposed';
 import { bindParameters } from './template-binding';
 import { unknownOf } from './unknown-of';
 import { type BoundArgument, number, unknown, type Value } from './value';
@@ -77,6 +78,7 @@ function runInstance(
   entry: IndexedFunction,
   list: readonly BoundArgument[],
   instead: Instead | undefined,
+  supposed = nothingSupposed,
 ): void {
   const { declaration } = entry;
   const record = recordOf(state, entry);
@@ -86,8 +88,12 @@ function runInstance(
   const scope = childScope(outer, { self, record: record?.kind === 'record' ? record : undefined });
   if (declaration.templateParameters) bindParameters(state, declaration.templateParameters, list, scope);
   bindUnknowns(state, declaration, scope);
+  supposeParameters(state, declaration, scope, supposed);
   if (instead && declaration.body) instead(scope, declaration.body);
-  else runBody(state, declaration, scope, true);
+  else {
+    const run = (more: Rerun['supposed']) => runInstance(state, entry, list, instead, more);
+    runBody(state, declaration, scope, true, { supposed, run });
+  }
 }
 
 /** Fields are known to people by their own name. */

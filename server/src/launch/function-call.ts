@@ -14,6 +14,7 @@ import { resolveType } from './resolve-type';
 import { childScope, lastName, type Scope } from './scope';
 import { budgets, type Frame, type HostState, step } from './state';
 import { runFunctionBody } from './statement';
+import { asSupposed, nothingSupposed, type Rerun } from './supposed';
 import { bindTemplate } from './template-binding';
 import { unknownOf } from './unknown-of';
 import { loseShared } from './unseen';
@@ -195,12 +196,22 @@ function runQuietly(
   return undefined;
 }
 
-function runCall(state: HostState, symbol: FunctionSymbol, list: readonly HostArgument[], options: CallOptions): Value {
+function runCall(
+  state: HostState,
+  symbol: FunctionSymbol,
+  list: readonly HostArgument[],
+  options: CallOptions,
+  supposed = nothingSupposed,
+): Value {
   const { declaration } = symbol;
   const scope = childScope(symbol.scope, { self: options.self, record: symbol.scope.record });
   bindTemplate(state, declaration, scope, valuesOf(list), options.templateArguments);
   bindAll(state, declaration, list, scope);
-  return runBody(state, declaration, scope, false);
+  supposeParameters(state, declaration, scope, supposed);
+  return runBody(state, declaration, scope, false, {
+    supposed,
+    run: (more) => runCall(state, symbol, list, options, more),
+  });
 }
 
 function bindAll(
@@ -215,6 +226,23 @@ function bindAll(
       break;
     }
     bindParameter(state, parameter, list[index], scope);
+  }
+}
+
+/** Parameters with the values that are supposed of them (supposed.ts). */
+export function supposeParameters(
+  state: HostState,
+  { parameters }: FunctionDeclaration,
+  scope: Scope,
+  supposed: ReadonlyMap<string, Value>,
+): void {
+  if (supposed.size === 0) return;
+  for (const { name } of parameters) {
+    const cell = name && scope.values.get(name);
+    const value = name && supposed.get(name);
+    if (!cell || !value) continue;
+    // a reference is the caller's variable, by the caller's name
+    scope.values.set(name, asSupposed(state, { ...cell, name }, supposed));
   }
 }
 
@@ -292,13 +320,20 @@ function instanceKey({ templateParameters }: FunctionDeclaration, scope: Scope):
 }
 
 /** Runs a body in a scope that holds the parameters; gives what it returns. */
-export function runBody(state: HostState, declaration: FunctionDeclaration, scope: Scope, isEntry: boolean): Value {
+export function runBody(
+  state: HostState,
+  declaration: FunctionDeclaration,
+  scope: Scope,
+  isEntry: boolean,
+  rerun?: Rerun,
+): Value {
   const resultType = resolveType(state, declaration.result, scope);
   const frame: Frame = {
     name: lastName(declaration.name),
     returns: [],
     resultType,
     isEntry,
+    rerun,
     isInstance: declaration.templateParameters !== undefined || scope.record?.arguments !== undefined,
     instance: instanceKey(declaration, scope),
     left: [],

@@ -94,6 +94,19 @@ export class LaunchRecorder {
     if (this.loopDepth <= 1) this.round = round;
   }
 
+  get isMuted(): boolean {
+    return this.muted > 0;
+  }
+
+  /** Records again, though muted once, until the result is called. */
+  hear(): () => void {
+    const isMutedOnce = this.muted === 1;
+    if (isMutedOnce) this.muted = 0;
+    return () => {
+      if (isMutedOnce) this.muted = 1;
+    };
+  }
+
   /** Records nothing until the result is called. */
   mute(): () => void {
     this.muted++;

@@ -7,6 +7,7 @@ import type { HostType, RecordType } from './host-type';
 import type { LaunchRecorder } from './launch-recorder';
 import type { Outcome } from './memory';
 import type { HostIndex, Scope } from './scope';
+import type { Rerun } from './supposed';
 import type { Buffer, Cell, LambdaValue, Value } from './value';
 
 export interface Frame {
@@ -17,6 +18,8 @@ export interface Frame {
   readonly resultType?: HostType;
   /** Run for its own sake (main, or a function nobody calls): goes on behind a return while launches are still to come. */
   readonly isEntry: boolean;
+  /** How it is run once more, where that is possible. */
+  readonly rerun?: Rerun;
   /** Of a template, or a method of one. */
   readonly isInstance?: boolean;
   /** Of a function template: what its parameters stand for, where all of them are known. */
@@ -60,6 +63,8 @@ export interface HostState {
   blind: number;
   /** In a call from which no launch is reached, which has steps of its own. */
   isQuiet: boolean;
+  /** How often functions were run again (supposed.ts). */
+  reruns: number;
   frame: Frame;
   /** What the call at an expression, the last that was followed, has given a reference to. */
   referred: { readonly at?: Expression; readonly cell: Cell } | undefined;
@@ -115,6 +120,8 @@ export const budgets = {
   callDepth: 40,
   /** Activations of one function inside branches that may not be taken. */
   uncertainRecursion: 2,
+  /** Functions run again for ways that are not taken. */
+  reruns: 128,
   nesting: 600,
 } as const;
 
@@ -150,6 +157,7 @@ export function createState(index: HostIndex, options: StateOptions = {}): HostS
     uncertain: 0,
     blind: 0,
     isQuiet: false,
+    reruns: 0,
     referred: undefined,
     tries: 0,
     thrown: 0,

@@ -16,6 +16,7 @@ import { apply, applyEither, forget, type Outcome, settleLeft, tryOut, watch } f
 import { locate, read } from './place';
 import { childScope, type Scope } from './scope';
 import { type HostState, step } from './state';
+import { isSupposed, runSupposed, runSupposing, type Supposition, suppositionOf } from './supposed';
 import { runSwitch } from './switch';
 import { truth, unknown, type Value } from './value';
 
@@ -177,12 +178,16 @@ export function evaluateCondition(state: HostState, condition: IfStatement['cond
 
 function runIf(state: HostState, statement: IfStatement, scope: Scope): Completion {
   if (statement.initializer) runStatement(state, statement.initializer, scope);
-  const holds = truth(evaluateCondition(state, statement.condition, scope));
+  const { condition } = statement;
+  const holds = truth(evaluateCondition(state, condition, scope));
   if (state.leaving) return state.leaving;
-  if (holds === undefined) return runBoth(state, statement, scope);
+  const supposed = condition.kind === 'variable' ? undefined : suppositionOf(state, condition, scope);
+  if (holds === undefined) return runBoth(state, statement, supposed, scope);
   const [chosen, other] = holds ? [statement.then, statement.else] : [statement.else, statement.then];
-  if (other) lookInto(state, other, scope);
+  const isChosen = holds && supposed !== undefined && isSupposed(state, supposed);
+  if (other && !isChosen) lookInto(state, other, scope, holds ? undefined : supposed);
   if (!chosen) return 'next';
+  if (isChosen) return runSupposed(state, supposed, () => runUnlessExit(state, chosen, undefined, scope));
   return runUnlessExit(state, chosen, other, scope);
 }
 
@@ -200,15 +205,25 @@ function runUnlessExit(state: HostState, chosen: Statement, other: Statement | u
 }
 
 /** Runs a way that is not taken only for the launches in it that nobody has seen, and undoes it. */
-export function lookInto(state: HostState, statement: Statement, scope: Scope): void {
+export function lookInto(state: HostState, statement: Statement, scope: Scope, supposed?: Supposition): void {
+  lookIntoWay(state, supposed, statement, () => runStatement(state, statement, childScope(scope)));
+}
+
+/** @param supposed what holds in the way of the variable that chose another */
+export function lookIntoWay(
+  state: HostState,
+  supposed: Supposition | undefined,
+  way: { readonly first: number; readonly last: number },
+  run: () => Completion,
+): void {
   const recorder = state.recorder;
-  if (!recorder?.holdsUnseen(statement.first, statement.last)) return;
+  if (!recorder?.holdsUnseen(way.first, way.last) || recorder.isMuted) return;
   const returns = state.frame.returns.length;
   const left = state.frame.left.length;
   const escaped = state.frame.escaped.length;
   recorder.speculation++;
   state.uncertain++;
-  tryOut(state, () => runStatement(state, statement, childScope(scope)));
+  if (!runSupposing(state, supposed, way)) tryOut(state, run);
   state.uncertain--;
   recorder.speculation--;
   state.frame.returns.length = returns;
@@ -248,8 +263,16 @@ export function tryWay(state: HostState, run: () => Completion): Way {
   return { completion: result, outcome };
 }
 
-function runBoth(state: HostState, statement: IfStatement, scope: Scope): Completion {
+function runBoth(
+  state: HostState,
+  statement: IfStatement,
+  supposed: Supposition | undefined,
+  scope: Scope,
+): Completion {
+  const isSeen = runSupposing(state, supposed, statement.then);
+  const endMute = isSeen ? state.recorder?.mute() : undefined;
   const then = tryWay(state, () => runStatement(state, statement.then, childScope(scope)));
+  endMute?.();
   const otherwise = statement.else;
   const second: Way = otherwise
     ? tryWay(state, () => runStatement(state, otherwise, childScope(scope)))

@@ -1,13 +1,24 @@
 /** Host switches: the known case, or each case once. */
 import type { CaseStatement, Statement, SwitchStatement } from '../parse/ast';
 import { evaluate } from './expression';
-import { apply, tryOut, watch } from './memory';
+import { apply, watch } from './memory';
 import { childScope, type Scope } from './scope';
 import type { HostState } from './state';
-import { type Completion, evaluateCondition, join, runEscapable, runList, runStatement, tryWay } from './statement';
+import {
+  type Completion,
+  evaluateCondition,
+  join,
+  lookIntoWay,
+  runEscapable,
+  runList,
+  runStatement,
+  tryWay,
+} from './statement';
+import { isSupposed, runSupposed, runSupposing, type Supposition, supposition } from './supposed';
 import type { Value } from './value';
 
 interface Cases {
+  readonly condition: SwitchStatement['condition'];
   readonly body: readonly Statement[];
   readonly value: Value;
   readonly scope: Scope;
@@ -22,21 +33,41 @@ export function runSwitch(state: HostState, statement: SwitchStatement, scope: S
   const body = statement.body.kind === 'compound' ? statement.body.body : [statement.body];
   const inner = childScope(scope);
   const last = statement.body.last;
-  return runEscapable(state, () => runCases(state, { body, value, scope: inner, last }));
+  const { condition } = statement;
+  return runEscapable(state, () => runCases(state, { condition, body, value, scope: inner, last }));
 }
 
-function runCases(state: HostState, { body, value, scope: inner, last }: Cases): Completion {
-  if (value.kind !== 'number') return runAllCases(state, body, inner, last);
+function runCases(state: HostState, cases: Cases): Completion {
+  const { body, value, scope: inner, last } = cases;
+  if (value.kind !== 'number') return runAllCases(state, cases);
   const start = chosenCase(state, body, value, inner);
-  for (const other of caseStarts(body)) if (other !== start) lookIntoCase(state, body, other, inner, last);
+  const chosen = start === undefined ? undefined : suppositionAt(state, cases, start);
+  if (!chosen || !isSupposed(state, chosen))
+    for (const other of caseStarts(body)) if (other !== start) lookIntoCase(state, cases, other);
   if (start === undefined) return 'next';
   const returns = state.frame.returns.length;
-  const { result, before } = watch(state, () => runList(state, body.slice(start), inner, last));
+  const run = () => runSupposed(state, chosen, () => runList(state, body.slice(start), inner, last));
+  const { result, before } = watch(state, run);
   if (result !== 'exit') return withoutBreak(result);
   // `default: usage(); exit(1);`: which case is meant is not known then.
   apply(state, before);
   state.frame.returns.length = returns;
-  return runAllCases(state, body, inner, last);
+  return runAllCases(state, cases);
+}
+
+/** What holds of the variable in a case. */
+function suppositionAt(state: HostState, { condition, body, scope }: Cases, start: number): Supposition | undefined {
+  const label = body[start];
+  if (condition.kind === 'variable' || label.kind !== 'case' || label.to) return undefined;
+  return supposition(state, condition, label.value, scope);
+}
+
+/** The tokens from a case to the next one. */
+function wayOf({ body, last }: Cases, start: number): { readonly first: number; readonly last: number } {
+  const next = body.findIndex(
+    (statement, index) => index > start && statement.kind === 'case' && body[index - 1].kind !== 'case',
+  );
+  return { first: body[start].first, last: next > 0 ? body[next - 1].last : last };
 }
 
 function withoutBreak(completion: Completion): Completion {
@@ -70,11 +101,16 @@ function matches(state: HostState, label: CaseStatement, value: Value & { kind: 
   return to?.kind === 'number' ? value.value >= from.value && value.value <= to.value : value.value === from.value;
 }
 
-function runAllCases(state: HostState, body: readonly Statement[], scope: Scope, last: number): Completion {
+function runAllCases(state: HostState, cases: Cases): Completion {
+  const { body, scope, last } = cases;
   const starts = caseStarts(body);
-  const ways = starts.map((start) =>
-    tryWay(state, () => withoutBreak(runList(state, body.slice(start), childScope(scope), last))),
-  );
+  const ways = starts.map((start) => {
+    const isSeen = runSupposing(state, suppositionAt(state, cases, start), wayOf(cases, start));
+    const endMute = isSeen ? state.recorder?.mute() : undefined;
+    const way = tryWay(state, () => withoutBreak(runList(state, body.slice(start), childScope(scope), last)));
+    endMute?.();
+    return way;
+  });
   const hasDefault = body.some((statement) => statement.kind === 'case' && !statement.value);
   if (!hasDefault && starts.length === 0) return 'next';
   const all = hasDefault ? ways : [...ways, { completion: 'next' as const, outcome: new Map() }];
@@ -82,22 +118,10 @@ function runAllCases(state: HostState, body: readonly Statement[], scope: Scope,
 }
 
 /** A case that is not chosen is run for the launches in it that nobody has seen. */
-function lookIntoCase(state: HostState, body: readonly Statement[], start: number, scope: Scope, last: number): void {
-  const recorder = state.recorder;
-  const next = body.findIndex(
-    (statement, index) => index > start && statement.kind === 'case' && body[index - 1].kind !== 'case',
+function lookIntoCase(state: HostState, cases: Cases, start: number): void {
+  const { body, scope, last } = cases;
+  const way = wayOf(cases, start);
+  lookIntoWay(state, suppositionAt(state, cases, start), way, () =>
+    runList(state, body.slice(start), childScope(scope), last),
   );
-  const end = next > 0 ? body[next - 1].last : last;
-  if (!recorder?.holdsUnseen(body[start].first, end)) return;
-  const returns = state.frame.returns.length;
-  const left = state.frame.left.length;
-  const escaped = state.frame.escaped.length;
-  recorder.speculation++;
-  state.uncertain++;
-  tryOut(state, () => runList(state, body.slice(start), childScope(scope), last));
-  state.uncertain--;
-  recorder.speculation--;
-  state.frame.returns.length = returns;
-  state.frame.left.length = left;
-  state.frame.escaped.length = escaped;
 }
