@@ -30,7 +30,7 @@ export function completedLaunches(
   return launches.flatMap((found) => {
     // a grid of no blocks is what comes of a container that the text does not follow, where the run has blocks
     const launch = isEmpty(found) ? withoutZeros(found) : found;
-    const isWhole = !isOpen(launch);
+    const isWhole = !isOpen(launch) && !launch.isSupposed;
     if (!data || (isWhole && !launch.isFirstOfMany) || isAnnotated(launch.kernel)) return [found];
     const { place, instance } = launch;
     const instances = new Set(launches.filter((l) => l.place.first === place.first).map((l) => l.instance));
@@ -40,7 +40,7 @@ export function completedLaunches(
     if (!isWhole) own.set(site, all);
     const agreeing = all.filter((round) => agrees(launch, round));
     // a way that the text's first round does not take, with numbers of that round
-    const isOfOthers = (!launch.reached || launch !== found) && agreeing.length === 0;
+    const isOfOthers = (!launch.reached || launch.isSupposed || launch !== found) && agreeing.length === 0;
     const rounds = distinct(isOfOthers || (launch.isFirstOfMany && agreeing.length > 0) ? all : agreeing);
     const isOfInstance = rounds.every((round) => isSameInstance(round.launch.instance, instance));
     // which of the instances of a template a round was of may not be known
@@ -147,7 +147,12 @@ function completed(launch: Launch, round: HostRound, isOfMany: boolean): Launch 
     if (known) added.push(`${part}=${JSON.stringify([...numbers].filter(([name]) => isWithin(name, part)))}`);
     return known ?? value;
   });
-  return { ...whole, ...(added.length > 0 && { seed: round.seed }), key: `${launch.key};${added.join(',')}` };
+  return {
+    ...whole,
+    isSupposed: undefined,
+    ...(added.length > 0 && { seed: round.seed }),
+    key: `${launch.key};${added.join(',')}`,
+  };
 }
 
 const isWithin = (name: string, part: string): boolean => name === part || name.startsWith(`${part}.`);

@@ -27,6 +27,8 @@ export interface Launch {
   readonly isFirstOfMany?: boolean;
   /** The plainest run of the program comes here. */
   readonly reached: boolean;
+  /** With values under which a way would be taken; no call is known that has them. */
+  readonly isSupposed?: true;
   /** Answers of the device that it rests on, by name. */
   readonly asked: ReadonlyMap<string, number>;
   /** The seed that was assumed for random numbers which may have led to what it is given; undefined where the program gives one. */
@@ -76,6 +78,7 @@ export function matchLaunches(
       symbols: launch.symbols,
       isFirstOfMany: launch.isFirstOfMany,
       reached: launch.reached,
+      isSupposed: launch.isSupposed,
       asked: launch.asked,
       instance,
       key: [

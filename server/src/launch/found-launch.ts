@@ -35,6 +35,8 @@ export interface FoundLaunch {
   readonly isFirstOfMany?: boolean;
   /** The plainest run of the program (no arguments on the command line) comes here. */
   readonly reached: boolean;
+  /** Of a way, with the values under which the program would take it (supposed.ts): no call is known that has them. */
+  readonly isSupposed?: true;
   /** What the device was asked, by name: the launch would be another with other answers. Empty where it would not. */
   readonly asked: ReadonlyMap<string, number>;
 }

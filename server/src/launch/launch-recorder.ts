@@ -33,6 +33,8 @@ export class LaunchRecorder {
   /** Number of different launches recorded so far. */
   count = 0;
   private muted = 0;
+  /** Above 0 in ways with the values under which the program would take them (supposed.ts). */
+  private supposing = 0;
   private loops = 0;
   private loopDepth = 0;
   private round = 0;
@@ -102,7 +104,9 @@ export class LaunchRecorder {
   hear(): () => void {
     const isMutedOnce = this.muted === 1;
     if (isMutedOnce) this.muted = 0;
+    this.supposing++;
     return () => {
+      this.supposing--;
       if (isMutedOnce) this.muted = 1;
     };
   }
@@ -125,7 +129,8 @@ export class LaunchRecorder {
   }
 
   /** `instance`: equal for launches of one instance of a kernel. `values`: equal for those that pass the same. */
-  record(launch: FoundLaunch, instance: string, values: string): void {
+  record(found: FoundLaunch, instance: string, values: string): void {
+    const launch = this.supposing > 0 ? { ...found, isSupposed: true as const } : found;
     const key = instance + values;
     for (let at = lowerBound(this.sites, launch.place.first); this.sites[at] <= launch.place.last; at++) {
       // Only while muted rounds are blind is a site left for the rounds that count.

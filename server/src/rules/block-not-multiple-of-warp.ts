@@ -9,9 +9,11 @@ const WARN_FROM = 0.25;
 export const blockNotMultipleOfWarp: Rule = {
   id: 'block-not-multiple-of-warp',
   check(context) {
-    return context.launches.flatMap(({ report }, index) => {
+    return context.launches.flatMap(({ plan, report }, index) => {
       const o = report.occupancy;
       const blocks = report.grid[0] * report.grid[1] * report.grid[2];
+      // nobody is known to take the instance for few threads (`case 16: k<16><<<…>>>`)
+      if (plan.launch?.isSupposed) return [];
       // one small block is no question of throughput
       if (!o || o.idleLanesOfLastWarp === 0 || report.origin === 'assumed' || blocks <= 1) return [];
       return [findingFor(context, report, index, o.warpsPerBlock, o.idleLanesOfLastWarp)];

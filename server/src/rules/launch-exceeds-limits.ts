@@ -19,7 +19,9 @@ const registerReasons: typeof reasons = {
 export const launchExceedsLimits: Rule = {
   id: 'launch-exceeds-limits',
   check(context) {
-    return context.launches.flatMap(({ report }) =>
+    // a case for 2048 threads fails nobody who never comes there
+    const known = context.launches.filter(({ plan }) => !plan.launch?.isSupposed);
+    return known.flatMap(({ report }) =>
       failuresOf(context, report).map((text): Finding => findingFor(context, report, text)),
     );
   },

@@ -117,5 +117,13 @@ int main() { OPT k<<<100, 64, 65536>>>(0); }`;
       'warning block-not-multiple-of-warp: A block of 16 threads takes 1 warp; 16 lanes of the last one stay idle (50 % of all).',
     ]);
     check(`${kernel}int main() { k<<<1, 1>>>(0); }`, []);
+    // an instance for blocks that nobody is known to launch
+    const instances = 'case 64: k<<<9, b>>>(0); break; case 16: h<<<9, b>>>(0); break; case 2048: m<<<9, b>>>(0);';
+    const kernels = kernel + kernel.replace(' k(', ' h(') + kernel.replace(' k(', ' m(');
+    const dispatch = `${kernels}void run(int t) { dim3 b(t); switch (t) { ${instances} } }`;
+    check(`${dispatch} int main() { run(64); }`, []);
+    check(`${dispatch} int main() { run(16); }`, [
+      'warning block-not-multiple-of-warp: A block of 16 threads takes 1 warp',
+    ]);
   });
 });
