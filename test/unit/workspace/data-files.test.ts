@@ -110,6 +110,34 @@ describe('data files', () => {
     check(read('../../at.txt'), [numbers((i) => 8 * i)], '32');
   });
 
+  it('are found in the folder of the data that a program looks into, or is started in', () => {
+    const values = [numbers((i) => 8 * i)];
+    const search = `FILE* f = 0;
+      const char* places[] = {"./", "./data/", "../../data/"};
+      for (int p = 0; p < 3 && f == 0; p++) { std::string name(places[p]); name.append("at.txt"); f = fopen(name.c_str(), "r"); }`;
+    check(`${search} ${each('fscanf(f, "%d", &at[i])')}`, values, '32', 'app/src/data/at.txt');
+    const plain = `std::ifstream f("at.txt"); ${each('f >> at[i]')}`;
+    check(plain, values, '32', 'app/src/images/at.txt');
+    check(plain, values, '32', 'app/data/at.txt');
+    check(plain, values, '?', 'app/src/data/deep/at.txt');
+  });
+
+  it('in folders inside of others are the only ones of their name', () => {
+    const { folder, remove } = temporaryFolder({
+      'one/a.txt': 'a',
+      'two/a.txt': 'bb',
+      'two/b.txt': 'ccc',
+      'b/c.txt': '',
+    });
+    try {
+      const files = new DataFiles();
+      const read = (name: string) => files.read(name, [folder], [folder], () => {})?.length;
+      assert.deepEqual(['a.txt', './b.txt', '../b.txt', 'c.txt'].map(read), [undefined, 3, undefined, 0]);
+    } finally {
+      remove();
+    }
+  });
+
   it('are not known where there is none, where the name is not, and where the program writes them', () => {
     check(`FILE* f = fopen("other.txt", "r"); ${each('fscanf(f, "%d", &at[i])')}`, [numbers((i) => i)], '?');
     check(`FILE* f = fopen(getenv("DATA"), "r"); ${each('fscanf(f, "%d", &at[i])')}`, [numbers((i) => i)], '?');
