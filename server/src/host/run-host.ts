@@ -48,8 +48,11 @@ export interface HostRun {
 
 /** What a seed is that the program has from the clock or the machine: any other would do as well. */
 const ASSUMED_SEED = 20261;
-/** Rounds that are kept of one launch. */
+/** Rounds that are kept of one launch, and of a shape that comes behind these: what all levels of a grid are like is told by the first of each. */
 const MOST_ROUNDS = 32;
+const MOST_OF_SHAPE = 8;
+/** Beyond that a launch has as many shapes as rounds. */
+const MOST_OF_LAUNCH = 256;
 
 /** What is used of the JavaScript interface; the compiler's library has it only together with the whole of the browser. */
 declare const WebAssembly: {
@@ -95,7 +98,7 @@ export function runHost(
 class HostMachine {
   private readonly blocks: HostBlocks;
   private readonly rounds: HostRound[] = [];
-  private readonly roundsOf = new Map<HostLaunch, number>();
+  private readonly roundsOf = new Map<HostLaunch, Map<string, number>>();
   private readonly symbols = new Map<string, number | undefined>();
   private readonly device: DeviceMemory;
   /** Blocks that the launch which is executed may write, or has written. */
@@ -236,14 +239,25 @@ class HostMachine {
   }
 
   private launchNow(index: number, launch: HostLaunch, values: readonly (number | undefined)[]): void {
-    const count = this.roundsOf.get(launch) ?? 0;
-    if (count < MOST_ROUNDS) {
-      this.roundsOf.set(launch, count + 1);
+    if (this.isKept(launch, values)) {
       const contents = this.blocks.snapshots(this.reachedBy(launch, values));
       this.rounds.push({ launch, values, contents, after: this.tried, seed: this.seed, files: this.files.read });
     }
     const written = this.writtenBy(index, launch, values);
     if (!this.execute(index, launch, values, written)) for (const block of written) this.blocks.forget(block);
+  }
+
+  /** Counts a round of a launch. */
+  private isKept(launch: HostLaunch, values: readonly (number | undefined)[]): boolean {
+    const counts = this.roundsOf.get(launch) ?? new Map<string, number>();
+    this.roundsOf.set(launch, counts);
+    const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
+    if (all >= MOST_OF_LAUNCH) return false;
+    const shape = values.filter((_, i) => launch.values[i].kind === 'grid' || launch.values[i].kind === 'block').join();
+    const count = counts.get(shape) ?? 0;
+    if (all >= MOST_ROUNDS && count >= MOST_OF_SHAPE) return false;
+    counts.set(shape, count + 1);
+    return true;
   }
 
   /**

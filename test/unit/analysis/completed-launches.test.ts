@@ -261,6 +261,22 @@ int main() {
     );
   });
 
+  it('levels of which each is passed many times', () => {
+    check(
+      `${kernel}
+int main() {
+  std::vector<int> lengths;
+  for (int i = 10; i > 1; i--) if (i * i % 7 == 2) lengths.push_back(i);
+  std::sort(lengths.begin(), lengths.end());
+  float* d;
+  cudaMalloc(&d, 4096);
+  for (int n : lengths)
+    for (int pass = 0; pass < 40; pass++) k<<<n, 32>>>(d, 10 * n);
+}`,
+      ['3x1x1, 30 lanes', '4x1x1, 40 lanes', '10x1x1, 100 lanes'],
+    );
+  });
+
   it('a way that only later rounds of a loop take, with the numbers of those', () => {
     check(
       `
