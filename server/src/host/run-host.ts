@@ -11,6 +11,7 @@ import { type Block, type Contents, HostBlocks, placeOf, Stop } from './host-blo
 import { HostMemory } from './host-memory';
 import { hostMath } from './math';
 import { HOST_BASE, LAUNCH_SHADOWS, LAUNCH_VALUES, SHADOW } from './memory-layout';
+import { writeNumbers } from './number-tables';
 import { OpenedFiles, type ReadFile } from './opened-files';
 import type { ExecutedLaunch, KernelRuns } from './run-kernel';
 
@@ -136,9 +137,10 @@ class HostMachine {
       const isDevice = object.lifetime === 'device' || object.lifetime === 'constant';
       const memoryClass = reach.classOf(object.register);
       this.blocks.all.push({ start, end: start + (object.bytes ?? 0), isDevice, memoryClass });
-      // texts; the program fills in its tables of numbers itself
+      // texts; the program fills in small tables of numbers itself
       if (object.contents?.type === 'i8') memory.bytes.set(object.contents.values, start);
       if (object.lifetime !== undefined) memory.know(start, start + (object.bytes ?? 0));
+      if (object.begins) writeNumbers(memory.view, start, object.begins);
       if (isDevice) this.symbols.set(object.name, this.symbols.has(object.name) ? undefined : HOST_BASE + start);
     });
   }

@@ -461,6 +461,8 @@ export interface MemoryObject {
   readonly lifetime?: 'device' | 'constant' | 'program';
   /** Known contents: element values in order (constant tables). */
   readonly contents?: { readonly type: ScalarType; readonly values: readonly number[] };
+  /** Of a program of the host: numbers that it holds when the program begins, in order. */
+  readonly begins?: { readonly type: ScalarType; readonly values: readonly number[] };
   /** It is declared const: nobody may give it other contents. */
   readonly isFixed?: boolean;
   /** A static variable of a function: the host cannot name it. */

@@ -182,6 +182,28 @@ int main(int argc, char** argv) {
 }`);
   });
 
+  it('is that of tables of numbers which are larger than a program', () => {
+    const list = (length: number, of: (i: number) => string) => Array.from({ length }, (_, i) => of(i)).join(',');
+    check(
+      `__global__ void k(const unsigned* a, const float* f, const long* l) {}
+__device__ unsigned int powers[2][30000] = {{${list(30000, (i) => `${i}U`)}}, {${list(30000, (i) => `${i * 7}U`)}}};
+static unsigned copies[3][30000] = {{${list(300, (i) => `${i * 5}`)}}};
+static const float halves[] = {${list(5000, (i) => `-${i}.5f`)}};
+long few[3][300] = {{-1, 2}, {7}};
+int main() {
+  unsigned* a; float* f; long* l;
+  cudaMalloc(&a, sizeof(copies)); cudaMalloc(&f, sizeof(halves)); cudaMalloc(&l, sizeof(few));
+  few[1][1] = copies[0][299];
+  cudaMemcpyFromSymbol(copies[1], powers, sizeof(powers));
+  cudaMemcpy(a, copies[2], 4 * 30000, cudaMemcpyHostToDevice);
+  cudaMemcpy(f, halves + 4998, 8, cudaMemcpyHostToDevice);
+  cudaMemcpy(l, few, sizeof(few), cudaMemcpyHostToDevice);
+  k<<<1, 32>>>(a, f, l); //= a: 0 7 14, f: -4998.5 -4999.5, l: -1 2 0
+  k<<<1, 32>>>(a, f, l + 300); //= l: 7 1495 0
+}`,
+    );
+  });
+
   it('is counted by numbers that texts say', () => {
     check(`
 __global__ void k(const int* a, int n, long m, double x, int same) {}

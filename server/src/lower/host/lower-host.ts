@@ -14,6 +14,7 @@ import { type Type, types } from '../types';
 import { unknownValue, type Value } from '../values';
 import { allocateStorage, initialiseInMemory } from '../variables';
 import { freshObject } from './memory';
+import { numberTable } from './number-tables';
 import { newRecursion } from './recursion';
 
 /** How often main is lowered again because variables turned out to need memory. */
@@ -102,6 +103,12 @@ function initialiseGlobals(ctx: Context, scope: Scope, depth: number): void {
     if (scope.recordType && !declaration.specifiers.isStatic && !declaration.scope) continue;
     const place = globalValue(ctx, entity, declaration);
     if (place.kind !== 'place' || place.place.kind !== 'memory') continue;
+    const { object } = place.place;
+    const begins = object === undefined ? undefined : numberTable(place.type, declaration.initializer);
+    if (object !== undefined && begins) {
+      ctx.builder.objects[object] = { ...ctx.builder.objects[object], begins };
+      continue;
+    }
     const saved = ctx.scope;
     ctx.scope = entity.scope;
     initialiseInMemory(ctx, place.place, place.type, declaration.initializer, declaration);
