@@ -2,6 +2,7 @@
  * Macros that are there before the first line is read: those of nvcc 13.0 and its host compiler g++ 12 (compared with
  * `nvcc -dryrun`, `nvcc -E -Xcompiler -dM` and `g++ -dM -E`), and constants of system headers, which are not read here. A user's own `#define` replaces any of them.
  */
+import { targetMacros } from './target-macros';
 
 /** nvcc of CUDA 13.0 in its device pass (NVCC guide, "Predefined macros"; CUDA guide, "__CUDA_ARCH__"). */
 const nvcc = `
@@ -242,12 +243,13 @@ const fixedMacros: readonly (readonly [string, string])[] = [
  *   Without `__CUDA_ARCH__` (the host pass) where `cc` is none.
  */
 export function predefinedMacros(cc: string): Map<string, string> {
-  const macros = new Map(fixedMacros);
   const match = /^(?:sm_|compute_)?(\d+)\.?(\d)([af]?)$/.exec(cc.trim());
+  // CUDA guide, "__CUDA_ARCH__": 100 times the major number and 10 times the minor
+  const number = match ? Number(match[1]) * 100 + Number(match[2]) * 10 : undefined;
+  const macros = new Map([...fixedMacros, ...targetMacros(number)]);
   if (match) {
     const [, major, minor, suffix] = match;
-    // CUDA guide, "__CUDA_ARCH__": 100 times the major number and 10 times the minor
-    const architecture = String(Number(major) * 100 + Number(minor) * 10);
+    const architecture = String(number);
     macros.set('__CUDA_ARCH__', architecture);
     macros.set('__CUDA_ARCH_LIST__', architecture);
     // as `nvcc -dryrun -arch=sm_90a` and `-arch=sm_103f` give them

@@ -35,6 +35,20 @@ describe('predefined macros', () => {
     check('FLT_MAX UINT64_C(5) NULL', '3.402823466e+38F 5UL 0');
   });
 
+  it('choose between device and host, and between architectures', () => {
+    check('NV_IF_TARGET(NV_IS_DEVICE, (a(b, c);), (d();))', '{ a ( b , c ) ; }');
+    check('NV_IF_ELSE_TARGET(NV_IS_HOST, a();, c<5>(d, e[0]);)', '{ c < 5 > ( d , e [ 0 ] ) ; }');
+    check('NV_IF_TARGET(NV_IS_DEVICE, (int a, b;))', '{ int a , b ; }');
+    check('NV_IF_TARGET(NV_IS_HOST, (a();))', '{ }');
+    check('NV_IF_ELSE_TARGET(NV_PROVIDES_SM_80,\n a();\n,\n b();\n)', '{ a ( ) ; }');
+    check('NV_IF_ELSE_TARGET(NV_PROVIDES_SM_90, (a();), (b();))', '{ b ( ) ; }', '8.6');
+    check(
+      'NV_IF_ELSE_TARGET(NV_IS_EXACTLY_SM_86, NV_IF_TARGET(NV_IS_DEVICE, (a();)), (b();))',
+      '{ { a ( ) ; } }',
+      '8.6',
+    );
+  });
+
   it('give way to the definitions of the user', () => {
     check(
       '#define M_PI 3\n#define INFINITY big\n#undef NULL\n#define NULL nullptr\nM_PI INFINITY NULL',

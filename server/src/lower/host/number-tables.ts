@@ -11,13 +11,24 @@ import { scalarOf, type Type } from '../types';
 const FEWEST = 256;
 const MOST = 2 ** 20;
 
+type Table = MemoryObject['begins'];
+
+/** A program is lowered several times, of the same declarations with the same types. */
+const known = new WeakMap<VariableInitializer, Table>();
+
 /** The numbers of a table, zeros behind those that stand in its list; undefined where one of them is to be computed. */
-export function numberTable(type: Type, initializer: VariableInitializer | undefined): MemoryObject['begins'] {
-  const list = initializer?.form === 'braces' ? initializer.list : initializer && listIn(initializer);
+export function numberTable(type: Type, initializer: VariableInitializer | undefined): Table {
+  const count = countOf(type);
+  if (!initializer || count < FEWEST || count > MOST) return undefined;
+  if (!known.has(initializer)) known.set(initializer, tableOf(type, count, initializer));
+  return known.get(initializer);
+}
+
+function tableOf(type: Type, count: number, initializer: VariableInitializer): Table {
+  const list = initializer.form === 'braces' ? initializer.list : listIn(initializer);
   const element = elementOf(type);
   const scalar = element.kind === 'scalar' && scalarOf(element);
-  const count = countOf(type);
-  if (!list || !scalar || !hasWriter(scalar) || count < FEWEST || count > MOST) return undefined;
+  if (!list || !scalar || !hasWriter(scalar)) return undefined;
   const values = new Array<number>(count).fill(0);
   return fill(values, 0, type, list, !isFloat(scalar)) ? { type: scalar, values } : undefined;
 }
