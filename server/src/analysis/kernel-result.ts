@@ -100,6 +100,10 @@ function moveProgram(program: Program, move: (token: number) => number): Program
     })),
     branches: program.branches.map((b) => ({ ...b, place: place(b.place) })),
     objects: program.objects.map((o) => ({ ...o, place: place(o.place) })),
-    skipped: program.skipped.map((s) => ({ ...s, place: place(s.place) })),
+    skipped: program.skipped.map((s) => ({
+      ...s,
+      place: place(s.place),
+      recursion: s.recursion && place(s.recursion),
+    })),
   };
 }

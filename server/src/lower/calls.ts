@@ -23,6 +23,7 @@ import { callLambda, lambdaBase } from './lambda-calls';
 import { isLibraryScope } from './library/library';
 import { lookupIn, lookupName } from './lookup';
 import { type ChosenFunction, chooseOverload } from './overloads';
+import { isBeyondOwnCalls } from './own-calls';
 import { rvalue } from './places';
 import { findMethods, recordOf } from './records';
 import { resolveNamedType, resolveType } from './resolve-type';
@@ -262,9 +263,10 @@ export function callFunction(
   };
   const itself = callFunctionItself(ctx, chosen, args, self, node, run);
   if (itself) return itself;
-  if (isTooDeep(ctx, declaration)) {
+  if (isTooDeep(ctx, chosen)) {
     const reason = `${name} is recursive or nested too deeply to follow`;
-    skipCall(ctx, node, reason);
+    const { first, last } = declaration;
+    skipCall(ctx, node, reason, ctx.active.get(declaration) ? { first, last } : undefined);
     if (ctx.unit.isHost) changeByCall(ctx, declaration, args, self, node);
     return unknownValue(returnTypeOf(ctx, chosen), reason);
   }
@@ -305,8 +307,10 @@ const isConstructor = (declaration: ast.FunctionDeclaration, self: Value): boole
   recordOf(self.type)?.declaration?.name?.parts.at(-1)?.name === declaration.name.parts.at(-1)?.name;
 
 /** Calls of a function in calls of itself; the host's (a sort, a search: two calls in each) only as far as they leave room for the rest of the program. */
-function isTooDeep(ctx: Context, declaration: ast.FunctionDeclaration): boolean {
+function isTooDeep(ctx: Context, chosen: ChosenFunction): boolean {
+  const { declaration } = chosen;
   const running = ctx.active.get(declaration) ?? 0;
+  if (running > 0 && !ctx.unit.isHost && isBeyondOwnCalls(ctx, chosen)) return true;
   if (ctx.callDepth >= ctx.budget.callDepth || running >= (declaration.templateParameters ? 64 : ctx.budget.recursion))
     return true;
   if (!ctx.unit.isHost || running < 2 || declaration.first >= LIBRARY_TOKENS) return false;

@@ -70,6 +70,8 @@ export interface LoweringBudget {
   readonly callDepth: number;
   /** Calls of a function within calls of itself. */
   readonly recursion: number;
+  /** Of a kernel that its recursions make too large: calls of one instance within calls of itself. */
+  readonly ownCalls?: number;
   readonly templateDepth: number;
   readonly unrolledIterations: number;
   /** Of a kernel that is too large as the compiler writes it out: short loops only, other local arrays become unknown. */
@@ -140,6 +142,8 @@ export interface Context {
   /** Local arrays that must live in memory, by LocalDeclaration.key; grows during a try, which is then repeated. */
   readonly inMemory: Set<string>;
   demanded: boolean;
+  /** A function is called within calls of itself (own-calls.ts). */
+  callsItself: boolean;
   /** It was ended where it was clear that the instructions would not suffice. */
   isForeseen: boolean;
   /** Instructions of bodies of loops beyond their first pass. */
@@ -240,6 +244,7 @@ export function createContext(
     active: new Map(),
     inMemory,
     demanded: false,
+    callsItself: false,
     isForeseen: false,
     copied: 0,
     isInCopy: false,
@@ -307,18 +312,21 @@ export function forgetSince(ctx: Context, first: Register): void {
 }
 
 /** Notes a construct that was not understood; what depends on it becomes unknown, nothing else. */
-export function skip(ctx: Context, node: Node, reason: string, isMarked?: true): void {
+export function skip(ctx: Context, node: Node, reason: string, isMarked?: true, recursion?: SourcePlace): void {
   const key = `${inUserText(ctx, node).first}:${reason}`;
   if (ctx.notes.has(key) || !ctx.builder.reachable) return;
   ctx.notes.add(key);
-  ctx.builder.skipped.push({ place: placeOf(ctx, node), reason, isMarked });
+  ctx.builder.skipped.push({ place: placeOf(ctx, node), reason, isMarked, recursion });
 }
 
-/** A call that is not followed, which whoever does not come to it need not know: the end of a recursion, say, that goes no deeper. */
-export function skipCall(ctx: Context, node: Node, reason: string): void {
+/**
+ * A call that is not followed, which whoever does not come to it need not know: the end of a recursion, say, that goes no deeper.
+ * @param recursion the function, where it is called within a call of itself
+ */
+export function skipCall(ctx: Context, node: Node, reason: string, recursion?: SourcePlace): void {
   const marks = ctx.budget.marksCalls ?? false;
   if (marks) ctx.builder.emit({ op: 'work', unit: 'other', count: 0, isNotFollowed: true });
-  skip(ctx, node, reason, marks || undefined);
+  skip(ctx, node, reason, marks || undefined, recursion);
 }
 
 /**

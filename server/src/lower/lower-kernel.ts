@@ -7,6 +7,7 @@ import type { Program } from '../program/program';
 import { inlineBody } from './calls';
 import { type Context, createContext, defaultBudget, type LoweringBudget, placeOf, type UnitContext } from './context';
 import { libraryScope } from './library/library';
+import { FEW_OWN_CALLS } from './own-calls';
 import { expandTypes } from './packs';
 import { parameterObject } from './parameters';
 import { resolveType } from './resolve-type';
@@ -104,6 +105,10 @@ export function lowerKernel(
   budget: LoweringBudget = defaultBudget,
 ): Program {
   const first = lowerTries(unit, kernel, { ...budget, foresees: true });
+  if (first.isCut && first.callsItself && budget.ownCalls === undefined) {
+    const shallow = lowerKernel(unit, kernel, { ...budget, ownCalls: FEW_OWN_CALLS });
+    return { ...shallow, effort: first.effort + (shallow.effort ?? 0) };
+  }
   if (!first.isCut || first.isSpent) return { ...first.program, effort: first.effort };
   // what fills the budget without copies will not fit with its loops either; charged as the try that is left out, or the kernels behind it in the
   // file would have so much more, and as little would come of it
@@ -132,6 +137,8 @@ interface Lowered {
   readonly isSpent: boolean;
   /** That they would not was clear before, and the program ends there. */
   readonly isForeseen: boolean;
+  /** A function calls itself, which may be what it has no room for. */
+  readonly callsItself: boolean;
   /** Instructions that loops have because they are written out. */
   readonly copied: number;
   /** Its only loop is two: it is lowered anew. */
@@ -214,6 +221,7 @@ function lowerOnce(unit: UnitContext, kernel: KernelInstance, inMemory: Set<stri
     isCut,
     isSpent,
     isForeseen: ctx.isForeseen,
+    callsItself: ctx.callsItself,
     copied: ctx.copied,
     isSplit: ctx.loops.hasSplit && ctx.loops.atRunTime === 1,
   };

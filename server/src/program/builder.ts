@@ -49,7 +49,13 @@ export class ProgramBuilder {
   readonly objects: MemoryObject[] = [];
   readonly accesses: AccessSite[] = [];
   readonly branches: BranchSite[] = [];
-  readonly skipped: { place: SourcePlace; reason: string; isAccess?: true; isMarked?: true }[] = [];
+  readonly skipped: {
+    place: SourcePlace;
+    reason: string;
+    isAccess?: true;
+    isMarked?: true;
+    recursion?: SourcePlace;
+  }[] = [];
   private readonly blocks: OpenBlock[] = [];
   private current = 0;
   /** Pure expressions seen whose regions dominate this place. */

@@ -521,5 +521,7 @@ export interface Program {
     readonly isAccess?: true;
     /** Where it stands the program says so (`isNotFollowed`): it matters to nobody who does not come there. */
     readonly isMarked?: true;
+    /** Of a call of a function within itself: that function, whose accesses are counted as far as it is followed. */
+    readonly recursion?: SourcePlace;
   }[];
 }

@@ -2,6 +2,7 @@
 import type { Simulation } from '../analysis/simulate';
 import type { AccessCounts, Witness } from '../execute/execution';
 import type { AccessSite, MemoryObject, SourcePlace } from '../program/program';
+import { isOfRecursion, PART_OF_RECURSION } from './recursions';
 import type { AccessReport, AccessWitness, BranchReport, Certainty, ChargedLine, Location } from './report';
 
 export type Locate = (first: number, last: number) => Location;
@@ -167,6 +168,7 @@ function certaintyOf(
   const reasons: string[] = [];
   if (counts.unknownRequests > 0) reasons.push(`${PART_OF_ADDRESSES}: ${counts.unknownReason ?? ''}`);
   if (counts.speculative) reasons.push(counts.speculative);
+  if (m.sites.some((site) => isOfRecursion(simulation.program, site))) reasons.push(PART_OF_RECURSION);
   const origins = m.sites.map((site) => simulation.followed?.[site]);
   const origin = (['blocks', 'kernels', 'zeros', 'host'] as const).find((o) => origins.includes(o));
   const { seed, files } = simulation.reported.shape.data ?? {};

@@ -151,6 +151,12 @@ export const identityOf = ({ declaration, scope, templateArguments }: ChosenFunc
 const isSame = (a: Identity, b: Identity): boolean =>
   a.node === b.node && a.scope === b.scope && a.instance === b.instance;
 
+/** Calls of an instance that are being inlined. */
+export function callsWithin({ recursion }: Context, chosen: ChosenFunction): number {
+  const identity = identityOf(chosen);
+  return recursion.calls.filter((c) => isSame(c, identity)).length;
+}
+
 /** Notes a call that is being inlined, for as long as it is. */
 export function whileInlining<T>(ctx: Context, identity: Identity, run: () => T): T {
   ctx.recursion.calls.push(identity);
