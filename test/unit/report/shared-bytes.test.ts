@@ -35,6 +35,15 @@ using barrier_t = cuda::barrier<cuda::thread_scope_block>;`;
     assert.deepEqual(sharedBytes(barriers + kernel('a', two + array) + kernel('b', one + array)), { a: 64, b: 40 });
   });
 
+  it('counts what a pipeline of a block keeps of its stages', () => {
+    const state = (stages: number) =>
+      `__shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, ${stages}> state;`;
+    const group = 'auto block = cooperative_groups::this_thread_block();';
+    const one = `${group} ${state(1)} auto pipe = cuda::make_pipeline(block, &state); pipe.producer_acquire();`;
+    const four = `${group} ${state(4)} auto pipe = cuda::make_pipeline(block, &state, threadIdx.x < 32 ? cuda::pipeline_role::producer : cuda::pipeline_role::consumer); pipe.producer_acquire();`;
+    assert.deepEqual(sharedBytes(kernel('a', one) + kernel('b', four)), { a: 24, b: 72 });
+  });
+
   it('is counted for each instance of a template, and once for several calls of one', () => {
     const sums = `
 template <class T> struct Sum {

@@ -75,8 +75,8 @@ public:
   __device__ bool quit() { return true; }
 };
 __device__ pipeline<thread_scope_thread> make_pipeline() { return pipeline<thread_scope_thread>(); }
-template <class G, class St> __device__ pipeline<thread_scope_block> make_pipeline(const G& g, St* s) { return pipeline<thread_scope_block>(); }
-template <class G, class St, class R> __device__ pipeline<thread_scope_block> make_pipeline(const G& g, St* s, R role) { return pipeline<thread_scope_block>(); }
+template <class G, class St> __device__ pipeline<thread_scope_block> make_pipeline(const G& g, St* s) { __warplens_use(s, g); return pipeline<thread_scope_block>(); }
+template <class G, class St, class R> __device__ pipeline<thread_scope_block> make_pipeline(const G& g, St* s, R role) { __warplens_use(s, role); return pipeline<thread_scope_block>(); }
 template <int N, class P> __device__ void pipeline_consumer_wait_prior(P& p) { __syncwarp(); }
 template <class P> __device__ void pipeline_producer_commit(P& p) {}
 template <class T, class U, size_t A, class P> __device__ void memcpy_async(T* to, const U* from, aligned_size_t<A> n, P& p) { __warplens::groupCopy<(A > alignof(T) ? A : alignof(T))>(__warplens::one(), to, from, n.value); }
