@@ -72,8 +72,14 @@ function chargedParts(access: AccessReport): ChargedPart[] {
 
 /** Recorded launches of one kernel, instance and shape: the rounds of a host loop, mostly. */
 function roundsOf(recorded: readonly RecordedLaunch[], of: RecordedLaunch): readonly RecordedLaunch[] {
-  return recorded.filter((r) => r.kernel === of.kernel && same(r.grid, of.grid) && same(r.block, of.block));
+  return recorded.filter((r) => r.kernel === of.kernel && isSameShape(r, of));
 }
+
+type Shape = Pick<LaunchReport & RecordedLaunch, 'grid' | 'block' | 'dynamicSharedBytes'>;
+
+/** As the profiler tells launches apart, where it records the first ones of each shape only. */
+const isSameShape = (a: Shape, b: Shape): boolean =>
+  same(a.grid, b.grid) && same(a.block, b.block) && a.dynamicSharedBytes === b.dynamicSharedBytes;
 
 /** Of kernels of one name (in namespaces of their own, which the report does not name) those in a file that counters were recorded for. */
 function kernelsOf(report: FileReport, recorded: RecordedLaunch): readonly KernelReport[] {
@@ -97,7 +103,10 @@ function matchLaunch(
   // of several instances the one whose arguments the profiler names
   const named = launches.filter((l) => isInstance(recorded.kernel, l.templateArguments));
   const candidates = named.length > 0 ? named : launches;
-  const isShape = (l: LaunchReport | RecordedLaunch) => same(l.grid, recorded.grid) && same(l.block, recorded.block);
+  const isGrid = (l: Shape) => same(l.grid, recorded.grid) && same(l.block, recorded.block);
+  const isBytes = candidates.some((l) => isSameShape(l, recorded));
+  // dynamic shared memory that nobody knows is told as none
+  const isShape = (l: Shape) => (isBytes ? isSameShape(l, recorded) : isGrid(l));
   const shaped = candidates.filter(isShape);
   const alike = named.length > 0 ? shaped : ofInstance(shaped, all.filter(isShape), recorded);
   if (alike.length === 0) return candidates.find((l) => same(l.block, recorded.block)) ?? candidates[0];

@@ -262,9 +262,9 @@ export class HostData {
   }
 }
 
-/** Kernel, instance, grid and block. */
+/** Kernel, instance, grid, block and dynamic shared memory: a profiler, too, tells launches apart by these. */
 function shapeOf({ launch, values }: HostRound): string {
-  const shape = values.filter((_, i) => launch.values[i].kind === 'grid' || launch.values[i].kind === 'block');
+  const shape = values.filter((_, i) => launch.values[i].kind !== 'parameter');
   return `${launch.kernel}<${launch.instance}>${shape.join()}`;
 }
 

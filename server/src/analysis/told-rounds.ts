@@ -107,5 +107,7 @@ function spreadOut<T>(items: readonly T[]): T[] {
   return picked;
 }
 
-const isSameShape = (a: LaunchShape, b: LaunchShape): boolean =>
-  [...a.grid, ...a.block].join() === [...b.grid, ...b.block].join();
+const isSameShape = (a: LaunchShape, b: LaunchShape): boolean => shapeKey(a) === shapeKey(b);
+
+const shapeKey = ({ grid, block, dynamicSharedBytes }: LaunchShape): string =>
+  [...grid, ...block, dynamicSharedBytes].join();

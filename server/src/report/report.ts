@@ -167,7 +167,7 @@ export interface LaunchReport {
   readonly dynamicSharedBytes: number;
   /**
    * Of a launch that the program comes to several times, with other data: which times it stands for, from 0, among the launches of the kernel in this
-   * shape. Missing where the program was not run.
+   * shape (grid, block and dynamic shared memory). Missing where the program was not run.
    */
   readonly rounds?: readonly number[];
   readonly assumptions: readonly Assumption[];

@@ -141,6 +141,16 @@ int main() {
     ]);
   });
 
+  it('are those with as much dynamic shared memory', () => {
+    check(passes.replace('scatter<<<1, 32>>>', 'scatter<<<1, 32, pass % 3 == 2 ? 64 : 128>>>'), [
+      'float1: 0 3: 4',
+      'float1: 0: 16',
+      'float1: 1: 8',
+      'float1: 2: 32',
+      'float1: 1: 4',
+    ]);
+  });
+
   it('may be at other places', () => {
     const places = `${scatter}
 int main() {
