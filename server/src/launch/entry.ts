@@ -20,17 +20,20 @@ const charPointer: HostType = { kind: 'pointer', to: { kind: 'arithmetic', name:
 /** Bytes from one argument of the program to the next. */
 const POINTER_BYTES = 8;
 
-/** Runs main; where nobody tells what it is started with argc is 1, and argv[1] and what follows from it are not known. */
+/**
+ * Runs main; where nobody tells what it is started with argc is 1, and argv[1] and what follows from it are not known. argv[0] is a name that is
+ * none of the program's options: loops over the arguments that begin with it (`for (int i = 0; i < argc; i++)`) find none.
+ */
 export function runMain(state: HostState, entry: IndexedFunction): void {
   const scope = childScope(entry.scope);
   const { parameters } = entry.declaration;
   const { programArguments } = state;
-  const texts = programArguments && ['program', ...programArguments];
+  const texts = ['program', ...(programArguments ?? [])];
   const cells = new Map(
-    texts?.map((value, k) => [k * POINTER_BYTES, makeCell({ kind: 'string', value }, { name: `argv[${k}]` })]),
+    texts.map((value, k) => [k * POINTER_BYTES, makeCell({ kind: 'string', value }, { name: `argv[${k}]` })]),
   );
   const argv = makeBuffer('argv', { nameDepth: 0, rest: 'unknown', cells });
-  const given: Value[] = [number(texts?.length ?? 1), { kind: 'pointer', to: argv, offset: 0, element: charPointer }];
+  const given: Value[] = [number(texts.length), { kind: 'pointer', to: argv, offset: 0, element: charPointer }];
   for (const [index, parameter] of parameters.entries()) {
     if (!parameter.name) continue;
     scope.values.set(

@@ -204,6 +204,21 @@ int main() {
     );
   });
 
+  it('rests on no options where the program is started without', () => {
+    check(`
+__global__ void k(const int* a, int n, int given) {}
+int main(int argc, char** argv) {
+  int n = 3, given = atoi(argv[3]);
+  for (int i = 0; i < argc; i++)
+    if (strcmp(argv[i], "-n") == 0) n = atoi(argv[i + 1]);
+  std::vector<int> a(n, 7);
+  int* d;
+  cudaMalloc(&d, n * sizeof(int));
+  cudaMemcpy(d, a.data(), n * sizeof(int), cudaMemcpyHostToDevice);
+  k<<<1, 32>>>(d, n, given); //= a: 7 7 7, n: 3, given: ?
+}`);
+  });
+
   it('is counted by numbers that texts say', () => {
     check(`
 __global__ void k(const int* a, int n, long m, double x, int same) {}

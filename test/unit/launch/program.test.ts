@@ -29,6 +29,11 @@ describe('command line', () => {
       'extern int optind; char* words[] = {(char*)"p", (char*)"-b"}; getopt(2, words, "b"); k<<<1, 32>>>(optind, words[1][0]);',
       'k <<<(1,1,1),(32,1,1),0>>>(?optind, ?words[1][0])',
     );
+    for (const from of [0, 1])
+      checkMain(
+        `int n = 64; for (int i = ${from}; i < argc; i++) { if (strcmp(argv[i], "-n") == 0) n = atoi(argv[i + 1]); } k<<<1, n>>>(atoi(argv[1]));`,
+        'k <<<(1,1,1),(64,1,1),0>>>(?)',
+      );
     checkMain(
       'int n = 64; for (int i = 1; i < argc; i++) { if (!strcmp(argv[i], "-n")) n = atoi(argv[++i]); } k<<<1, n>>>();',
       'k <<<(1,1,1),(64,1,1),0>>>()',

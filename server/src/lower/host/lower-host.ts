@@ -63,7 +63,7 @@ function lowerMain(ctx: Context, main: FunctionDeclaration): void {
 
 const text: Type = { kind: 'pointer', to: types.char };
 
-/** Where nobody tells what the program is started with argc is 1, and argv leads to what is not known. */
+/** Where nobody tells what the program is started with argc is 1, and what argv holds behind the program's name is not known. */
 function argumentOfMain(ctx: Context, index: number, name: string): Value {
   const type: Type = index === 0 ? types.int : { kind: 'pointer', to: text };
   const storage = allocateStorage(ctx, type, name);
@@ -71,21 +71,25 @@ function argumentOfMain(ctx: Context, index: number, name: string): Value {
   const value: Value =
     index === 0
       ? { kind: 'scalar', type, register: ctx.builder.constant('i32', 1 + (given?.length ?? 0)) }
-      : index === 1 && given
-        ? { kind: 'scalar', type, register: textsInMemory(ctx, ['program', ...given]) }
+      : index === 1
+        ? { kind: 'scalar', type, register: textsInMemory(ctx, ['program', ...(given ?? [])], given === undefined) }
         : unknownValue(type, 'arguments of the program');
   writeStorage(ctx, storage, value, { first: 0, last: 0 });
   return { kind: 'place', type, place: { kind: 'storage', storage } };
 }
 
-/** The address of pointers to texts, with a null pointer behind them. */
-function textsInMemory(ctx: Context, texts: readonly string[]): Register {
+/** Pointers that are not known behind argv[0]. */
+const UNKNOWN_ARGUMENTS = 64;
+
+/** The address of pointers to texts, with a null pointer behind them, or more of which nobody knows where they lead. */
+function textsInMemory(ctx: Context, texts: readonly string[], isOpen: boolean): Register {
   const node = { first: 0, last: 0 };
-  const home = freshObject(ctx, text, 8 * (texts.length + 1), node);
+  const home = freshObject(ctx, text, 8 * (texts.length + (isOpen ? UNKNOWN_ARGUMENTS : 1)), node);
   texts.forEach((value, k) => {
     const register = stringAddress(ctx, { ...node, kind: 'string', value });
     assign(ctx, { ...home, offset: home.offset + 8 * k }, text, { kind: 'scalar', type: text, register }, node);
   });
+  if (isOpen) return home.address;
   const none: Value = { kind: 'scalar', type: text, register: ctx.builder.constant('i64', 0) };
   assign(ctx, { ...home, offset: home.offset + 8 * texts.length }, text, none, node);
   return home.address;
