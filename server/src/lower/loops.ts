@@ -12,6 +12,7 @@ import { KnownValues } from './known-values';
 import { lookupName } from './lookup';
 import { openStart } from './open-start';
 import { readRegister, writeRegister } from './places';
+import { demandMoved, pointerTrips } from './pointer-loops';
 import { type RuntimeTrips, runtimeTrips } from './runtime-unroll';
 import { conditionOf, statement, withScope } from './statements';
 import { loopCycle, mostTrips, tripCount } from './trip-count';
@@ -34,7 +35,7 @@ export function forStatement(ctx: Context, node: ast.ForStatement): void {
 
 /** A loop whose variable is declared. */
 function countedLoop(ctx: Context, node: ast.ForStatement): void {
-  const trips = tripCount(ctx, node);
+  const trips = tripCount(ctx, node) ?? pointerTrips(ctx, node);
   const most = trips === undefined ? mostTrips(ctx, node) : undefined;
   const open = trips === undefined && most === undefined ? openStart(ctx, node) : undefined;
   if (open?.isWrittenOut) {
@@ -64,6 +65,11 @@ export function whileStatement(ctx: Context, node: ast.WhileStatement): void {
   const counting = ctx.unit.isHost ? undefined : countingForm(node);
   if (counting) {
     forStatement(ctx, counting);
+    return;
+  }
+  const trips = pointerTrips(ctx, node);
+  if (trips !== undefined) {
+    countedLoop(ctx, { ...node, kind: 'for', initializer: undefined, increment: undefined });
     return;
   }
   ctx.loops.all++;
@@ -308,6 +314,7 @@ function loopAround(ctx: Context, parts: LoopParts): void {
   b.jump(blocks.header);
   b.use(blocks.header);
   forgetAssigned(ctx, [parts.condition, parts.body, parts.increment]);
+  demandMoved(ctx, [parts.condition, parts.body, parts.increment]);
   const entry = ctx.known.fork();
   for (const [variable, value] of turning ?? []) ctx.known.set(variable, value);
   b.enterRegion();
@@ -389,6 +396,7 @@ function doLoop(ctx: Context, node: ast.DoStatement): void {
   ctx.loops.all++;
   ctx.loops.atRunTime++;
   forgetAssigned(ctx, [node.condition, node.body]);
+  demandMoved(ctx, [node.condition, node.body]);
   const entry = ctx.known.fork();
   b.enterRegion();
   const target: JumpTarget = {

@@ -11,7 +11,8 @@ const LIMIT = 4096;
 
 type Step = (value: number) => number;
 
-const compare: Record<string, (a: number, b: number) => boolean> = {
+/** What holds for two numbers, by its operator. */
+export const comparisons: Record<string, (a: number, b: number) => boolean> = {
   '<': (a, b) => a < b,
   '<=': (a, b) => a <= b,
   '>': (a, b) => a > b,
@@ -109,7 +110,7 @@ export function testOf(
   if (node.kind !== 'binary') return undefined;
   const left = aheadOf(ctx, node.left, name);
   const ahead = left ?? aheadOf(ctx, node.right, name);
-  const fn = compare[left !== undefined ? node.operator : (mirrored[node.operator] ?? '')];
+  const fn = comparisons[left !== undefined ? node.operator : (mirrored[node.operator] ?? '')];
   if (ahead === undefined || !fn) return undefined;
   const bound = constantOf(ctx, left !== undefined ? node.right : node.left);
   return bound === undefined ? undefined : (value) => fn(value + ahead, bound);
@@ -147,10 +148,10 @@ export function heldVariable(
   return held === undefined ? undefined : { register: storage.register, held };
 }
 
-const assignedCache = new WeakMap<ast.Statement, ReadonlySet<string>>();
+const assignedCache = new WeakMap<object, ReadonlySet<string>>();
 
 /** Names that a loop's body changes itself, or whose address it takes. */
-export function assignedNames(body: ast.Statement): ReadonlySet<string> {
+export function assignedNames(body: ast.Statement | ast.Expression | ast.VariableDeclaration): ReadonlySet<string> {
   let names = assignedCache.get(body);
   if (!names) {
     const found = new Set<string>();
