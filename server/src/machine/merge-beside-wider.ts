@@ -7,11 +7,14 @@
  * - the wider access is a load or a store, of the same block, before or behind them, or of one that dominates it (a barrier between changes
  *   nothing); an atomic operation tells nothing, nor does what stands behind another register, as that of another pass does;
  * - loads: 8 or 16 bytes, three words of 16 too; of two bytes each 4 and 8, three of 8 too, where a word tells the alignment; never single bytes;
- * - stores: exactly 4, 8 or 16 bytes, never single bytes.
+ * - stores: exactly 4, 8 or 16 bytes, never single bytes;
+ * - neither across a quotient, a root or a function with a slow path, which ends the block (machine code of 62 kernels: 31 kinds of arithmetic between two
+ *   loads or stores; only signed quotients of integers keep them apart as well).
  */
 import { controlFlow, dominates } from '../program/control-flow';
 import type { Block, Instruction, Program, Register, RegisterInfo } from '../program/program';
 import { accessBytes, bearerOf, type MergeWork, mayMove, modulo, within } from './merge-neighbours';
+import { hasSlowPath } from './pure';
 import { type Access, type Candidate, replaceByOne } from './wide-access';
 
 /** What an access tells of the register behind it. */
@@ -91,7 +94,7 @@ function groupsOf(
   const open = new Map<string, Candidate[]>();
   const groups: Candidate[][] = [];
   instructions.forEach((instruction, index) => {
-    if (instruction.op === 'barrier') open.clear();
+    if (instruction.op === 'barrier' || hasSlowPath(instruction)) open.clear();
     if (!isCandidate(program, instruction) || !told.has(instruction.address)) return;
     if (instruction.aligned?.isAlone) return;
     const { readOnly } = program.accesses[instruction.access];

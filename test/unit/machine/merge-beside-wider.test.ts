@@ -118,4 +118,19 @@ describe('neighbours of a wider access', () => {
       s += p[i].w[j]; //= global load 2 x 4 bytes`,
     );
   });
+
+  it('not across a quotient or a root, which has a slow path, unless it is by a power of two', () => {
+    const pairs = (scaled: (of: string) => string, last: string) =>
+      checkLines(`k(float *p, float b)
+{
+    int i = threadIdx.x + blockIdx.x * blockDim.x;
+    float2 v = reinterpret_cast<float2*>(p)[i]; //= global load 1 x 8 bytes
+    p[2 * i] = ${scaled('v.x')};
+    p[2 * i + 1] = ${scaled('v.y')}; //= ${last}
+}`);
+    pairs((of) => `${of} / 4`, 'global store 1 x 8 bytes');
+    pairs((of) => `rsqrtf(${of})`, 'global store 1 x 8 bytes');
+    pairs((of) => `${of} / b`, 'global store 1 x 4 bytes');
+    pairs((of) => `sqrtf(${of})`, 'global store 1 x 4 bytes');
+  });
 });
