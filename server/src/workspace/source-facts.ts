@@ -21,7 +21,9 @@ const parameterReach = 2_000;
 const skipped =
   /\/\/(?:\\\n|[^\n])*|\/\*[\s\S]*?(?:\*\/|$)|"(?:\\[\s\S]|[^"\\\n])*"?|'(?:\\[\s\S]|[^'\\\n])*'?|[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]*)[>"]/y;
 /** What may stand between a function's parameters and its body, before an initialiser list or a trailing type. */
-const qualifiers = /(?:\s|const\b|noexcept\b|override\b|final\b)*/y;
+const qualifiers = /(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/|const\b|noexcept\b|override\b|final\b)*/y;
+/** What a comment may hold is no end of parameters. */
+const comment = /\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/y;
 /** Characters that those two may have. */
 const behindReach = 500;
 
@@ -128,11 +130,18 @@ function isDefinition(text: string, start: number, end: number): boolean {
   for (; at < limit; at++) {
     const code = text.charCodeAt(at);
     if (code === 0x28) depth++;
+    else if (code === 0x2f) at += commentAt(text, at);
     else if (code === 0x29 && --depth === 0) break;
     else if (code === 0x3b || code === 0x7b) return false;
   }
   if (at >= limit) return false;
   return isFollowedByBody(text, at + 1);
+}
+
+/** Characters of the comment that begins there, without its last; 0 where none does. */
+function commentAt(text: string, at: number): number {
+  comment.lastIndex = at;
+  return Math.max(0, (comment.exec(text)?.[0].length ?? 0) - 1);
 }
 
 function isFollowedByBody(text: string, from: number): boolean {

@@ -384,5 +384,8 @@ int main() { float* out; cudaMalloc(&out, 4096); put<<<1, 32>>>(out, size(2)); }
     });
     check(files('int size\t(int n) { return 2 * n; }'), 'a.cu', ['put:2 store 16/4 32 lanes']);
     check(files('int size\n(int n)\n{ return 2 * n; }'), 'a.cu', ['put:2 store 16/4 32 lanes']);
+    // comments among the parameters and behind them
+    for (const comment of ['// lanes; (all of them)\n', '/* lanes { all } */'])
+      check(files(`int size(int n ${comment}) ${comment} { return 2 * n; }`), 'a.cu', ['put:2 store 16/4 32 lanes']);
   });
 });
