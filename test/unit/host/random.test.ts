@@ -95,6 +95,22 @@ int main() {
 }`);
   });
 
+  it('hundreds of thousands of numbers are drawn within the budget of an editor', () => {
+    check(`
+__global__ void k(const int* last) {}
+int main() {
+  int n = 300000;
+  srand(7);
+  float* field = (float*)malloc(n * sizeof(float));
+  for (int i = 0; i < n; i++) field[i] = (float)rand() / RAND_MAX;
+  int h[2] = {rand() % 1000, rand() % 1000};
+  int* d;
+  cudaMalloc(&d, sizeof h);
+  cudaMemcpy(d, h, sizeof h, cudaMemcpyHostToDevice);
+  k<<<1, 32>>>(d); //= last: 238 289
+}`);
+  });
+
   it('a seed from the clock or the machine is assumed', () => {
     check(`
 __global__ void k(const int* a, const int* b) {}

@@ -213,34 +213,36 @@ template <class T = int> struct discrete_distribution {
 ${hostGenerators}
 `;
 
-/** Of the C library, at namespace scope. */
+/**
+ * Of the C library, at namespace scope. Programs draw numbers by the million, so that what one takes decides whether the budget of the run
+ * does for them: places begin at 1, so that the place of the next number says whether there are any yet.
+ */
 export const hostRand = `
-int __rand_state[31];
-int __rand_at;
-bool __rand_ready;
-int __rand_next() {
-  int back = __rand_at >= 3 ? __rand_at - 3 : __rand_at + 28;
-  unsigned x = (unsigned)__rand_state[__rand_at] + (unsigned)__rand_state[back];
-  __rand_state[__rand_at] = (int)x;
-  __rand_at = __rand_at == 30 ? 0 : __rand_at + 1;
-  return (int)(x >> 1);
+unsigned __rand_state[32];
+unsigned long __rand_at;
+unsigned __rand_next(unsigned long at) {
+  unsigned x = __rand_state[at] + __rand_state[at > 3 ? at - 3 : at + 28];
+  __rand_state[at] = x;
+  __rand_at = at == 31 ? 1 : at + 1;
+  return x;
+}
+void __rand_begin(int x) {
+  __rand_state[1] = (unsigned)x;
+  for (int i = 2; i < 32; ++i) {
+    long next = (16807l * x) % 2147483647l;
+    x = (int)(next < 0 ? next + 2147483647l : next);
+    __rand_state[i] = (unsigned)x;
+  }
+  __rand_at = 4;
+  for (int i = 0; i < 310; ++i) __rand_next(__rand_at);
 }
 void srand(unsigned given) {
   unsigned seed = (unsigned)__warplens_seed(given);
-  int x = seed == 0 ? 1 : (int)seed;
-  __rand_state[0] = x;
-  for (int i = 1; i < 31; ++i) {
-    long next = (16807l * x) % 2147483647l;
-    x = (int)(next < 0 ? next + 2147483647l : next);
-    __rand_state[i] = x;
-  }
-  __rand_at = 3;
-  __rand_ready = true;
-  for (int i = 0; i < 310; ++i) __rand_next();
+  __rand_begin(seed == 0 ? 1 : (int)seed);
 }
 int rand() {
-  if (!__rand_ready) srand(1);
-  return __rand_next();
+  if (__rand_at == 0) __rand_begin(1);
+  return (int)(__rand_next(__rand_at) >> 1);
 }
 void srandom(unsigned seed) { srand(seed); }
 long random() { return rand(); }
