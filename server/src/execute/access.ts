@@ -80,7 +80,8 @@ export class AccessCounter {
     const isOpen = plan.site.atomic === 'compared' && plan.site.space === 'shared';
     if (value.unknown === UNKNOWN || isOpen) {
       const reason = isOpen ? this.tally.comparedReason : value.reason;
-      this.countUnknown(plan, mask.warps, mask.count, reason, frame);
+      if (isOpen || !this.mayTellOfOne(plan)) this.countUnknown(plan, mask.warps, mask.count, reason, frame);
+      else this.countAnywhere(plan, reason, frame);
       return;
     }
     if (this.tally.heapReason !== 0 && isInHeap(value, offset, frame)) {
@@ -102,7 +103,8 @@ export class AccessCounter {
       const active = perWarp[first / WARP];
       if (active === 0) continue;
       if (unknownLanes !== undefined && someMarked(unknownLanes, mask.lanes, first)) {
-        this.countUnknown(plan, 1, active, value.reason, frame);
+        if (active === 1 && this.mayTellOfOne(plan)) this.countOne(plan, 1, frame);
+        else this.countUnknown(plan, 1, active, value.reason, frame);
       } else {
         this.countWarp(plan, addresses, mask, first, active, 1, frame);
       }
@@ -422,6 +424,31 @@ export class AccessCounter {
     }
   }
 
+  /**
+   * Wherever one lane goes, it takes the same: a request of one address, aligned to what it is wide (other addresses are errors). Not in the heap
+   * of the device, and not where the space is not known.
+   */
+  private mayTellOfOne({ site }: AccessPlan): boolean {
+    return this.tally.heapReason === 0 && site.space !== 'generic' && site.space !== 'texture';
+  }
+
+  /** Nothing is known of the addresses: warps of which one lane is on have their figures all the same. */
+  private countAnywhere(plan: AccessPlan, reason: number, frame: Frame): void {
+    const { perWarp, warps, count: lanes } = frame.mask;
+    let single = 0;
+    for (let warp = frame.lo / WARP; warp < frame.hi / WARP; warp++) if (perWarp[warp] === 1) single++;
+    if (single > 0) this.countOne(plan, single, frame);
+    if (single < warps) this.countUnknown(plan, warps - single, lanes - single, reason, frame);
+  }
+
+  /** Counts warps of which one lane is on; no witness, since it would have to name the address. */
+  private countOne(plan: AccessPlan, warps: number, frame: Frame): void {
+    const space = spaceNumber[plan.site.space === 'generic' ? 'global' : plan.site.space];
+    this.tally.model.count(plan.shapes[space], NOWHERE, ONE_LANE, 0, 1, counts);
+    const worst = this.addCounts(plan, space, 0, 1, warps, frame);
+    if (worst) worst.worstExcess = 0;
+  }
+
   private countUnknown(plan: AccessPlan, warps: number, lanes: number, reason: number, frame: Frame): void {
     const space = plan.site.space === 'generic' ? 'global' : plan.site.space;
     const number = spaceNumber[space];
@@ -499,6 +526,10 @@ export class AccessCounter {
     return fresh;
   }
 }
+
+/** An address that is aligned as any is. */
+const NOWHERE = new Float64Array(1);
+const ONE_LANE = Uint8Array.of(1);
 
 /** Bytes that the 32 banks serve at once. */
 const BANK_ROW = 128;

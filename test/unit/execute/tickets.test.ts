@@ -74,11 +74,11 @@ __global__ void others(int *count, int *each, float *out) {
   if (mine >= 0) out[mine] = 1;
   //             ^^^^^^^^^ global store unknown
   int his = threadIdx.x == 0 ? atomicAdd(&each[blockIdx.x], 1) : 0;
-  if (threadIdx.x == 0) out[his] = 1;
-  //                    ^^^^^^^^ global store unknown
+  if (threadIdx.x < 2) out[his] = 1;
+  //                   ^^^^^^^^ global store unknown
   int some = threadIdx.x == 0 ? atomicAdd(count, each[0]) : 0;
-  if (threadIdx.x == 0) out[some] = 1;
-  //                    ^^^^^^^^^ global store unknown
+  if (threadIdx.x < 2) out[some] = 1;
+  //                   ^^^^^^^^^ global store unknown
 }
 int main() { int *n; float *r; others<<<10, 32>>>(n, n, r); }
 `);
