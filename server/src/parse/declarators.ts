@@ -144,12 +144,14 @@ function parseDeclaredName(p: Parser, into: Declarator, place: DeclaratorPlace):
 /** Whether a parenthesis in a declarator groups (`(*f)(int)`) rather than holding parameters. */
 function isNested(p: Parser, place: DeclaratorPlace): boolean {
   const next = p.peek(1);
-  if (next === '*' || next === '&' || next === '&&' || next === '^') return true;
+  if (isPointerSign(next)) return true;
+  // `char((*)[16])`: no parameter begins with a parenthesis
+  if (next === '(' && isPointerSign(p.peek(2))) return true;
   let i = p.pos + 1;
   while (p.isName(i) && p.textAt(i + 1) === '::') i += 2;
   if (i > p.pos + 1 && p.textAt(i) === '*') return true;
   if (place === 'abstract') return false;
-  if (next === '(') return place !== 'parameter' || p.peek(2) === '*';
+  if (next === '(') return place !== 'parameter';
   // (name), (name)[3], (name)(int)
   if (!p.isName(p.pos + 1) || p.peek(2) !== ')')
     return place !== 'parameter' && p.isName(p.pos + 1) && p.peek(2) === '[';
@@ -157,6 +159,8 @@ function isNested(p: Parser, place: DeclaratorPlace): boolean {
   if (place === 'parameter') return after === '[' || (after === ',' && p.lookup(next) === undefined);
   return true;
 }
+
+const isPointerSign = (text: string): boolean => text === '*' || text === '&' || text === '&&' || text === '^';
 
 /** Suffixes behind the group apply first; then the group is read around that type. */
 function parseNested(p: Parser, into: Declarator, place: DeclaratorPlace): void {

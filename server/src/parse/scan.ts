@@ -379,12 +379,14 @@ export function memberPointerEnd(p: Parser, index: number): number {
   return i > index && p.textAt(i) === '*' ? i + 1 : index;
 }
 
-/** `(*)`, `(&)`, `(C::*)` or a parameter list within an abstract declarator. */
+/** `(*)`, `(&)`, `(C::*)`, `((*)[n])` or a parameter list within an abstract declarator. */
 function isAbstractGroup(p: Parser, open: number, sure: boolean, inTemplateArguments: boolean): boolean {
   const inside = p.textAt(open + 1);
   if (inside === '*' || inside === '&' || inside === '&&') return true;
   if (memberPointerEnd(p, open + 1) > open + 1) return true;
   if (!sure) return false;
+  // `char((*)[16])`
+  if (inside === '(' && /^(?:\*|&&?)$/.test(p.textAt(open + 2)) && p.textAt(open + 3) === ')') return true;
   if (inside === ')') return /^(?:,|>+)$/.test(p.textAt(open + 2));
   return looksLikeParameters(p, open, inTemplateArguments);
 }

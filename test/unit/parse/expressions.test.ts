@@ -72,6 +72,7 @@ describe('expressions', () => {
     check('(float*)p + 1', '(+ (cast:c *float p) 1)');
     check('(const float4* const&)p', '(cast:c &const *const float4 p)');
     check('(int (*)(float))p', '(cast:c *fn(float) int p)');
+    check('(unsigned char((*)[16])) p', '(cast:c *[16]unsigned char p)');
     check('(int)(float)a', '(cast:c int (cast:c float a))');
     check('(void)a', '(cast:c void a)');
     check('(T){a}', '(cast:c T {a})');
