@@ -23,6 +23,7 @@ import { numberAt, type RunNumber } from './run-symbols';
 
 const SIZE = 2;
 const NO_NUMBERS: ReadonlyMap<number, number> = new Map();
+const NO_SYMBOLS: HostRun['symbols'] = new Map();
 /** Key of a kernel of another unit: its text is in the program's key. */
 const LINKED = 'linked';
 
@@ -216,7 +217,11 @@ export class HostData {
 
   /** Whether a time that the run came to a launch is one of those that are planned. @param numbers by input */
   isPlanned(round: HostRound, plan: PlannedLaunch, program: Program, numbers: ReadonlyMap<number, number>): boolean {
-    return isPlanned(round, plan, program, numbers);
+    return isPlanned(round, this.symbols, plan, program, numbers);
+  }
+
+  private get symbols(): HostRun['symbols'] {
+    return this.entry?.run?.symbols ?? NO_SYMBOLS;
   }
 
   /** How often the run launched the same kernel in the same shape before. */
@@ -236,7 +241,7 @@ export class HostData {
     const rounds = this.roundsFor(plan);
     const round =
       plan.round === undefined
-        ? rounds.find((r) => isPlanned(r, plan, program, numbers, rounds.length === 1))
+        ? rounds.find((r) => isPlanned(r, this.symbols, plan, program, numbers, rounds.length === 1))
         : rounds[plan.round];
     const run = this.entry?.run;
     if (!round || !run) return undefined;
@@ -250,7 +255,7 @@ export class HostData {
     // the planned round is gone where the run waits to be made anew
     const rounds =
       plan.round === undefined
-        ? all.filter((r) => isPlanned(r, plan, program, NO_NUMBERS))
+        ? all.filter((r) => isPlanned(r, this.symbols, plan, program, NO_NUMBERS))
         : all.slice(plan.round, plan.round + 1);
     const symbols = this.entry?.run?.symbols;
     return symbols && rounds.length > 0 ? numberAt(rounds, symbols, program, input) : undefined;
@@ -269,11 +274,12 @@ function shapeOf({ launch, values }: HostRound): string {
 }
 
 /**
- * Whether a round launches what is planned: the same grid and block, and the same numbers as far as both are known.
+ * Whether a round launches what is planned: the same grid and block, and the same numbers, those in constant memory too, as far as both are known.
  * @param isOnly the run came to the launch this once
  */
 function isPlanned(
   round: HostRound,
+  symbols: HostRun['symbols'],
   plan: PlannedLaunch,
   program: Program,
   numbers: ReadonlyMap<number, number>,
@@ -288,6 +294,10 @@ function isPlanned(
   if (!isShape) return false;
   for (const [input, number] of numbers) {
     const { source, register } = program.inputs[input];
+    if (source.kind === 'global' && isInteger(program, input)) {
+      const left = numberAt([round], symbols, program, program.inputs[input]);
+      if (left !== undefined && left.value !== number) return false;
+    }
     // what nothing reads may be anything: the member of a record that nobody looks at was only guessed
     if (source.kind !== 'parameter' || registersRead(program)[register] !== 1) continue;
     const given = values.get(nameOf(source.parameter, source.path));
@@ -296,6 +306,9 @@ function isPlanned(
   }
   return isAligned(round, plan);
 }
+
+const isInteger = ({ inputs, registers }: Program, input: number): boolean =>
+  /^[iu]/.test(registers[inputs[input].register].type);
 
 /** Whether its pointers lead to the same byte of a line as those that are planned. */
 function isAligned(round: HostRound, { launch }: PlannedLaunch): boolean {

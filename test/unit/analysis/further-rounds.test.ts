@@ -47,6 +47,30 @@ int main() {
     check(passes, ['float1: 0 4 5: 4', 'float1: 1: 8', 'float1: 2: 16', 'float1: 3: 32']);
   });
 
+  it('are told apart by what the host has put into constant memory', () => {
+    check(
+      `
+__constant__ int pass;
+__global__ void scatter(const int *at, float *out) {
+  if (pass > 0) out[at[threadIdx.x] * pass] = 1;
+  else out[at[threadIdx.x] * 8] = 1;
+}
+int main() {
+  int h[32], *at;
+  float *out;
+  for (int i = 0; i < 32; i++) h[i] = i;
+  cudaMalloc(&at, 128);
+  cudaMalloc(&out, 1 << 20);
+  cudaMemcpy(at, h, 128, cudaMemcpyHostToDevice);
+  for (int p = 0; p < 3; p++) {
+    cudaMemcpyToSymbol(pass, &p, sizeof(int));
+    scatter<<<1, 32>>>(at, out);
+  }
+}`,
+      ['1: 0: 32', '1: 1: 4', '1: 2: 8'],
+    );
+  });
+
   it('are warned of where no other time comes, and every one of them is bad', () => {
     const warnings = (stride: string) =>
       reportOf(
