@@ -1,5 +1,5 @@
 /**
- * What was read in front of a loop only because its passes read it (promote-memory.ts, hoist-invariants.ts) is read by those that have a pass: the compiler
+ * What was read in front of a loop only because its passes read it (promote-memory.ts, hoist-invariants.ts; loads-of-loops.ts) is read by those that have a pass: the compiler
  * turns `while (c) …` into `if (c) do … while (c)`, and the loop's preheader stands behind that condition. Evidence: PTX and machine code of nvcc 13.0 (8 kernels:
  * strides over rows and columns, loops with a start or an end of each lane, `while`, shared memory, members); H200: a
  * triangular product whose lanes mostly have no pass (2,691 lanes of 2,016 requests read their sum, where all lanes of all passes around were assumed to),
@@ -9,6 +9,7 @@ import { controlFlow, type Loop } from '../program/control-flow';
 import { readsInto, readsOf, writesOf } from '../program/operands';
 import type { Block, BranchSite, Instruction, Program, Register, RegisterInfo } from '../program/program';
 import { withOperands } from './common-expressions';
+import { loadsOfLoop } from './loads-of-loops';
 import { headOf } from './loop-head';
 import { isPure } from './pure';
 
@@ -22,8 +23,9 @@ interface Work {
 const isMarked = (i: Instruction): boolean => i.op === 'load' && i.isOfLoop === true;
 
 export function guardPreheaders(program: Program): Program {
-  if (!program.blocks.some(({ instructions }) => instructions.some(isMarked))) return program;
+  if (!program.blocks.some(({ instructions }) => instructions.some((i) => i.op === 'load'))) return program;
   const flow = controlFlow(program);
+  let changes = false;
   const work: Work = {
     program,
     registers: [...program.registers],
@@ -32,27 +34,30 @@ export function guardPreheaders(program: Program): Program {
   };
   for (const before of flow.order) {
     const { instructions, terminator } = program.blocks[before];
-    if (terminator.kind !== 'jump' || !instructions.some(isMarked)) continue;
+    if (terminator.kind !== 'jump') continue;
     const loop = flow.loops[flow.loopAtHeader[terminator.target]];
-    if (loop && loop.contains[before] === 0) guard(work, before, loop);
+    if (loop?.contains[before] !== 0) continue;
+    const needed = loadsOfLoop(program, before, loop);
+    const isOfLoop = (i: Instruction) => isMarked(i) || needed.has(i);
+    if (instructions.some(isOfLoop) && guard(work, before, loop, isOfLoop)) changes = true;
   }
-  return { ...program, ...work };
+  return changes ? { ...program, ...work } : program;
 }
 
 /**
  * The block in front becomes three: what is computed in any case and the condition, the loads behind it, and the starts of the loop's variables,
  * which come last for those who look for them in front of a loop.
  */
-function guard(work: Work, before: number, loop: Loop): void {
+function guard(work: Work, before: number, loop: Loop, isOfLoop: (i: Instruction) => boolean): boolean {
   const { program, blocks } = work;
   const header = program.blocks[loop.header];
   const place = headOf(program, loop);
-  if (header.terminator.kind !== 'branch' || !place) return;
+  if (header.terminator.kind !== 'branch' || !place) return false;
   const inLoop = loop.contains[header.terminator.ifTrue] === 1;
-  if (inLoop === (loop.contains[header.terminator.ifFalse] === 1)) return;
+  if (inLoop === (loop.contains[header.terminator.ifFalse] === 1)) return false;
   const test = copied(work, header.instructions, header.terminator.condition);
-  const parts = partsOf(program, before, loop);
-  if (!test || !parts) return;
+  const parts = partsOf(program, before, loop, isOfLoop);
+  if (!test || !parts) return false;
   const [guarded, starts] = [blocks.length, blocks.length + 1];
   const branch = work.branches.push({ place, kind: 'loop', isGuard: true }) - 1;
   blocks[before] = {
@@ -77,6 +82,7 @@ function guard(work: Work, before: number, loop: Loop): void {
     instructions: parts.always.filter(isStart),
     terminator: { kind: 'jump', target: loop.header },
   });
+  return true;
 }
 
 /** The condition of a loop's head once more, in registers of its own; undefined where more than arithmetic is in it. */
@@ -103,12 +109,13 @@ function partsOf(
   program: Program,
   before: number,
   loop: Loop,
+  isOfLoop: (i: Instruction) => boolean,
 ): { readonly always: Instruction[]; readonly guarded: Instruction[] } | undefined {
   const made = new Set<Register>();
   const [always, guarded]: Instruction[][] = [[], []];
   for (const i of program.blocks[before].instructions) {
-    const follows = isMarked(i) || readsOf(i).some((r) => made.has(r));
-    if (follows && !isMarked(i) && !isPure(i)) return undefined;
+    const follows = isOfLoop(i) || readsOf(i).some((r) => made.has(r));
+    if (follows && !isOfLoop(i) && !isPure(i)) return undefined;
     (follows ? guarded : always).push(i);
     if (follows) for (const r of writesOf(i)) made.add(r);
   }

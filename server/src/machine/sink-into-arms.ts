@@ -235,7 +235,7 @@ function armOf({ flow, usedIn }: Work, arms: readonly number[], i: Instruction):
 }
 
 /** @param behind what stands between an instruction and the end of its block */
-function mayPass(program: Program, i: Instruction, behind: readonly Instruction[]): boolean {
+export function mayPass(program: Program, i: Instruction, behind: readonly Instruction[]): boolean {
   const reads = readsOf(i).filter((r) => program.registers[r].role === 'variable');
   return behind.every((other) => {
     if (reads.length > 0) {

