@@ -116,8 +116,9 @@ export interface PastL1Cost {
  * rows, 20 of them exact and four, of misaligned rows whose last ones are off, within 0.7 %; fi_decode.cu:109, 20 copies). Under the predicate P0 the
  * profiler takes it for the store alone (cp_async_sgemm.cu: 22 copies; hgemm_ladder.cu: 12, each the first of its stretch of code but four).
  * Lanes off: H100, 38 kernels of 1 to 16 copies of 12 lanes behind conditions of eleven kinds, 25 of them branched around, 10 under predicates other than
- * P0. Under P0 (3 kernels), which the profiler's own code uses, its counters take all lanes with whatever addresses their registers hold: a defect of the
- * measurement, of which no source text can tell, and which is left out.
+ * P0. Under P0 (4 kernels), which the profiler's own code uses, its counters take all lanes with whatever addresses their registers hold, and warps of
+ * which none is on (H200: a pipeline that runs four tiles past its last one, 84 requests a warp instead of 80, where the tag requests, which the hardware
+ * counts, are those of 80): a defect of the measurement, of which no source text can tell, and which is left out.
  */
 export function pastL1Cost(
   sources: Float64Array,
