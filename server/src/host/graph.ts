@@ -37,7 +37,7 @@ export function joinBlocks(program: Program): Program {
 /** Nothing is run behind it. */
 export const isEnd = (i: Instruction): boolean => i.op === 'host' && (i.fn === 'end' || i.fn === 'lost');
 
-const isThrown = (i: Instruction): boolean => i.op === 'host' && i.fn === 'thrown';
+export const isThrown = (i: Instruction): boolean => i.op === 'host' && i.fn === 'thrown';
 
 /** A way that comes here is taken for an error. */
 export const isErrorWay = (i: Instruction): boolean => isEnd(i) || isThrown(i);

@@ -2,7 +2,7 @@
 import { controlFlow } from '../program/control-flow';
 import type { Block, Instruction, Program } from '../program/program';
 import { blocksOf } from './functions';
-import { finishing } from './graph';
+import { finishing, isThrown } from './graph';
 
 const isLaunch = (i: Instruction): boolean => i.op === 'host' && i.fn === 'launch';
 
@@ -29,13 +29,16 @@ export function endAfterLastLaunch(program: Program): Program {
       }
   const isFailure = (i: Instruction) =>
     i.op === 'host' && i.fn === 'end' && i.args.length > 0 && program.registers[i.args[0]].value !== 0;
-  const finishes = finishing(program, flow, isFailure);
-  const end = program.blocks.flatMap(({ instructions }) => instructions.filter(isFailure)).at(0);
+  const marks = [isFailure, isThrown].map((isMark) => ({
+    finishes: finishing(program, flow, isMark),
+    mark: program.blocks.flatMap(({ instructions }) => instructions.filter(isMark)).at(0),
+  }));
   const blocks = program.blocks.map((block, index): Block => {
     if (comes[index]) return block;
     const kept = block.instructions.slice(0, block.instructions.findLastIndex(isLaunch) + 1);
-    // a way that ends in an error stays one: it is not taken where its condition is not known
-    if (end && finishes[index] === 0) kept.push(end);
+    // a way that ends in an error, or where something is thrown, stays one: it is not taken where its condition is not known
+    const lost = marks.find(({ finishes, mark }) => mark && finishes[index] === 0);
+    if (lost?.mark) kept.push(lost.mark);
     return { ...block, instructions: kept, terminator: { kind: 'exit' } };
   });
   return { ...program, blocks };

@@ -50,6 +50,32 @@ int main() {
 }`);
   });
 
+  it('lead to no other end of a program that launches none behind them', () => {
+    check(`
+__global__ void k(int n) {}
+int total;
+void note(int value) {
+  if (value < total) throw "not in order";
+  total = value;
+}
+void test(int kind, char** argv) {
+  for (int pass = 0; pass < 2; pass++) {
+    k<<<1, 32>>>(kind + pass); //= n: 10; n: 11; n: 20; n: 21
+    if (atoi(argv[1]) > 3) return;
+    note(pass);
+  }
+}
+int main(int argc, char** argv) {
+  try {
+    test(10, argv);
+    total = 0;
+    test(20, argv);
+  } catch (...) {
+    return 1;
+  }
+}`);
+  });
+
   it('of the library, and none where it is not known whether it is thrown', () => {
     check(`
 __global__ void k(int n) {}
