@@ -16,7 +16,7 @@ import { type DepthCounter, structure } from './structure';
 import { HostValues } from './values';
 import { Code, type ModuleFunction, moduleOf } from './wasm';
 
-/** Blocks beyond which nothing is generated: the nesting would be too deep. */
+/** Blocks that control comes to beyond which nothing is generated: the nesting would be too deep. */
 const MOST_BLOCKS = 12_000;
 
 export interface GeneratedHost {
@@ -40,7 +40,7 @@ const COST_OF_CALL = 8;
  */
 export function generateHost(program: Program, fuel: number): GeneratedHost | undefined {
   const joined = joinBlocks(program);
-  if (joined.blocks.length > MOST_BLOCKS) return undefined;
+  if (controlFlow(joined).order.length > MOST_BLOCKS) return undefined;
   return new Generator(joined, fuel).generate();
 }
 
