@@ -21,6 +21,7 @@ type Answer = (properties: DeviceProperties) => number | undefined;
 const ofDevice = {
   multiProcessorCount: ({ device }) => device?.sms,
   l2CacheSize: ({ device }) => device?.l2Bytes,
+  totalGlobalMem: ({ device }) => device?.memoryBytes,
   clockRate: ({ device }) => device && Math.round(device.clockGHz * 1e6),
 } as const satisfies Record<string, Answer>;
 
@@ -105,9 +106,18 @@ export function otherDevice(properties: DeviceProperties): DeviceProperties {
   return {
     row,
     registersPerThread: LIMITING,
-    device: known && { ...known, sms: 2 * known.sms + 3, l2Bytes: known.l2Bytes / 2, clockGHz: 1 },
+    device: known && {
+      ...known,
+      sms: 2 * known.sms + 3,
+      l2Bytes: known.l2Bytes / 2,
+      memoryBytes: known.memoryBytes / 2,
+      clockGHz: 1,
+    },
   };
 }
+
+/** Members with more than 32 bits. */
+export const wideMembers: ReadonlySet<string> = new Set(['totalGlobalMem']);
 
 /** Members of cudaDeviceProp that have an answer, those that are arrays with their length. */
 export const memberNames: readonly (readonly [name: string, length?: number])[] = [

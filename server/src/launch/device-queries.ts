@@ -8,6 +8,7 @@ import {
   otherDevice,
   residentBlocks,
   sharedLeft,
+  wideMembers,
 } from '../hardware/device-properties';
 import type { Expression } from '../parse/ast';
 import type { Builtin } from './builtins';
@@ -32,7 +33,7 @@ function answer(state: HostState, name: string, of: Answer): Value | undefined {
   const value = state.device && of(state.device);
   if (!state.device || value === undefined) return undefined;
   if (of(otherDevice(state.device)) !== value) state.asked.set(name, value);
-  return number(value);
+  return number(value, wideMembers.has(name) ? 'unsigned long' : 'int');
 }
 
 /** `prop.multiProcessorCount`; undefined where it is no member of the device's properties, or not known. */

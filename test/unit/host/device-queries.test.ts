@@ -20,6 +20,17 @@ int main() {
 }
 `));
 
+  it('its memory, in more than 32 bits', () =>
+    check(`
+__global__ void k(int n, int m) {}
+int main() {
+  cudaDeviceProp prop;
+  cudaGetDeviceProperties(&prop, 0);
+  int side = (int)floor(pow(prop.totalGlobalMem / (2.0 * sizeof(float)), 1.0 / 3.0));
+  k<<<1, 32>>>(side > 500 ? 500 : side, (int)(prop.totalGlobalMem >> 30)); //= n: 500, m: 80
+}
+`));
+
   it('the block whose shared memory is a function of it, and what blocks leave each other (asked of an H200)', () =>
     check(`
 __global__ void k(int a, int b, int c, int d, size_t e) {}

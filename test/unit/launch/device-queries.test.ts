@@ -40,6 +40,15 @@ describe('what the device is asked', () => {
     );
     check(`${properties} printf("%d", prop.multiProcessorCount); k<<<1, 32>>>();`, 'k <<<(1,1,1),(32,1,1),0>>>()');
   });
+  it('its memory, of which other devices have more or less', () => {
+    check(
+      `${properties} size_t n = prop.totalGlobalMem / 4; if (n > 64000) n = 64000; k<<<n / 256, 256>>>();`,
+      'k <<<(250,1,1),(256,1,1),0>>>()',
+    );
+    check(`${properties} k<<<prop.totalGlobalMem >> 30, 256>>>();`, 'k <<<(80,1,1),(256,1,1),0>>>()', {
+      totalGlobalMem: 80 * 2 ** 30,
+    });
+  });
   it('what follows from the capability is certain', () =>
     check(
       `${properties} k<<<prop.major, prop.warpSize, prop.sharedMemPerBlock>>>();`,

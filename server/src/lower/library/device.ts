@@ -1,5 +1,5 @@
 /** What host code asks the device. The answers come from `__warplens_device`, by their place in the list of members. */
-import { attributes, memberNames } from '../../hardware/device-properties';
+import { attributes, memberNames, wideMembers } from '../../hardware/device-properties';
 
 /** Every answer, arrays one element after the other. */
 export const deviceAnswers: readonly (readonly [member: string, element: number])[] = memberNames.flatMap(
@@ -11,7 +11,10 @@ const answer = (member: string, element = 0): string => {
   return `__warplens_device(${at})`;
 };
 
-const members = memberNames.map(([name, length]) => `int ${name}${length === undefined ? '' : `[${length}]`};`);
+const members = memberNames.map(
+  ([name, length]) =>
+    `${wideMembers.has(name) ? 'unsigned long' : 'int'} ${name}${length === undefined ? '' : `[${length}]`};`,
+);
 
 const assignments = memberNames.flatMap(([name, length]) =>
   length === undefined
@@ -20,7 +23,7 @@ const assignments = memberNames.flatMap(([name, length]) =>
 );
 
 export const device = `
-struct cudaDeviceProp { char name[256]; unsigned long totalGlobalMem; ${members.join(' ')} };
+struct cudaDeviceProp { char name[256]; ${members.join(' ')} };
 inline int cudaGetDeviceProperties(cudaDeviceProp* p, int) { ${assignments.join(' ')} return 0; }
 enum cudaDeviceAttr { ${attributes.map(([name, number]) => `cudaDevAttr${name} = ${number}`).join(', ')} };
 inline int cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
