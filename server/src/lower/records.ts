@@ -242,7 +242,8 @@ function layOut(
   const isUnion = declaration.key === 'union';
   const largest = packingOf(declaration);
   const place = (name: string, type: Type, extra: Partial<Field>, minimum = 1, most = largest) => {
-    const bytes = extra.isBase && recordOf(type)?.fields.length === 0 ? 0 : (sizeOf(type) ?? 8);
+    const isEmpty = extra.isBase && recordOf(type)?.fields.length === 0 && !hasTable(type);
+    const bytes = isEmpty ? 0 : (sizeOf(type) ?? 8);
     const alignment = Math.max(Math.min(alignOf(type), most), minimum);
     const offset = isUnion ? 0 : Math.ceil(cursor.offset / alignment) * alignment;
     fields.push({ name, type, offset, ...extra });
@@ -251,13 +252,17 @@ function layOut(
     cursor.size = Math.max(cursor.size, cursor.offset);
     cursor.bits = undefined;
   };
-  for (const type of declaration.bases.flatMap((base) => baseTypes(ctx, base.type, scope))) {
+  const bases = declaration.bases.flatMap((base) => baseTypes(ctx, base.type, scope));
+  const isVirtual = hasVirtualMethods(declaration);
+  // nothing of a kernel reads or writes the pointer to the table of methods, but the members lie behind it
+  if (isVirtual && !ctx.unit.isHost && !bases.some(hasTable))
+    Object.assign(cursor, { offset: TABLE_BYTES, size: TABLE_BYTES, alignment: TABLE_BYTES });
+  for (const type of bases) {
     if (type.kind === 'record') place(`(base ${type.record.name})`, type, { isBase: true });
     else if (type.kind === 'lambda' && ctx.unit.isHost) place(`(base ${typeKey(type)})`, kept(type), { isBase: true });
   }
   // behind the bases: a pointer to an object stays one to its first base
-  const isClass = ctx.unit.isHost && declaration.members?.some((m) => m.kind === 'function' && m.specifiers.isVirtual);
-  if (isClass && !fields.some(({ type }) => hasClass(type))) place(CLASS_FIELD, types.ulong, {});
+  if (isVirtual && ctx.unit.isHost && !fields.some(({ type }) => hasClass(type))) place(CLASS_FIELD, types.ulong, {});
   // the scope's record must already show the bases while member types are resolved
   if (scope.recordType?.kind === 'record') Object.assign(scope.recordType.record, { fields });
   for (const member of declaration.members ?? []) {
@@ -271,6 +276,18 @@ function layOut(
   const alignment = Math.max(cursor.alignment, wanted);
   return { fields, bytes: Math.max(1, Math.ceil(cursor.size / alignment) * alignment), alignment };
 }
+
+/** Bytes of the pointer to the table of virtual methods, with which objects begin (Itanium C++ ABI, 2.4 II and 2.5). */
+const TABLE_BYTES = 8;
+
+const hasVirtualMethods = ({ members = [] }: RecordDeclaration): boolean =>
+  members.some((m) => m.kind === 'function' && m.specifiers.isVirtual);
+
+/** Whether objects of a class begin with a pointer to a table of methods, their own or that of a base. */
+const hasTable = (type: Type): boolean =>
+  type.kind === 'record' &&
+  ((type.record.declaration !== undefined && hasVirtualMethods(type.record.declaration)) ||
+    type.record.fields.some((field) => field.isBase && hasTable(field.type)));
 
 /** The hidden member by which an object of the host with virtual methods tells its class. */
 export const CLASS_FIELD = '(class)';

@@ -2,6 +2,31 @@
 import { check } from '../analysis/check-accesses';
 import { equals, index } from './check-index';
 
+describe('objects with virtual methods', () => {
+  it('begin with a pointer to the table of these, once in bases and derived classes', () => {
+    const classes = `
+template <class T> struct Shape { __device__ virtual ~Shape() {} __device__ virtual T area() = 0; };
+struct Disc : Shape<float> { float r; __device__ float area() { return r; } };
+struct Box : Shape<float> { int w; int* edges; int h; __device__ virtual float area() { return w; } };
+struct Tall : Box { long d; __device__ float area() { return d; } };
+struct Plain { int a; }; struct Late : Plain { int b; __device__ virtual int sum() { return a + b; } };`;
+    equals('', 'sizeof(Shape<float>) / 4', 2, classes);
+    equals('', 'sizeof(Disc) / 4', 4, classes);
+    equals('', 'sizeof(Box) / 8', 4, classes);
+    equals('', 'sizeof(Tall) / 8', 5, classes);
+    equals('', 'sizeof(Late) / 4', 4, classes);
+  });
+
+  it('lie so far apart in arrays', () =>
+    check(`
+struct Body { float x, y; __device__ virtual void move() {} };
+// warplens: block=32 grid=1
+__global__ void k(Body* bodies) {
+  bodies[threadIdx.x].x = 1;
+//^^^^^^^^^^^^^^^^^^^^^ global store 16/4 sectors exact
+}`));
+});
+
 describe('constructors', () => {
   const view = `
 struct View {
