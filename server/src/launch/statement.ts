@@ -181,7 +181,7 @@ function runIf(state: HostState, statement: IfStatement, scope: Scope): Completi
   const { condition } = statement;
   const holds = truth(evaluateCondition(state, condition, scope));
   if (state.leaving) return state.leaving;
-  const supposed = condition.kind === 'variable' ? undefined : suppositionOf(state, condition, scope);
+  const supposed = condition.kind === 'variable' ? undefined : suppositionOf(state, condition, scope, statement.then);
   if (holds === undefined) return runBoth(state, statement, supposed, scope);
   const [chosen, other] = holds ? [statement.then, statement.else] : [statement.else, statement.then];
   const isChosen = holds && supposed !== undefined && isSupposed(state, supposed);

@@ -2,7 +2,8 @@
  * What a way says of a variable that chose it: in `case 128:` of `switch (threads)` threads is 128, whatever this call was handed. Blocks and grids were made of
  * it before, so the function is run again from its start with that value, and what it launches in that way is recorded.
  */
-import type { Expression } from '../parse/ast';
+import { anywhere, assignedBy } from '../parse/anywhere';
+import type { Expression, Statement } from '../parse/ast';
 import { convert } from './conversion';
 import { evaluate } from './expression';
 import { makeCell, named, tryOut } from './memory';
@@ -30,25 +31,38 @@ interface Way {
   readonly last: number;
 }
 
-/** `x`, a variable of the running function, has a value in the way that a label or a comparison leads to. */
+/**
+ * `x`, a variable of the running function, has a value in the way that a label or a comparison leads to. Asked only of ways with launches that nobody has
+ * seen, and where the variable is supposed already; a label is evaluated once more here, so it may do nothing.
+ */
 export function supposition(
   state: HostState,
   variable: Expression,
   label: Expression | undefined,
   scope: Scope,
+  { first, last }: Way,
 ): Supposition | undefined {
-  if (!state.frame.rerun || !label || variable.kind !== 'name' || variable.name.parts.length !== 1) return undefined;
+  const { rerun } = state.frame;
+  if (!rerun || !label || variable.kind !== 'name' || variable.name.parts.length !== 1) return undefined;
   const name = lastName(variable.name);
-  if (!localVariable(scope, name)) return undefined;
+  if (!rerun.supposed.has(name) && !state.recorder?.holdsUnseen(first, last)) return undefined;
+  if (!localVariable(scope, name) || anywhere(label, doesSomething)) return undefined;
   const value = evaluate(state, label, scope);
   return value.kind === 'number' ? { name, value } : undefined;
 }
 
+const doesSomething = (node: Expression | Statement): boolean => node.kind === 'call' || assignedBy(node) !== undefined;
+
 /** Of the way that a condition `x == 128` leads to. */
-export function suppositionOf(state: HostState, condition: Expression, scope: Scope): Supposition | undefined {
+export function suppositionOf(
+  state: HostState,
+  condition: Expression,
+  scope: Scope,
+  way: Way,
+): Supposition | undefined {
   if (condition.kind !== 'binary' || condition.operator !== '==') return undefined;
   const { left, right } = condition;
-  return supposition(state, left, right, scope) ?? supposition(state, right, left, scope);
+  return supposition(state, left, right, scope, way) ?? supposition(state, right, left, scope, way);
 }
 
 /** Whether the function runs for this way: no other needs to be looked into. */

@@ -56,10 +56,11 @@ function runCases(state: HostState, cases: Cases): Completion {
 }
 
 /** What holds of the variable in a case. */
-function suppositionAt(state: HostState, { condition, body, scope }: Cases, start: number): Supposition | undefined {
+function suppositionAt(state: HostState, cases: Cases, start: number): Supposition | undefined {
+  const { condition, body, scope } = cases;
   const label = body[start];
   if (condition.kind === 'variable' || label.kind !== 'case' || label.to) return undefined;
-  return supposition(state, condition, label.value, scope);
+  return supposition(state, condition, label.value, scope, wayOf(cases, start));
 }
 
 /** The tokens from a case to the next one. */

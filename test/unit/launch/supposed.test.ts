@@ -49,6 +49,13 @@ describe('ways that suppose a value', () => {
       'h <<<(1,1,1),(32,1,1),0>>>()',
     );
   });
+  it('compare what is computed once', () => {
+    checkBoth(
+      'int g = 0; int next() { return ++g; } void f(int t) { if (t == next()) k<<<1, t>>>(); h<<<1, g>>>(); } int main() { f(1); }',
+      'k <<<(1,1,1),(1,1,1),0>>>()',
+      'h <<<(1,1,1),(1,1,1),0>>>()',
+    );
+  });
   it('are as before where the function never comes there with that value', () => {
     checkBoth(
       'void f(int t) { t = t < 64 ? 64 : t; dim3 b(t); switch (t) { case 64: k<<<1, b>>>(); break; case 32: h<<<1, b>>>(); } } int main() { f(64); }',
