@@ -5,7 +5,7 @@
 import type { GlobalData } from '../execute/execution';
 import type { DeviceProperties } from '../hardware/device-properties';
 import type { ReadFile } from '../host/opened-files';
-import type { HostRound, HostRun } from '../host/run-host';
+import { type HostRound, type HostRun, shapeOf } from '../host/run-host';
 import { nameOf } from '../host/run-kernel';
 import { runMain } from '../host/run-main';
 import { isSameInstance, mayBeInstance } from '../lower/records';
@@ -227,11 +227,11 @@ export class HostData {
   /** How often the run launched the same kernel in the same shape before. */
   ordinalOf(round: HostRound): number {
     const rounds = this.entry?.run?.rounds ?? [];
-    const shape = shapeOf(round);
+    const shape = instanceAndShapeOf(round);
     let ordinal = 0;
     for (const other of rounds) {
       if (other === round) break;
-      if (shapeOf(other) === shape) ordinal++;
+      if (instanceAndShapeOf(other) === shape) ordinal++;
     }
     return ordinal;
   }
@@ -267,11 +267,9 @@ export class HostData {
   }
 }
 
-/** Kernel, instance, grid, block and dynamic shared memory: a profiler, too, tells launches apart by these. */
-function shapeOf({ launch, values }: HostRound): string {
-  const shape = values.filter((_, i) => launch.values[i].kind !== 'parameter');
-  return `${launch.kernel}<${launch.instance}>${shape.join()}`;
-}
+/** Equal for launches of one instance of a kernel in one shape. */
+const instanceAndShapeOf = ({ launch, values }: HostRound): string =>
+  `${launch.kernel}<${launch.instance}>${shapeOf(launch, values)}`;
 
 /**
  * Whether a round launches what is planned: the same grid and block, and the same numbers, those in constant memory too, as far as both are known.

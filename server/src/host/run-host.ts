@@ -47,6 +47,11 @@ export interface HostRun {
   readonly stopped?: string;
 }
 
+/** Grid, block and dynamic shared memory: a profiler, too, tells launches of a kernel apart by these. */
+export function shapeOf(launch: HostLaunch, values: readonly (number | undefined)[]): string {
+  return values.filter((_, i) => launch.values[i].kind !== 'parameter').join();
+}
+
 /** What a seed is that the program has from the clock or the machine: any other would do as well. */
 const ASSUMED_SEED = 20261;
 /** Rounds that are kept of one launch, and of a shape that comes behind these: what all levels of a grid are like is told by the first of each. */
@@ -255,7 +260,7 @@ class HostMachine {
     this.roundsOf.set(launch, counts);
     const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
     if (all >= MOST_OF_LAUNCH) return false;
-    const shape = values.filter((_, i) => launch.values[i].kind === 'grid' || launch.values[i].kind === 'block').join();
+    const shape = shapeOf(launch, values);
     const count = counts.get(shape) ?? 0;
     if (all >= MOST_ROUNDS && count >= MOST_OF_SHAPE) return false;
     counts.set(shape, count + 1);
