@@ -28,7 +28,7 @@ const deviceAnswer: BuiltinFunction = (call) => {
   const index = call.value(0);
   const at = index.kind === 'scalar' ? builder.constantValue(index.register) : undefined;
   const known = unit.device && at !== undefined ? memberAnswer(unit.device, ...deviceAnswers[at]) : undefined;
-  if (known !== undefined && known > 2 ** 31) return number(call.ctx, types.ulong, known);
+  if (known !== undefined && known >= 2 ** 31) return number(call.ctx, types.ulong, known);
   const register =
     known === undefined ? builder.unknown('i32', 'what the device answers') : builder.constant('i32', known);
   return { kind: 'scalar', type: types.int, register };
